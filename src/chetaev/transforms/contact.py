@@ -4,6 +4,10 @@ The action variable becomes a coordinate. Nonholonomically the variations obey $
 is $-L_s$ in the signs of this library. Vakonomically the extended Lagrangian is $(1 - \mu) L + \mu\,\dot s$ with
 $\dot\mu = (1 - \mu) L_s$; (22) and (38) are printed with the other sign. So $1 - \mu = A \exp(-\int L_s\,dt)$ with an arbitrary scale $A$,
 and further constraints have multipliers $\nu_b = \lambda_b/(1 - \mu)$ in Herglotz' form.
+
+For a Lagrangian of any order the vakonomic theorem holds as it stands, because $D(1 - \mu) = -(1 - \mu) L_s$ turns $D^k((1 - \mu)\,\cdot)$
+into $(1 - \mu)(D - L_s)^k$. Nonholonomically the variations obey $L_s\,\delta s = C_i\,\delta q^i$, where $C_i = E_i[L] - E_i^H[L]$ is the
+difference of the Euler-Lagrange and Herglotz' expressions; for first order $C_i = L_s p_i$. The multiplier of that row is $-1$.
 """
 
 from __future__ import annotations
@@ -12,24 +16,28 @@ from typing import Any
 
 from sympy import Expr, S
 
+from chetaev.core.calculus import SYMBOLIC, Calculus
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import PrincipleError
 from chetaev.core.fixes import UsePrinciple
+from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
-from chetaev.core.symbols import Action, Coordinate, Jet, delta
+from chetaev.core.symbols import Action, Coordinate, Jet, delta, jets_in, order_in
+from chetaev.mechanics.assemble import euler_lagrange
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.principles import Herglotz, Vakonomic, VirtualWork
 from chetaev.transforms.tools.morphism import Morphism, identity_on
 from chetaev.transforms.tools.pullback import rewritten, virtual
-from chetaev.transforms.tools.theorem import equations_of, require_first_order, theorem
+from chetaev.transforms.tools.theorem import equations_of, theorem
 
 
 @theorem()
 def contact_as_nonholonomic(given: Any) -> Morphism:
     r"""Herglotz' motion as that of a system on $Q \times \mathbb{R}$ with the row $\dot s = L$ and variations $\delta s = p_i\,\delta q^i$.
 
-    002, Theorem 1; further constraints keep their rows and their multipliers (Theorem 3, in the sign $E = u + \lambda R_V$).
+    002, Theorem 1; further constraints keep their rows and their multipliers (Theorem 3, in the sign $E = u + \lambda R_V$). For a
+    Lagrangian of higher order the variations obey $L_s\,\delta s = C_i\,\delta q^i$, see the module; that needs $L_s \ne 0$.
 
     Args:
         given: A system with an action variable, a model or equations under Herglotz' principle.
@@ -38,8 +46,7 @@ def contact_as_nonholonomic(given: Any) -> Morphism:
         The map between the motions.
 
     Raises:
-        PrincipleError: If there is no action variable, the Lagrangian is of higher order, or multipliers are part of the state.
-        ModelError: For group coordinates.
+        PrincipleError: If there is no action variable, or multipliers are part of the state.
 
     >>> from chetaev import System
     >>> spring = System("x", "k c", lagrangian="x'^2/2 - k*x^2/2 - c*s", action="s")
@@ -59,8 +66,8 @@ def contact_as_nonholonomic(given: Any) -> Morphism:
             hint="contact_as_vakonomic(...)",
         )
     s = Coordinate(action.base)
-    momenta = {q: source.system.lagrangian.diff(q.d()) for q in source.system.coordinates}
-    rows = [*[virtual(row) for row in source.variational], delta(s) - virtual(momenta)]
+    last_row, value, notes = _variation_of_action(source, action, s)
+    rows = [*[virtual(row) for row in source.variational], last_row]
     target = derive(_on_product(source, action, s, rows), VirtualWork())
     *others, last = target.multipliers
     shared = identity_on(source, target)
@@ -68,10 +75,39 @@ def contact_as_nonholonomic(given: Any) -> Morphism:
     return Morphism(
         source,
         target,
-        Frozen({**shared, s: action, **multipliers, last: -source.system.lagrangian.diff(action)}),
+        Frozen({**shared, s: action, **multipliers, last: value}),
         Frozen({**shared, action: s, **dict(zip(source.multipliers, others, strict=True))}),
         "Herglotz' motion is nonholonomic motion on Q x R with s' = L (002, Theorems 1 and 3)",
+        notes=notes,
     )
+
+
+def _variation_of_action(source: Equations, action: Action, s: Coordinate) -> tuple[Expr, Expr, tuple[str, ...]]:
+    """The variational row of the action, the value of its multiplier, and a remark on its domain."""
+    system = source.system
+    damping = system.lagrangian.diff(action)
+    if order_in(system.lagrangian, Coordinate) <= 1:
+        momenta = {q: system.lagrangian.diff(q.d()) for q in system.coordinates}
+        return delta(s) - virtual(momenta), -damping, ()
+    if damping == 0:  # the action follows the motion without acting on it
+        return delta(s), S.Zero, ()
+    contact = Calculus(SYMBOLIC, system.frame, action, system.lagrangian)
+    herglotz = euler_lagrange(contact, system.lagrangian)
+    rate, on_product = system.lagrangian.xreplace({action: s}), Calculus(SYMBOLIC, system.frame)
+    free = [_on_motion(e, s, rate, on_product) for e in euler_lagrange(on_product, rate)]
+    differences = {q: e - h.xreplace({action: s}) for q, e, h in zip(system.coordinates, free, herglotz, strict=True)}
+    note = f"valid where {show(damping)} != 0, for a Lagrangian of higher order"
+    return damping * delta(s) - virtual(differences), S.NegativeOne, (note,)
+
+
+def _on_motion(e: Expr, s: Coordinate, rate: Expr, calculus: Calculus[Expr]) -> Expr:
+    """An expression with the derivatives of s replaced by those of the Lagrangian, from the highest down."""
+    while True:
+        moving = [z for z in jets_in(e, Coordinate) if z.base == s.base and z.order]
+        if not moving:
+            return e
+        top = max(moving, key=lambda z: z.order)
+        e = e.xreplace({top: calculus.total(rate, top.order - 1)})
 
 
 @theorem()
@@ -88,8 +124,7 @@ def contact_as_vakonomic(given: Any) -> Morphism:
         The map between the motions.
 
     Raises:
-        PrincipleError: If there is no action variable, the Lagrangian is of higher order, or reactions or forces act.
-        ModelError: For group coordinates.
+        PrincipleError: If there is no action variable, or reactions or forces act.
     """
     source, action = _contact(given, "contact_as_vakonomic")
     if source.variational:
@@ -126,14 +161,12 @@ def contact_as_vakonomic(given: Any) -> Morphism:
 
 
 def _contact(given: Any, verb: str) -> tuple[Equations, Action]:
-    """Equations under Herglotz' principle with a Lagrangian of first order, and their action variable."""
-    source = equations_of(given, Herglotz(), verb)
+    """Equations under Herglotz' principle, and their action variable."""
+    source = equations_of(given, Herglotz(), verb, groups=True)
     action = source.lowered.action
     where = f"{verb} {source.system.label}"
     if action is None:
         raise PrincipleError(f"{source.system.label} has no action variable.", where=where, hint='System(..., action="s") under Herglotz()')
-    hint = (UsePrinciple(Herglotz(), "system"), " treats any order directly")
-    require_first_order(source.lagrangian, where, "The theorems of 002 are of first order.", hint)
     return source, action
 
 

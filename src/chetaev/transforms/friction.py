@@ -240,6 +240,8 @@ def _vanishes_on_constraints(whole: Expr, parts: Sequence[Expr], source: Equatio
     """
     rows = [row.residual for row in source.system.kinematic]
     rows += [source.total(row.residual) for row in source.system.kinematic if row.order == 0]
+    if source.system.groups:  # the relations between the entries are identities in the chart
+        whole, parts, rows = (source.system.charted(whole), [*map(source.system.charted, parts)], [*map(source.system.charted, rows)])
     exact = exactly_zero([whole], rows)
     if exact is not None:
         return exact[0]

@@ -20,6 +20,8 @@ from sympy import Expr, S, Symbol
 
 from chetaev.core.errors import ModelError
 from chetaev.core.groups.coordinate import GroupCoordinate
+from chetaev.core.groups.lie_algebra import algebra_of
+from chetaev.core.groups.matrix_group import MatrixGroup
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Entry, Jet, delta
@@ -60,8 +62,10 @@ def reduce(given: Any, principle: Any = None, *, group: str) -> Morphism:
     system, where = source.system, f"reduce {source.system.label}"
     coordinate = group_named(system, group, where)
     at_identity = _Invariance(system, coordinate, where).at_identity
+    kind, own = _algebra(system, coordinate)
     reduced = system.replace(
-        coordinates={name: str(_algebra(coordinate)) if name == coordinate.name else kind for name, kind in system.kinds.items()},
+        groups=own,
+        coordinates={name: kind if name == coordinate.name else other for name, other in system.kinds.items()},
         lagrangian=at_identity(system.lagrangian, "the Lagrangian"),
         kinematic=[
             replace(row, lhs=at_identity(row.lhs - row.rhs, label), rhs=S.Zero, text="") if _present(coordinate, row.residual) else row
@@ -89,8 +93,16 @@ def reduce(given: Any, principle: Any = None, *, group: str) -> Morphism:
     )
 
 
-def _algebra(coordinate: GroupCoordinate) -> GroupCoordinate:
-    return GroupCoordinate(coordinate.name, coordinate.word.lower(), coordinate.body)
+def _algebra(system: System, coordinate: GroupCoordinate) -> tuple[str, dict[str, Any]]:
+    """The kind that declares the velocity of a coordinate alone, and the groups of the reduced system."""
+    own, word = dict(system.own_groups), coordinate.word.lower()
+    if coordinate.word not in own and word not in own:
+        return str(GroupCoordinate(coordinate.name, word, coordinate.body)), own
+    while word in own:
+        word += "_algebra"
+    algebra = algebra_of(coordinate.group)
+    named = GroupCoordinate(coordinate.name, f"{word}{{{algebra.key}}}", coordinate.body)
+    return str(named), {**own, word: algebra}
 
 
 def _present(coordinate: GroupCoordinate, e: Expr) -> bool:
@@ -107,7 +119,7 @@ class _Invariance:
     def __init__(self, system: System, coordinate: GroupCoordinate, where: str) -> None:
         self.coordinate, self.where = coordinate, where
         # translations from the other side change the position but not the velocity
-        self.fields = GroupCoordinate(coordinate.name, coordinate.word, not coordinate.body).fields
+        self.fields = GroupCoordinate(coordinate.name, coordinate.key, not coordinate.body).fields
         n = range(coordinate.group.size)
         cells = [(i, j) for i in n for j in n if isinstance(coordinate.matrix[i, j], Entry)]
         self.identity: dict[Symbol, Expr] = {coordinate.matrix[i, j]: S.One if i == j else S.Zero for i, j in cells}
@@ -125,6 +137,14 @@ class _Invariance:
                 where=self.where,
                 why=f"It contains the position {self.coordinate.name} itself.",
                 hint=self._hint(),
+            )
+        if isinstance(self.coordinate.group, MatrixGroup) and not all(known_zero(e.diff(z)) for z in self.identity):
+            name, side = self.coordinate.name, "left" if self.coordinate.body else "right"
+            raise ModelError(
+                f"{what} depends on {name} through functions that {side} translations leave unchanged.",
+                where=self.where,
+                why=f"A start outside {self.coordinate.word} has other values of them, and the reduced system would not know these.",
+                hint=f"write their values as numbers or parameters, such as 1 for the determinant of {name}",
             )
         return e.xreplace(self.identity)
 

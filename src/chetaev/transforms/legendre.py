@@ -29,8 +29,8 @@ from chetaev.core.system import fresh_coordinates
 from chetaev.core.zero import known_zero
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.group_chart import require_coordinates
 from chetaev.mechanics.principles import Hamilton, Herglotz, Principle, VirtualWork
+from chetaev.transforms.tools.minors import Minors
 from chetaev.transforms.tools.momenta import momenta as momenta_of
 from chetaev.transforms.tools.morphism import Morphism, identity_on
 from chetaev.transforms.tools.pullback import rewritten, virtual
@@ -42,6 +42,11 @@ _GATHER = 2.0
 """Seconds of operations for each of three attempts to shorten an expression; without them it stays longer."""
 _SHORT = 150
 """Size of expressions that are shortened in place. Fractions of this size take at most some tenths of a second."""
+_LONG = 500
+"""Size of expressions that are not shortened: as one fraction they rarely become shorter, and every attempt uses all its operations."""
+_COFACTORS = 3
+"""Velocities and multipliers from which on they are written with cofactors and one determinant, not expanded. Elimination, which gives
+shorter formulas for fewer of them, nests its quotients: four links would have a Hamiltonian of 46,000 characters."""
 
 
 @theorem()
@@ -67,7 +72,6 @@ def hamiltonian(given: Any) -> Morphism:
       2 equations for 2 unknowns: x p_x
     """
     source = given if isinstance(given, Equations) else derive(given)
-    require_coordinates(source.system, "hamiltonian")
     where = f"hamiltonian {source.system.label}"
     towers = _towers(source, where)
     tops = [tower[-1] for tower in towers.values()]
@@ -104,7 +108,7 @@ def _constraints_on_tops(source: Equations, tops: Sequence[Coordinate], where: s
                 why="Velocities and multipliers are found together from p = d(L + lambda g)/dq' and g = 0 (004, (3.22)).",
                 hint="restrict(system) removes holonomic rows"
                 if row.kind == "holonomic"
-                else "simulate the vakonomic equations themselves, or vakonomic_as_free(system)",
+                else "reduced_phase_space(system) needs no formulas; or simulate the vakonomic equations themselves",
             )
     return tuple(row.residual for row in source.system.kinematic)
 
@@ -126,9 +130,8 @@ class _Phase:
         solved = self._solved(top_of, lower)
         lagrangian = source.lagrangian.xreplace(dict.fromkeys(source.multipliers, S.Zero)) if self.rows else source.lagrangian
         rate = {**lower, **{z: solved[z] for z in top_of}}
-        products = Add(*[momenta[z] * rate[z.d()] for z in positions])
         still = Add(*[term for term in Add.make_args(lagrangian) if not term.has(*top_of)])  # these terms stay outside the fraction
-        energy = _gathered(products - (lagrangian - still).xreplace(rate)) - still.xreplace(lower)
+        energy = self._energy(lagrangian - still, positions, momenta, rate, top_of) - still.xreplace(lower)
         moving = Add(*[momenta[z] * positions[z].d() for z in positions])
 
         def read(e: Expr) -> Expr:
@@ -151,6 +154,26 @@ class _Phase:
             self._principle(),
         )
         return self._joined(target, positions, momenta, solved, energy)
+
+    def _energy(
+        self,
+        lagrangian: Expr,
+        positions: Mapping[Jet, Coordinate],
+        momenta: Mapping[Jet, Coordinate],
+        rate: Mapping[Jet, Expr],
+        top_of: Mapping[Jet, Coordinate],
+    ) -> Expr:
+        r"""$\sum p\,\dot q - L$ with the rates of the highest derivatives.
+
+        For $L = v^T M v/2 + b^T v + c$ that is $(p - b)^T v/2 - c$, in which every rate occurs once.
+        """
+        products = Add(*[momenta[z] * rate[z.d()] for z in positions])
+        if self.rows or size(products) <= _LONG or any(lagrangian.diff(x, y).has(*top_of) for x in top_of for y in top_of):
+            return _gathered(products - lagrangian.xreplace(dict(rate)))
+        rest = {z: e for z, e in rate.items() if z not in top_of} | dict.fromkeys(top_of, S.Zero)
+        halves = [(p - lagrangian.diff(z).xreplace(rest)) * rate[z] / 2 for z, p in top_of.items()]
+        below = [momenta[z] * rate[z.d()] for z in positions if z.d() not in top_of]
+        return Add(*halves, *below) - lagrangian.xreplace(rest)
 
     def _joined(
         self, target: Equations, positions: dict[Jet, Coordinate], momenta: dict[Jet, Coordinate], solved: dict[Jet, Expr], energy: Expr
@@ -207,14 +230,18 @@ class _Phase:
         unknowns: list[Jet] = [*top_of, *(self.source.multipliers if self.rows else ())]
         equations = [self.source.lagrangian.diff(z) - p for z, p in top_of.items()] + list(self.rows)
         jacobian = Matrix([[e.diff(z) for z in unknowns] for e in equations])
-        determinant = jacobian.det(method="berkowitz")
+        minors = Minors(jacobian)
+        determinant = minors.determinant()
         if known_zero(determinant):
             raise self._not_invertible()
         if any(z in entry.free_symbols for entry in jacobian for z in unknowns):
             values = self._solved_by_formula(equations, unknowns)
         else:
             at_rest = Matrix([e.xreplace(dict.fromkeys(unknowns, S.Zero)) for e in equations])
-            values = dict(zip(unknowns, (-jacobian.LUsolve(at_rest)), strict=True))
+            if len(unknowns) < _COFACTORS:
+                values = dict(zip(unknowns, (-jacobian.LUsolve(at_rest)), strict=True))
+            else:
+                values = dict(zip(unknowns, minors.solution([-e for e in at_rest]), strict=True))
         return {z: _gathered(e.xreplace(dict(lower))) for z, e in values.items()}
 
     def _solved_by_formula(self, equations: Sequence[Expr], unknowns: Sequence[Jet]) -> dict[Jet, Expr]:
@@ -248,8 +275,10 @@ class _Phase:
 
 
 def _gathered(e: Expr) -> Expr:
-    """The shortest of `e`, `e` with common factors extracted, expanded, and as one fraction."""
+    """The shortest of `e`, `e` with common factors extracted, expanded, and as one fraction; a long one stays as it is."""
     forms = [e]
+    if size(e) > _LONG:
+        return e
     small = size(e) <= _SHORT
     for rewritten_as in (sympy.factor_terms, _in_one_fraction, sympy.expand):
         forms.append(limited(rewritten_as, e, seconds=_GATHER, small=small).or_else(e))

@@ -17,7 +17,6 @@ from typing import Any
 import sympy
 from sympy import Add, Expr, S
 
-from chetaev.core.calculus import total_derivative
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import ModelError, PrincipleError, UsageError
 from chetaev.core.notation import parse_expression, show
@@ -233,7 +232,8 @@ class _Reduction:
 
     def _accelerations(self) -> list[Constraint]:
         """The rows for the rates of the quasi-velocities, solved for them if the formulas are short."""
-        jets = {v.d(): total_derivative(e).xreplace(self.rates) for v, e in self.rates.items() if isinstance(v, Coordinate)}
+        total = self.source.total
+        jets = {v.d(): total(e).xreplace(self.rates) for v, e in self.rates.items() if isinstance(v, Coordinate)}
         full = [e.xreplace(jets).xreplace(self.rates) for e in self._free_rows()]
         work = [Add(*[c * e for c, e in zip(z, full, strict=True)]) for z in self.virtual]
         speeds = [w.d() for w in self.velocities]

@@ -3,6 +3,8 @@ r"""Routh's reduction: the velocity of a cyclic coordinate is replaced by its co
 If $\phi$ does not occur in $L$ but $\dot\phi$ does, $\mu = \partial L/\partial\dot\phi$ is constant and determines the velocity
 $\dot\phi = \Omega(t, q, \dot q, \mu)$. The other coordinates obey the equations of the Routhian $R = L - \mu\,\dot\phi$, and $\phi$ the row
 $\dot\phi = \Omega$.
+A central component of a group coordinate, as of the Heisenberg group, is cyclic too; then the brackets of the others leave the force
+$-\mu\,C^\phi_{bc}\,\xi^c$.
 E. J. Routh, A Treatise on the Stability of a Given State of Motion (1877).
 """
 
@@ -11,15 +13,16 @@ from __future__ import annotations
 from typing import Any
 
 import sympy
-from sympy import Expr, S
+from sympy import Add, Expr, S
 
+from chetaev.core.calculus import SYMBOLIC, Calculus
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import PrincipleError, UsageError
 from chetaev.core.notation.lexer import spell
 from chetaev.core.support.budget import limited
 from chetaev.core.support.frozen import Frozen
-from chetaev.core.symbols import Coordinate, Parameter, jets_in
-from chetaev.core.system import fresh_coordinates
+from chetaev.core.symbols import Coordinate, Parameter
+from chetaev.core.system import System, fresh_coordinates
 from chetaev.core.zero import known_zero
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.principles import Hamilton, VirtualWork
@@ -53,7 +56,7 @@ def routh(given: Any, coordinate: str) -> Morphism:
       kinematic[0]  phi' = mu_phi/r^2
       2 equations for 2 unknowns: r phi
     """
-    source = source_under(given, Hamilton(), "routh")
+    source = source_under(given, Hamilton(), "routh", groups=True)
     system = source.system
     where = f"routh {system.label}"
     known = {z.base: z for z in system.coordinates}
@@ -71,6 +74,7 @@ def routh(given: Any, coordinate: str) -> Morphism:
             lagrangian=routhian,
             kinematic=[Constraint(q.d(), velocity)],
             variational=[],
+            forces={z.base: u for z, u in {**system.forces, **_curvature(system, q, mu, velocity)}.items()},
             where={},
             quasi={},
             name=f"{system.name}, without {q.base}".lstrip(", "),
@@ -89,14 +93,39 @@ def routh(given: Any, coordinate: str) -> Morphism:
     )
 
 
-def _require_cyclic(lagrangian: Expr, system: Any, q: Coordinate, where: str) -> None:
+def _curvature(system: System, q: Coordinate, mu: Parameter, velocity: Expr) -> dict[Coordinate, Expr]:
+    r"""The forces $u_b - \mu\, C^q_{bc}\,\xi^c$ that remain of the momentum $\mu$ on a group, where $[X_b, X_c]$ has a part along q."""
+    frame = system.frame
+    if q not in frame.turning:
+        return {}
+    a = frame.turning[q]
+    found = {}
+    for b, v in enumerate(frame.velocities):
+        terms = [frame.bracket(b, c).get(a, S.Zero) * w for c, w in enumerate(frame.velocities)]
+        whole = Add(*terms)
+        if b != a and whole != 0:
+            z = v.d(-1)
+            found[z] = system.forces.get(z, S.Zero) - mu * whole.xreplace({q.d(): velocity})
+    return found
+
+
+def _require_cyclic(lagrangian: Expr, system: System, q: Coordinate, where: str) -> None:
     require_first_order(lagrangian, where)
     fault = ""
-    if not known_zero(lagrangian.diff(q)):
+    frame = system.frame
+    entries = Calculus(SYMBOLIC, frame).gradient(lagrangian, [q])[0]
+    if q in frame.turning and any(frame.bracket(frame.turning[q], b) for b in range(len(frame.velocities))):
+        raise PrincipleError(
+            f"{q.base} is not cyclic: it does not commute with the other components of its group.",
+            where=where,
+            why="Its momentum obeys p' = -C xi p with the brackets of the group, and is constant only for a central component.",
+            hint="groups.reduce(system, group=...) removes the whole group; symmetries(system) lists conserved momenta",
+        )
+    if not known_zero(entries):
         fault = f"{q.base} occurs in the Lagrangian"
     elif q in system.forces or not known_zero(system.dissipation.diff(q.d())):
         fault = f"a force acts on {q.base}"
-    elif any(q in jets_in(u) for u in (*system.forces.values(), system.dissipation)):
+    elif any(not known_zero(Calculus(SYMBOLIC, frame).gradient(u, [q])[0]) for u in (*system.forces.values(), system.dissipation)):
         fault = f"a force depends on {q.base}"
     if fault:
         raise PrincipleError(

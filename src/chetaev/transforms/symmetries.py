@@ -17,9 +17,10 @@ from chetaev.core.zero import known_zero
 from chetaev.mechanics.assemble import calculus_of, euler_lagrange
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.group_chart import require_coordinates
 from chetaev.transforms.tools.affine_fields import Ansatz, Condition, Matrix, conditions_at, rational_null_space
+from chetaev.transforms.tools.frame_fields import FrameAnsatz
 from chetaev.transforms.tools.noether import Fate, Noether, Symmetry
+from chetaev.transforms.tools.translations import for_every_start
 
 _SECONDS = 8.0
 """Default budget for fields that change the Lagrangian by a total derivative; it needs second derivatives of the Lagrangian."""
@@ -41,6 +42,8 @@ class Symmetries:
     """Nonholonomic momentum equations: combinations of symmetries, with coefficients that depend on the position."""
     complete: bool
     """Whether the search for fields that change the Lagrangian by a total derivative was finished within the budget."""
+    reason: str = "the work allowed ran out"
+    """Why it was not, if it was not."""
 
     @property
     def conserved(self) -> tuple[Expr, ...]:
@@ -57,7 +60,18 @@ class Symmetries:
         """The coordinates of which only derivatives occur in the Lagrangian."""
         lagrangian = self.equations.lagrangian
         present = {z.base for z in jets_in(lagrangian)}
-        return tuple(q for q in self.equations.system.coordinates if q.base in present and known_zero(lagrangian.diff(q)))
+        plain = [q for q in self.equations.system.coordinates if q not in self.equations.system.frame.turning]
+        return tuple(q for q in plain if q.base in present and known_zero(lagrangian.diff(q)))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """For which starts translations of group coordinates hold, where these are not all."""
+        named = {name.partition("*") for s in self.found for name, _ in s.field.named}
+        moved = {part for first, _, second in named for part in (first, second)}
+        limited_to = [g for name, g in self.equations.system.groups.items() if name in moved and not for_every_start(g)]
+        return tuple(
+            f"translations of {g.name}: for starts in {g.word}; the coset of another start may not be kept by them" for g in limited_to
+        )
 
     def __iter__(self) -> Iterator[Symmetry]:
         return iter(self.found)
@@ -77,8 +91,9 @@ class Symmetries:
         if self.horizontal:
             lines.append("  combinations that are virtual displacements")
             lines += [f"    {s}" for s in self.horizontal]
+        lines += [f"  {note}" for note in self.notes]
         if not self.complete:
-            lines.append("  fields that change the Lagrangian by a total derivative were not searched for: the work allowed ran out")
+            lines.append(f"  fields that change the Lagrangian by a total derivative were not searched for: {self.reason}")
         return "\n".join(lines)
 
 
@@ -89,15 +104,15 @@ def symmetries(given: Any, seconds: float = _SECONDS) -> Symmetries:
     not found. Under the vakonomic principle the multipliers are variables like the others. The Lagrangian may change by a total
     derivative, except in contact dynamics. With reactions the fields are those that keep the constraints, or are virtual displacements.
 
+    A group coordinate A has translations from both sides: `d/dA1` with the momentum of A1, and `E1*A` (for body velocities), whose momenta
+    together are the momentum map, conserved where the Lagrangian does not depend on A. `notes` tells where this needs a start in the group.
+
     Args:
         given: A system, a model or equations.
         seconds: The budget for fields that change the Lagrangian by a total derivative, counted in operations.
 
     Returns:
         The symmetries with their momenta and rates.
-
-    Raises:
-        ModelError: For group coordinates.
 
     >>> from chetaev import System
     >>> print(symmetries(System("x y", "m k", lagrangian="m/2*(x'^2 + y'^2) - k/2*(x^2 + y^2)", name="spring")))
@@ -106,7 +121,6 @@ def symmetries(given: Any, seconds: float = _SECONDS) -> Symmetries:
       y*d/dx - x*d/dy:  m*(x'*y - x*y')  is conserved
     """
     equations = given if isinstance(given, Equations) else derive(given)
-    require_coordinates(equations.system, "symmetries")
     return _Search(equations, seconds).result()
 
 
@@ -116,7 +130,8 @@ class _Search:
     def __init__(self, equations: Equations, seconds: float) -> None:
         self.equations, self.seconds = equations, seconds
         lowered = equations.lowered
-        self.ansatz = Ansatz((*equations.system.coordinates, *lowered.costates))
+        plain = Ansatz((*equations.system.coordinates, *lowered.costates))
+        self.ansatz: Ansatz | FrameAnsatz = FrameAnsatz(equations) if equations.system.groups else plain
         self.noether = Noether(equations)
 
     def result(self) -> Symmetries:
@@ -124,6 +139,9 @@ class _Search:
         known: list[list[Fraction]] = []
         found = self._fields([self.ansatz.invariance([self.equations.lagrangian])], restrictions, known, exact=True)
         complete = True
+        if self.equations.system.groups:
+            why = "in a frame of group coordinates only the Lagrangian itself is compared"
+            return Symmetries(self.equations, tuple(found), tuple(self.noether.horizontal(found)), False, why)
         if self.equations.lowered.action is None:
             more: list[Symmetry] = []
             with allowance(self.seconds) as spent:  # second derivatives of long Lagrangians may be huge; the first list is complete

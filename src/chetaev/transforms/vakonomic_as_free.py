@@ -29,14 +29,13 @@ def vakonomic_as_free(given: Any) -> Morphism:
 
     Raises:
         PrincipleError: If `given` is under another principle.
-        ModelError: For group coordinates.
 
     >>> from chetaev import System
     >>> disk = System("x theta", lagrangian="x'^2/2 + theta'^2/2", kinematic=["x' = theta'"], name="disk")
     >>> print(vakonomic_as_free(disk).system.lagrangian)
     mu1*(-theta' + x') + theta'**2/2 + x'**2/2
     """
-    source = source_under(given, Vakonomic(), "vakonomic_as_free")
+    source = source_under(given, Vakonomic(), "vakonomic_as_free", groups=True)
     system = source.system
     multipliers = source.multipliers
     added = fresh_coordinates(system, [f"mu{k + 1}" for k in range(len(multipliers))])

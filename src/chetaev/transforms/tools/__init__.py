@@ -7,5 +7,6 @@
 | a system in other coordinates | `pullback` |
 | quasi-velocities as a frame | `velocity_frame` |
 | momenta of a Lagrangian; Noether's theorem; affine symmetries | `momenta`, `noether`, `affine_fields` |
-| null spaces of matrices of expressions | `nullspace` |
+| symmetries of group coordinates; translations from either side | `frame_fields`, `translations` |
+| null spaces of matrices of expressions; determinants that are not multiplied out | `nullspace`, `minors` |
 """

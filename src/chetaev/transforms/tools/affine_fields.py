@@ -35,19 +35,33 @@ _LARGEST_DENOMINATOR = 1000
 
 @dataclass(frozen=True)
 class Field:
-    r"""$\tau\,\partial_t + \xi^i(t, q)\,\partial_{q^i}$ with constant $\tau$."""
+    r"""$\tau\,\partial_t + \xi^i(t, q)\,\partial_{q^i}$ with constant $\tau$; for group coordinates $\xi^a X_a$ in their frame."""
 
     components: tuple[tuple[Jet, Expr], ...]
     time: Expr = S.Zero
+    speeds: tuple[tuple[Jet, Expr], ...] = ()
+    """The changes of the velocities of group coordinates, by their components."""
+    entries: tuple[tuple[Symbol, Expr], ...] = ()
+    """The changes of the entries of their matrices."""
+    turned: tuple[tuple[Jet, Expr], ...] = ()
+    """The part of the displacement that is constant in the frame, for printing."""
+    named: tuple[tuple[str, Expr], ...] = ()
+    """The translations from the other side, such as `E1*A`, for printing."""
 
     def applied(self, e: Expr, total: Any) -> Expr:
         r"""$\mathrm{pr}\,X(e) = \tau\,\partial_t e + D^k\xi^i\,\partial e/\partial q_i^{(k)}$; given functions of time count as time."""
         terms = []
         if self.time != 0:
             terms += [self.time * e.diff(TIME)] + [self.time * z.d() * e.diff(z) for z in jets_in(e, Input)]
+        speeds = dict(self.speeds)
         for q, xi in self.components:
-            jets = sorted((z for z in jets_in(e) if z.base == q.base), key=lambda z: z.order)
+            jets = sorted((z for z in jets_in(e) if z.base == q.base and q not in speeds), key=lambda z: z.order)
             terms += [total(xi, z.order) * e.diff(z) for z in jets]
+        for q, rate in speeds.items():
+            jets = sorted((z for z in jets_in(e) if z.base == q.base), key=lambda z: z.order)
+            terms += [total(rate, z.order - 1) * e.diff(z) for z in jets] if rate != 0 else []
+        present = e.free_symbols
+        terms += [change * e.diff(z) for z, change in self.entries if z in present]
         return Add(*terms)
 
     def characteristic(self, q: Jet) -> Expr:
@@ -92,7 +106,8 @@ class Ansatz:
 class Condition(ABC):
     """Abstract: a condition that is linear in the coefficients of a field."""
 
-    ansatz: Ansatz
+    ansatz: Any
+    """The fields, as vectors of coefficients."""
     count: int
     """The number of rows at a point."""
     symbols: frozenset[Symbol]

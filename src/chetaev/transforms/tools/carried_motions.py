@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from sympy import Expr
 
 from chetaev.core.errors import StateError, UsageError
+from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
-from chetaev.core.symbols import Jet
+from chetaev.core.symbols import Jet, Place
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.flow.prolongation import prolongation
 from chetaev.numerics.motion.simulate import simulate
@@ -107,6 +108,8 @@ def agreement(morphism: Morphism, motion: Trajectory, *, tolerance: float = 1e-1
         z.name: _difference(other.reader.values(morphism.pushed_forward(z), times, other.states), motion.reader.values(z, times, states))
         for z in _compared(morphism.source, morphism.to_source)
     }
+    entries = [z for group in _shared_groups(morphism) for z in group.chart]
+    forward |= {z.name: _difference(motion.reader.values(z, times, states), other.reader.values(z, times, other.states)) for z in entries}
     return Agreement(Frozen(forward), Frozen(backward), other)
 
 
@@ -184,11 +187,14 @@ def _start(
 ) -> State:
     """The image of a start: all jets of the target's state that the map or its choices determine."""
     known = {z.base: z for z in morphism.to_target}
+    kept = {q.base for group in _shared_groups(morphism) for q in group.components}
     chosen = {z.name: e for z, e in morphism.chosen.items()}
     wanted: dict[str, Expr] = {}
     for z in _stated(morphism.target, _state(morphism.target)):
         if z.name in chosen:
             wanted[z.name] = chosen[z.name]
+        elif isinstance(z, Place) and set(z.components) <= kept:
+            wanted[z.name] = z
         elif z.base in known:
             wanted[z.name] = morphism.pulled_back(z)
     lost = [q.base for q in morphism.target.system.coordinates if q.base not in known and q.name not in chosen]
@@ -201,6 +207,13 @@ def _start(
         )
     values = values_at(morphism.source, start, list(wanted.values()), parameters=parameters, t=t, inputs=inputs)
     return State(dict(zip(wanted, values, strict=True)))
+
+
+def _shared_groups(morphism: Morphism) -> list[GroupCoordinate]:
+    """The group coordinates that both sides have, each mapped to itself."""
+    here, there = morphism.source.system.groups, morphism.target.system.groups
+    both = [group for name, group in here.items() if there.get(name) == group and not group.reduced]
+    return [group for group in both if all(morphism.to_target.get(q) == q for q in group.components)]
 
 
 def _compared_at(motion: Trajectory, points: int) -> tuple[Array, Array]:

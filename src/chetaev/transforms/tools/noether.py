@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 import sympy
 from sympy import Add, Expr, S, Symbol
@@ -71,6 +72,14 @@ class Symmetry:
         return f"{_shown_field(self.field)}:  {show(self.momentum)}  {words[self.fate]}{rate}{doubt}"
 
 
+class _Generator(NamedTuple):
+    """A displacement with its momentum, and the rate of the momentum without forces and reactions."""
+
+    field: Field
+    momentum: Expr
+    rate: Expr
+
+
 class Noether:
     """Momenta of fields and their rates, on the motions of one set of equations."""
 
@@ -98,33 +107,64 @@ class Noether:
 
     def horizontal(self, found: Sequence[Symmetry]) -> list[Symmetry]:
         """Combinations of symmetries, with coefficients that depend on the position, that are virtual displacements."""
-        usable = [s for s in found if s.fate is Fate.CHANGES and s.field.time == 0 and s.gauge == 0]
+        usable = self._generators(found)
         rows = self.equations.variational
         if not rows or not usable:
             return []
         work = [[Add(*[c * s.field.characteristic(q) for q, c in row.items()]) for s in usable] for row in rows]
         combined = []
         for weights in null_basis(work, len(usable), self.points):
-            if all(f.is_number for f in weights) or any(z.order for f in weights for z in jets_in(f)):
-                continue
             pairs = list(zip(weights, usable, strict=True))
+            known = all(f.is_number for f in weights) and all(s.rate == 0 for f, s in pairs if f != 0)
+            if known or any(z.order for f in weights for z in jets_in(f)):
+                continue
             momentum = Add(*[f * s.momentum for f, s in pairs])
-            moved = Add(*[self.equations.total(f) * s.momentum for f, s in pairs])
+            moved = Add(*[self.equations.total(f) * s.momentum + f * s.rate for f, s in pairs])
             components = [(q, tidy(Add(*[f * s.field.characteristic(q) for f, s in pairs]))) for q in self.coordinates]
             field = Field(tuple((q, e) for q, e in components if e != 0))
             if not any(known_zero(momentum - s.momentum) for s in found):
                 combined.append(self._judged(field, momentum, moved, S.Zero))
         return [s for s in combined if s.field.components]
 
+    def _generators(self, found: Sequence[Symmetry]) -> list[_Generator]:
+        r"""The symmetries that may be combined, with momenta and the rates that these have without forces and reactions.
+
+        Where all translations of a group coordinate are symmetries, they are combined to the fields of its frame, whose momenta obey
+        $\dot p_a = C^c_{ba}\,\xi^b p_c$ there: the combinations are then constant if the constraints are invariant.
+        """
+        usable = [s for s in found if s.fate is Fate.CHANGES and s.field.time == 0 and s.gauge == 0]
+        frame, whole = self.equations.system.frame, []
+        first_order = order_in(self.equations.lagrangian, Coordinate) <= 1
+        for group in self.equations.system.groups.values():
+            translated = [s for s in found if s.field.named and {q for q, _ in s.field.components} <= set(group.components)]
+            if first_order and not group.reduced and len(translated) == group.group.dimension:
+                usable = [s for s in usable if s not in translated]
+                whole += list(group.components)
+        generators = [_Generator(s.field, s.momentum, S.Zero) for s in usable]
+        p = {q: momenta(self.equations, q)[0] if momenta(self.equations, q) else S.Zero for q in whole}
+        for q in whole:
+            a = frame.turning[q]
+            numbers = {frame.turning[z]: z for z in whole}
+            terms = [value * frame.velocities[b] * p[numbers[c]] for b in numbers for c, value in frame.bracket(b, a).items()]
+            generators.append(_Generator(Field(((q, S.One),)), p[q], Add(*terms)))
+        return generators
+
     def _momentum(self, field: Field) -> Expr:
         r"""$\sum_k p_i^{(k)} D^k\xi^i - \tau E$."""
+        speeds = dict(field.speeds)
         terms = [
-            p * self.equations.total(xi, k)
-            for q, xi in field.components
-            if isinstance(q, Coordinate)
+            p * (xi if k == 0 else self.equations.total(speeds[q], k - 1) if q in speeds else self.equations.total(xi, k))
+            for q, xi in self._moved(field)
             for k, p in enumerate(momenta(self.equations, q))
         ]
         return Add(*terms) - (field.time * energy(self.equations) if field.time != 0 else 0)
+
+    @staticmethod
+    def _moved(field: Field) -> list[tuple[Coordinate, Expr]]:
+        """The displacements of coordinates; a velocity on a group may change where the displacement is zero."""
+        known = dict(field.components)
+        both = dict.fromkeys([*known, *dict(field.speeds)])
+        return [(q, known.get(q, S.Zero)) for q in both if isinstance(q, Coordinate)]
 
     def _judged(self, field: Field, momentum: Expr, moved: Expr, gauge: Expr) -> Symmetry:
         """The symmetry with its rate and fate; `moved` is the part of the rate from coefficients that depend on the position."""
@@ -149,7 +189,8 @@ class Noether:
             shift = field.time * (m.d() - self.damping * m) - components.get(m, S.Zero)
             shown.append(shift * rows[equations.system.kinematic_labels[k]])
         left = equations.total(momentum) - self.damping * momentum - work - Add(*shown)
-        return vanishes(left) is True
+        # A^-1 E A has components in the frame by the relations of the group, which the entries of any invertible matrix do not have
+        return vanishes(left) is True or (bool(field.named) and known_zero(field.applied(equations.lagrangian, equations.total)))
 
     def _vanishes_on_motions(self, e: Expr) -> bool | None:
         """True: proved zero where the constraints hold. False: not zero there. None: zero at all points tried."""
@@ -216,12 +257,14 @@ def _short(e: Expr) -> Expr:
 
 
 def _shown_field(field: Field) -> str:
-    parts = [(field.time, "t")] if field.time != 0 else []
-    parts += [(xi, q.base) for q, xi in field.components]
+    parts = [(field.time, "d/dt")] if field.time != 0 else []
+    on_groups = dict(field.speeds)
+    parts += [(xi, f"d/d{q.base}") for q, xi in field.components if q not in on_groups]
+    parts += [(factor, f"d/d{q.base}") for q, factor in field.turned] + [(factor, name) for name, factor in field.named]
     text = ""
     for factor, name in parts:
         minus = factor.could_extract_minus_sign()
         size = show(-factor if minus else factor)
         size = "" if size == "1" else f"({size})*" if (factor.is_Add and " " in size) else f"{size}*"
-        text += (" - " if minus else " + ") + f"{size}d/d{name}"
+        text += (" - " if minus else " + ") + f"{size}{name}"
     return text[3:] if text.startswith(" + ") else "-" + text[3:]

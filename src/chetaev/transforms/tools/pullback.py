@@ -111,14 +111,18 @@ def pulled_back(system: System, table: Substitution, kinds: Mapping[str, str], r
     """The system in the new coordinates, with the given kinematic rows rewritten and the others left out."""
     rule = substitution_rule(table)
     after = new_coordinates(system, table)
-    forces = {y: collapsed(Add(*[rule(u) * _slope(table, q, y) for q, u in system.forces.items()])) for y in after}
+    forces, equations = (
+        {y: collapsed(Add(*[rule(u) * _slope(table, q, y) for q, u in given.items()])) for y in after if given}
+        for given in (system.forces, system.equations)
+    )
     variational = None
     if system.variational is not None:
         variations = {delta(q): Add(*[_slope(table, q, y) * delta(y) for y in after]) for q in system.coordinates}
         variational = [Add(*[rule(c) * variations[delta(q)] for q, c in row.coefficients.items()]) for row in system.variational]
     return system.replace(
         coordinates={y.base: kinds.get(y.base, system.kinds.get(y.base, "line")) for y in after},
-        lagrangian=collapsed(rule(system.lagrangian)),
+        lagrangian=None if equations else collapsed(rule(system.lagrangian)),
+        equations=equations,
         kinematic=[rewritten(row, rule) for row in rows],
         variational=variational,
         forces={y: u for y, u in forces.items() if u != 0},

@@ -66,16 +66,20 @@ def register_theorem(verb: Verb) -> Verb:
     return theorem(needed=needed, **{p.name: p.name for p in given[1:]})(verb)
 
 
-def equations_of(given: Any, principle: Principle, verb: str) -> Equations:
-    """The equations of `given`: a model or equations keep their principle, a system is derived under `principle`."""
+def equations_of(given: Any, principle: Principle, verb: str, groups: bool = False) -> Equations:
+    """The equations of `given`: a model or equations keep their principle, a system is derived under `principle`.
+
+    `groups` says that the theorem holds in every frame, so that group coordinates may occur.
+    """
     equations = given if isinstance(given, Equations) else derive(given, None if hasattr(given, "principle") else principle)
-    require_coordinates(equations.system, verb)
+    if not groups:
+        require_coordinates(equations.system, verb)
     return equations
 
 
-def source_under(given: Any, principle: Principle, verb: str) -> Equations:
+def source_under(given: Any, principle: Principle, verb: str, groups: bool = False) -> Equations:
     """The equations of `given` under `principle`; a model or equations must be under this principle already."""
-    equations = equations_of(given, principle, verb)
+    equations = equations_of(given, principle, verb, groups)
     if equations.principle != principle:
         raise PrincipleError(
             f"{equations.system.label} is under {equations.principle}; {verb} needs {principle}.",
@@ -102,7 +106,6 @@ def with_reactions(given: Any, verb: str) -> Equations:
         equations = derive(given, VirtualWork())
     else:
         equations = derive(given)
-    require_coordinates(equations.system, verb)
     if equations.lowered.costates or equations.lowered.action is not None:
         raise PrincipleError(
             f"{equations.system.label} is under {equations.principle}.",

@@ -37,6 +37,7 @@ from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.principles.base import points_of
 from chetaev.mechanics.ranks.generic import Point, matrices_at
 from chetaev.mechanics.ranks.row_reduction import row_reduce
+from chetaev.transforms.tools.minors import Minors
 from chetaev.transforms.tools.nullspace import independent, tidy
 from chetaev.transforms.tools.theorem import require_new_names
 
@@ -46,6 +47,8 @@ _TERMS = 300
 """Terms up to which an expression is expanded and sorted for reading; longer ones take seconds and stay unreadable."""
 _SQUARES = 100
 """Terms up to which squares of sines and cosines are replaced; longer expressions take seconds."""
+_DENSE = 4
+"""Quasi-velocities of a block of the frame from which on its inverse is not multiplied out: it would have thousands of terms."""
 _FRACTION = 12
 """Terms up to which a fraction is reduced; SymPy takes seconds for longer ones."""
 
@@ -76,10 +79,10 @@ class VelocityFrame:
         n = len(self.names)
         found = [[S.Zero] * n for _ in range(n)]
         for rows, columns, block, determinant in self._blocks:
-            adjugate = block.adjugate()
+            adjugate = block.adjugate().tolist() if len(rows) < _DENSE else Minors(block).adjugate()
             for i, column in enumerate(columns):
                 for j, row in enumerate(rows):
-                    found[column][row] = reduced(_tidied(adjugate[i, j]) / determinant)
+                    found[column][row] = reduced(_tidied(adjugate[i][j]) / determinant)
         return tuple(map(tuple, found))
 
     @property
@@ -95,7 +98,8 @@ class VelocityFrame:
         blocks = []
         for rows, columns in _parts(self.matrix):
             block = Matrix([[self.matrix[a][i] for i in columns] for a in rows])
-            blocks.append((rows, columns, block, _tidied(block.det(method="berkowitz"))))
+            determinant = block.det(method="berkowitz") if len(rows) < _DENSE else Minors(block).determinant()
+            blocks.append((rows, columns, block, _tidied(determinant)))
         return tuple(blocks)
 
     @cached_property
@@ -213,15 +217,19 @@ def _tidied(e: Expr) -> Expr:
     return tidy(e)
 
 
-def _terms(e: Expr) -> int:
-    """The number of terms of `e` after expansion, before like terms are combined."""
-    if e.is_Add:
-        return sum(map(_terms, e.args))
-    if e.is_Mul:
-        return prod(map(_terms, e.args))
-    if e.is_Pow and e.exp.is_Integer:
-        return int(min(_terms(e.base) ** min(abs(e.exp), 9), _TERMS + 1))
-    return 1
+def _terms(e: Expr, known: dict[Expr, int] | None = None) -> int:
+    """The number of terms of `e` after expansion, before like terms are combined; equal parts are counted once."""
+    known = {} if known is None else known
+    if e not in known:
+        found = 1
+        if e.is_Add:
+            found = sum(_terms(part, known) for part in e.args)
+        elif e.is_Mul:
+            found = prod(_terms(part, known) for part in e.args)
+        elif e.is_Pow and e.exp.is_Integer:
+            found = min(_terms(e.base, known) ** min(abs(int(e.exp)), 9), _TERMS + 1)
+        known[e] = found
+    return known[e]
 
 
 def _parts(matrix: Sequence[Sequence[Expr]]) -> list[tuple[list[int], list[int]]]:
