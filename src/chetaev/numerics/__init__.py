@@ -13,8 +13,10 @@ Each room uses only those above it in this table:
 | `verdict` | equations | what kind of system it is: branches, gauge, regular or not |
 | `methods` | compiled kernels and a state | steps with dense output |
 | `pieces` | a configuration of modes | one smooth piece of a motion, and what happens where two meet |
+| `slopes` | names to differentiate by | the slopes of starts, machine code in which slopes run beside a state, their jumps |
 | `evaluation` | a state | accelerations and multipliers there |
 | `motion` | a request | a trajectory with its certificate, stored and verified |
 | `prepared` | a model | calls for many starts, with everything else decided once |
+| `identification` | measured motions | unknown values, and the principle that fits |
 | `ensemble`, `stability`, `comparison` | many starts; equilibria; several principles | ensembles, linearisations, comparisons |
 """

@@ -234,7 +234,11 @@ def _choosing(equations: Equations, inputs: Mapping[str, Expr], modes: Iterable[
         look(e)
     lowered = equations.lowered
     found |= _beside(lowered.lagrangian, lambda z: z.order > 0)
-    rows = [*[row.residual for row in lowered.system.kinematic], *[row.lhs - row.rhs for row in equations.rewritten or ()]]
+    rows = [
+        *[row.residual for row in lowered.system.kinematic],
+        *lowered.system.equations.values(),
+        *[row.lhs - row.rhs for row in equations.rewritten or ()],
+    ]
     for row in rows:
         highest = max((z.order for z in jets_in(row)), default=0)
         found |= _beside(row, lambda z, highest=highest: z.order == highest)  # type: ignore[misc]
@@ -336,6 +340,7 @@ def _at_rest(equations: Equations, mode: Direction) -> Equations:
             forces[q] = e if limit is None else limit
     system = lowered.system.exchange(
         forces=Frozen(forces),
+        equations=Frozen(),  # they are among the forces now
         dissipation=S.Zero,
         parameters=tuple(p for p in lowered.system.parameters if p != mode.symbol),
         kinematic=(*lowered.system.kinematic, *[Constraint(c.form, surface=show(c.form)) for c in mode.components]),
@@ -350,7 +355,13 @@ def tilted_by(equations: Equations, mode: Mode) -> Multiplier | None:
     """The multiplier of the one reaction that a mode tilts, if it stands nowhere else."""
     lowered = equations.lowered
     system = lowered.system
-    elsewhere = [lowered.lagrangian, system.dissipation, *system.forces.values(), *[row.residual for row in system.kinematic]]
+    elsewhere = [
+        lowered.lagrangian,
+        *system.equations.values(),
+        system.dissipation,
+        *system.forces.values(),
+        *[row.residual for row in system.kinematic],
+    ]
     if equations.rewritten is not None or any(mode.symbol in e.free_symbols for e in elsewhere):
         return None
     found = [m for m, row in lowered.reactions.items() if any(mode.symbol in c.free_symbols for c in row.values())]
@@ -413,6 +424,7 @@ def _rewritten(equations: Equations, one: Callable[[Expr], Expr]) -> Equations:
         kinematic=tuple(replace(row, lhs=one(row.lhs), rhs=one(row.rhs)) for row in system.kinematic),
         variational=None if system.variational is None else tuple(_variational(row, one) for row in system.variational),
         forces=Frozen({q: one(u) for q, u in system.forces.items()}),
+        equations=Frozen({q: one(e) for q, e in system.equations.items()}),
         dissipation=one(system.dissipation),
     )
     new = replace(

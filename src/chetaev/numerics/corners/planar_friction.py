@@ -54,7 +54,10 @@ def acting(equations: Equations) -> dict[Coordinate, Expr]:
     """The forces on all coordinates, those of the dissipation function among them."""
     system = equations.lowered.system
     dissipation = system.dissipation
-    found = {q: system.forces.get(q, S.Zero) - (dissipation.diff(q.d()) if dissipation != 0 else S.Zero) for q in system.coordinates}
+    found = {
+        q: system.forces.get(q, S.Zero) + system.equations.get(q, S.Zero) - (dissipation.diff(q.d()) if dissipation != 0 else S.Zero)
+        for q in system.coordinates
+    }
     return {q: e for q, e in found.items() if e != 0}
 
 

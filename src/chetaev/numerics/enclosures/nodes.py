@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import sympy
 from sympy import Expr, Mul, Symbol
@@ -12,6 +12,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Entry, Input, Jet, long, symbols_in
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.graphs.removable import removable
 
 _TAME = frozenset(("sin", "cos", "asin", "acos", "acosh", "abs", "sign", "min", "max"))
 """Functions without narrow features. Sine and cosine stay between -1 and 1. An arcus sine or a root is steep at the end of its domain, but
@@ -33,6 +34,8 @@ _LARGEST = 10**6
 """Largest exponent for which the data are evaluated near a pole; with a larger one the pole is taken to be one. 10^8 takes minutes."""
 _GROWING = frozenset(("exp", "sinh", "cosh"))
 """Functions whose value reveals as much as their slope."""
+_RISING = frozenset("exp sinh tanh atan asinh erf".split())
+"""Functions that have every value once at most."""
 _FEW = 50
 """Number of nodes up to which they are in SymPy's order, that of printed equations; sorting then takes a quarter of a second."""
 _PARTS: Remembered[tuple[tuple[Expr, ...], list[Expr]]] = Remembered(64)
@@ -44,6 +47,7 @@ def nodes_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[Expr, ..
     data, parts = _data_and_parts(equations, inputs)
     left_out = _shown_by_quotients(data, parts) | removed_poles_of(equations, inputs).keys()
     found = [e for e in parts if has_narrow_features(e) and _moves(e) and e not in left_out]
+    found += [rest for e in left_out if (rest := _left_by_series(e, parts)) is not None and rest.free_symbols]
     return _in_order(_steepest_powers(found))
 
 
@@ -56,14 +60,15 @@ def removed_poles_of(equations: Equations, inputs: Mapping[str, Expr]) -> Mappin
     return _REMOVED.get(equations, Frozen(inputs), lambda: _removed_poles(*_data_and_parts(equations, inputs)))
 
 
-def _removed_poles(data: Iterable[Expr], parts: Iterable[Expr]) -> dict[Expr, tuple[Expr, ...]]:
+def _removed_poles(data: Sequence[Expr], parts: Sequence[Expr]) -> dict[Expr, tuple[Expr, ...]]:
     found = {}
     for e in parts:
-        z = _vanishes_with(e)
-        if z is None:
+        if not (e.is_Pow and e.exp.is_Integer and e.exp < 0):
             continue
+        z = _vanishes_with(e)
         around = [_terms_with(e, part) for part in data if part.has(e)]
-        if all(_has_no_pole(e, z, part) for part in around):
+        if (z is not None and all(_has_no_pole(e, z, part) for part in around)) or _left_by_series(e, parts) is not None:
+            z = next(iter(symbols_in(e.base))) if z is None else z
             inside = [a for a in _parts(around) if not has_narrow_features(a) and not a.has(e)]
             arguments = dict.fromkeys(a.args[0] for a in inside if a.is_Function or (a.is_Pow and not a.exp.is_Integer))
             found[e] = tuple(slope for a in arguments if (slope := a.diff(z)))
@@ -208,6 +213,44 @@ def _vanishes_with(e: Expr) -> Symbol | None:
     return next((z for z, slope in slopes if slope.is_Rational and slope), None)
 
 
+def _left_by_series(e: Expr, parts: Sequence[Expr]) -> Expr | None:
+    """Return what is left of a quotient in one moving symbol where its poles have series (`removable`): 1/(x + 3) of 1/(x^2 - 9) in
+    (x - 3)/(x^2 - 9), the number 1 of 1/(exp(x) - 1) in x/(exp(x) - 1). None if no pole has one, or others are not known.
+    """
+    if not (e.is_Pow and e.exp.is_Integer and e.exp < 0) or long(e.base):
+        return None
+    symbols = symbols_in(e.base)
+    if len(symbols) != 1 or not _moves(e.base):
+        return None
+    (z,) = symbols
+    around = [p for p in parts if e in p.args and (p.is_Mul or p.is_Add)]
+    if any(e in p.args for p in parts if not (p.is_Mul or p.is_Add)) or not around:
+        return None
+    centres: list[set[Expr]] = []
+    for part in around:
+        found = removable(part) or next((r for p in parts if p.is_Add and part in p.args and (r := removable(p))), None)
+        centres.append({series.centre for series in found.series} if found is not None and found.argument == z else set())
+    known = set.intersection(*centres)
+    if not known:
+        return None
+    if e.base.is_polynomial(z):
+        rest = sympy.Poly(e.base, z)
+        for centre in known:
+            while rest(centre) == 0:
+                rest = rest.quo(sympy.Poly(z - centre, z))
+        return sympy.Integer(1) if rest.is_ground or rest.count_roots() == 0 else rest.as_expr() ** e.exp
+    return sympy.Integer(1) if _rises(e.base, z) else None
+
+
+def _rises(e: Expr, z: Symbol) -> bool:
+    """Tell whether an expression is a number and a multiple of a function that rises everywhere, of an argument linear in a symbol."""
+    moving = [a for a in sympy.Add.make_args(e) if a.has(z)]
+    factors = [f for f in sympy.Mul.make_args(moving[0]) if f.has(z)] if len(moving) == 1 else []
+    if len(factors) != 1 or SPELLING.get(type(factors[0])) not in _RISING:
+        return False
+    return bool(factors[0].args[0].diff(z).is_Rational)
+
+
 def _terms_with(e: Expr, part: Expr) -> Expr:
     """Return the terms of a sum that contain an expression."""
     return sympy.Add(*(a for a in part.args if a.has(e))) if part.is_Add else part
@@ -253,6 +296,7 @@ def _data(equations: Equations) -> Iterator[Expr]:
     else:
         yield from (lowered.lagrangian, system.dissipation)
         yield from system.forces.values()
+        yield from system.equations.values()
         for row in lowered.reactions.values():
             yield from row.values()
     yield from _sides(system.kinematic)

@@ -1,4 +1,8 @@
-"""From the results of the stepping loop to an `Ensemble`."""
+"""From the results of the stepping loop to an `Ensemble`.
+
+The members of a large ensemble are integrated block by block, and what remains of a block is written here: so the memory of a run is that
+of its result and of one block.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,15 @@ from types import SimpleNamespace
 import numpy as np
 
 from chetaev.core.support.frozen import Frozen
+from chetaev.numerics.ensemble.batch import Array
 from chetaev.numerics.ensemble.columns import Columns
-from chetaev.numerics.ensemble.result import COUNTS, NOT_STARTED, Ensemble
+from chetaev.numerics.ensemble.given import Given
+from chetaev.numerics.ensemble.members import Members
+from chetaev.numerics.ensemble.result import COUNTS, NOT_STARTED, Ensemble, PerMember
 from chetaev.numerics.ensemble.run import Integration
+from chetaev.numerics.ensemble.series import Series
+from chetaev.numerics.flow.compiled import Compiled
+from chetaev.numerics.flow.elimination import PivotOrder
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.motion import outcomes
 from chetaev.numerics.motion.outcomes import Ending, locus_near
@@ -18,37 +28,84 @@ from chetaev.numerics.motion.trajectory import Outcome, Trajectory
 from chetaev.numerics.pieces.piece import Piece, Setting
 
 
-def collect(run: Integration, alone: Mapping[int, Trajectory], notes: Mapping[int, tuple[Outcome, str]]) -> Ensemble:
-    """The ensemble under the names of the system. `alone` holds the motions that `simulate` ran."""
-    read, labels = run.read, run.pivoted[0].compiled.labels
-    state = run.pivoted[0].compiled.flow.state
-    for k, motion in alone.items():
-        _insert(run, k, motion)
-    status = run.status
-    status[list(notes)] = NOT_STARTED
-    for column in (run.y, run.low, run.high, run.completion.states):
-        column[list(notes)] = np.nan
-    for member in map(int, np.flatnonzero(run.cornered)):
-        if member not in alone and member not in notes:  # the user interrupted before it started
-            status[member] = Status.INTERRUPTED
-    usual = {int(s): outcomes.verdict(s, Ending(0.0))[0] for s in Status}
-    outcome = np.array([alone[k].outcome if k in alone else notes[k][0] if k in notes else usual[int(s)] for k, s in enumerate(status)])
-    flows = tuple(kernels.compiled.flow for kernels in run.pivoted)
-    which = np.where(run.cornered, -1, run.which)
-    return Ensemble(
-        equations=read.switched.original,
-        shape=read.shape,
-        t=run.at,
-        outcome=outcome.astype(object),
-        drift=Frozen(zip(labels, run.drift.T.copy(), strict=True)),
-        extrema=Frozen({z.name: (run.low[:, k].copy(), run.high[:, k].copy()) for k, z in enumerate(state)}),
-        counts=Frozen(zip(COUNTS, run.counts.T.copy(), strict=True)),
-        start=Columns(read.switched, read.batch, np.full(read.size, read.t), run.completion.states, flows, which),
-        final=Columns(read.switched, read.batch, run.at, run.y, flows, which, alone),
-        notes=Frozen({k: text for k, (_, text) in notes.items()}),
-        status=status,
-        endings=lambda k: alone[k].message if k in alone else _sentence(run, k),
-    )
+class Collection:
+    """Room for the results of all members."""
+
+    def __init__(self, read: Given, series: Array | None, max_steps: int) -> None:
+        self.read, self.series, self.max_steps = read, series, max_steps
+        size, compiled = read.size, read.batch.compiled
+        states, rows = compiled.size, len(compiled.labels)
+        self.t, self.status = np.full(size, read.t), np.full(size, NOT_STARTED)
+        self.y, self.first, self.low, self.high = (np.full((size, states), np.nan) for _ in range(4))
+        self.drift, self.counts = np.zeros((size, rows)), np.zeros((size, len(COUNTS)), np.int64)
+        self.which = np.full(size, -1)
+        self.compiled: dict[PivotOrder, Compiled] = {}
+        self.alone: dict[int, Trajectory] = {}
+        self.notes: dict[int, tuple[Outcome, str]] = {}
+
+    def add(self, first: int, run: Integration, alone: Mapping[int, Trajectory], notes: Mapping[int, tuple[Outcome, str]]) -> None:
+        """Take in the results of a block of members that begins with member `first`. `alone` holds the motions that `simulate` ran."""
+        here = slice(first, first + run.read.size)
+        for k, motion in alone.items():
+            _insert(run, k, motion)
+        status = run.status
+        status[list(notes)] = NOT_STARTED
+        for column in (run.y, run.low, run.high, run.completion.states):
+            column[list(notes)] = np.nan
+        for member in map(int, np.flatnonzero(run.cornered)):
+            if member not in alone and member not in notes:  # the user interrupted before it started
+                status[member] = Status.INTERRUPTED
+        self.t[here], self.status[here], self.y[here], self.first[here] = run.at, status, run.y, run.completion.states
+        self.low[here], self.high[here], self.drift[here], self.counts[here] = run.low, run.high, run.drift, run.counts
+        orders = [kernels.compiled.flow.order for kernels in run.pivoted]
+        for order, kernels in zip(orders, run.pivoted, strict=True):
+            self.compiled.setdefault(order, kernels.compiled)
+        known = list(self.compiled)
+        places = np.array([known.index(order) for order in orders])
+        self.which[here] = np.where(run.cornered, -1, places[run.which])
+        self.alone |= {first + k: motion for k, motion in alone.items()}
+        self.notes |= {first + k: note for k, note in notes.items()}
+
+    def ensemble(self, members: Members) -> Ensemble:
+        """The ensemble under the names of the system."""
+        read, compiled = self.read, read_first(self.compiled, self.read)
+        flow = compiled.flow
+        usual = {int(s): outcomes.verdict(s, Ending(0.0))[0] for s in Status} | {NOT_STARTED: Outcome.INTERRUPTED}
+        outcome = np.empty(read.size, object)
+        for s in np.unique(self.status):
+            outcome[self.status == s] = usual[int(s)]
+        for k, motion in self.alone.items():
+            outcome[k] = motion.outcome
+        for k, (why, _) in self.notes.items():
+            outcome[k] = why
+        flows = tuple(found.flow for found in self.compiled.values()) or (flow,)
+        final = Columns(read.switched, read.batch, self.t, self.y, flows, self.which, self.alone)
+        times, settings = members.settings.times, members.settings
+        return Ensemble(
+            equations=members.equations,
+            shape=read.shape,
+            t=self.t,
+            times=times if settings.series else None,
+            outcome=np.array([str(why) for why in outcome]).astype(object),
+            drift=Frozen(zip(compiled.labels, self.drift.T, strict=True)),
+            extrema=Frozen({z.name: (self.low[:, k], self.high[:, k]) for k, z in enumerate(flow.state)}),
+            counts=Frozen(zip(COUNTS, self.counts.T, strict=True)),
+            start=Columns(read.switched, read.batch, np.full(read.size, read.t), self.first, flows, self.which),
+            final=final,
+            series=None if self.series is None else Series(final, times, self.series, self.alone),
+            events=PerMember({k: motion.events for k, motion in self.alone.items() if motion.events}, read.size),
+            switches=PerMember({k: motion.switches for k, motion in self.alone.items() if motion.switches}, read.size),
+            notes=Frozen({k: text for k, (_, text) in self.notes.items()}),
+            status=self.status,
+            endings=_Sentences(self, tuple(self.compiled.values())),
+            members=members,
+            motions=None if settings.slopes is None else Frozen(self.alone),
+        )
+
+
+def read_first(compiled: Mapping[PivotOrder, Compiled], read: Given) -> Compiled:
+    """The kernels whose state names the columns."""
+    return next(iter(compiled.values()), read.batch.compiled)
 
 
 def _insert(run: Integration, k: int, motion: Trajectory) -> None:
@@ -59,6 +116,8 @@ def _insert(run: Integration, k: int, motion: Trajectory) -> None:
         if z in motion.jets:  # configurations may differ in their states
             run.y[k, j] = state[motion.jets.index(z)]
             run.low[k, j], run.high[k, j] = motion.extrema[z.name]
+    if run.series is not None:
+        _insert_series(run, run.series[k], motion)
     labels = run.pivoted[0].compiled.labels
     run.measured[k] = [*[motion.drift_absolute.get(z, np.nan) for z in labels], *[motion.scales.get(z, np.nan) for z in labels]]
     run.counts[k] = [motion.counts[name] for name in COUNTS]
@@ -66,15 +125,33 @@ def _insert(run: Integration, k: int, motion: Trajectory) -> None:
     run.status[k] = next(ended, int(Status.FINISHED))  # a motion that is not certified reached its end
 
 
-def _sentence(run: Integration, k: int) -> str:
-    """Return the reason why the loop ended for member `k`, with the singular locus if it met one."""
-    status, t = Status(int(run.status[k])), float(run.at[k])
-    locus = ""
-    if status in (Status.FLOOR, Status.WATCH, Status.NOT_FINITE):
-        read = run.read
-        binding, compiled = read.bound(k), run.pivoted[run.which[k]].compiled
-        configuration = tuple(int(binding.parameters[mode.symbol]) for mode in read.switched.modes)
-        setting = Setting(read.switched, configuration, binding, compiled)
-        end, first = SimpleNamespace(t=t, y=run.y[k]), run.completion.states[k]
-        locus = locus_near(Piece(setting, end, "", None, 0.0, 0.0, read.t, t, first), read.t, setting.named(first))
-    return outcomes.verdict(status, Ending(t, run.max_steps, locus=locus))[1]
+def _insert_series(run: Integration, rows: Array, motion: Trajectory) -> None:
+    """Write the states of a motion at the times of an ensemble."""
+    forward = 1.0 if run.times[-1] > run.times[0] else -1.0
+    places = np.searchsorted(forward * run.times, forward * motion.t)
+    rows[...] = np.nan
+    for j, z in enumerate(run.pivoted[0].compiled.flow.state):
+        if z in motion.jets:
+            rows[places, j] = motion.states[:, motion.jets.index(z)]
+
+
+class _Sentences:
+    """Why members ended, in words, made when somebody asks."""
+
+    def __init__(self, of: Collection, compiled: tuple[Compiled, ...]) -> None:
+        self._of, self._compiled = of, compiled
+
+    def __call__(self, k: int) -> str:
+        found = self._of
+        if k in found.alone:
+            return found.alone[k].message
+        status, t = Status(int(found.status[k])), float(found.t[k])
+        locus = ""
+        if status in (Status.FLOOR, Status.WATCH, Status.NOT_FINITE):
+            read = found.read
+            binding, compiled = read.bound(k), self._compiled[found.which[k]]
+            configuration = tuple(int(binding.parameters[mode.symbol]) for mode in read.switched.modes)
+            setting = Setting(read.switched, configuration, binding, compiled)
+            end, first = SimpleNamespace(t=t, y=found.y[k]), found.first[k]
+            locus = locus_near(Piece(setting, end, "", None, 0.0, 0.0, read.t, t, first), read.t, setting.named(first))
+        return outcomes.verdict(status, Ending(t, found.max_steps, locus=locus))[1]

@@ -28,7 +28,9 @@ from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.flow.local_rank import factored_at, require_clear
 from chetaev.numerics.flow.prolongation import Problem
 from chetaev.numerics.graphs.algebra import GraphTape, dense
+from chetaev.numerics.machine.instructions import TURNING
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel
+from chetaev.numerics.methods import dop853
 from chetaev.numerics.motion.trajectory import Outcome
 from chetaev.numerics.pieces.piece import WORST_PIVOT
 from chetaev.numerics.start.initial import Data, MissingData, complete_together
@@ -141,7 +143,12 @@ class _Together:
         points = np.empty((len(which), len(tape.order)))
         for k, z in enumerate(tape.order):
             points[:, k] = x[:, self._place[z]] if z in self._place else self._column(z)[which]
-        return each(_kernel(tape), self._columns[TIME][which], points, np.zeros((len(which), 0)))
+        kernel, times, nothing = _kernel(tape), self._columns[TIME][which], np.zeros((len(which), 0))
+        if not _turns(tape):
+            return each(kernel, times, points, nothing)
+        if kernel.with_library is None:
+            return mapped(tape.function, points)
+        return dop853.evaluate(kernel.with_library, times, points, nothing, kernel.n_out)
 
     def _column(self, z: Symbol) -> Array:
         """The values of a parameter or an input for all members."""
@@ -207,6 +214,15 @@ def _as_compiled(read: Given, flow: Flow, state: Array, member: int) -> bool:
     except StateError:
         return False
     return found.nullity == (flow.system.generic_nullity or 0)
+
+
+@lru_cache(maxsize=256)
+def _turns(tape: GraphTape) -> bool:
+    """Whether a tape has sines or cosines: single starts have those of the mathematical library, and machine code usually has its own,
+    which differ in the last digit.
+    """
+    function = tape.function
+    return any(function.instruction_id(k) in TURNING for k in range(function.n_instructions()))
 
 
 @lru_cache(maxsize=256)

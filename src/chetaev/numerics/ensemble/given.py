@@ -49,6 +49,12 @@ class Group:
         at = int(np.flatnonzero(self.members == member)[0])
         return Data({z: float(v[at]) for z, v in self.fixed.items()}, {z: float(v[at]) for z, v in self.guess.items()})
 
+    def part(self, first: int, last: int) -> Group | None:
+        """The data of those members that lie from `first` up to `last`, counted from `first`; None if there are none."""
+        inside = np.flatnonzero((self.members >= first) & (self.members < last))
+        fixed, guess = ({z: v[inside] for z, v in columns.items()} for columns in (self.fixed, self.guess))
+        return Group(self.members[inside] - first, fixed, guess) if len(inside) else None
+
 
 @dataclass(frozen=True)
 class Given:
@@ -84,6 +90,13 @@ class Given:
         """Parameters of one member, modes among them, and the inputs."""
         symbols = self.equations.system.parameters
         return Binding(dict(zip(symbols, map(float, self.batch.p[member]), strict=False)), self.switched.inputs)
+
+    def part(self, first: int, last: int) -> Given:
+        """The members from `first` up to `last`, counted from `first`; their vectors p are those of all members, not copies."""
+        groups = tuple(part for group in self.groups if (part := group.part(first, last)) is not None)
+        notes = {k - first: note for k, note in self.notes.items() if first <= k < last}
+        batch = Batch(self.batch.compiled, self.batch.p[first:last], self.batch.written)
+        return Given(self.switched, batch, groups, (last - first,), self.t, self.given_inputs, notes, self.where)
 
     def data(self, member: int) -> Data:
         """The initial data of one member."""

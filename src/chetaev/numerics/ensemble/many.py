@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from sympy import Expr
 
 from chetaev.core.errors import Interrupted, UsageError
+from chetaev.core.state import State
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
-from chetaev.numerics.ensemble.collect import collect
+from chetaev.numerics.ensemble.collect import Collection
 from chetaev.numerics.ensemble.completion import completed
 from chetaev.numerics.ensemble.corners import follow_alone
 from chetaev.numerics.ensemble.given import read
+from chetaev.numerics.ensemble.members import Members, Settings
 from chetaev.numerics.ensemble.result import Ensemble
-from chetaev.numerics.ensemble.run import Integration
+from chetaev.numerics.ensemble.run import Integration, may_touch_zero
+from chetaev.numerics.ensemble.series import room_for_series
 from chetaev.numerics.ensemble.threads import Workers
+from chetaev.numerics.graphs.binding import bind
 from chetaev.numerics.methods.accuracy import read_accuracy
 from chetaev.numerics.motion.settings import is_usual
 from chetaev.numerics.motion.simulate import names_of_state, read_max_step, read_max_steps, read_method, read_times
-from chetaev.numerics.stability.given import refuse_choice
+from chetaev.numerics.pieces.events import read_events
+from chetaev.numerics.verdict.branch_choice import Wish, chosen
+
+_BLOCK = 1 << 16
+"""Members that are integrated before their results are written and their room is used again: 30 MB for a small system. Fewer would leave
+processors idle between blocks."""
 
 
 def simulate_many(
@@ -34,41 +44,49 @@ def simulate_many(
     scale: Mapping[str, Any] | None = None,
     inputs: Mapping[str, Any] | None = None,
     method: Any = None,
+    events: Sequence[Any] | None = None,
     threads: int | None = None,
     max_steps: int = 1_000_000,
     max_step: Any = None,
+    series: Any = None,
     progress: bool | None = None,
-    branch: None = None,
-    gauge: None = None,
+    branch: Any = None,
+    gauge: Any = None,
+    slopes: Sequence[str] | None = None,
 ) -> Ensemble:
-    """The ends of many motions over one interval.
+    """Many motions over one interval.
 
-    Each member ends where `simulate` with `keep="final"` ends from the same start, whatever the other members and the number of threads
-    are. Members that reach a corner of sign, abs, min or max are run by `simulate` itself, one after another, which takes longer. A member
-    that fails affects no other: `ensemble.failed` lists such members, `ensemble.started` those with a motion, and `ensemble.message(i)`
-    gives the reason.
+    Each member is the motion of `simulate` from the same start, bit for bit, whatever the other members and the number of threads are.
+    Several members are computed side by side in vector registers. Members that reach a corner of sign, abs, min or max, and all members if
+    there are events, are run by `simulate` itself, one after another, which takes longer. A member that fails affects no other:
+    `ensemble.failed` lists such members, `ensemble.started` those with a motion, and `ensemble.message(i)` gives the reason.
 
     Args:
         equations: Equations, or a model, which brings its own start, interval, values and settings; arguments given here take precedence.
         starts: A mapping (or a `State`) to numbers, texts or arrays, or a list of such mappings, one per member.
-        t: The interval `(t0, t1)`.
+        t: The interval `(t0, t1)`, of which the ends are kept; or three or more times, at which all states are kept.
         parameters: A mapping to numbers or arrays. All arrays are broadcast against each other.
         tolerance: The tolerance, as in `simulate`.
         scale: Typical sizes of jets, as in `simulate`.
         inputs: Functions of time for the inputs, by name.
         method: The integrator; `simulate` runs every member if it is not the default one.
+        events: Events at roots of expressions, as in `simulate`.
         threads: The number of threads; all processors by default.
         max_steps: The largest number of steps of a member.
         max_step: The longest step, as in `simulate`.
+        series: Where the states at given times are written: an array of members, times and components, or the name of a file, `"x.npy"`,
+            which is mapped into memory. A new array by default; if it would not fit into memory, that is said before the run begins.
         progress: Whether a bar shows the progress; by default for runs longer than a second on a terminal or in a notebook.
-        branch: Not supported; only None is accepted.
-        gauge: Not supported; only None is accepted.
+        branch: The manifold of all motions, where there are several, as in `simulate`; then members are run one after another.
+        gauge: Functions of time for quantities that the equations leave free, as in `simulate`; members are run one after another.
+        slopes: What the motions are differentiated by, as in `simulate`: `ensemble.slope("x", "a")` is an array over the members. Members
+            are then run by `simulate`, one after another.
 
     Returns:
-        The ends, extrema, drifts and outcomes of all members.
+        The ends, extrema, drifts and outcomes of all members, and their states at given times.
 
     Raises:
-        UsageError: For an argument of a wrong type or value, and for a model with events.
+        UsageError: For an argument of a wrong type or value, and for series that do not fit into memory.
         ParameterError: If a value of a parameter or an input is missing.
         KeyboardInterrupt: After Ctrl-C; its attribute `motion` holds the ensemble so far.
 
@@ -77,8 +95,10 @@ def simulate_many(
     >>> ensemble = simulate_many(derive(spring), {"x": [1, 2, 3], "x'": 0}, (0, 3.141592653589793), parameters={"k": 1}, tolerance=1e-12)
     >>> ensemble.final["x"].round(9)
     array([-1., -2., -3.])
+    >>> ensemble = simulate_many(derive(spring), {"x": [1, 2, 3], "x'": 0}, [0, 1, 2, 3], parameters={"k": 1})
+    >>> ensemble["x"].shape, bool(ensemble[2].final["x"] == ensemble["x"][2, -1])
+    ((3, 4), True)
     """
-    refuse_choice("simulate_many", branch, gauge)
     own = starts is None
     if isinstance(equations, Model):
         model, equations = equations, derive(equations)
@@ -88,10 +108,8 @@ def simulate_many(
         max_step = model.max_step if max_step is None else max_step
         scale = model.run["scale"] if scale is None else scale
         method = model.method if method is None else method
-        refuse_choice("simulate_many", **model.choice)
-        if model.events:
-            what = "simulate_many takes no events, and the model has some."
-            raise UsageError(what, where="simulate_many", hint="simulate, member by member; or dataclasses.replace(model, events=())")
+        branch, gauge = (model.choice[name] if wish is None else wish for name, wish in (("branch", branch), ("gauge", gauge)))
+        events = model.events if events is None else events
         parameters, inputs = {**model.parameters, **(parameters or {})}, {**model.inputs, **(inputs or {})}
     if not isinstance(equations, Equations):
         hint = "simulate_many(ch.derive(system, principle), starts, t, ...)"
@@ -100,24 +118,85 @@ def simulate_many(
     if starts is None:
         raise UsageError("no starts are given.", where=where, hint='simulate_many(equations, {"x": [0, 1, 2], ...}, t)')
     times = read_times(t, where)
-    if len(times) != 2:
-        raise UsageError("an ensemble keeps the end of each motion only.", where=where, hint="t=(t0, t1)")
+    if series is not None and len(times) == 2:
+        raise UsageError("there is room for series, and no times.", where=where, hint="t=np.linspace(0, 10, 101): three or more times")
     method = read_method(method, where)
     max_steps, longest = read_max_steps(max_steps, where), read_max_step(max_step, where)
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
         raise UsageError(f"threads={threads!r} is not a number of threads.", where=where, hint="threads=4, or None for all processors")
+    stated, guessed = equations, frozenset[str]()
+    if branch is not None or gauge is not None:
+        equations, starts, guessed = _of_the_first(equations, starts, parameters, inputs, float(times[0]), branch, gauge, where)
     given = read(equations, starts, parameters, inputs, float(times[0]), where, one_start=own)
     accuracy = read_accuracy(tolerance, scale, names_of_state(given.switched, scale), where)
-    t1 = float(times[1])
+    settings = Settings(
+        times,
+        accuracy,
+        method,
+        () if events is None else events,
+        max_steps,
+        max_step,
+        branch,
+        gauge,
+        slopes,
+        {} if slopes is None else _texts(starts),
+    )
+    read_events(settings.events, equations, given.batch.compiled.flow.state, where)
+    together = is_usual(method) and not settings.events and branch is None and gauge is None and slopes is None
+    room = room_for_series(series, given.size, len(times), given.batch.compiled.size, where) if settings.series else None
+    found, touching = Collection(given, room, max_steps), may_touch_zero(given)
     with Workers(threads, given.size, progress, equations.system.name or "simulate_many") as workers:
-        run = Integration(given, completed(given), accuracy, max_steps, longest, workers)
-        if is_usual(method):
-            run.to(t1)
-        else:
-            run.leave_to_simulate()
-        cornered = map(int, np.flatnonzero(run.cornered))
-        motions, notes = follow_alone(given, cornered, t1, accuracy, method, max_steps, max_step, workers)
-    ensemble = collect(run, motions, run.completion.notes | notes)
+        for first in range(0, given.size, _BLOCK):
+            part = given.part(first, min(first + _BLOCK, given.size))
+            rows = None if room is None else room[first : first + part.size]
+            run = Integration(part, completed(part), accuracy, max_steps, longest, workers, touching, times, rows)
+            if together:
+                run.to(float(times[-1]))
+            else:
+                run.leave_to_simulate()
+            motions, notes = follow_alone(Members.of(part, settings, stated, guessed), map(int, np.flatnonzero(run.cornered)), workers)
+            found.add(first, run, motions, run.completion.notes | notes)
+    ensemble = found.ensemble(Members.of(given, settings, stated, guessed))
     if workers.stopped:
         raise Interrupted(ensemble)
     return ensemble
+
+
+def _of_the_first(
+    equations: Equations,
+    starts: Any,
+    parameters: Mapping[str, Any] | None,
+    inputs: Mapping[str, Any] | None,
+    t: float,
+    branch: Any,
+    gauge: Any,
+    where: str,
+) -> tuple[Equations, Any, frozenset[str]]:
+    """The equations of a chosen branch and gauge, by the data of the first member; starts with guesses for what the choice determines, and
+    the names of these guesses.
+    """
+    first = starts if isinstance(starts, State | Mapping) else starts[0]
+    first = first if isinstance(first, State) else State(first)
+    groups = equations.system.groups
+    one = State(_first_values(first.fixed, groups), _first_values(first.guess, groups))
+    binding = bind(equations.system, _first_values(parameters or {}, ()), inputs, where)
+    found = chosen(equations, binding, Wish(one, t, branch, gauge, where, "simulate_many"))
+    added = {} if not isinstance(found.start, State) else {z: v for z, v in found.start.guess.items() if z not in one.guess}
+
+    def with_guesses(start: Any) -> State:
+        start = start if isinstance(start, State) else State(start)
+        return State(start.fixed, {**added, **start.guess})
+
+    more = with_guesses(starts) if isinstance(starts, State | Mapping) else [with_guesses(start) for start in starts]
+    return found.equations, more, frozenset(added)
+
+
+def _first_values(values: Mapping[str, Any], groups: Container[str]) -> dict[str, Any]:
+    """The data of the first member; elements of groups as they are."""
+    return {z: v if np.ndim(v) == 0 or z in groups else np.ravel(v)[0] for z, v in values.items()}
+
+
+def _texts(starts: Any) -> dict[str, Any]:
+    """The values of a start that are texts or expressions, the same for all members."""
+    given = starts.fixed if isinstance(starts, State) else starts
+    return {key: v for key, v in given.items() if isinstance(v, str | Expr)} if isinstance(given, Mapping) else {}

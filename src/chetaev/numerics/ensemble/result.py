@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chetaev.core.errors import UsageError
 from chetaev.core.support.frozen import Frozen
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.ensemble.batch import Array, Indices, Mask
 from chetaev.numerics.ensemble.columns import Columns
-from chetaev.numerics.motion.trajectory import Outcome
+from chetaev.numerics.ensemble.members import Members
+from chetaev.numerics.ensemble.series import Series
+from chetaev.numerics.motion.trajectory import Outcome, Trajectory
 
 COUNTS = ("accepted", "rejected", "evaluations", "projections", "shortened")
 NOT_STARTED = -1
@@ -32,9 +36,26 @@ class Endings:
         return self.sentences[member]
 
 
+@dataclass(frozen=True)
+class PerMember:
+    """What some members have, by member, as a row of tuples: `ensemble.events[3]`."""
+
+    found: Mapping[int, tuple[Any, ...]]
+    size: int
+
+    def __getitem__(self, member: int) -> tuple[Any, ...]:
+        return self.found.get(range(self.size)[member], ())
+
+    def __len__(self) -> int:
+        return self.size
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Ensemble:
-    """The ends of many motions. `ensemble.final["x'"]` is an array over the members, and so is any expression in their jets.
+    """Many motions. `ensemble.final["x'"]` is an array over the members, and so is any expression in their jets.
+
+    With `t=times` of three or more times the states at these are kept, and `ensemble["x'"]` has one row per member and one column per time;
+    otherwise `ensemble["x'"]` are the ends. `ensemble[3]` is the motion of member 3, a `Trajectory`, computed again when it is asked for.
 
     A member that never started (`started[i]` is False) has NaN for its states; one that failed on the way keeps the state it reached.
     `message(i)` says why a member ended or did not start. Before a member says `finished`, its rates are inserted into the original rows at
@@ -47,6 +68,8 @@ class Ensemble:
     """The shape of the arrays that were given; members count in C order."""
     t: Array
     """The time each member reached."""
+    times: Array | None
+    """The times at which states are kept; None if only the ends are."""
     outcome: NDArray[Any]
     """Why each member ended, as an array of `Outcome`."""
     drift: Frozen[str, Array]
@@ -59,12 +82,54 @@ class Ensemble:
     """The completed initial data."""
     final: Columns
     """The ends; `Columns` are mappings from names to arrays over the members."""
+    series: Series | None
+    """The states at `times`, read by name; `series.states` is the array of members, times and components."""
+    events: PerMember
+    """The events that each member met, in the order of time: `ensemble.events[3]`."""
+    switches: PerMember
+    """The switching surfaces that each member met."""
     notes: Frozen[int, str]
     """The reasons why some members did not start."""
     status: Indices
     """How the loop ended, by member, as numbers of `dop853.Status`; -1 for members that never started."""
     endings: Callable[[int], str]
     """The sentence of a member that started."""
+    members: Members
+    """The data and settings of the members."""
+    motions: Frozen[int, Trajectory] | None = field(default=None, repr=False)
+    """The motions of the members, if they were differentiated."""
+
+    def slope(self, name: str, by: str) -> Array:
+        """The derivative of a jet, a multiplier or an expression at the ends by one of the `slopes`, by member; NaN without a motion."""
+        if self.motions is None:
+            where = f"ensemble of {self.equations.system.label}"
+            raise UsageError("the ensemble has no slopes.", where=where, hint=f"ch.simulate_many(..., slopes=[{by!r}])")
+        return np.array([self.motions[k].final.slope(name, by) if k in self.motions else np.nan for k in range(len(self))])
+
+    def __getitem__(self, name: str | int) -> Any:
+        """An array by the name of a jet, or by an expression; or, by its number, the motion of a member."""
+        if isinstance(name, str):
+            return self.final[name] if self.series is None else self.series[name]
+        try:
+            k = range(len(self))[operator.index(name)]
+        except TypeError:
+            what, hint = f"{name!r} is neither a name nor the number of a member.", 'ensemble["x"], ensemble[3]'
+            raise UsageError(what, where=f"ensemble of {self.equations.system.label}", hint=hint) from None
+        if k in self.final.alone:
+            return self.final.alone[k]
+        return self.members.motion(k)
+
+    def to_xarray(self) -> Any:
+        """A data set over the members, and over time if states are kept: jets of the state, multipliers, parameters and outcomes."""
+        from chetaev.numerics.ensemble.tables import to_xarray
+
+        return to_xarray(self)
+
+    def to_pandas(self) -> Any:
+        """A data frame with a row for each member, or for each member and time if states are kept."""
+        from chetaev.numerics.ensemble.tables import to_pandas
+
+        return to_pandas(self)
 
     @cached_property
     def failed(self) -> Indices:
@@ -85,6 +150,10 @@ class Ensemble:
     def rotation(self, name: str) -> Array:
         """The matrices of a group coordinate at the ends, one for each member; see also `final.quaternion` and `final.velocity`."""
         return self.final.rotation(name)
+
+    def matrix(self, name: str) -> NDArray[Any]:
+        """The matrices of a coordinate in any group at the ends, one for each member."""
+        return self.final.matrix(name)
 
     def message(self, member: int) -> str:
         """Why a member ended, or why it did not start."""

@@ -7,34 +7,42 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sympy import Symbol
 
 from chetaev.mechanics.ranks.factored import is_regular
 from chetaev.numerics.enclosures.everywhere import may_vanish
 from chetaev.numerics.enclosures.kernels import nodes_kernel, turns_kernel
-from chetaev.numerics.ensemble.batch import Array, Indices, Mask, each
+from chetaev.numerics.ensemble.batch import Array, Indices, Mask, each, mapped
 from chetaev.numerics.ensemble.completion import Completed, noted
 from chetaev.numerics.ensemble.given import Given
 from chetaev.numerics.ensemble.pivoted import Pivoted, pivoted
 from chetaev.numerics.ensemble.result import COUNTS, NOT_STARTED
+from chetaev.numerics.ensemble.side_by_side import wide_of
 from chetaev.numerics.ensemble.threads import Task, Workers
 from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.flow.elimination import PivotOrder, pivot_orders
 from chetaev.numerics.flow.flow import WORST_PIVOT, constant_entries
 from chetaev.numerics.graphs.doubts import EPSILON
+from chetaev.numerics.machine.doubting import doubting
+from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy, usual_sizes
 from chetaev.numerics.methods.base import columns_read, ends_kernel
 from chetaev.numerics.methods.dop853 import codes
+from chetaev.numerics.methods.lanes import ONE_BY_ONE, run_side_by_side, suits
 from chetaev.numerics.motion import inside
-from chetaev.numerics.motion.net import ROWS, WEAK, balance_allowed, fitted_residuals, left_allowed, left_at_the_end, rows_of
+from chetaev.numerics.motion.net import ROWS, WEAK, balance_allowed, fitted_residuals, held_function, left_allowed, left_at_the_end, rows_of
 from chetaev.numerics.motion.run import REORDERINGS
 from chetaev.numerics.motion.trajectory import Outcome
 from chetaev.numerics.motion.transitions import FALLEN_PIVOT
 from chetaev.numerics.pieces.surface_values import NEAR
 
-_PORTIONS = 6
-"""Tasks per processor into which an ensemble is divided: fewer leave processors idle at the end, more cost overhead."""
+_PORTIONS = 16
+"""Tasks per processor into which an ensemble is divided; a processor that is done takes the next one. Fewer leave processors idle at the
+end, where motions differ in length."""
+_LEAST, _MOST = 128, 4096
+"""Fewest and most members of a task: where it ends, lanes wait for the last of its members; larger tasks take memory for their results."""
+_ASKED = 16
+"""Members of a block whose rows are evaluated by CasADi too, and not only by machine code."""
 _FEW = 4
 """Fewest members at the same time that are integrated together; fewer are integrated one by one."""
 
@@ -42,11 +50,33 @@ _PERHAPS_NOISE = (dop853.Status.STEP_TOO_SMALL, dop853.Status.TOO_MANY_STEPS)
 """How runs end in which steps became small or many, perhaps because of round-off, which a run of one member looks for."""
 
 
-class Integration:
-    """Integrates an ensemble from its completed data to its ends. Members that meet a corner are left to `simulate`."""
+def may_touch_zero(read: Given) -> bool:
+    """Whether the determinant of some member may touch zero, with values of the parameters between the least and the largest."""
+    p, given = read.batch.p, read.switched.smooth.system.parameters
+    ranges = {z: (float(p[:, k].min()), float(p[:, k].max())) for k, z in enumerate(given)} if len(p) else {}
+    return may_vanish(read.batch.compiled.flow, ranges)
 
-    def __init__(self, read: Given, completion: Completed, accuracy: Accuracy, max_steps: int, max_step: float, workers: Workers) -> None:
-        self.read, self.completion = read, completion
+
+class Integration:
+    """Integrates an ensemble from its completed data to its ends. Members that meet a corner are left to `simulate`.
+
+    `touching` tells whether the determinant of some member may touch zero. States at `times` are written to `series`, unless that is None.
+    """
+
+    def __init__(
+        self,
+        read: Given,
+        completion: Completed,
+        accuracy: Accuracy,
+        max_steps: int,
+        max_step: float,
+        workers: Workers,
+        touching: bool,
+        times: Array,
+        series: Array | None,
+    ) -> None:
+        self.read, self.completion, self.touching = read, completion, touching
+        self.times, self.series = times, series
         self.tolerance, self.max_steps, self.max_step, self.workers = accuracy.relative, max_steps, max_step, workers
         self.pivoted = [pivoted(read.switched, read.batch.compiled)]
         compiled = self.pivoted[0].compiled
@@ -60,8 +90,6 @@ class Integration:
         self.measured = np.full((size, compiled.measure.n_out), np.nan)
         self.low, self.high = self.y.copy(), self.y.copy()
         self.counts = np.zeros((size, len(COUNTS)), dtype=np.int64)
-        self.touching = may_vanish(compiled.flow, self._ranges())
-        """Whether the determinant of some member may touch zero."""
         self.worst = np.ones(size)
         """The largest ratio of a node's bound between evaluated points to its values there (`Enclosed.worst`)."""
         self.usual = np.zeros(size)
@@ -72,11 +100,6 @@ class Integration:
         self.cornered = completion.alone.copy()
         """Members that `simulate` has to run: they meet a switching surface, elimination finds no other order for them, or they fail the
         checks of the certificate."""
-
-    def _ranges(self) -> dict[Symbol, tuple[float, float]]:
-        """The least and the largest value of every parameter in the ensemble."""
-        p, given = self.read.batch.p, self.read.switched.smooth.system.parameters
-        return {z: (float(p[:, k].min()), float(p[:, k].max())) for k, z in enumerate(given)} if len(p) else {}
 
     def to(self, t1: float) -> None:
         """Run all members that started to the end, with other pivots where the first ones become too small."""
@@ -129,20 +152,43 @@ class Integration:
         return np.asarray(left <= left_allowed(self.tolerance, self.counts[members, 0]))
 
     def _follow_the_equations(self, members: Indices) -> Mask:
-        """Return which members follow the equations inside their steps."""
+        """Return which members follow the equations inside their steps, with rates that have enough digits."""
         state, sizes = self.pivoted[0].compiled.flow.state, np.maximum(np.abs(self.low[members]), np.abs(self.high[members]))
-        span = self.at[members] - self.read.t
+        n, span = len(state), self.at[members] - self.read.t
+        found: Mask = inside.clearly_small(self.inside[members][..., :n], sizes[:, :n], self.counts[members, :1], self.tolerance)
+        rest = np.flatnonzero(~found)
 
         def usual() -> Array:
-            return np.array([usual_sizes(own, state, float(t)) for own, t in zip(sizes, span, strict=True)])
+            return np.array([usual_sizes(own, state, float(t)) for own, t in zip(sizes[rest], span[rest], strict=True)])
 
-        off = inside.defects(self.inside[members], sizes, usual)[:, : len(state)]
-        return np.asarray((off <= inside.defect_allowed(self.tolerance)).all(axis=1))
+        if len(rest):
+            seen, own = self.inside[members[rest]], sizes[rest]
+            off = inside.defects(seen, own, usual)[:, :n] <= inside.defect_allowed(self.tolerance)
+            rounded = inside.roundings(seen, own, usual, self.counts[members[rest], :1])[:, :n] <= inside.rounding_allowed(self.tolerance)
+            found[rest] = (off & rounded).all(axis=1)
+        return found
 
     def _rows_hold(self, members: Indices, kernels: Pivoted, t: Array, states: Array) -> Mask:
         """Whether the compiled rates satisfy the rows, at one state of each member."""
-        rows, p = rows_of(kernels.compiled), self.read.batch.at(t, members)
+        p = self.read.batch.at(t, members)
         rates = each(kernels.compiled.rhs, t[members], states[members], p)
+        held = held_function(kernels.compiled)
+        if held is None:
+            return self._rows_fit(members, kernels, t, states, rates, p)
+        graph, code = held
+        y = np.hstack([states[members], rates])
+        found = _hold(each(code, t[members], y, p))
+        some = np.unique(np.linspace(0, len(members) - 1, _ASKED).astype(np.int64))
+        if not _hold(mapped(graph, t[members[some]], y[some], p[some]))[found[some]].all():
+            found[:] = False  # machine code is wrong about the rows: CasADi's evaluation decides
+        rest = np.flatnonzero(~found)
+        if len(rest):
+            found[rest] = self._rows_fit(members[rest], kernels, t, states, rates[rest], p[rest])
+        return found
+
+    def _rows_fit(self, members: Indices, kernels: Pivoted, t: Array, states: Array, rates: Array, p: Array) -> Mask:
+        """The same with multipliers that are fitted to the rows."""
+        rows = rows_of(kernels.compiled)
         residuals, sizes = fitted_residuals(rows, t[members], states[members], rates, p)
         usual = sizes.max(axis=1, keepdims=True, initial=0.0)
         scale = inside.measured_by(sizes, usual)
@@ -202,15 +248,25 @@ class Integration:
         compiled, n = kernels.compiled, kernels.changing
         flow, driven = self.pivoted[0].compiled.flow, self.read.switched.inputs
         nodes, turns = nodes_kernel(flow, driven).kernel, turns_kernel(flow, driven) if self.touching else None
-        touched = compiled.determinant if self.touching else None
-        ends = ends_kernel(compiled.rhs, kernels.watch, compiled.measure)
-        used = (compiled.rhs, compiled.project, self.inputs, kernels.watch, compiled.measure, nodes, kernels.bounds, turns, touched, ends)
-        code = dop853.Code(*[0 if kernel is None else kernel.address for kernel in used])._replace(
+        used: dict[str, Kernel | None] = {
+            "rhs": compiled.rhs,
+            "project": compiled.project,
+            "inputs": self.inputs,
+            "watch": kernels.watch,
+            "measure": compiled.measure,
+            "nodes": nodes,
+            "bounds": kernels.bounds if n else None,
+            "turns": turns,
+            "determinant": compiled.determinant if self.touching else None,
+            "ends": ends_kernel(compiled.rhs, kernels.watch, compiled.measure),
+        }
+        code = dop853.Code(**{name: 0 if kernel is None else kernel.address for name, kernel in used.items()})._replace(
             first_input=len(self.read.equations.system.parameters),
             n_watch=2 + n,
             n_measure=compiled.measure.n_out,
             n_nodes=0 if nodes is None else nodes.n_out // 2,
             columns=columns_read(flow.size, nodes, kernels.bounds, turns),
+            doubting=doubting(compiled.rhs, self.inputs, len(self.read.equations.system.parameters), often=True),
         )
         limits = self.measures.limits(self.max_step, self.max_steps)._replace(before=0.0)
         noisy = compiled.flow.has_constant_jacobian
@@ -224,11 +280,17 @@ class Integration:
             places=[-1, -1, *kernels.places],
         )
         p, starts, times = self._parameters(kernels, members), self.y[members], self.at[members]
+        wide = wide_of(len(members), **used) if suits(watching) else ONE_BY_ONE
 
         def together(t0: float, some: Indices) -> None:
-            run = dop853.run_many(code, t0, t1, starts[some], p[some], few, watching, flag=self.workers.flag, threads=1)
+            target, wanted = self._room(members[some])
+            run = run_side_by_side(
+                code, wide, t0, t1, starts[some], p[some], few, watching, times=wanted, series=target, flag=self.workers.flag
+            )
+            if target is not None and self.series is not None and not np.shares_memory(target, self.series):
+                self.series[members[some]] = target
             again = np.isin(run.status, _PERHAPS_NOISE) & noisy
-            self._store(members[some[~again]], dop853.Ensemble(*(rows[~again] for rows in run)))
+            self._store(members[some[~again]], dop853.Ensemble(*(rows[~again] for rows in run)) if again.any() else run)
             for k in some[again]:
                 alone(int(k))
 
@@ -236,18 +298,39 @@ class Integration:
             member = int(members[k])
             known = limits._replace(before=self._largest(member)) if begun[k] else limits
             heard = partial(self._round_off, compiled, member, t1 - times[k]) if noisy else None
+            keep, wanted = (dop853.FINAL, ()) if self.series is None else (dop853.TIMES, self._after(float(times[k]), bool(begun[k])))
             run = dop853.run(
-                code, times[k], t1, starts[k], p[k], known, watching, keep=dop853.FINAL, flag=self.workers.flag, round_off=heard
+                code, times[k], t1, starts[k], p[k], known, watching, keep=keep, times=wanted, flag=self.workers.flag, round_off=heard
             )
+            if self.series is not None:
+                first = len(self.times) - len(wanted)
+                self.series[member, first : first + len(run.states)] = run.states
             self._store(members[k : k + 1], run)
 
         for same in _classes(times):
-            portion = max(_FEW, len(same) // (_PORTIONS * self.workers.threads))
+            parts = _PORTIONS * self.workers.threads if self.workers.threads > 1 else 1
+            portion = min(max(_FEW, -(-len(same) // parts), _LEAST), _MOST)
             for some in np.split(same, range(portion, len(same), portion)):
                 if len(some) < _FEW or begun[some].any():
                     yield from ((partial(alone, int(k)), 1) for k in some)
                 else:
                     yield partial(together, float(times[some[0]]), some), len(some)
+
+    def _room(self, members: Indices) -> tuple[Array | None, Array]:
+        """Room for the series of members, in place where they follow each other; and the times."""
+        if self.series is None:
+            return None, self.times[:0]
+        first, last = int(members[0]), int(members[-1]) + 1
+        if last - first == len(members):
+            return self.series[first:last], self.times
+        return np.full((len(members), *self.series.shape[1:]), np.nan), self.times
+
+    def _after(self, t: float, begun: bool) -> Array:
+        """The times that a run from t on has to keep: all for one that begins there."""
+        if not begun:
+            return self.times
+        forward = 1.0 if self.times[-1] > self.times[0] else -1.0
+        return self.times[forward * (self.times - t) > 0]
 
     def _round_off(self, compiled: Compiled, member: int, span: float, t: float, y: Array) -> Array:
         """What rounding alone may make of a member's rates at a state, in a duration."""
@@ -262,21 +345,24 @@ class Integration:
 
     def _store(self, members: Indices, done: Any) -> None:
         """Store the results of one or several runs."""
-        self.at[members], self.y[members], self.status[members], self.index[members] = done.t, done.y, done.status, done.index
-        self.measured[members] = np.fmax(self.measured[members], done.measured)
-        self.low[members], self.high[members] = np.minimum(self.low[members], done.minima), np.maximum(self.high[members], done.maxima)
-        self.worst[members] = np.maximum(self.worst[members], done.worst)
-        self.usual[members] += done.usual
-        self._store_inside(members, done.inside.reshape(len(members), codes.INSIDE, -1))
-        self.counts[members] += np.stack([np.atleast_1d(getattr(done, name)) for name in COUNTS], axis=1)
+        here: Any = members
+        if len(members) and int(members[-1]) - int(members[0]) == len(members) - 1:
+            here = slice(int(members[0]), int(members[-1]) + 1)  # without copies
+        self.at[here], self.y[here], self.status[here], self.index[here] = done.t, done.y, done.status, done.index
+        self.measured[here] = np.fmax(self.measured[here], done.measured)
+        self.low[here], self.high[here] = np.minimum(self.low[here], done.minima), np.maximum(self.high[here], done.maxima)
+        self.worst[here] = np.maximum(self.worst[here], done.worst)
+        self.usual[here] += done.usual
+        self._store_inside(here, done.inside.reshape(len(members), codes.INSIDE, -1))
+        for k, name in enumerate(COUNTS):
+            self.counts[here, k] += getattr(done, name)
 
-    def _store_inside(self, members: Indices, seen: Array) -> None:
+    def _store_inside(self, here: Any, seen: Array) -> None:
         """Store what was seen inside the steps of some members: the largest defects, and the round-off added up."""
-        known = self.inside[members]
-        larger = seen[:, None, codes.OFF] > known[:, None, codes.OFF]
-        worst = np.where(larger, seen, known)
-        worst[:, codes.ROUNDED] = known[:, codes.ROUNDED] + seen[:, codes.ROUNDED]
-        self.inside[members] = worst
+        known = self.inside[here]
+        rounded = known[:, codes.ROUNDED] + seen[:, codes.ROUNDED]
+        self.inside[here] = np.where(seen[:, None, codes.OFF] > known[:, None, codes.OFF], seen, known)
+        self.inside[here, codes.ROUNDED] = rounded
 
     def _parameters(self, kernels: Pivoted, members: Indices) -> Array:
         """Return the vectors p with the lower limits of pivots, which are those of `simulate`."""
@@ -314,6 +400,12 @@ class Integration:
             self.orders[order] = len(self.pivoted)
             self.pivoted.append(pivoted(self.read.switched, self.read.batch.compiled, order))
         return self.pivoted[self.orders[order]]
+
+
+def _hold(found: Array) -> Mask:
+    """Where the residuals of all rows, the first half of the columns, are small beside their terms, the other half."""
+    residuals, sizes = np.hsplit(found, 2)
+    return np.asarray((residuals <= ROWS * sizes).all(axis=1))
 
 
 def _classes(times: Array) -> list[Indices]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -24,10 +24,11 @@ from chetaev.mechanics.model import Model
 from chetaev.mechanics.ranks.factored import Matrix, equilibrated
 from chetaev.mechanics.tolerances import CONTRADICTION
 from chetaev.numerics.corners.modes import smooth
+from chetaev.numerics.evaluation.digits import with_all_digits
 from chetaev.numerics.evaluation.shown import written
 from chetaev.numerics.flow.local_rank import factored_at, require_clear
 from chetaev.numerics.flow.pole_rewriting import last_digits_changed
-from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation, least_norm, open_jets
+from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation, least_norm, open_jets, square_prolongation
 from chetaev.numerics.graphs.binding import Binding, bind, number
 from chetaev.numerics.start.attitude import Array, matrices
 from chetaev.numerics.start.clear_states import state_at_once
@@ -66,6 +67,19 @@ class Evaluation(Mapping[str, float]):
     """The jets below those that the equations are solved for."""
     sides: Sides | None = None
     """For equations with corners: the configuration of the state."""
+    slopes: Any = field(default=None, repr=False, compare=False)
+    """Derivatives by what `slopes=` names (`chetaev.numerics.evaluation.slopes.SlopesAt`)."""
+
+    def slope(self, name: str, by: str) -> float:
+        """The derivative of a jet, a multiplier, `"energy"` or an expression by one of the `slopes` of `evaluate`."""
+        where = f"evaluation of {self.equations.system.label}"
+        if self.slopes is None:
+            raise UsageError("the values have no slopes.", where=where, hint=f"ch.evaluate(..., slopes=[{by!r}])")
+        k = self.slopes.directions.index(by, where)
+        jet = next((z for z in self.jets if z.name == name), None)
+        if jet is None and name == "energy" and name not in self.equations.vocabulary.names():
+            return float(self.slopes.of(None, k))
+        return float(self.slopes.of(parse_expression(name, self.equations.vocabulary, where) if jet is None else jet, k))
 
     def __getitem__(self, name: str) -> float:
         for jet, v in self.jets.items():
@@ -127,6 +141,7 @@ def evaluate(
     inputs: Mapping[str, Any] | None = None,
     branch: Any = None,
     gauge: Mapping[str, Any] | None = None,
+    slopes: Sequence[str] | None = None,
 ) -> Evaluation:
     """All jets up to the accelerations, and the multipliers, at a state.
 
@@ -141,6 +156,7 @@ def evaluate(
         branch: The manifold of the motion, where there are several: its number or its constraints (`"q3 = 0"`). A start on exactly one of
             them needs no choice.
         gauge: Functions of time for quantities that the equations leave free: `{"q2": "sin(t)"}`.
+        slopes: Parameters, and values given in the start, by which the values are differentiated: `now.slope("lambda1", "a")`.
 
     Returns:
         The values, by name.
@@ -173,7 +189,14 @@ def evaluate(
     where = f"evaluate {equations.system.label}"
     binding = bind(equations.system, parameters, inputs, where)
     t = number(0.0 if t is None else t, dict(binding.parameters), f"{where}, t", InitialError)
-    return evaluate_as(equations, binding, Wish(start, t, branch, gauge, where, "evaluate", instant=True))
+    wish = Wish(start, t, branch, gauge, where, "evaluate", instant=True)
+    now = evaluate_as(equations, binding, wish)
+    if slopes is None:
+        return now
+    from chetaev.numerics.evaluation.slopes import slopes_at  # local: it needs what begins a motion, which evaluates
+
+    meant = chosen(equations, binding, wish)
+    return replace(now, slopes=slopes_at(meant.equations, meant.start, binding, t, slopes, where))
 
 
 def evaluate_as(equations: Equations, binding: Binding, wish: Wish) -> Evaluation:
@@ -196,7 +219,12 @@ def _clearly(equations: Equations, binding: Binding, wish: Wish) -> Evaluation |
     if wish.branch is not None or wish.gauge is not None or smooth(equations, Frozen(binding.inputs)).modes:
         return None
     found = state_at_once(equations, wish.start, binding, wish.t, wish.where)
-    return None if found is None else Evaluation(equations, found.jets, binding, wish.t, (), frozenset(found.state))
+    if found is None:
+        return None
+    system = square_prolongation(equations)
+    assert system is not None  # noqa: S101 - a state was found with it
+    jets = with_all_digits(Problem(system, binding, wish.t, wish.where), found.jets, _levels(system))
+    return Evaluation(equations, jets, binding, wish.t, (), frozenset(found.state))
 
 
 def evaluate_at(equations: Equations, start: State | Mapping[str, Any], binding: Binding, t: float, where: str) -> Evaluation:
@@ -215,6 +243,7 @@ def evaluate_from(found: Completed) -> Evaluation:
     system = problem.system
     for level in range(_levels(system)):
         jets |= _solved_at_level(problem, level, jets)
+    jets = with_all_digits(problem, jets, _levels(system))
     _check_given(jets, found.data.fixed, frozenset(found.state), problem.where)
     return Evaluation(
         found.equations, _selected(system, jets), problem.binding, problem.t, system.undetermined, frozenset(system.structure.state)
@@ -269,7 +298,7 @@ def residual(
         StateError: If a row or an input has no finite value.
     """
     if not isinstance(equations, Equations):
-        hint = "residual(derive(system, principle), jets)"
+        hint = "residual(derive(system, principle), jets), or residual(derive(form), jets)"
         raise UsageError(f"residual takes equations, not {type(equations).__name__}.", where="residual", hint=hint)
     where = f"residual of {equations.system.label}"
     binding = bind(equations.system, parameters, inputs, where)

@@ -16,9 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from chetaev.core.groups.coordinate import GroupCoordinate
+from chetaev.core.groups.matrix_group import MatrixGroup
 from chetaev.core.symbols import Jet, Multiplier
 from chetaev.core.system import System
 from chetaev.numerics.start.attitude import rotation_vector
+from chetaev.numerics.start.matrix_element import written_matrix
 
 _CERTAIN = 2.0**-104
 """Relative to the largest jet of the same coordinate: smaller numbers print as zero. It is the product of two rounding errors; with less,
@@ -65,6 +67,8 @@ def _cleared(system: System, jets: Values, nearby: Nearby) -> dict[Jet, float]:
 def _element(group: GroupCoordinate, jets: Values) -> str:
     """An element in a form in which a start may give it."""
     numbers = np.array([jets[z] for z in group.places])
+    if isinstance(group.group, MatrixGroup):
+        return f" {written_matrix(group.group, numbers, 15)}  {group.group.shown}"
     if group.group.orthogonal == 3:
         vector = rotation_vector(numbers[-4:])
         numbers = np.concatenate([numbers[:-4], np.where(np.abs(vector) < _LAST_DIGITS, 0.0, vector)])

@@ -56,6 +56,19 @@ class Solved:
     """For each unknown without a pivot a vector of the null space, with 1 at its place and 0 at the others'."""
     leftover: tuple[tuple[int, ca.SX], ...] = ()
     """Rows without a pivot, and what is left of their right-hand sides: a solution exists where these vanish."""
+    steps: tuple[tuple[int, int, ca.SX], ...] = ()
+    """What was done with right-hand sides: from one entry, another times a factor was subtracted."""
+    rows: tuple[dict[int, ca.SX], ...] = ()
+    """The matrix after the elimination."""
+    order: tuple[tuple[int, int], ...] = ()
+    """The rows and columns of the pivots."""
+
+    def again(self, right: Sequence[ca.SX]) -> list[ca.SX]:
+        """The solution with another right-hand side, by the same factors."""
+        b = list(right)
+        for k, i, factor in self.steps:
+            b[k] = minus(b[k], times(factor, b[i]))
+        return _back_substituted(self.rows, b, self.order, len(self.solution))
 
 
 @dataclass(frozen=True)
@@ -295,6 +308,7 @@ def solve(
     if work.residues is not None:
         work.residues.clear(rows, freeze)
     pivots, sizes = [], np.zeros((len(samples.numbers), len(order.pairs)))
+    steps: list[tuple[int, int, ca.SX]] = []
     remaining = dict.fromkeys(range(len(b)))
     holding: list[set[int]] = [set() for _ in range(n)]
     for k, line in enumerate(rows):
@@ -309,6 +323,7 @@ def solve(
                 factor = over(rows[k].pop(j), pivot)
                 _subtract(rows[k], rows[i], factor, j)
                 b[k] = minus(b[k], times(factor, b[i]))
+                steps.append((k, i, factor))
                 for c in rows[i]:
                     holding[c].add(k)
         sizes[:, number] = np.abs(work.numbers[:, i, j]) * samples.down[:, i] * samples.across[:, j]
@@ -327,7 +342,8 @@ def solve(
         null.append(tuple(direction))
     leftover = tuple((k, b[k]) for k in remaining)
     references = tuple(float(v) or 1.0 for v in sizes.max(axis=0, initial=0.0))
-    return Solved(tuple(solution), tuple(pivots), references, sizes, _permutation_sign(order.pairs), tuple(null), leftover)
+    sign, by = _permutation_sign(order.pairs), (tuple(steps), tuple(rows), order.pairs)
+    return Solved(tuple(solution), tuple(pivots), references, sizes, sign, tuple(null), leftover, *by)
 
 
 def solve_positive(matrix: Sequence[Sequence[ca.SX]], right: Sequence[ca.SX]) -> list[ca.SX]:

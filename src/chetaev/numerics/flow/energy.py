@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sympy import S
+
 from chetaev.core.calculus import Algebra
 from chetaev.core.symbols import TIME, Input, highest_orders
 from chetaev.mechanics.assemble import Adjoint, calculus_of, right_hand_side
@@ -17,8 +19,10 @@ from chetaev.mechanics.equations import Equations
 
 
 def energy_and_power(equations: Equations, algebra: Algebra[Any]) -> tuple[Any, Any]:
-    """$E$ and $P$ as expressions in jets and multipliers."""
+    """$E$ and $P$ as expressions in jets and multipliers; both zero for the equations of a dynamical form, which has no energy."""
     lowered = equations.lowered
+    if lowered.system.equations:
+        return algebra.of(S.Zero), algebra.of(S.Zero)
     calculus = calculus_of(lowered, algebra)
     lagrangian = algebra.of(lowered.lagrangian)
     adjoint = Adjoint(calculus, lagrangian)

@@ -153,7 +153,13 @@ class Prolongation:
     def reported(self) -> dict[Jet, int]:
         """The order up to which each unknown is reported: accelerations, the tops, and the jets in which the system is written."""
         source = self.equations.system
-        written = [source.lagrangian, source.dissipation, *source.forces.values(), *[row.residual for row in source.kinematic]]
+        written = [
+            source.lagrangian,
+            *source.equations.values(),
+            source.dissipation,
+            *source.forces.values(),
+            *[row.residual for row in source.kinematic],
+        ]
         written += [e for row in source.variational or () for e in row.coefficients.values()]
         highest = max((z.order for e in written for z in jets_in(e, Coordinate)), default=0)
         lowered = self.equations.lowered

@@ -18,6 +18,7 @@ from chetaev.core.calculus import Algebra
 from chetaev.core.symbols import Input, Jet
 from chetaev.core.values import Undefined
 from chetaev.core.zero import random_point
+from chetaev.mechanics.ranks import newton
 from chetaev.mechanics.ranks.generic import Matrix, Point
 from chetaev.mechanics.ranks.sizes import Sizes, Slopes, natural_sizes
 
@@ -88,17 +89,12 @@ def _tangents(slopes: Slopes, start: Mapping[Symbol, float], sizes: Matrix) -> M
 
 def _beside(slopes: Slopes, start: Mapping[Symbol, float], shift: Matrix) -> Point | None:
     """Return the point of the set near the end of a displacement along it; None if there is none nearby."""
-    here = _moved(slopes, start, shift)
+    here = newton.moved(start, slopes.jets, shift * slopes.units)
     point = _settled(slopes, here) if slopes.count else here
     if point is None:
         return None
     back = np.array([point[z] - here[z] for z in slopes.jets]) / slopes.units
     return point if float(np.linalg.norm(back)) <= _STAYS * float(np.linalg.norm(shift)) else None
-
-
-def _moved(slopes: Slopes, at: Mapping[Symbol, float], shift: Matrix) -> dict[Symbol, float]:
-    """Return a point displaced by `shift`, in units of each jet."""
-    return {**at, **{z: float(at[z] + s) for z, s in zip(slopes.jets, shift * slopes.units, strict=True)}}
 
 
 def points_from(rows: Sequence[Any], starts: Sequence[Point], algebra: Algebra[Any], sizes: Sizes | None = None) -> list[Point]:
@@ -134,7 +130,7 @@ def _settled(slopes: Slopes, start: Mapping[Symbol, float]) -> Point | None:
                 rank = None
                 damped = np.vstack([jacobian, np.sqrt(size) * np.eye(n)])
                 step = -np.linalg.lstsq(damped, np.concatenate([residual, np.zeros(n)]), rcond=None)[0]
-            at = _moved(slopes, at, step)
+            at = newton.moved(at, slopes.jets, step * slopes.units)
             length = float(np.abs(step).max(initial=0.0))
             if rank is not None and length < _ARRIVED:
                 residual, _ = slopes(at)

@@ -31,6 +31,7 @@ from chetaev.core.values import Tape, Undefined
 from chetaev.numerics.graphs import overflow
 from chetaev.numerics.graphs.cancelled import Suspect, may_cancel, suspects_in, without
 from chetaev.numerics.graphs.doubts import values_and_doubts
+from chetaev.numerics.graphs.removable import Removable, removable
 from chetaev.numerics.graphs.saturated import LARGE, SATURATING, Growing, terms_of
 from chetaev.numerics.machine.tape import LIMIT, Line, lines_of, program_of, tape_of
 
@@ -311,6 +312,9 @@ class GraphAlgebra:
             number = ca.SX(0) if known.zero else self._number_leaf(self._numbers, constant, f"number {constant}")
             rest = [self._known[a] for a in node.args if not a.is_number] if node.is_Add else []
             return _balanced([number, *rest] if not known.zero else rest or [number], plus)
+        series = removable(node) if node.is_Mul or node.is_Add else None
+        if series is not None:
+            return self._around(series)
         arguments = [self._known[a] for a in node.args]
         if node.is_Mul and node.args[0].is_Rational and not _in_range(node.args[0]):
             return self._scaled_product(node)
@@ -410,6 +414,38 @@ class GraphAlgebra:
             value = _power(value, power, self.of(power))
         beyond = minus(above, below) if grows.odd else plus(above, below)
         return plus(times(inside, value), times(beyond, ca.SX(LARGE))), inside
+
+    def _around(self, found: Removable) -> ca.SX:
+        """Return a product or sum with removable singularities (`removable`): the series near these, else the formula.
+
+        The formula is evaluated at another place where the series is used. Numbers are compared with limits, which in exact arithmetic they
+        never reach, so that it sees the formula alone.
+        """
+        u, own = self.of(found.argument), found.function.args
+        combine = plus if found.function.is_Add else times
+        inner = self.leaf(found.variable)
+        formula = _balanced([self.of(e) for e in own], combine)
+        if found.variable != found.argument:
+            self._forget(found.variable)
+        inside, place, total = ca.SX(1), ca.SX(0), []
+        for series in found.series:
+            h = minus(u, self.of(series.centre)) if series.centre else u
+            square = -(series.radius**2)
+            limit = self._number_leaf(self._limits, square, f"limit {square}")
+            near = ca.SX.binary(ca.OP_LT, limit, ca.SX.unary(ca.OP_NEG, times(h, h)))
+            total.append(times(near, _polynomial(series.coefficients, times(near, h))))
+            inside = times(inside, ca.SX.unary(ca.OP_NOT, near))
+            place = plus(place, times(near, ca.SX(float(series.centre + series.radius))))
+        formula = ca.substitute(formula, inner, plus(times(inside, u), place))
+        total.append(times(inside, formula))
+        return _balanced([_balanced(total, plus), *[self.of(e) for e in found.others]], times)
+
+    def _forget(self, symbol: Symbol) -> None:
+        """Forget a symbol that was needed for a moment, and all expressions with it."""
+        self._names.pop(f"{type(symbol).__name__}:{symbol.name}")
+        del self._leaves[symbol]
+        for e in [e for e in self._known if symbol in e.free_symbols]:
+            del self._known[e]
 
     def _scaled_product(self, node: Expr) -> ca.SX:
         """Return a product whose number is outside the range of doubles, such as 10^-360 x^40 from (x/10^9)^40: a power absorbs it."""
@@ -536,6 +572,14 @@ def _balanced(parts: list[ca.SX], combine: Callable[[ca.SX, ca.SX], ca.SX]) -> c
     while len(parts) > 1:
         parts = [combine(*parts[i : i + 2]) if i + 1 < len(parts) else parts[i] for i in range(0, len(parts), 2)]
     return parts[0]
+
+
+def _polynomial(coefficients: Sequence[float], h: ca.SX) -> ca.SX:
+    """A polynomial by Horner's rule."""
+    found = ca.SX(0)
+    for c in reversed(coefficients):
+        found = plus(times(found, h), ca.SX(c)) if c else times(found, h)
+    return found
 
 
 def _power(base: ca.SX, exponent: Expr, converted: ca.SX) -> ca.SX:

@@ -12,7 +12,7 @@ from typing import Any
 from sympy import Expr, Symbol
 
 from chetaev.core.calculus import total_derivative
-from chetaev.core.errors import ChetaevError, ParameterError, did_you_mean, require_mapping, with_article
+from chetaev.core.errors import ChetaevError, InitialError, ParameterError, did_you_mean, require_mapping, with_article
 from chetaev.core.fixes import SetInput, SetParameter
 from chetaev.core.notation import Vocabulary, from_sympy, parse_expression
 from chetaev.core.notation.lexer import spell
@@ -70,17 +70,29 @@ def number(given: Any, names: Mapping[Symbol, float], where: str, kind: type[Che
     """Return a finite number from a number, a text such as "pi/6", or an expression in `names`, which have values."""
     if not isinstance(given, str | Expr):
         return _finite(given, where, kind)
-    vocabulary = Vocabulary(parameters={str(z.name): z for z in names})
-    if isinstance(given, str):
-        expression = parse_expression(given, vocabulary, where)
-    else:
-        expression = from_sympy(given, vocabulary, where)
+    expression = _expression(given, names, where)
     if TIME in expression.free_symbols:
         raise kind(f"{given!r} depends on time.", where=where)
     try:
         return float(Tape([expression])(names)[0])
     except Undefined:
         raise kind(f"{given!r} has no finite value.", where=where, hint="a finite real number") from None
+
+
+def slope_of_number(given: Any, names: Mapping[Symbol, float], by: Symbol, where: str) -> float:
+    """The derivative of such a number by one of the names; zero unless it is a text or an expression with that name."""
+    if not isinstance(given, str | Expr):
+        return 0.0
+    slope = _expression(given, names, where).diff(by)
+    try:
+        return float(Tape([slope])(names)[0])
+    except Undefined:
+        raise InitialError(f"{given!r} has no derivative by {by.name} here.", where=where, hint="another value") from None
+
+
+def _expression(given: str | Expr, names: Mapping[Symbol, float], where: str) -> Expr:
+    vocabulary = Vocabulary(parameters={str(z.name): z for z in names})
+    return parse_expression(given, vocabulary, where) if isinstance(given, str) else from_sympy(given, vocabulary, where)
 
 
 def _finite(given: Any, where: str, kind: type[ChetaevError]) -> float:

@@ -49,7 +49,8 @@ def _declaration(name: str, arguments: int, attributes: str = "") -> str:
     return f"declare double @{name}({', '.join(['double'] * arguments)}){attributes}"
 
 
-def _operation(name: str) -> int:
+def operation_of(name: str) -> int:
+    """The number of an operation of CasADi."""
     return int(getattr(casadi, f"OP_{name.upper()}"))
 
 
@@ -79,29 +80,31 @@ LINES: dict[int, str] = {
         "{r}.p = fcmp ogt double {a}, 0.0\n{r}.q = select i1 {r}.p, double 1.0, double {a}\n"
         "{r}.n = fcmp olt double {a}, 0.0\n{r} = select i1 {r}.n, double -1.0, double {r}.q"
     ),
-    **{_operation(name): _call(name, arguments) for name, arguments in LIBM.items()},
-    **{_operation(name): _call(f"llvm.{name}.f64", arguments) for name, arguments in _INTRINSICS.items()},
+    **{operation_of(name): _call(name, arguments) for name, arguments in LIBM.items()},
+    **{operation_of(name): _call(f"llvm.{name}.f64", arguments) for name, arguments in _INTRINSICS.items()},
 }
 
 DECLARATIONS: dict[int, str] = {
-    **{_operation(name): _declaration(name, arguments, " nounwind willreturn readnone") for name, arguments in LIBM.items()},
-    **{_operation(name): _declaration(f"llvm.{name}.f64", arguments) for name, arguments in _INTRINSICS.items()},
+    **{operation_of(name): _declaration(name, arguments, " nounwind willreturn readnone") for name, arguments in LIBM.items()},
+    **{operation_of(name): _declaration(f"llvm.{name}.f64", arguments) for name, arguments in _INTRINSICS.items()},
 }
 """What an operation calls; an operation without an entry is arithmetic."""
 
 if sine.IN_LINE:
     for _place, _name in enumerate(("sin", "cos")):
-        LINES[_operation(_name)] = sine.call(_place)
-        DECLARATIONS[_operation(_name)] = sine.DEFINITION
+        LINES[operation_of(_name)] = sine.call(_place)
+        DECLARATIONS[operation_of(_name)] = sine.DEFINITION
 
-_CONST, _DIV, _INV, _MUL, _SQ, _ADD, _SUB, _SQRT, _POW = (_operation(name) for name in "const div inv mul sq add sub sqrt pow".split())
+_CONST, _DIV, _INV, _MUL, _SQ, _ADD, _SUB, _SQRT, _POW = (operation_of(name) for name in "const div inv mul sq add sub sqrt pow".split())
 _INPUT, _OUTPUT, _COMMUTING = casadi.OP_INPUT, casadi.OP_OUTPUT, frozenset((_ADD, _MUL))
 _SAME = frozenset((casadi.OP_ASSIGN, casadi.OP_LIFT))
 _POWERS = frozenset((_POW, casadi.OP_CONSTPOW))
 
 # operations that CasADi does not have
-CONST, TIME, STATE, PARAMETER, STORE, _FUSED_SUM, _FUSED_LESS, _FUSED_FROM = range(128, 136)
-_SYMMETRIC = _COMMUTING | {_FUSED_SUM, _FUSED_LESS, _FUSED_FROM}
+CONST, TIME, STATE, PARAMETER, STORE, FUSED_SUM, FUSED_LESS, FUSED_FROM = range(128, 136)
+FUSED = frozenset((FUSED_SUM, FUSED_LESS, FUSED_FROM))
+"""Operations with a product of two values and a third."""
+_SYMMETRIC = _COMMUTING | {FUSED_SUM, FUSED_LESS, FUSED_FROM}
 """Operations for which a and b may change places."""
 _FIRST = frozenset((CONST, TIME, STATE, PARAMETER))
 """Operations that read no other value."""
@@ -112,24 +115,25 @@ CASES = LINES | {
     PARAMETER: "{r}.at = getelementptr double, ptr %p, i64 {i}\n{r} = load double, ptr {r}.at",
     STORE: "{r}.at = getelementptr double, ptr %out, i64 {i}\nstore double {b}, ptr {r}.at",
     # the product of a and b: with c added, with c subtracted, and subtracted from c
-    _FUSED_SUM: "{r} = call double @llvm.fmuladd.f64(double {a}, double {b}, double {c})",
-    _FUSED_LESS: "{r}.n = fneg double {c}\n{r} = call double @llvm.fmuladd.f64(double {a}, double {b}, double {r}.n)",
-    _FUSED_FROM: "{r}.n = fneg double {a}\n{r} = call double @llvm.fmuladd.f64(double {r}.n, double {b}, double {c})",
+    FUSED_SUM: "{r} = call double @llvm.fmuladd.f64(double {a}, double {b}, double {c})",
+    FUSED_LESS: "{r}.n = fneg double {c}\n{r} = call double @llvm.fmuladd.f64(double {a}, double {b}, double {r}.n)",
+    FUSED_FROM: "{r}.n = fneg double {a}\n{r} = call double @llvm.fmuladd.f64(double {r}.n, double {b}, double {c})",
 }
-DECLARATIONS |= dict.fromkeys((_FUSED_SUM, _FUSED_LESS, _FUSED_FROM), "declare double @llvm.fmuladd.f64(double, double, double)")
+DECLARATIONS |= dict.fromkeys((FUSED_SUM, FUSED_LESS, FUSED_FROM), "declare double @llvm.fmuladd.f64(double, double, double)")
 
 
 def _mentioning(place: str) -> NDArray[np.bool_]:
     """Which operations read a value in a place, by their numbers."""
-    return np.array([place in CASES.get(operation, "") for operation in range(_FUSED_FROM + 1)])
+    return np.array([place in CASES.get(operation, "") for operation in range(FUSED_FROM + 1)])
 
 
 _READS_A, _READS_B, _READS_C = (_mentioning(place) for place in ("{a}", "{b}", "{c}"))
 _OF_ONE = frozenset(map(int, np.flatnonzero(_READS_A & ~_READS_B)))
 _OF_TWO = frozenset(map(int, np.flatnonzero(_READS_A & _READS_B))) - _POWERS
 
-_TURNING = (casadi.OP_SIN, casadi.OP_COS)
-_FEW_ANGLES = 8
+TURNING = (casadi.OP_SIN, casadi.OP_COS)
+"""Sine and cosine, in the order in which code for both has them."""
+FEW_ANGLES = 8
 """Most arguments of sines and cosines that are computed inline; each takes half a millisecond to compile."""
 
 _LONGEST_POWER = 128
@@ -247,8 +251,8 @@ def _fused(table: NDArray[np.int32]) -> NDArray[np.int32]:
     first = sums[ready[a[sums]]]
     second = sums[~ready[a[sums]] & ready[b[sums]]]
     fused, gone = table.copy(), np.zeros(len(table), bool)
-    for chosen, product, other, less in ((first, a[first], b[first], _FUSED_LESS), (second, b[second], a[second], _FUSED_FROM)):
-        fused[chosen, 0] = np.where(operation[chosen] == _ADD, _FUSED_SUM, less)
+    for chosen, product, other, less in ((first, a[first], b[first], FUSED_LESS), (second, b[second], a[second], FUSED_FROM)):
+        fused[chosen, 0] = np.where(operation[chosen] == _ADD, FUSED_SUM, less)
         fused[chosen, 1] = a[product]
         fused[chosen, 2] = np.where(operation[product] == _SQ, a[product], b[product])
         fused[chosen, 3] = other
@@ -278,25 +282,55 @@ def joined(parts: Sequence[tuple[bytes, int]]) -> bytes:
     return np.fromiter(chain.from_iterable(known), np.int32).tobytes()
 
 
+def driven(program: bytes, inputs: bytes, first: int) -> bytes:
+    """One program that computes its inputs itself: those that another program stores stand in p from `first` on."""
+    known: list[tuple[int, int, int, int]] = []
+    places: dict[int, int] = {}
+    for part in (inputs, program):
+        numbers: list[int] = []
+        for operation, a, b, c in lines_of(np.frombuffer(part, np.int32).reshape(-1, 4)):
+            if operation == STORE and part is inputs:
+                places[first + a] = numbers[b]
+                numbers.append(-1)
+                continue
+            if operation == PARAMETER and part is program and a in places:
+                numbers.append(places[a])
+                continue
+            if operation == STORE:
+                b = numbers[b]
+            elif operation not in _FIRST:
+                a, b, c = numbers[a], numbers[b] if _READS_B[operation] else b, numbers[c] if _READS_C[operation] else c
+            numbers.append(len(known))
+            known.append((operation, a, b, c))
+    return np.array(known, np.int32).tobytes()
+
+
+def operands(operation: int, a: int, b: int, c: int) -> list[int]:
+    """The values that an operation reads."""
+    return [v for v, reads in ((a, _READS_A), (b, _READS_B), (c, _READS_C)) if reads[operation]]
+
+
 def entries_read(program: bytes) -> tuple[int, ...]:
     """The entries of the state that a program reads."""
     table = np.frombuffer(program, np.int32).reshape(-1, 4)
     return tuple(map(int, np.unique(table[table[:, 0] == STATE, 1])))
 
 
-def text_of(program: bytes, otherwise: int | None = None) -> str:
-    """Return a program in LLVM's language.
+def text_of(program: bytes, otherwise: int | None = None, library: bool = False) -> str:
+    """Return a program in LLVM's language; with `library` sines and cosines are those of the mathematical library.
 
-    `otherwise` is the address of other code for the same program. With it, and with at most `_FEW_ANGLES` arguments, sines and cosines are
+    `otherwise` is the address of other code for the same program. With it, and with at most `FEW_ANGLES` arguments, sines and cosines are
     computed inline, and the other code is called where an argument is too large for that.
     """
     table = np.frombuffer(program, np.int32).reshape(-1, 4)
-    angles = len(np.unique(table[np.isin(table[:, 0], _TURNING), 1]))
-    circle = _Circle(otherwise is not None and angles <= _FEW_ANGLES) if angles and sine.IN_LINE else None
+    angles = len(np.unique(table[np.isin(table[:, 0], TURNING), 1]))
+    if library:
+        return _text(table, _Library(), None)
+    circle = Circle(otherwise is not None and angles <= FEW_ANGLES) if angles and sine.IN_LINE else None
     return _text(table, circle, otherwise)
 
 
-class _Circle:
+class Circle:
     """Sines and cosines, each pair once: inline or by calls."""
 
     def __init__(self, in_line: bool) -> None:
@@ -323,7 +357,25 @@ class _Circle:
         return self._known[x][place]
 
 
-def _text(table: NDArray[np.int32], circle: _Circle | None, otherwise: int | None) -> str:
+class _Library(Circle):
+    """Sines and cosines by calls of the mathematical library."""
+
+    def __init__(self) -> None:
+        super().__init__(False)
+
+    @property
+    def head(self) -> str:
+        """The declarations of both."""
+        return "\n".join(_declaration(name, 1, " nounwind willreturn readnone") for name in ("sin", "cos"))
+
+    def value(self, place: int, x: str) -> str:
+        """The sine (0) or cosine (1) of a value."""
+        name = f"%a{len(self.lines)}"
+        self.lines.append(f"{name} = call double @{('sin', 'cos')[place]}(double {x})")
+        return name
+
+
+def _text(table: NDArray[np.int32], circle: Circle | None, otherwise: int | None) -> str:
     lines: list[str] = [] if circle is None else circle.lines
     called: set[int] = set()
     names: list[str] = []
@@ -332,8 +384,8 @@ def _text(table: NDArray[np.int32], circle: _Circle | None, otherwise: int | Non
             names.append(f"0x{c & 0xFFFFFFFF:08X}{b & 0xFFFFFFFF:08X}")  # the bits of a double, the only spelling that reads back exactly
         elif operation == TIME:
             names.append("%t")
-        elif circle is not None and operation in _TURNING:
-            names.append(circle.value(_TURNING.index(operation), names[a]))
+        elif circle is not None and operation in TURNING:
+            names.append(circle.value(TURNING.index(operation), names[a]))
         else:
             names.append(f"%v{k}")
             called.add(operation)

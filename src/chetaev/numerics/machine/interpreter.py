@@ -26,7 +26,7 @@ _STOCK = 8
 _ON_STACK = 32_768
 """Most values of a program that are on the stack: they take 256 KiB, and more could overflow the stack of a thread. Those of longer
 programs are in memory that each call takes and gives back."""
-_MEMORY = ("malloc", "free")
+MEMORY = ("malloc", "free")
 """The functions for that."""
 
 _LOCK = threading.Lock()
@@ -35,7 +35,7 @@ _FREE: list[tuple[int, NDArray[np.int64]]] = []
 _TABLES: list[NDArray[np.int64]] = []
 """Where the entries look; they are kept as long as the process, like all code."""
 
-_SIGNATURE = "double %t, ptr %y, ptr %p, ptr %out"
+SIGNATURE = "double %t, ptr %y, ptr %p, ptr %out"
 
 
 def interprets() -> bool:
@@ -61,27 +61,27 @@ def _entries() -> list[tuple[int, NDArray[np.int64]]]:
     _TABLES.append(table)
     run = _interpreter()
     entries = {
-        f"entry{k}": f"""define internal void @entry{k}({_SIGNATURE}) nounwind {{
+        f"entry{k}": f"""define internal void @entry{k}({SIGNATURE}) nounwind {{
 %code = load ptr, ptr inttoptr (i64 {line.ctypes.data} to ptr)
 %n = load i64, ptr inttoptr (i64 {line.ctypes.data + 8} to ptr)
-call void inttoptr (i64 {run} to ptr)(ptr %code, i64 %n, {_SIGNATURE})
+call void inttoptr (i64 {run} to ptr)(ptr %code, i64 %n, {SIGNATURE})
 ret void
 }}"""
         for k, line in enumerate(table)
     }
-    return list(zip(_addresses(entries), table, strict=True))
+    return list(zip(addresses_of(entries), table, strict=True))
 
 
-def _addresses(functions: Mapping[str, str], declarations: Iterable[str] = ()) -> list[int]:
+def addresses_of(functions: Mapping[str, str], declarations: Iterable[str] = (), optimised: bool = False) -> list[int]:
     """Return the addresses of functions given by their text. A kernel that is called once stores them."""
     told = [
         f"%at{k} = getelementptr i64, ptr %out, i64 {k}\nstore i64 ptrtoint (ptr @{name} to i64), ptr %at{k}"
         for k, name in enumerate(functions)
     ]
-    kernel = [f"define void @{NAME}({_SIGNATURE}) nounwind {{", *told, "ret void", "}"]
+    kernel = [f"define void @{NAME}({SIGNATURE}) nounwind {{", *told, "ret void", "}"]
     # the trailing comment keeps `engine._in_blocks` from splitting this text: it splits texts that end with a kernel
     text = "\n".join([*declarations, *functions.values(), *kernel, "; and nothing else", ""])
-    tell = ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(machine_code(text, False))
+    tell = ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(machine_code(text, optimised))
     found = np.zeros(len(functions), np.int64)
     tell(0.0, None, None, found.ctypes.data)
     return [int(address) for address in found]
@@ -90,13 +90,13 @@ def _addresses(functions: Mapping[str, str], declarations: Iterable[str] = ()) -
 @cache
 def _interpreter() -> int:
     """The address of the interpreter: a loop over the values of a program with a case for each operation."""
-    for name in (*LIBM, *_MEMORY):
+    for name in (*LIBM, *MEMORY):
         bind(name)
     cases = {operation: f"op{operation}" for operation in (*CASES, CONST, TIME)}
     switch = " ".join(f"i32 {operation}, label %to.{case}" for operation, case in cases.items())
     results = ", ".join(f"[ {_result(operation, case)}, %to.{case} ]" for operation, case in cases.items())
     blocks = "\n".join(f"to.{case}:\n{_block(operation, case)}\nbr label %done" for operation, case in cases.items())
-    text = f"""define internal void @run(ptr %code, i64 %n, {_SIGNATURE}) nounwind {{
+    text = f"""define internal void @run(ptr %code, i64 %n, {SIGNATURE}) nounwind {{
 entry:
 %long = icmp sgt i64 %n, {_ON_STACK}
 %placed = select i1 %long, i64 0, i64 %n
@@ -133,7 +133,7 @@ over:
 ret void
 }}"""
     memory = ("declare ptr @malloc(i64)", "declare void @free(ptr)")
-    return _addresses({"run": text}, [*sorted(set(DECLARATIONS.values())), *memory])[0]
+    return addresses_of({"run": text}, [*sorted(set(DECLARATIONS.values())), *memory])[0]
 
 
 def _result(operation: int, case: str) -> str:
@@ -147,13 +147,19 @@ def _block(operation: int, case: str) -> str:
         return ""
     if operation == CONST:
         return f"%{case}.at = getelementptr i32, ptr %word, i64 2\n%{case} = load double, ptr %{case}.at"
-    lines, names = [], {"r": f"%{case}"}
+    lines, names = loaded(operation, case)
+    return "\n".join([*lines, CASES[operation].format(r=f"%{case}", **names)])
+
+
+def loaded(operation: int, case: str, kind: str = "double") -> tuple[list[str], dict[str, str]]:
+    """The lines that look up the arguments of an operation, and the names of these; values are the first entries of places of a `kind`."""
+    lines, names = [], {}
     for name, column in (("i", 1), ("a", 1), ("b", 2), ("c", 3)):
         if f"{{{name}}}" in CASES[operation]:
             field = f"%{case}.{name}"
             lines += [f"{field}.p = getelementptr i32, ptr %word, i64 {column}", f"{field}.w = load i32, ptr {field}.p"]
             lines += [f"{field}.x = zext i32 {field}.w to i64"]
             if name != "i":
-                lines += [f"{field}.q = getelementptr double, ptr %work, i64 {field}.x", f"{field}.v = load double, ptr {field}.q"]
+                lines += [f"{field}.q = getelementptr {kind}, ptr %work, i64 {field}.x", f"{field}.v = load double, ptr {field}.q"]
             names[name] = f"{field}.x" if name == "i" else f"{field}.v"
-    return "\n".join([*lines, CASES[operation].format(**names)])
+    return lines, names

@@ -26,7 +26,7 @@ _ONCE_A_STEP = 400
 """Most instructions of code called once per step that is optimised, in long runs only. It takes 10 to 20 ms, about as long as the rates of
 the same system. Unoptimised code of that size would make a step a tenth to a sixth longer."""
 
-_TOGETHER = 5000
+MOST_JOINED = 5000
 """Kernels are joined up to so many instructions: code of 4000 takes a third of a second, which a long run saves again."""
 
 _LINE = 16
@@ -62,7 +62,14 @@ class Kernel:
     def address(self) -> int:
         """The address of the code for many calls."""
         in_line = self._optimised and interprets()
-        return _made(text_of(self.program, interpreted(self.program)) if in_line else self.text, self._optimised)
+        return made(text_of(self.program, interpreted(self.program)) if in_line else self.text, self._optimised)
+
+    @cached_property
+    def with_library(self) -> int | None:
+        """The address of code whose sines and cosines are those of the mathematical library, as CasADi's are, to the last bit; None where a
+        library rounds them otherwise together than apart.
+        """
+        return made(text_of(self.program, library=True), False) if SAME_BITS else None
 
     @property
     def early(self) -> int:
@@ -70,7 +77,7 @@ class Kernel:
         if not self.provisional:
             return self.address
         self._asked.append(None)
-        return interpreted(self.program) if interprets() else _made(self.text, False)
+        return interpreted(self.program) if interprets() else made(self.text, False)
 
     @property
     def provisional(self) -> bool:
@@ -106,10 +113,41 @@ class Kernel:
         return entry_of(self.early)
 
 
-def _made(text: str, optimised: bool) -> int:
+@dataclass(frozen=True)
+class Foreign(Kernel):
+    """A kernel that computes what its program says in another way; it pickles as an ordinary kernel."""
+
+    code: int = 0
+    """The address of what computes the results."""
+    doubts: int = 0
+    """The address of what computes them plus, and then minus, bounds of their errors."""
+
+    @property
+    def address(self) -> int:
+        """The address of the code, which is the same for few and for many calls."""
+        return self.code
+
+    @property
+    def early(self) -> int:
+        """The same."""
+        return self.code
+
+    @property
+    def provisional(self) -> bool:
+        """Whether few calls use other code than many."""
+        return False
+
+
+def made(text: str, optimised: bool) -> int:
+    """The address of the machine code of a text of LLVM's language."""
     for name in CALLED.findall(text):
         bind(name)
     return machine_code(text, optimised)
+
+
+def most_optimised() -> int:
+    """The most instructions of optimised code."""
+    return _LARGE
 
 
 def compile_kernel(function: casadi.Function, hot: bool = True, fusing: bool = True) -> Kernel:
@@ -150,7 +188,7 @@ def joined_kernel(*parts: tuple[Kernel, int]) -> Kernel | None:
     program = joined([(kernel.program, first) for kernel, first in parts])
     instructions = len(program) // _LINE
     length = max(first + kernel.n_out for kernel, first in parts)
-    if instructions > _TOGETHER or not SAME_BITS:
+    if instructions > MOST_JOINED or not SAME_BITS:
         return None
     return Kernel(program, max(k.n_state for k in kernels), max(k.n_parameters for k in kernels), length, instructions)
 

@@ -41,6 +41,10 @@ class Packed:
         self._at = self._row.ctypes.data
         self._row[:2] = self._at + 8 * (end + 1), self._at + 8 * (end + 2)  # where numba leaves a result and an exception
         self._enter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_entry(function.symbol, tuple(kinds)))  # type: ignore[attr-defined]
+        self.entry = _entry(function.symbol, tuple(kinds))  # type: ignore[attr-defined]
+        """The address of code that makes the call, for compiled callers: `void entry(void* row)`."""
+        self.row = self._at
+        """The address of the row."""
         self._returned = self._row[end : end + 1]
 
     def set(self, argument: int, value: float | int | np.ndarray[Any, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 from dataclasses import dataclass
@@ -10,6 +11,10 @@ import llvmlite.binding as llvm
 
 _V3 = frozenset("+avx +avx2 +bmi +bmi2 +f16c +fma +lzcnt +movbe".split())
 """What a processor of the level x86-64-v3 has beyond the first ones of 64 bits, in LLVM's words: all servers and desktops since 2015."""
+
+LANES = 8
+"""States that are computed together in vectors (`several`): two registers of processors with AVX2, so that one waits while the other is
+computed."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,19 @@ TARGETS = (
 
 _ARCHITECTURES = {"x86_64": "x86-64", "amd64": "x86-64", "aarch64": "arm64", "arm64": "arm64"}
 """What operating systems call the processors of TARGETS."""
+
+
+BUILD_FOR = "CHETAEV_BUILD_FOR"
+"""The variable of the environment that says which machines a wheel is built for: `host` for the kind of this one only, which takes half the
+time. Such a wheel works elsewhere too, but makes its machine code from bitcode when it first simulates."""
+
+
+def targets_to_build() -> tuple[Target, ...]:
+    """The kinds of machine that a wheel is built for: all, or that of this machine."""
+    if os.environ.get(BUILD_FOR) != "host":
+        return TARGETS
+    own = this_target()
+    return () if own is None else (own,)
 
 
 def name_and_features() -> tuple[str, str]:

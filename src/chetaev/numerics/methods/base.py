@@ -19,7 +19,9 @@ from chetaev.core.support.registry import Specified
 from chetaev.core.symbols import Jet
 from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.graphs.binding import Binding
-from chetaev.numerics.machine.kernels import Kernel, joined_kernel
+from chetaev.numerics.machine.doubting import doubting
+from chetaev.numerics.machine.kernels import MOST_JOINED, Foreign, Kernel, joined_kernel
+from chetaev.numerics.machine.lanes import Lanes, lanes_with
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy, Measures
 from chetaev.numerics.methods.dop853.room import width_of
@@ -31,6 +33,11 @@ if TYPE_CHECKING:
 
 NESTED, POWERS = "nested", "powers"
 
+_NO_SLOPE = 1e-2
+"""Relative to the tolerance and to the size of a jet over that of what it is differentiated by: errors of slopes that always are allowed. A
+larger part would show in slopes that are small, a smaller one follows round-off where slopes vanish."""
+_ROUND_OFF = 16 * float(np.finfo(float).eps)
+"""The same relative to the sizes alone, where the tolerance is as fine as round-off."""
 _FIRST_STEPS = 128
 """Steps that are tried with code that need not be made: with it they take about a quarter of the time in which optimised code is made."""
 
@@ -46,6 +53,44 @@ class Watch:
     floor: float = 0.0
     closely: bool = False
     place: int = -1
+
+
+@dataclass(frozen=True)
+class Wide:
+    """Slopes of a motion, which run beside its state: for each jet one in each of several directions.
+
+    Their errors limit the steps as those of the state do.
+    """
+
+    rhs: Kernel
+    """The rates of the state, with the work done, and of the slopes."""
+    project: Kernel | None
+    """The state on the constraints, and the slopes on their linearisation."""
+    first: Array
+    """The slopes at the beginning."""
+    extra: Array
+    """Numbers behind the vector p that this code reads."""
+    lanes: int
+    """The number of slopes of a jet."""
+    usual: Array
+    """Sizes beside which slopes count: that of the jet over that of what it is differentiated by."""
+
+    def limits(self, own: dop853.Limits) -> dop853.Limits:
+        """The limits of a state, for the state and its slopes.
+
+        A slope by a parameter is known to a part of the size of its jet over that of the parameter: what is zero is not followed in its
+        round-off.
+        """
+        kinds = np.asarray(own.kinds)
+        n, more = len(kinds), len(self.first)
+        jets = more // self.lanes
+        of_slopes = n + jets * np.tile(np.arange(self.lanes), jets) + np.repeat(kinds[:jets], self.lanes)
+        return own._replace(
+            atol=np.concatenate([np.broadcast_to(own.atol, n), max(_NO_SLOPE * own.rtol, _ROUND_OFF) * self.usual]),
+            sizes=np.concatenate([np.broadcast_to(own.sizes, n), np.full(more, -1.0)]),
+            before=np.concatenate([np.broadcast_to(own.before, n), np.zeros(more)]),
+            kinds=np.concatenate([kinds, of_slopes]),
+        )
 
 
 @dataclass(frozen=True)
@@ -92,6 +137,8 @@ class Task:
     """The largest values of jets before the piece."""
     accuracy: Accuracy | None = None
     """Tolerances and typical sizes; without them the tolerance is all there is."""
+    wide: Wide | None = None
+    """The slopes that run beside the state."""
 
     @cached_property
     def measures(self) -> Measures:
@@ -104,8 +151,9 @@ class Task:
     def kernels(self) -> list[Kernel | None]:
         """The kernels in the order of `dop853.Code`."""
         measure = self.compiled.measure
+        rhs, project = (self.rhs, self.project) if self.wide is None else (self.wide.rhs, self.wide.project)
         return [
-            self.rhs, self.project, self.inputs, self.watch, measure, self.nodes, self.bounds, self.turns, self.determinant,
+            rhs, project, self.inputs, self.watch, measure, self.nodes, self.bounds, self.turns, self.determinant,
         ]  # fmt: skip
 
     def parameters_at(self, t: float, y: Array) -> Array:
@@ -119,6 +167,11 @@ class Task:
     def round_off(self, t: float, y: Array) -> Array:
         """What rounding alone may make of the rates at a state, in the duration of the piece."""
         return self.compiled.round_off(self.binding, t, y, self.parameters_at(t, y), self.t1 - self.t0)
+
+    def wide_round_off(self, t: float, y: Array) -> Array:
+        """The same for a state with its slopes, of which nothing is known."""
+        n = len(self.y0)
+        return np.concatenate([self.round_off(t, y[:n]), np.zeros(len(y) - n)])
 
 
 class Method(Specified, ABC):
@@ -161,7 +214,7 @@ class Explicit(Method):
             done = _run(task, [0 if kernel is None else kernel.early for kernel in kernels], _FIRST_STEPS)
             if done.status is not dop853.Status.TOO_MANY_STEPS:
                 return done
-        ends = ends_kernel(task.rhs, task.watch if task.watches else None, task.compiled.measure)
+        ends = ends_kernel(kernels[0] or task.rhs, task.watch if task.watches else None, task.compiled.measure)
         addresses = [0 if kernel is None else kernel.address for kernel in kernels]
         return _run(task, addresses, task.max_steps, 0 if ends is None else ends.address)
 
@@ -170,19 +223,26 @@ def ends_kernel(rhs: Kernel, watch: Kernel | None, measure: Kernel) -> Kernel | 
     """Rates, watched functions and residuals at once, as `dop853.run` wants them where a step ends: most of what the watched functions
     take is computed for the rates too. None if that would take too long to make.
     """
+    if isinstance(rhs, Foreign):
+        return None
     width = width_of(rhs.n_out)
     watched = () if watch is None else ((watch, width),)
+    if isinstance(rhs, Lanes):
+        joined = lanes_with(rhs, *watched, (measure, width + (0 if watch is None else watch.n_out)))
+        return joined if joined.instructions <= MOST_JOINED else None
     return joined_kernel((rhs, 0), *watched, (measure, width + (0 if watch is None else watch.n_out)))
 
 
-def code_of(task: Task, addresses: Sequence[int]) -> dop853.Code:
-    """The code of a task, whose kernels are at `addresses`."""
+def code_of(task: Task, addresses: Sequence[int], often: bool = False) -> dop853.Code:
+    """The code of a task, whose kernels are at `addresses`; it runs `often` if it was made for more than a few steps."""
     return dop853.Code(*addresses)._replace(
         first_input=task.first_input,
         n_watch=len(task.watches),
         n_measure=task.compiled.measure.n_out,
         n_nodes=0 if task.nodes is None else task.nodes.n_out // 2,
         columns=columns_read(len(task.y0), task.nodes, task.bounds, task.turns),
+        boxed=len(task.y0),
+        doubting=doubting(task.compiled.rhs, None if isinstance(task.inputs, Lanes) else task.inputs, task.first_input, often),
     )
 
 
@@ -198,24 +258,29 @@ def watching_of(task: Task) -> dop853.Watching:
 
 
 def _run(task: Task, addresses: Sequence[int], max_steps: int, ends: int = 0) -> Run:
-    code = code_of(task, addresses)._replace(ends=ends)
+    code = code_of(task, addresses, max_steps > _FIRST_STEPS)._replace(ends=ends)
     limits = task.measures.limits(task.max_step, max_steps)
     watching = watching_of(task)
     times = task.times if task.keep == dop853.TIMES else ()
-    return dop853.run(
+    y0, p, round_off, n = task.y0, task.p, task.round_off, len(task.y0)
+    if task.wide is not None:
+        y0, p, limits = np.concatenate([y0, task.wide.first]), np.concatenate([p, task.wide.extra]), task.wide.limits(limits)
+        round_off = task.wide_round_off
+    run = dop853.run(
         code,
         task.t0,
         task.t1,
-        task.y0,
-        task.p,
+        y0,
+        p,
         limits,
         watching,
         keep=task.keep,
         times=times,
         flag=task.flag,
         paused=task.reached,
-        round_off=task.round_off,
+        round_off=round_off,
     )
+    return run if task.wide is None else run.narrowed(n)
 
 
 def columns_read(n: int, *tubes: Kernel | None) -> list[int]:

@@ -28,7 +28,7 @@ from chetaev.numerics.methods.dop853.codes import (
 )
 from chetaev.numerics.methods.dop853.location import certain_sign, decided, section_closer, section_place, sign_of
 from chetaev.numerics.methods.dop853.types import Array
-from chetaev.numerics.methods.strides.codes import DIP, FEWEST_LOOKS, MOST_LOOKS
+from chetaev.numerics.methods.strides.codes import BEYOND, DIP, FEWEST_LOOKS, MOST_LOOKS
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Safe:
 
 
 def safe_part(kernel: Kernel, p: Array, step: Stretch, places: Sequence[float]) -> Safe:
-    """As `dop853.tube.safe_part`, for a step that has seen the nodes in some places."""
+    """As `dop853.tube.safe_part`, for a step that looked at the nodes in some places."""
 
     def bounds(tube: Array) -> tuple[Array, Array]:
         most, least = kernel(0.0, tube, p).reshape(2, -1)
@@ -99,9 +99,7 @@ def safe_part(kernel: Kernel, p: Array, step: Stretch, places: Sequence[float]) 
     ratio = float(_ratios(most, np.maximum(least, NOTHING)).max())
     if ratio <= BEYOND_SEEN:
         return Safe(1.0, ratio)
-    values = [bounds(step.place(theta))[0] for theta in places]
-    seen = np.max([np.where(np.isfinite(v), v, 0.0) for v in values], axis=0)
-    seen = np.maximum(seen, NOTHING)
+    seen = np.maximum(_seen(lambda theta: bounds(step.place(theta))[0], places), np.maximum(_finite(least), NOTHING))
     left, width, worst = 0.0, FIRST_PART, 1.0
     while left < 1.0:
         right = min(left + width, 1.0)
@@ -113,6 +111,21 @@ def safe_part(kernel: Kernel, p: Array, step: Stretch, places: Sequence[float]) 
         else:
             return Safe(min(max(left, FINEST_PART), LONGEST_PART), worst, int(ratios.argmax()))
     return Safe(1.0, worst)
+
+
+def _seen(nodes: Callable[[float], Array], places: Sequence[float]) -> Array:
+    """The largest values but one, since at the top of a narrow hill its force vanishes: `strides.checks` has the same, also for a series,
+    which looks in one place only.
+    """
+    if len(places) == 1:
+        beyond = np.max([_finite(nodes(k / BEYOND)) for k in range(1, BEYOND + 1)], axis=0)
+        return np.minimum(_finite(nodes(places[0])), beyond)
+    found: Array = np.sort([_finite(nodes(theta)) for theta in places], axis=0)[-2]
+    return found
+
+
+def _finite(values: Array) -> Array:
+    return np.where(np.isfinite(values), values, 0.0)
 
 
 def _ratios(most: Array, seen: Array) -> Array:

@@ -19,6 +19,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from chetaev.numerics.machine.doubting import doubting
 from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import usual_sizes
@@ -405,9 +406,20 @@ class _March:
         eps = float(np.finfo(float).eps)
         with np.errstate(all="ignore"):
             off = np.abs(moved - h * rates) - DIGITS * eps * np.abs(at * rates)
+            squares = (h * np.abs(self._doubted(at, there) - rates).max(axis=0)) ** 2
         inside = self.seen.inside
         larger = np.isfinite(off) & (off > inside[codes.OFF])
         inside[: codes.ROUNDED, larger] = np.array([off, np.abs(h * rates), np.full(len(y), at)])[:, larger]
+        inside[codes.ROUNDED] += np.where(np.isfinite(squares), squares, np.inf)
+
+    def _doubted(self, t: float, y: Array) -> Array:
+        """The rates with the bounds of their errors added and subtracted, with state and time moved by a unit in the last place."""
+        task, unit = self.task, float(np.finfo(float).eps)
+        t, y = t * (1.0 + unit), y * (1.0 + unit * np.where((np.arange(len(y)) + self.accepted) % 2, 1.0, -1.0))
+        address = doubting(task.rhs, task.inputs, task.first_input)
+        if not address:
+            return call(task, task.rhs, t, y)[None, :]
+        return dop853.evaluate(address, [t], y[None, :], task.p, 2 * len(y)).reshape(2, len(y))
 
     def _projected(self, t: float, y: Array) -> tuple[Array, float]:
         moved, far = self.projected(np.array([t]), y[None, :])

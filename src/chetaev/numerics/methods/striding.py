@@ -37,7 +37,7 @@ class Strides:
         self.rejected, self.evaluations = 0, 0
         span, n, measures = task.t1 - task.t0, len(task.y0), task.measures
         self.sizes = Sizes(measures, right_hand_side(task), task.t0, task.y0, span, task.round_off(task.t0, task.y0))
-        self._code = code_of(task, [0 if kernel is None else kernel.address for kernel in task.kernels])
+        self._code = code_of(task, [0 if kernel is None else kernel.address for kernel in task.kernels], often=True)
         self._system = self._code.system(np.array(task.p))
         self._control = control_of(n, Limits(measures.rtol, measures.atol, kinds=measures.kinds))
         self._path = Path(

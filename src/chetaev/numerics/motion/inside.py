@@ -1,4 +1,4 @@
-"""What a run saw inside its steps (`dop853.dense`), as a figure of a certificate: the defect of the continuous motion."""
+"""What a run saw inside its steps (`dop853.dense`), as figures of a certificate: the defect of the continuous motion, and round-off."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from typing import Any
 import numpy as np
 
 from chetaev.numerics.flow.compiled import Array
-from chetaev.numerics.methods.dop853.codes import CHANGE, OFF
+from chetaev.numerics.methods.dop853.codes import CHANGE, OFF, ROUNDED
 
 _DEFECT = 1e4
 """Largest defect of a step, in units of the tolerance: the derivative of an interpolant is less exact than the motion, over the gallery by
 a factor of up to 800."""
 _LEAST_DEFECT = 1e-10
 """Relative round-off of the derivative of an interpolant."""
+_ROUNDED = 30.0
+"""Largest error by rounding, in units of the tolerance. The motion is about as wrong as this figure says."""
+_LEAST_ROUNDED = 1e-10
+"""Smallest limit of the same, relative to the size of a jet. Over the gallery figures are below 3e-14, for the bicycle, whose steering has
+few digits, 3e-11, and a smaller tolerance does not reduce them."""
 _MOST = 0.3
 """Largest limit of any figure, also for a large tolerance."""
 _CLEAR = 1e-6
@@ -28,6 +33,20 @@ def defect_allowed(tolerance: float) -> float:
     return min(_DEFECT * tolerance + _LEAST_DEFECT, _MOST)
 
 
+def rounding_allowed(tolerance: float) -> float:
+    """Return the largest relative error by rounding."""
+    return min(_ROUNDED * tolerance + _LEAST_ROUNDED, _MOST)
+
+
+def clearly_small(inside: Array, sizes: Array, steps: Any, tolerance: float) -> Any:
+    """Which motions, rows of an array, have defects and round-off that are small beside their own sizes: nothing else has to be known of
+    these.
+    """
+    defect, rounded = min(_CLEAR, defect_allowed(tolerance)), min(_LEAST_ROUNDED, rounding_allowed(tolerance))
+    off = inside[..., OFF, :] <= defect * np.maximum(sizes, inside[..., CHANGE, :])
+    return (off & (np.sqrt(steps * inside[..., ROUNDED, :]) <= rounded * sizes)).all(axis=-1)
+
+
 def defects(inside: Array, sizes: Array, usual: Callable[[], Array]) -> Array:
     """The largest defect of each component relative to its largest value, or to what its rate makes of it in the step.
 
@@ -38,6 +57,16 @@ def defects(inside: Array, sizes: Array, usual: Callable[[], Array]) -> Array:
     scale = np.maximum(sizes, change)
     if not np.all(off <= _CLEAR * scale):
         scale = np.maximum(measured_by(sizes, usual()), change)
+    return relative(off, scale)
+
+
+def roundings(inside: Array, sizes: Array, usual: Callable[[], Array], steps: Any) -> Array:
+    """What rounding makes of each component in a number of steps, at most, relative to its largest value, or its typical size as above.
+
+    Errors of one sign add up to the root of the number of steps times the sum of their squares.
+    """
+    off = np.sqrt(steps * inside[..., ROUNDED, :])
+    scale = sizes if np.all(off <= _LEAST_ROUNDED * sizes) else measured_by(sizes, usual())
     return relative(off, scale)
 
 

@@ -4,6 +4,9 @@ r"""The checks of a simulation ("net"), which do not depend on how the motion wa
   not solved. Unknowns that are not rates, such as multipliers, are fitted. Residuals are relative to the terms of the row.
 - *defect*: at a random time inside some of its steps, the derivative of the continuous motion against the rates there, times the step,
   relative to the size of the jet.
+- *rounding*: at the same times, bounds of what rounding makes of the rates, added up over the motion, relative to the size of the jet. If
+  these are too large, rates in many digits decide (`rounding`). Where narrow features lie at large times or positions, or large
+  numbers cancel, the rates have few correct digits, and no smaller steps help.
 - *balance*: energy minus work, relative to the energies that occurred; at the end also relative to the typical energies over time, because
   beside a pole the terms of the energy are so large for a moment that later energies are negligible.
 
@@ -29,12 +32,15 @@ from chetaev.numerics.flow.held_rows import held_rows
 from chetaev.numerics.graphs.buffered import Buffered
 from chetaev.numerics.graphs.magnitude import magnitudes
 from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.machine.interpreter import interprets
+from chetaev.numerics.machine.kernels import Foreign, Kernel, compile_kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import usual_sizes
 from chetaev.numerics.methods.dop853.codes import WHEN
 from chetaev.numerics.motion import inside
 from chetaev.numerics.motion.inside import measured_by
 from chetaev.numerics.pieces.piece import Piece
+from chetaev.numerics.pieces.rounding import broken_row, rounding_of
 
 ROWS = 1e-8
 """Relative to its terms: largest residual of a row. Over the gallery residuals are at most 4e-13, with pivots chosen in advance."""
@@ -93,6 +99,17 @@ def held_at(compiled: Compiled, points: int, shared: bool) -> Buffered:
     same = [2] if shared else []
     found: Buffered = _KERNELS.get(compiled, ("held", points, shared), lambda: Buffered(one.map("held", "serial", points, same, [])))
     return found
+
+
+def held_function(compiled: Compiled) -> tuple[ca.Function, Kernel] | None:
+    """The same at one point, as a graph and as machine code whose products are rounded before they are added, unlike those of the rates;
+    None if there are so many unknowns that a fit is sooner done. Cached.
+    """
+    if len(compiled.flow.system.structure.top) > _MOST_HELD:
+        return None
+    one: ca.Function = _KERNELS.get(compiled, "held", lambda: _held(compiled.flow))
+    code: Kernel = _KERNELS.get(compiled, "held code", lambda: compile_kernel(one, hot=False, fusing=False))
+    return one, code
 
 
 def _held(flow: Flow) -> ca.Function:
@@ -197,6 +214,24 @@ def _defect(piece: Piece) -> Figures:
     return float(found[worst]), f"rate of {jets[worst].name}", float(piece.run.inside[WHEN, worst])
 
 
+def _rounding(piece: Piece, allowed: float, stiff: bool) -> Figures | None:
+    """What rounding makes of the jets of a piece, at most; where that is not allowed, what it does make of them. None if that is not known
+    because the steps were not kept.
+    """
+    jets, sizes = piece.setting.flow.state, sizes_of(piece)
+    exact = isinstance(piece.setting.compiled.rhs, Foreign)  # then only the state is rounded, in a different direction in every step
+    together = 1 if exact else int(piece.run.accepted)
+    found = inside.roundings(piece.run.inside, sizes, lambda: usual_state(sizes, piece), together)[: len(jets)]
+    if not len(jets):
+        return 0.0, "", None
+    worst = int(np.argmax(found))
+    if found[worst] <= allowed or exact:
+        return float(found[worst]), f"rate of {jets[worst].name}", None
+    scale = measured_by(sizes, usual_state(sizes, piece))[: len(jets)]
+    known = rounding_of(piece, scale, allowed, stiff)
+    return None if known is None else (known[0], f"rate of {jets[known[1]].name}", known[2])
+
+
 def _largest(found: Array, scale: Array, times: Array, labels: Sequence[str]) -> Figures:
     relative = found / _sizes(scale)
     if not relative.size:
@@ -253,6 +288,9 @@ class Net:
     """Whether the motion between the nodes is about as exact as the nodes, so that its defect tells something."""
     rows: list[Figures] = field(default_factory=list)
     between: list[Figures] = field(default_factory=list)
+    rounded: list[Figures] = field(default_factory=list)
+    unsettled: bool = False
+    """Whether rounding may make the motion wrong, and what was kept of it does not tell."""
     last: Piece | None = None
     """The last piece, if it was not checked."""
     usual: float = 0.0
@@ -267,11 +305,24 @@ class Net:
         self.duration += abs(piece.end - piece.begin)
         if piece.run.looked:
             self.between += [_defect(piece)] if self.defects else []
+            if interprets():
+                self._round(piece)
         if len(self.rows) >= _PIECES:
             self.last = piece
             return
         self.begun = max(self.begun, _energies(piece, piece.begin, piece.first)[1])
         self.rows.append(Evidence(piece, len(self.rows)).of_rows())
+        broken = broken_row(piece, ROWS, usual_state(sizes_of(piece), piece)) if interprets() else None
+        if broken is not None:
+            size, row, at = broken
+            self.rows.append((size, piece.setting.flow.system.label(piece.setting.flow.system.hidden()[row]), at))
+
+    def _round(self, piece: Piece) -> None:
+        found = _rounding(piece, inside.rounding_allowed(self.tolerance), not self.defects)
+        if found is None:
+            self.unsettled = True
+        else:
+            self.rounded.append(found)
 
     def certificate(self, balance: float, steps: int, end: Piece) -> Certificate:
         """Return the figures of the motion; for the balance the worse of two: during the motion, and at the end."""
@@ -280,6 +331,8 @@ class Net:
         figures = [_worst("rows", self.rows, ROWS)]
         if self.between:
             figures.append(_worst("defect", self.between, inside.defect_allowed(self.tolerance)))
+        if self.rounded:
+            figures.append(_worst("rounding", self.rounded, inside.rounding_allowed(self.tolerance)))
         on_the_way = Figure("balance", balance, float(balance_allowed(self.tolerance, steps)), "balance")
         residual, terms = _energies(end, end.end, end.run.y)
         left = float(left_at_the_end(residual, terms, self.usual, self.duration, self.begun))

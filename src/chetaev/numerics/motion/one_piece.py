@@ -7,15 +7,18 @@ motions of these equations are not tried here again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any
 
+import numpy as np
 from sympy import Expr
 
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Jet
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.corners.modes import Switched, smooth
 from chetaev.numerics.enclosures.everywhere import may_vanish
@@ -25,15 +28,19 @@ from chetaev.numerics.flow.flow import WORST_PIVOT
 from chetaev.numerics.flow.prolongation import Problem, square_prolongation
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.machine.doubting import doubting
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy
-from chetaev.numerics.methods.base import NESTED, columns_read, ends_kernel
+from chetaev.numerics.methods.base import NESTED, Wide, columns_read, ends_kernel
 from chetaev.numerics.motion.net import Net
 from chetaev.numerics.motion.outcomes import Ending, verdict
 from chetaev.numerics.motion.progress import Progress
 from chetaev.numerics.motion.record import Record, keep_of
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.pieces.piece import Piece, Setting
+from chetaev.numerics.slopes.beginning import first_slopes
+from chetaev.numerics.slopes.beside import beside
+from chetaev.numerics.slopes.directions import Directions, given_slopes, read_directions
 from chetaev.numerics.start.clear_states import Clear, clear_states
 from chetaev.numerics.start.initial import read_state
 from chetaev.numerics.verdict.branch_choice import decided_by_numbers
@@ -54,6 +61,7 @@ class Wanted:
     final: bool
     max_steps: int
     max_step: float
+    slopes: Sequence[str] | None = None
 
 
 class OnePiece:
@@ -92,20 +100,34 @@ class OnePiece:
         if not pivot > WORST_PIVOT:
             return None
         energy = p[-1] = float(self.compiled.measure(t0, y, p)[len(self.compiled.labels) - 1])
-        run = self._run(here, y, p, WORST_PIVOT * min(1.0, pivot), wanted, progress)
+        directions = None if wanted.slopes is None else read_directions(wanted.slopes, self.switched.original, start, binding, where)
+        wide = None if directions is None else self._wide(here, state.state, start, binding, directions, wanted.times, where)
+        run = self._run(here, y, p, WORST_PIVOT * min(1.0, pivot), wanted, progress, wide)
         if run.status not in (dop853.Status.FINISHED, dop853.Status.INTERRUPTED):
             self.useful = run.accepted <= _SHORT
             return None
         dense = not wanted.final and len(wanted.times) == 2
-        record = Record(self.switched, binding, wanted.final, dense, wanted.accuracy.relative, Net(wanted.accuracy.relative, True))
+        net = Net(wanted.accuracy.relative, True)
+        record = Record(self.switched, binding, wanted.final, dense, wanted.accuracy.relative, net)
+        record.directions = directions
         record.add(Piece(here, run, NESTED, self.compiled.project, energy, 0.0, t0, float(run.t), y))
         found = record.joined(flow.state, verdict(dop853.Status(run.status), Ending(float(run.t))))
-        if found.certificate.ok or run.status is dop853.Status.INTERRUPTED:
+        if (found.certificate.ok and not net.unsettled) or run.status is dop853.Status.INTERRUPTED:
             return found
         self.useful = run.accepted <= _SHORT
         return None
 
-    def _run(self, here: Setting, y: Array, p: Array, floor: float, wanted: Wanted, progress: Progress) -> dop853.Run:
+    def _wide(
+        self, here: Setting, jets: Mapping[Jet, float], start: Any, binding: Binding, directions: Directions, times: Array, where: str
+    ) -> Wide:
+        """The slopes that run beside the state."""
+        t0 = float(times[0])
+        slopes = first_slopes(here, t0, jets, given_slopes(self.switched.original, start, binding, directions, where), directions, where)
+        return beside(here, t0, jets, slopes, directions, {}, float(times[-1]) - t0, False)
+
+    def _run(
+        self, here: Setting, y: Array, p: Array, floor: float, wanted: Wanted, progress: Progress, wide: Wide | None = None
+    ) -> dop853.Run:
         lowest = self.compiled.lowest_pivot
         lasting = lowest is not None and bool(lowest(wanted.times[0], y, p)[0] > floor)
         touching = not lasting and may_vanish(self.flow, {z: (v, v) for z, v in here.binding.parameters.items()})
@@ -119,24 +141,41 @@ class OnePiece:
                 progress.reached(t)
 
             entered: list[None] = []
-            return dop853.run(
-                self._code(lasting, touching),
+            code, limits = self._code(lasting, touching), self._limits(wanted.accuracy, wanted.max_step, wanted.max_steps)
+            round_off = partial(self._round_off, here, float(p[-1]), float(wanted.times[-1] - wanted.times[0]))
+            if wide is not None:
+                code, limits = self._with(wide, code, lasting), wide.limits(limits)
+                y, p = np.concatenate([y, wide.first]), np.concatenate([p, wide.extra])
+            found = dop853.run(
+                code,
                 float(wanted.times[0]),
                 float(wanted.times[-1]),
                 y,
                 p,
-                self._limits(wanted.accuracy, wanted.max_step, wanted.max_steps),
+                limits,
                 watching,
                 keep=keep,
                 times=wanted.times if keep == dop853.TIMES else (),
                 flag=progress.flag,
                 paused=paused,
-                round_off=partial(self._round_off, here, float(p[-1]), float(wanted.times[-1] - wanted.times[0])),
+                round_off=round_off,
             )
+            return found if wide is None else found.narrowed(self.flow.size)
+
+    def _with(self, wide: Wide, code: dop853.Code, lasting: bool) -> dop853.Code:
+        """The code of a run with slopes."""
+        ends = ends_kernel(wide.rhs, None if lasting else self.compiled.watch(), self.compiled.measure)
+        return code._replace(
+            rhs=wide.rhs.address,
+            project=0 if wide.project is None else wide.project.address,
+            ends=0 if ends is None else ends.address,
+            boxed=self.flow.size,
+        )
 
     def _round_off(self, here: Setting, energy: float, span: float, t: float, y: Array) -> Array:
-        """What rounding alone may make of the rates at a state, in a duration."""
-        return self.compiled.round_off(here.binding, t, y, here.parameters(t, energy), span)
+        """What rounding alone may make of the rates at a state, in a duration; of slopes behind it nothing is known."""
+        own = self.compiled.round_off(here.binding, t, y[: self.flow.size], here.parameters(t, energy), span)
+        return np.concatenate([own, np.zeros(len(y) - len(own))])
 
     def _limits(self, accuracy: Accuracy, max_step: float, max_steps: int) -> dop853.Limits:
         key = (accuracy, max_step, max_steps)
@@ -161,6 +200,7 @@ class OnePiece:
                 n_measure=compiled.measure.n_out,
                 n_nodes=0 if nodes is None else nodes.n_out // 2,
                 columns=tuple(columns_read(self.flow.size, nodes, None, turns)),
+                doubting=doubting(compiled.rhs, inputs, len(self.flow.system.equations.system.parameters), often=True),
             )
         return self._codes[lasting, touching]
 
@@ -181,10 +221,11 @@ def one_piece(equations: Equations, inputs: Mapping[str, Expr]) -> OnePiece | No
 
 def _one_piece(equations: Equations, inputs: Frozen[str, Expr]) -> OnePiece | None:
     switched = smooth(equations, inputs)
-    if switched.modes or not decided_by_numbers(equations):
+    if switched.modes:
         return None
-    if square_prolongation(equations) is None:
-        return None
+    stated = square_prolongation(equations)
+    if stated is None or stated.generic_nullity is None or not decided_by_numbers(equations):
+        return None  # where random states do not settle it, as for linkages, the given state decides: no search for consequences
     compiled = compile_equations(equations)  # which may remember other rows than `square_prolongation` does now
     clear = clear_states(compiled.flow.system)
     if clear is None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import sympy
+
 from chetaev.core.certificate import Certificate
 from chetaev.core.notation import show
 from chetaev.core.symbols import Jet
 from chetaev.core.values import Undefined, value
+from chetaev.numerics.enclosures.nodes import nodes_of
 from chetaev.numerics.flow.locus import locus_at, locus_factors
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.motion.trajectory import Outcome
@@ -54,7 +57,15 @@ def verdict(status: Status, ending: Ending) -> Verdict:
         return Outcome.INTERRUPTED, f"stopped by the user at {at}."
     if status is Status.TOO_MANY_STEPS:
         return Outcome.STEP_TOO_SMALL, f"{ending.max_steps} steps did not suffice; {at} was reached."
+    if ending.locus:
+        return Outcome.STEP_TOO_SMALL, f"the step became too small at {at}, where {ending.locus}."
     return Outcome.STEP_TOO_SMALL, f"the step became too small at {at}."
+
+
+_BOUNDED = (sympy.atan, sympy.tanh, sympy.erf)
+"""Functions that have a limit on either side of a pole of their argument."""
+_AT_A_POLE = 1e-9
+"""Relative to its value at an earlier state: a smaller denominator has a zero here."""
 
 
 def singular(ending: Ending) -> Verdict:
@@ -67,9 +78,16 @@ def not_certified(certificate: Certificate, ended: Outcome) -> Verdict:
     """The checks of the motion failed, also after it was computed again."""
     how = "the end of the interval was reached" if ended is Outcome.FINISHED else "a terminal event was met"
     return Outcome.NOT_CERTIFIED, (
-        f"{how}, but {certificate.sentence}  A second run with smaller steps did not agree better.  A smaller tolerance may help, or "
-        f"another start; print(motion.certificate) shows all figures."
+        f"{how}, but {certificate.sentence}  A second run with smaller steps did not agree better.  {_REMEDIES[certificate.kind]}; "
+        f"print(motion.certificate) shows all figures."
     )
+
+
+_REMEDIES = dict.fromkeys(("rows", "defect", "balance"), "A smaller tolerance may help, or another start") | {
+    "rounding": "Numbers that nearly cancel can be written in another way, and narrow features belong near time and position zero; a "
+    "larger tolerance asks for fewer digits",
+}
+"""What to do about a check that fails."""
 
 
 def wrong_side(surface: str, t: float) -> Verdict:
@@ -106,6 +124,31 @@ def accumulation(event: str, t: float, limit: float | None) -> Verdict:
     """Events that follow each other faster and faster."""
     towards = "" if limit is None else f"; they accumulate at t = {limit:.12g}"
     return Outcome.STEP_TOO_SMALL, f"events {event} = 0 follow each other without end near t = {t:.12g}{towards}."
+
+
+def pole_near(piece: Piece, t: float, jets: Mapping[Jet, float]) -> str:
+    """Return where the data have a pole, as an equation, if a piece ends at one; otherwise nothing.
+
+    At an earlier state, at time t, the denominator was at least 1e9 times as large.
+    """
+    here = piece.setting
+    equations = here.switched.equations(here.configuration)
+    begin, end = here.point(t, jets), here.point(piece.end, here.named(piece.run.y))
+    nodes = nodes_of(equations, here.binding.inputs)
+    for node in nodes:
+        if node.is_Pow and node.exp.is_number and node.exp < 0 and node.base.free_symbols <= begin.keys():
+            try:
+                if abs(float(value(node.base, end))) <= _AT_A_POLE * abs(float(value(node.base, begin))):
+                    around = next((f for f in nodes if isinstance(f, _BOUNDED) and f.has(node.base)), None)
+                    if around is None:
+                        return f"{show(node.base)} = 0: a quotient has a pole there"
+                    return (
+                        f"{show(node.base)} = 0: {show(around)} jumps there, because its argument has a pole; where both limits are meant, "
+                        f"sign says so, as in atan(1/u) = pi/2*sign(u) - atan(u)"
+                    )
+            except Undefined:
+                continue
+    return ""
 
 
 def locus_near(piece: Piece, t: float, jets: Mapping[Jet, float]) -> str:

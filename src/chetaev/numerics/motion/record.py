@@ -24,6 +24,9 @@ from chetaev.numerics.motion.outcomes import Verdict
 from chetaev.numerics.motion.reader import Reader
 from chetaev.numerics.motion.trajectory import Enclosed, Event, Switch, Trajectory
 from chetaev.numerics.pieces.piece import Layout, Piece
+from chetaev.numerics.slopes.along import Slopes
+from chetaev.numerics.slopes.directions import Directions
+from chetaev.numerics.slopes.variation import from_lanes
 
 _SUSPICIOUS = 1e-8
 """Relative to its terms: a larger residual may be round-off of vanishing terms, and is compared with typical terms."""
@@ -53,6 +56,10 @@ class Record:
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTS, 0))
     nodes: dict[Expr, bool] = field(default_factory=dict)
     """The functions in the data that may have narrow features, and whether they were enclosed."""
+    directions: Directions | None = None
+    """What the motion is differentiated by."""
+    end_moves: Array | None = None
+    """How the time at which an event ended the motion moves with each direction."""
     worst: float = 1.0
     """The largest ratio of a function's bound between evaluated points to its values there."""
 
@@ -113,7 +120,8 @@ class Record:
         last = self.pieces[-1]
         end = layout.common(last, np.array([last.end]), np.array([last.run.y]))[0]
         outcome, message = verdict
-        labels = sorted(self.drift, key=lambda label: label == "balance")
+        measured = self.drift.keys() - ({"balance"} if self.switched.original.system.equations else set())  # a form has no energy
+        labels = sorted((label for label in self.drift if label in measured), key=lambda label: label == "balance")
         drift = {label: relative(self.drift[label], self.scales[label]) for label in labels}
         return Trajectory(
             equations=self.switched.original,
@@ -134,7 +142,25 @@ class Record:
             switches=tuple(self.switches),
             pieces=which,
             enclosed=self._enclosed(),
+            slopes=self._slopes(layout, which),
         )
+
+    def _slopes(self, layout: Layout, which: Integers) -> Slopes | None:
+        if self.directions is None:
+            return None
+        k = len(self.directions)
+        kept = []
+        for index, piece in enumerate(self.pieces):
+            some = int((which == index).sum())
+            at = [piece.run.beside.y] if self.final else piece.run.beside.states
+            first = 0 if self.final else self._begins(index)
+            kept.append(from_lanes(np.array(at)[first : first + some], k))
+        moves = np.zeros(k) if self.end_moves is None else self.end_moves
+        return Slopes(self.directions, self.switched, layout, tuple(self.pieces), tuple(kept), moves)
+
+    def _begins(self, k: int) -> int:
+        """The first node of a piece that is kept: without a jump, both pieces share the node."""
+        return int(self.dense and k > 0 and not self.jumps[k - 1])
 
     def _enclosed(self) -> Enclosed:
         original = {mode.symbol: Symbol(f"sign({mode.text})") for mode in self.switched.modes}
@@ -148,9 +174,7 @@ class Record:
         nodes, states, which = [], [], []
         for k, piece in enumerate(self.pieces):
             t, native = np.array(piece.run.nodes), np.array(piece.run.states)
-            begin, end = 0, len(t)
-            if self.dense and k > 0 and not self.jumps[k - 1]:
-                begin = 1  # without a jump, both pieces share the node
+            begin, end = self._begins(k), len(t)
             if not self.dense and end and self.jumps[k] and k + 1 < len(self.pieces) and t[-1] == piece.end:
                 end -= 1  # at the time of the jump, the state after it counts
             nodes.append(t[begin:end])

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from sympy import Add
 
-from chetaev.core.symbols import jets_in
+from chetaev.core.symbols import Jet, jets_in
 from chetaev.numerics.evaluation.beginning import Start
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.methods import dop853
-from chetaev.numerics.methods.base import Task
+from chetaev.numerics.methods.base import Task, Wide
 from chetaev.numerics.motion import outcomes
 from chetaev.numerics.motion.net import Net
 from chetaev.numerics.motion.outcomes import Ending, Verdict
 from chetaev.numerics.motion.progress import Progress
 from chetaev.numerics.motion.record import Record, wanted_times
-from chetaev.numerics.motion.trajectory import Trajectory
+from chetaev.numerics.motion.trajectory import Outcome, Trajectory
 from chetaev.numerics.motion.transitions import LEAST, Transitions
 from chetaev.numerics.motion.watching import SMALLEST_PIVOT, Watching, changes_of, make_task, watching
 from chetaev.numerics.pieces.events import Watched
 from chetaev.numerics.pieces.piece import Piece, Setting, reference
 from chetaev.numerics.pieces.request import Place, Request
 from chetaev.numerics.pieces.switching import Surfaces
+from chetaev.numerics.slopes.beside import beside
+from chetaev.numerics.slopes.jumps import carried, ends_of, time_slopes
 
 REORDERINGS = 20
 """Most changes of pivots in a run: a run that needs more is near a singular locus, and each change compiles."""
@@ -44,6 +46,8 @@ class Course(Transitions):
     """A running simulation."""
 
     progress: Progress = field(kw_only=True)
+    beginning: Mapping[Jet, Array] | None = None
+    """The slopes of the start."""
     reorderings: int = 0
 
     def run(self, start: Start) -> Trajectory:
@@ -53,7 +57,7 @@ class Course(Transitions):
         here = start.setting.suited(t, start.jets)
         energy = here.compiled.energy_at(t, here.native(start.jets, 0.0), here.parameters(t))
         jets = self.surfaces.jets(here.configuration)
-        first = Place(here, t, start.jets, 0.0, energy)
+        first = Place(here, t, start.jets, 0.0, energy, slopes=self.beginning)
         with self.progress:
             found: Place | Verdict = self._begun(first)
             while isinstance(found, Place):
@@ -81,7 +85,19 @@ class Course(Transitions):
         event = self._at_once(piece, stopping)
         if event.terminal:
             return outcomes.verdict(dop853.Status.WATCH, Ending(place.t, event=event.text))
-        return self._reset(piece, event, stopping)
+        return self._differentiated(piece, self._reset(piece, event, stopping))
+
+    def _differentiated(self, piece: Piece, found: Place | Verdict) -> Place | Verdict:
+        """Return the same place with the slopes of its state, or note how the end moves."""
+        if self.request.slopes is None:
+            return found
+        parameters = self.request.slopes.parameters
+        if isinstance(found, Place):
+            slopes = carried(piece, found.setting, found.t, found.jets, found.crossing, parameters)
+            return replace(found, slopes=slopes)
+        if found[0] is Outcome.EVENT and self.ended_by is not None:
+            self.record.end_moves = time_slopes(piece, self.ended_by, ends_of(piece, len(parameters)), parameters)
+        return found
 
     def _goes_through(self, place: Place, event: Watched) -> bool:
         """Tell whether the motion starts on the surface of an event and leaves it on the side where the event has happened.
@@ -112,7 +128,7 @@ class Course(Transitions):
         beyond = self.surfaces.wrong_side(piece.setting, float(piece.run.t), piece.setting.named(piece.run.y), self._met(piece))
         if beyond is not None:
             return outcomes.wrong_side(beyond, float(piece.run.t))
-        found = self._after(piece, task)
+        found = self._differentiated(piece, self._after(piece, task))
         paused = place.awaited is not None and isinstance(found, Place) and not found.jump
         return replace(found, soon=_AGAIN * place.soon) if paused and isinstance(found, Place) else found
 
@@ -126,10 +142,17 @@ class Course(Transitions):
         wanted = wanted_times(request.times, place.t, place.jump or not self.record.pieces)
         wanted = wanted[(until - wanted) * self.surfaces.direction >= 0]
         task = make_task(request, place, until, watched, project, self.progress, request.max_steps - self.record.steps, wanted)
-        task = replace(task, accuracy=request.accuracy, before=self.record.largest)
+        task = replace(task, accuracy=request.accuracy, before=self.record.largest, wide=self._wide(here, place, conserving))
         run = self.progress.follow(request.method.run, task)
         first = here.native(place.jets, place.work)
         return Piece(here, run, request.method.basis, project, place.energy, place.work, place.t, float(run.t), first), task
+
+    def _wide(self, here: Setting, place: Place, conserving: bool) -> Wide | None:
+        """The slopes that run beside the state of a piece."""
+        if self.request.slopes is None or place.slopes is None:
+            return None
+        span = float(self.request.times[-1] - self.request.times[0])
+        return beside(here, place.t, place.jets, place.slopes, self.request.slopes, self.record.largest, span, conserving)
 
     def _before_others(self, here: Setting, watched: Watching, place: Place, until: float) -> float:
         """Return the latest end of a piece for which a root shortly after its beginning is not taken for the beginning itself.
@@ -192,6 +215,7 @@ class Course(Transitions):
             if end is not None:
                 later, beyond = self.surfaces.just_beyond(here, end, t, native)
                 found = self._switched(piece, task, end, -here.configuration[end], beyond)
+                found = self._through(found, request.switched.driven(request.switched.modes[end].function, here.configuration))
                 return replace(found, t=later) if isinstance(found, Place) and self._within(later) else found
         if run.status is not dop853.Status.WATCH or index < 0:
             return self._ended(piece, task)
@@ -203,10 +227,11 @@ class Course(Transitions):
         if met is not None:
             event = self._at_once(piece, met)
             if event.terminal or event.reset is None:
+                self.ended_by = request.switched.read(events[met].expression, here.configuration)
                 return outcomes.verdict(run.status if event.terminal else dop853.Status.FINISHED, Ending(t, event=event.text))
             return self._reset(piece, event, met)
         change = changes_of(request.switched, here.configuration)[index - len(events)]
-        return self._switched(piece, task, change.mode, change.value)
+        return self._through(self._switched(piece, task, change.mode, change.value), change.function)
 
     def _within(self, t: float) -> bool:
         """Whether a time is before the end of the run."""
@@ -232,9 +257,22 @@ def _awaiting(request: Request, awaited: tuple[int, int] | None) -> Request:
     return replace(request, events=tuple(events))
 
 
-def follow(request: Request, start: Start, surfaces: Surfaces, progress: Progress, certified_to: float) -> Trajectory:
-    """Return the trajectory from a start; `certified_to` is the tolerance of its certificate."""
+def follow(
+    request: Request,
+    start: Start,
+    surfaces: Surfaces,
+    progress: Progress,
+    certified_to: float,
+    slopes: Mapping[Jet, Array] | None = None,
+) -> Trajectory:
+    """Return the trajectory from a start with its slopes; `certified_to` is the tolerance of its certificate."""
     dense = not request.final and len(request.times) == 2
     net = Net(certified_to, request.method.smooth)
     record = Record(request.switched, request.binding, request.final, dense, request.tolerance, net)
-    return Course(request, surfaces, record, progress=progress).run(start)
+    record.directions = request.slopes
+    motion = Course(request, surfaces, record, progress=progress, beginning=slopes).run(start)
+    if not net.unsettled or not motion.outcome.reached_end:
+        return motion
+    whole, fresh = replace(request, final=False, times=request.times[[0, -1]], slopes=None), replace(surfaces, _rest=None)
+    again = follow(whole, start, fresh, Progress(False, progress.t0, progress.t1, progress.title, request.where), certified_to)
+    return replace(motion, certificate=motion.certificate.with_figures(again.certificate, "rounding"))

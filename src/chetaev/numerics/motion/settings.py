@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sympy import Expr
 
 from chetaev.core.notation import show
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
+from chetaev.mechanics.model import Model
 from chetaev.numerics.methods.registry import METHODS
 from chetaev.numerics.pieces.events import On, Watched
 
 if TYPE_CHECKING:
     from chetaev.numerics.methods.accuracy import Accuracy
     from chetaev.numerics.methods.base import Method
+    from chetaev.numerics.motion.trajectory import Trajectory
     from chetaev.numerics.pieces.request import Request
 
 MOST_STEPS = 1_000_000
@@ -108,3 +111,17 @@ def event_of(given: Mapping[str, Any]) -> On:
 def _event(watched: Watched) -> On:
     reset = None if watched.reset is None else {z.name: show(value) for z, value in watched.reset.items()}
     return On(show(watched.expression), watched.terminal, watched.direction, reset)
+
+
+def model_of(motion: Trajectory) -> Model:
+    """Return the model that simulates to the same motion: its values, inputs, method, and the start as it was given."""
+    equations, asked = motion.equations, motion.asked
+    system = equations.system
+    values = {p.name: float(motion[p.name][0]) for p in system.parameters}
+    bound: Any = getattr(getattr(motion.reader, "binding", None), "inputs", {})
+    inputs = {z.base: show(bound[z.base]) for z, u in system.inputs.items() if u is None and z.base in bound}
+    start = {z.name: float(v) for z, v in zip(motion.jets, motion.states[0], strict=False)}
+    t = (float(motion.t[0]), float(motion.end[0]))
+    tolerance = motion.tolerance if np.isfinite(motion.tolerance) else 1e-9
+    given = Model(system, equations.principle, values, State(start), t, tolerance, inputs, scene=motion.scene)
+    return given if asked is None else replace(given, start=asked.start, t=asked.t, method=asked.method, **asked.settings)

@@ -11,6 +11,7 @@ import numpy as np
 from chetaev.core.errors import InitialError, Interrupted, StateError, UsageError
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Jet
 from chetaev.core.values import Undefined
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
@@ -18,6 +19,7 @@ from chetaev.mechanics.model import Model
 from chetaev.numerics.corners.modes import Switched, smooth
 from chetaev.numerics.evaluation.beginning import Start, begin
 from chetaev.numerics.flow.compiled import Array, compile_equations
+from chetaev.numerics.flow.exact_rates import with_exact_rates
 from chetaev.numerics.flow.prolongation import square_prolongation
 from chetaev.numerics.graphs.binding import bind, number
 from chetaev.numerics.methods.accuracy import Accuracy, read_accuracy
@@ -31,6 +33,8 @@ from chetaev.numerics.motion.trajectory import Outcome, Trajectory
 from chetaev.numerics.pieces.events import On, read_events
 from chetaev.numerics.pieces.request import Request
 from chetaev.numerics.pieces.switching import Surfaces
+from chetaev.numerics.slopes.beginning import first_slopes
+from chetaev.numerics.slopes.directions import given_slopes, read_directions
 from chetaev.numerics.verdict.branch_choice import Wish, chosen, several_at
 
 __all__ = ["On", "simulate"]
@@ -59,6 +63,7 @@ def simulate(
     max_steps: int = MOST_STEPS,
     max_step: Any = None,
     progress: bool | None = None,
+    slopes: Sequence[str] | None = None,
 ) -> Trajectory:
     """The motion from a state.
 
@@ -87,6 +92,8 @@ def simulate(
         max_steps: The largest number of steps.
         max_step: The longest step, for data without known bounds.
         progress: Whether a bar shows the progress; by default for runs longer than a second on a terminal or in a notebook.
+        slopes: Parameters, and values given in the start, by which the motion is differentiated: `motion.slope("x", "a")`. A slope by an
+            initial value keeps the other given values; what was completed follows from the constraints. `"δA1"` varies a group element.
 
     Returns:
         The motion. Its `outcome` says whether and why it ended early.
@@ -136,7 +143,7 @@ def simulate(
         )
         final, title = _one_of(keep, ("steps", "final"), "keep", where) == "final", equations.system.name or "simulate"
         shown = Progress(progress, float(times[0]), float(times[-1]), title, where)
-        short = known.motion(start, binding, Wanted(times, accuracy, final, steps, longest), where, shown)
+        short = known.motion(start, binding, Wanted(times, accuracy, final, steps, longest, slopes), where, shown)
         if short is not None:
             return _unless_interrupted(replace(short, asked=_asked(start, times, accuracy, steps, longest, equations), scene=scene))
     wish = Wish({} if start is None else start, float(times[0]), branch, gauge, where, "simulate")
@@ -161,18 +168,27 @@ def simulate(
         accuracy=accuracy,
         method=read_method(method, where),
         events=read_events(events, equations, surfaces.jets(begun.setting.configuration), where),
-        conserve=_conserved(conserve, begun.setting.flow.conserves_energy, where),
+        conserve=_conserved(conserve, not equations.system.equations and begun.setting.flow.conserves_energy, where),
         final=_one_of(keep, ("steps", "final"), "keep", where) == "final",
         max_steps=read_max_steps(max_steps, where),
         max_step=read_max_step(max_step, where),
         where=where,
+        slopes=None if slopes is None else read_directions(slopes, equations, start, binding, where),
     )
+    beginning = _first_slopes(request, begun, start, equations)
     title = equations.system.name or "simulate"
 
     def run(request: Request, begun: Start, surfaces: Surfaces) -> Trajectory:
-        return follow(request, begun, surfaces, Progress(progress, float(times[0]), float(times[-1]), title, where), accuracy.relative)
+        shown = Progress(progress, float(times[0]), float(times[-1]), title, where)
+        return follow(request, begun, surfaces, shown, accuracy.relative, beginning)
 
     motion = run(request, begun, surfaces)
+    if motion.certificate.failed == ("rounding",) and motion.outcome.reached_end and _affordable(motion, begun, request):
+        slow = replace(begun, setting=replace(begun.setting, compiled=with_exact_rates(begun.setting.compiled, binding)))
+        few = min(request.max_steps, _AGAIN * (motion.counts["accepted"] + motion.counts["rejected"]) + 100)
+        again = run(replace(request, method=Explicit(), max_steps=few), slow, replace(surfaces, _rest=None))
+        if again.outcome == motion.outcome and again.certificate.ok:
+            motion = replace(again, certificate=replace(again.certificate, digits=True))
     if not motion.certificate.ok and motion.outcome.reached_end:
         finer = replace(accuracy, relative=max(_FINER * accuracy.relative, min(_FINEST, accuracy.relative)))
         surfaces = replace(surfaces, tolerance=finer.relative, _rest=None)
@@ -182,6 +198,33 @@ def simulate(
     begun_at = wish.start if isinstance(wish.start, State) else State(wish.start)
     motion = replace(motion, asked=Asked(begun_at, (float(times[0]), float(times[-1])), request.method, unwritten, settings), scene=scene)
     return _unless_interrupted(motion)
+
+
+_AGAIN = 4
+"""Most steps of a motion in many digits, in units of those of the motion in doubles."""
+_EXPENSIVE = 400_000
+"""Instructions in many digits, each a few microseconds, that a motion may take: with more it is not computed again in many digits."""
+
+
+def _affordable(motion: Trajectory, begun: Start, request: Request) -> bool:
+    """Tell whether a motion can be computed again with rates in many digits, by the explicit method: not a stiff one."""
+    work = motion.counts["evaluations"] * begun.setting.compiled.rhs.instructions
+    return request.method.smooth and request.slopes is None and work <= _EXPENSIVE
+
+
+def _first_slopes(request: Request, begun: Start, start: Any, equations: Equations) -> dict[Jet, Array] | None:
+    """The slopes of a start, where a motion is differentiated."""
+    if request.slopes is None:
+        return None
+    if not isinstance(request.method, Explicit):
+        raise UsageError(
+            "slopes need the explicit method.",
+            where=request.where,
+            why="They run beside the state in its compiled loop, which other methods do not have.",
+            hint="leave out method",
+        )
+    given = given_slopes(equations, start, request.binding, request.slopes, request.where)
+    return first_slopes(begun.setting, float(request.times[0]), begun.jets, given, request.slopes, request.where)
 
 
 def _unless_interrupted(motion: Trajectory) -> Trajectory:
@@ -281,8 +324,12 @@ def read_times(t: Any, where: str) -> Array:
         times = np.array([number(v, {}, f"{where}, t", InitialError) for v in t])
     except TypeError:
         raise UsageError(f"t={t!r} is not an interval.", where=where, hint="t=(0, 10), or an array of times") from None
-    steps = np.diff(times)
-    if len(times) < 2 or not (np.all(steps > 0) or np.all(steps < 0)):
+    if len(times) == 2:  # an interval, as usual: NumPy would take longer than ten steps
+        runs = times[0] != times[1] and times[0] - times[1] == times[0] - times[1]
+    else:
+        steps = np.diff(times)
+        runs = len(times) > 2 and bool(np.all(steps > 0) or np.all(steps < 0))
+    if not runs:
         hint = "t=(t0, t1) with t1 != t0, or increasing (or decreasing) times"
         raise InitialError("the times do not run from a beginning to an end.", where=where, hint=hint)
     return times

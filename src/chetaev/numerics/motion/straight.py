@@ -28,6 +28,7 @@ from chetaev.numerics.flow.flow import WORST_PIVOT
 from chetaev.numerics.flow.held_rows import held_rows
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.graphs.buffered import Buffered
+from chetaev.numerics.machine.doubting import doubting
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel, joined_kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy
@@ -67,7 +68,7 @@ class Straight:
         self.parameters, self.room = len(flow.system.equations.system.parameters), len(flow.arguments) + 1
         self.hidden = len(flow.system.hidden())
         self.outputs = compile_kernel(flow.function(outputs, "outputs"))
-        self.defect = inside.defect_allowed(self.tolerance)
+        self.defect, self.rounding = inside.defect_allowed(self.tolerance), inside.rounding_allowed(self.tolerance) ** 2
         self._touching: dict[bytes, bool] = {}
         self._allowed: dict[int, tuple[float, float]] = {}
         self._threads = threading.local()
@@ -133,6 +134,7 @@ class Straight:
             n_measure=compiled.measure.n_out,
             n_nodes=0 if nodes is None else nodes.n_out // 2,
             columns=columns_read(self.size, nodes, None, turns),
+            doubting=doubting(compiled.rhs, self.input_kernel, self.parameters, often=True),
         )
         watching = dop853.Watching() if lasting else dop853.Watching(terminal=[True, False])
         return Runner(code, y, p, self.t0, self.t1, self.measures.limits(self.max_step, self.max_steps), watching)
@@ -220,7 +222,7 @@ class _Thread:
         seen = runner.seen
         if not seen.measured[self.balance] <= on_the_way * seen.measured[-1]:
             return False
-        if not self._follows_the_equations(seen.inside, seen.minima, seen.maxima):
+        if not self._follows_the_equations(seen.inside, seen.minima, seen.maxima, int(runner.counts[codes.ACCEPTED])):
             return False
         residual, terms = float(self.ended[self.balance]), float(self.ended[-1])
         if abs(residual) <= at_the_end * terms:
@@ -228,11 +230,14 @@ class _Thread:
         span = abs(self.of.t1 - self.of.t0)
         return bool(left_at_the_end(residual, terms, float(seen.roots[codes.INTEGRAL]), span, float(begun)) <= at_the_end)
 
-    def _follows_the_equations(self, found: Array, minima: Array, maxima: Array) -> bool:
-        """Whether the motion follows the equations inside its steps. Where a jet has no size of its own `simulate` decides."""
+    def _follows_the_equations(self, found: Array, minima: Array, maxima: Array, steps: int) -> bool:
+        """Whether the motion follows the equations inside its steps, with rates that have enough digits. Where a jet has no size of its own
+        `simulate` decides.
+        """
         of = self.of
         sizes = np.maximum(-minima, maxima)[: of.states]
-        return bool((found[codes.OFF, : of.states] <= of.defect * sizes).all())
+        found = found[:, : of.states]
+        return bool((found[codes.OFF] <= of.defect * sizes).all() and (steps * found[codes.ROUNDED] <= of.rounding * sizes * sizes).all())
 
 
 PROJECTED = 1e-8

@@ -60,6 +60,9 @@ class Reader(Protocol):
     def states_at(self, times: Array, pieces: Integers | None = None) -> Array:
         """States between the nodes, on the constraints."""
 
+    def pieces_at(self, times: Array) -> Integers:
+        """The index of the piece of each time."""
+
     def energy(self, times: Array, states: Array, pieces: Integers | None = None) -> tuple[Array, Array]:
         """The energy and the work done, along states."""
 
@@ -223,6 +226,8 @@ class Trajectory(Standing):
     """The arguments of `simulate` (`chetaev.numerics.motion.settings.Asked`); None for motions made by hand."""
     scene: Scene | None = field(default=None, compare=False, repr=False)
     """The scene of the model that was simulated."""
+    slopes: Any = field(default=None, compare=False, repr=False)
+    """The derivatives of the motion (`chetaev.numerics.slopes.along.Slopes`), if they were asked for."""
 
     def __getitem__(self, name: str) -> Array:
         return self._column(name, self.t, self.states, self.pieces)
@@ -242,6 +247,32 @@ class Trajectory(Standing):
             raise UsageError(f"{t!r} is neither a time nor a row of times.", where=where, hint="motion.at(0.5), motion.at([0, 0.5])")
         return Section(self, times, self.reader.states_at(times), scalar=np.ndim(t) == 0)
 
+    def slope(self, name: str, by: str) -> Array:
+        """The derivative of a jet, a multiplier, `"energy"` or an expression by one of the `slopes` of `simulate`, at the stored times.
+
+        The times are kept fixed. Explicit dependence on a parameter counts: the slope of `"l*lambda1"` by l contains lambda1.
+        """
+        slopes, e, k = self._differentiated(name, by)
+        found: Array = slopes.along(e, k, self.t, self.states, self._which)
+        return found
+
+    @property
+    def _which(self) -> Integers:
+        return np.zeros(len(self.t), np.int64) if self.pieces is None else self.pieces
+
+    def _differentiated(self, name: str, by: str) -> tuple[Any, Expr | None, int]:
+        """The slopes, an expression (None for the energy), and the place of a direction."""
+        where = f"motion of {self.equations.system.label}"
+        if self.slopes is None:
+            raise UsageError("the motion has no slopes.", where=where, hint=f"ch.simulate(..., slopes=[{by!r}])")
+        k = self.slopes.directions.index(by, where)
+        for z in self.jets:
+            if z.name == name:
+                return self.slopes, z, k
+        if name == "energy" and name not in self.equations.vocabulary.names():
+            return self.slopes, None, k
+        return self.slopes, parse_expression(name, self.equations.vocabulary, where), k
+
     @property
     def method(self) -> Any:
         """The method that was used."""
@@ -252,11 +283,18 @@ class Trajectory(Standing):
         """The end of the motion; a valid start for another."""
         t, state = self.end
         last = None if self.pieces is None else self.pieces[-1:]
-        return Section(self, np.array([t]), state[None, :], scalar=True, pieces=last)
+        return Section(self, np.array([t]), state[None, :], scalar=True, pieces=last, last=True)
 
     @cached_property
     def energy(self) -> Array:
-        """The energy of the lowered Lagrangian at the nodes."""
+        """The energy of the lowered Lagrangian at the nodes; a UsageError for a dynamical form, which has none."""
+        if self.equations.system.equations:
+            raise UsageError(
+                "there is no energy.",
+                where=f"motion of {self.equations.system.label}",
+                why="The equations are those of a dynamical form, which need not come from a Lagrangian.",
+                hint="motion[...] gives any expression; helmholtz(form) finds a Lagrangian where there is one",
+            )
         found: Array = self.reader.energy(self.t, self.states, self.pieces)[0]
         return found
 
@@ -269,6 +307,7 @@ class Trajectory(Standing):
     @cached_property
     def balance_absolute(self) -> Array:
         """E(t) - E(t0) minus the work done, that of resets included: zero for an exact motion."""
+        _ = self.energy  # raises where there is none
         energy, work = self.reader.energy(self.t, self.states, self.pieces)
         found: Array = energy - energy[0] - (work - work[0])
         return found
@@ -369,6 +408,30 @@ class Section(Mapping[str, Any], Standing):
     states: Array
     scalar: bool
     pieces: Integers | None = None
+    last: bool = False
+    """Whether this is the end of the motion."""
+
+    def slope(self, name: str, by: str) -> Any:
+        """The derivative of a jet, a multiplier, `"energy"` or an expression by one of the `slopes` of `simulate`.
+
+        Times are kept fixed, except at the end of a motion that an event ended: there the time moves with the event, and `slope("t", by)`
+        tells how.
+        """
+        slopes, e, k = self.motion._differentiated(name, by)
+        if self.last:
+            return float(slopes.at_the_end(e, k))
+        column = slopes.between(e, k, self.t, self.states, self._which)
+        return float(column[0]) if self.scalar else column
+
+    def all_slopes(self, name: str) -> Array:
+        """The same by all `slopes` of the motion, in their order: a line for each time."""
+        slopes, e, _ = self.motion._differentiated(name, self.motion.slopes.directions.names[0])
+        found: Array = slopes.all_between(e, self.t, self.states, self._which)
+        return found
+
+    @property
+    def _which(self) -> Integers:
+        return self.motion.reader.pieces_at(self.t) if self.pieces is None else self.pieces
 
     def __getitem__(self, name: str) -> Any:
         column = self.motion._column(name, self.t, self.states, self.pieces)

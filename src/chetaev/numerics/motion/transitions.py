@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import casadi as ca
@@ -13,12 +13,12 @@ from chetaev.core.errors import InitialError, StateError
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Input, Jet, jets_in, moved_by
-from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction
+from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Switched
 from chetaev.numerics.evaluation.beginning import Start, begin
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Task
 from chetaev.numerics.motion import outcomes
-from chetaev.numerics.motion.outcomes import Ending, Verdict, locus_near
+from chetaev.numerics.motion.outcomes import Ending, Verdict, locus_near, pole_near
 from chetaev.numerics.motion.record import Record
 from chetaev.numerics.motion.trajectory import Switch
 from chetaev.numerics.pieces.events import Watched
@@ -26,6 +26,7 @@ from chetaev.numerics.pieces.momentum_jumps import Refused, across
 from chetaev.numerics.pieces.piece import Piece, Setting
 from chetaev.numerics.pieces.request import Place, Request
 from chetaev.numerics.pieces.switching import TOO_LARGE, Surfaces
+from chetaev.numerics.slopes.jumps import Crossing
 
 FALLEN_PIVOT = 1e-4
 """Relative fall of a pivot or of the determinant: where steps become too small, or projection fails, and one fell below this, the singular
@@ -58,6 +59,16 @@ class Transitions:
     derivatives: dict[tuple[int, Expr], tuple[Setting, ca.Function]] = field(default_factory=dict)
     """The functions of events with their derivatives along the motion."""
 
+    ended_by: Expr | None = None
+    """The function of the event that ended the motion."""
+
+    def _through(self, found: Place | Verdict, surface: Expr) -> Place | Verdict:
+        """Note the surface through which a place was reached."""
+        if not isinstance(found, Place) or self.request.slopes is None:
+            return found
+        known = found.crossing
+        return replace(found, crossing=Crossing(surface) if known is None else replace(known, surface=surface))
+
     def _ended(self, piece: Piece, task: Task) -> Verdict:
         """Return the verdict on a run that ends."""
         status = piece.run.status
@@ -66,7 +77,7 @@ class Transitions:
         if stuck and min(self._lowest_fall(piece, task), piece.setting.fall_of_determinant(piece, *begun)) < FALLEN_PIVOT:
             status = dop853.Status.FLOOR
         near = status in (dop853.Status.FLOOR, dop853.Status.WATCH, dop853.Status.NOT_FINITE)
-        locus = locus_near(piece, *begun) if near else ""
+        locus = locus_near(piece, *begun) if near else pole_near(piece, *begun) if status is dop853.Status.STEP_TOO_SMALL else ""
         return outcomes.verdict(status, Ending(float(piece.run.t), self.request.max_steps, locus=locus))
 
     def _work(self, piece: Piece) -> float:
@@ -176,7 +187,8 @@ class Transitions:
         found = self._onto(piece, before, after, text, None, jump.jets)
         if not isinstance(found, Place):
             return found
-        return replace(found, jump=True, energy=found.energy + jump.gained)
+        crossing = Crossing(here.switched.driven(here.switched.modes[k].function, before), moves=_jump_map(here.switched, k))
+        return replace(found, jump=True, energy=found.energy + jump.gained, crossing=crossing)
 
     def _onto(
         self,
@@ -263,6 +275,8 @@ class Transitions:
     def _met_at_the_end(self, piece: Piece, index: int) -> Verdict:
         """Return the verdict on a motion that meets a stopping event at the last time, where a reset has no effect."""
         event = self._at_once(piece, index)
+        if event.terminal:
+            self.ended_by = self.request.switched.read(self.request.events[index].expression, piece.setting.configuration)
         status = dop853.Status.WATCH if event.terminal else dop853.Status.FINISHED
         return outcomes.verdict(status, Ending(float(piece.run.t), event=event.text))
 
@@ -339,8 +353,25 @@ class Transitions:
             times = self.recent[f"event {event.text}"]
             ratio = back[1] / abs(times[-1] - times[-2]) if len(times) > 1 else 0.0
             return outcomes.accumulation(event.text, t, t + self.surfaces.direction * back[1] / (1 - ratio) if ratio < 1 else None)
-        found = Place(there, t, start.jets, work, piece.energy + after - before, jump=True)
+        surface = self.request.switched.read(self.request.events[index].expression, here.configuration)
+        crossing = Crossing(surface, dict(zip(event.reset, new, strict=True)), self._reset_map(dict(zip(event.reset, new, strict=True))))
+        found = Place(there, t, start.jets, work, piece.energy + after - before, jump=True, crossing=crossing)
         return found if back is None else replace(found, awaited=(index, back[0]), soon=back[1])
+
+    def _reset_map(self, new: Mapping[Jet, Expr]) -> Callable[[Setting, float, Mapping[Jet, float]], Mapping[Jet, float]]:
+        """The state after a reset from the state before, with any values of the parameters."""
+
+        def moved(here: Setting, t: float, jets: Mapping[Jet, float]) -> Mapping[Jet, float]:
+            values = here.numbers(here.function(list(new.values())), t, here.native(jets, 0.0))
+            own = {z: here.binding.parameters[z] for z in self.request.binding.parameters}
+            known, binding = self.surfaces, replace(self.request.binding, parameters=own)
+            self.surfaces = Surfaces(known.switched, binding, known.tolerance, known.direction, known.span, known.seat)
+            try:
+                return self._restarted(jets, dict(zip(new, map(float, values), strict=True)), t).jets
+            finally:
+                self.surfaces = known
+
+        return moved
 
     def _restarted(self, jets: Mapping[Jet, float], given: Mapping[Jet, float], t: float) -> Start:
         """Return the state after a reset: jets of lower order than the given ones stay, up to round-off; the others may move."""
@@ -357,3 +388,8 @@ class Transitions:
             if any(moved):
                 raise
             return start
+
+
+def _jump_map(switched: Switched, k: int) -> Callable[[Setting, float, Mapping[Jet, float]], Mapping[Jet, float]]:
+    """The state beyond a jump of the Lagrangian from the state before."""
+    return lambda here, t, jets: across(switched, here, k, t, jets).jets

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
+from typing import Any
 
 from chetaev.core.symbols import Jet
 from chetaev.numerics.corners.modes import Switched
@@ -33,6 +34,8 @@ class Request:
     where: str
     accuracy: Accuracy
     """The tolerance with typical sizes."""
+    slopes: Any = None
+    """What the motion is differentiated by (`chetaev.numerics.slopes.directions.Directions`), if anything."""
 
 
 @dataclass(frozen=True)
@@ -50,3 +53,7 @@ class Place:
     """The time until the event that was just met is expected again; a longer first step could miss it."""
     awaited: tuple[int, int] | None = None
     """The index of an event that was just met and reversed the motion, and the only direction in which it can be met next."""
+    slopes: Mapping[Jet, Array] | None = None
+    """The slopes of the state, an array over the directions for each jet."""
+    crossing: Any = None
+    """Why the piece before ended (`chetaev.numerics.slopes.jumps.Crossing`); None where only pivots or code changed."""

@@ -1,8 +1,10 @@
 """Prepared motions: equations, an interval and outputs in, a value out that computes ends of motions from arrays (`prepare`).
 
-Motions in one piece run in compiled code (`chetaev.numerics.motion.straight`); all others, and all errors, are those of `simulate`.
+`differentiated` gives the derivatives of the ends. Motions in one piece run in compiled code (`chetaev.numerics.motion.straight`); all
+others, and all errors, are those of `simulate`.
 """
 
+from chetaev.numerics.prepared.differentiated import End, end_and_slopes
 from chetaev.numerics.prepared.prepare import Prepared, prepare
 
-__all__ = ["Prepared", "prepare"]
+__all__ = ["End", "Prepared", "end_and_slopes", "prepare"]

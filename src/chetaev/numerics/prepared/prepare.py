@@ -142,7 +142,7 @@ class Prepared:
     @property
     def state(self) -> tuple[str, ...]:
         """The names of the jets of a state."""
-        return tuple(z.name for z in self._jets)
+        return tuple(z.name for z in self.jets)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -156,7 +156,7 @@ class Prepared:
 
     def make(self) -> None:
         """Make what all calls need."""
-        _ = self._jets, self._expressions, self._straight, self._positive, self._shapes
+        _ = self.jets, self._expressions, self._straight, self._positive, self._shapes
         if not self._switched.modes:
             _ = self.address
 
@@ -164,12 +164,12 @@ class Prepared:
         """Complete and check initial data; return them and the parameters as arrays."""
         where = f"prepare {self.equations.system.label}, start"
         binding = bind(self.equations.system, parameters, self.inputs, where)
-        found = begin(self._surfaces(binding), start, self.t[0], where)
-        missing = [z.name for z in self._jets if z not in found.jets]
+        found = begin(self.surfaces(binding), start, self.t[0], where)
+        missing = [z.name for z in self.jets if z not in found.jets]
         if missing:
             raise StateError(f"{missing[0]} is no part of the state at this start.", where=where, hint="ch.simulate")
         self._given["last"] = frozenset(read_state(self.equations, start, binding, where, expressions=True).fixed)
-        y0 = np.array([found.jets[z] for z in self._jets])
+        y0 = np.array([found.jets[z] for z in self.jets])
         return y0, np.array([binding.parameters[z] for z in self.equations.system.parameters], dtype=float)
 
     def __call__(self, y0: ArrayLike, p: ArrayLike = ()) -> Array:
@@ -238,9 +238,9 @@ class Prepared:
             given: The names of the jets that are given, instead of those of the last start.
         """
         y, q = self._rows(y0, p)
-        names = {z.name: z for z in self._jets}
+        names = {z.name: z for z in self.jets}
         if given is None:
-            kept: Sequence[str] = [z.name for z in self._jets if z in self._given.get("last", frozenset(self._jets))]
+            kept: Sequence[str] = [z.name for z in self.jets if z in self._given.get("last", frozenset(self.jets))]
         else:
             unknown = [name for name in given if name not in names]
             if unknown:
@@ -249,8 +249,8 @@ class Prepared:
             kept = given
         values = dict(zip(names, y.tolist(), strict=True))
         where = f"{self._where}, complete"
-        found = begin(self._surfaces(self._binding(q)), {name: values[name] for name in kept}, self.t[0], where)
-        return np.array([found.jets[z] for z in self._jets])
+        found = begin(self.surfaces(self.bound(q)), {name: values[name] for name in kept}, self.t[0], where)
+        return np.array([found.jets[z] for z in self.jets])
 
     @property
     def address(self) -> int:
@@ -284,13 +284,14 @@ class Prepared:
         return compile_equations(self._switched.smooth).flow
 
     @cached_property
-    def _jets(self) -> tuple[Jet, ...]:
+    def jets(self) -> tuple[Jet, ...]:
+        """The jets of a state."""
         return self._flow.state
 
     @cached_property
     def _expressions(self) -> list[Expr]:
         """The outputs; jets of the state may be named in ways that the notation does not have, as those of a group."""
-        names, vocabulary, charted = {z.name: z for z in self._jets}, self.equations.vocabulary, self.equations.system.charted
+        names, vocabulary, charted = {z.name: z for z in self.jets}, self.equations.vocabulary, self.equations.system.charted
         where = f"{self._where}, outputs"
         return [names[text] if text in names else charted(read_value(text, vocabulary, where)) for text in self.outputs]
 
@@ -310,7 +311,7 @@ class Prepared:
 
     @cached_property
     def _shapes(self) -> tuple[tuple[int], tuple[int]]:
-        return (len(self._jets),), (len(self.equations.system.parameters),)
+        return (len(self.jets),), (len(self.equations.system.parameters),)
 
     @cached_property
     def _rates(self) -> Kernel:
@@ -341,13 +342,15 @@ class Prepared:
         if not all(map(isfinite, values)):
             raise ParameterError("a parameter is not finite.", where=self._where, hint="finite real numbers")
         if self._positive and not all(values[k] > 0.0 for k in self._positive):
-            self._binding(q)  # which names it
+            self.bound(q)  # which names it
         return y, q
 
-    def _binding(self, p: Array) -> Binding:
+    def bound(self, p: Array) -> Binding:
+        """Values bound to the parameters, and the inputs."""
         return bind(self.equations.system, dict(zip(self.parameters, p.tolist(), strict=True)), self.inputs, self._where)
 
-    def _surfaces(self, binding: Binding) -> Surfaces:
+    def surfaces(self, binding: Binding) -> Surfaces:
+        """The switching surfaces with bound values."""
         span = self.t[1] - self.t[0]
         return Surfaces(self._switched, binding, self.accuracy.relative, float(np.sign(span)), abs(span))
 

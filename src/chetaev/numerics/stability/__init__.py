@@ -11,7 +11,7 @@ at steady motions, where only cyclic quantities such as places and headings chan
 
 `linearization`, `equilibrium` and `sweep` have the verbs. `given` reads their arguments, `position` has the state as a vector, `spot`
 rates, constraints and a chart at a state, `local` the motion near it, `spectrum` the linear algebra; `search` finds equilibria, `corners`
-refuses linearisations at corners.
+refuses linearisations at corners. `ports` has the matrices of inputs and outputs, `linear_control` optimal feedback and estimation.
 """
 
 from chetaev.numerics.stability.equilibrium import equilibria

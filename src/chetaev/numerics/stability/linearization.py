@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from chetaev.core.errors import StateError, UsageError
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.system import System
 from chetaev.mechanics.ranks.generic import Matrix
 from chetaev.numerics.stability.given import Start, local_motion, refuse_choice
+from chetaev.numerics.stability.linear_control import Gain, controllable, feedback_texts, lqe, lqr, observable, quadratic_form
 from chetaev.numerics.stability.local import Local
+from chetaev.numerics.stability.ports import Ports, ports_at, read_inputs
 from chetaev.numerics.stability.position import directions, name_of
 from chetaev.numerics.stability.spectrum import Complex, ordered
+from chetaev.numerics.stability.spot import require_digits
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,10 +48,118 @@ class Linearization:
     """The rate of every jet of the state: all zero at an equilibrium."""
     title: str
     """The heading of the printed linearisation."""
+    ports: Ports | StateError
+    """The matrices of inputs and outputs; where an input moves the constraints, the error that says so."""
 
     def __post_init__(self) -> None:
         for name in ("matrix", "eigenvalues", "full", "tangent"):
             getattr(self, name).setflags(write=False)
+
+    @property
+    def A(self) -> Matrix:  # noqa: N802
+        """The matrix of the motion, `matrix`."""
+        return self.matrix
+
+    @property
+    def B(self) -> Matrix:  # noqa: N802
+        """The derivative of the rates of `names` by the inputs."""
+        return self._ports.B
+
+    @property
+    def C(self) -> Matrix:  # noqa: N802
+        """The derivative of the outputs by `names`."""
+        return self._ports.C
+
+    @property
+    def D(self) -> Matrix:  # noqa: N802
+        """The derivative of the outputs by the inputs: not zero for accelerations and multipliers."""
+        return self._ports.D
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of the inputs, in the order of the columns of `B`."""
+        return self._ports.inputs
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The outputs, in the order of the rows of `C`."""
+        return self._ports.outputs
+
+    @property
+    def _ports(self) -> Ports:
+        if isinstance(self.ports, StateError):
+            raise self.ports
+        return self.ports
+
+    @property
+    def controllable(self) -> bool:
+        """Whether the inputs can bring the linearised motion from every state to every other one."""
+        return controllable(self.matrix, self.B)
+
+    @property
+    def observable(self) -> bool:
+        """Whether the outputs over some time determine the state."""
+        return observable(self.matrix, self.C)
+
+    def transfer(self, s: complex) -> Complex:
+        r"""The transfer matrix $C (s - A)^{-1} B + D$ from inputs to outputs at a complex frequency."""
+        resolvent = s * np.eye(len(self.matrix)) - self.matrix
+        return np.asarray(self.C @ np.linalg.solve(resolvent.astype(complex), self.B.astype(complex)) + self.D, dtype=complex)
+
+    def lqr(self, Q: Any, R: Any = 1.0) -> Gain:
+        r"""The feedback $u = u_0 - K(y - y_0)$ that minimises $\int (\delta y^T Q\, \delta y + \delta u^T R\, \delta u)\,dt$.
+
+        Directions that cost nothing and that no feedback can stabilise, such as the place of a vehicle, are left alone.
+
+        Args:
+            Q: A matrix or a diagonal in the order of `names`, a number, or a text: a quadratic form in jets of the state.
+            R: The same for the inputs; positive definite.
+
+        Returns:
+            The gain K, the eigenvalues of the controlled motion, and the feedback as texts.
+
+        Raises:
+            StateError: If no feedback stabilises what Q weighs.
+            UsageError: If Q or R is no quadratic form.
+        """
+        where = f"lqr, {self.title}"
+        if isinstance(Q, str):
+            Q = self.tangent.T @ quadratic_form(Q, tuple(self.state), "Q", where) @ self.tangent
+        gain, eigenvalues, left = lqr(self.matrix, self.B, Q, R, self.names, self.inputs, where)
+        texts = feedback_texts(gain, self.names, self.inputs, self.state, self._ports.operating.tolist())
+        return Gain(gain, self.inputs, self.names, eigenvalues, left, texts)
+
+    def lqe(self, G: ArrayLike | None = None, W: Any = 1.0, V: Any = 1.0) -> Gain:
+        r"""The gain $L$ of the optimal estimator $\hat y' = A \hat y + B u + L (z - C \hat y - D u)$.
+
+        Args:
+            G: How noise enters the rates; None for independent noise in every direction.
+            W: The covariance of that noise: a matrix, a diagonal or a number.
+            V: The covariance of the noise of the outputs.
+
+        Returns:
+            The gain L as `matrix`, with a row per name and a column per output, and the eigenvalues of A - L C.
+
+        Raises:
+            StateError: If the outputs do not detect a direction that noise excites.
+            UsageError: If a covariance has a wrong shape.
+        """
+        gain, eigenvalues = lqe(self.matrix, G, self.C, W, V, f"lqe, {self.title}")
+        return Gain(gain, self.outputs, self.names, eigenvalues, 0, Frozen({}))
+
+    def to_control(self) -> Any:
+        """The linearised motion as a `StateSpace` of the package python-control.
+
+        Raises:
+            UsageError: If python-control is not installed.
+        """
+        try:
+            import control
+        except ImportError:
+            hint = "pip install control"
+            raise UsageError("python-control is not installed.", where="to_control", hint=hint) from None
+        names = {"states": list(self.names), "inputs": list(self.inputs), "outputs": list(self.outputs)}
+        return control.ss(self.matrix, self.B, self.C, self.D, **names)
 
     def __repr__(self) -> str:
         return str(self)
@@ -67,7 +181,8 @@ def linearize(
     parameters: Mapping[str, Any] | None = None,
     *,
     t: float | None = None,
-    inputs: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, Any] | Sequence[str] | str | None = None,
+    outputs: Sequence[Any] | str | None = None,
     branch: None = None,
     gauge: None = None,
 ) -> Linearization:
@@ -82,7 +197,9 @@ def linearize(
         state: The state, completed from the constraints as in `evaluate`; None for a model's start.
         parameters: Values of the parameters, by name.
         t: The time.
-        inputs: Functions of time for the inputs, by name.
+        inputs: The inputs by which `B` and `D` are derivatives: names, which have the value 0 at the state, or a mapping from names to
+            values or functions of time. Without them only the inputs of a model are bound.
+        outputs: Expressions whose derivatives are `C` and `D`, multipliers and accelerations included; None for the independent jets.
         branch: Not supported; only None is accepted.
         gauge: Not supported; only None is accepted.
 
@@ -107,16 +224,27 @@ def linearize(
     Ju. I. Neimark, N. A. Fufaev, Dynamics of Nonholonomic Systems (AMS 1972), chapter VI.
     """
     refuse_choice("linearize", branch, gauge)
-    return _described(local_motion("linearize", equations, state, parameters, t, inputs))
+    system = getattr(equations, "system", None)
+    names, bound = read_inputs(system, inputs, f"linearize {system.label}") if isinstance(system, System) else ((), None)
+    wanted = [outputs] if isinstance(outputs, str) else outputs
+    local = local_motion("linearize", equations, state, parameters, t, bound)
+    require_digits(local.problem, local.view.spot.x)
+    return _described(local, names, wanted, isinstance(inputs, Mapping))
 
 
-def _described(local: Local) -> Linearization:
+def _described(local: Local, inputs: Sequence[str], outputs: Sequence[Any] | None, lenient: bool) -> Linearization:
     """Return the linearisation with the names of the system."""
     spot = local.view.spot
     names = tuple(name_of(local.problem, z) for z in directions(local.problem.system))
     stable, verdict = local.verdict()
     at_rest = bool(np.all(np.abs(spot.rates) <= spot.negligible))
     kind = "an equilibrium" if at_rest and local.steady else "a steady motion" if local.steady else "a state that passes"
+    try:
+        ports: Ports | StateError = ports_at(local, inputs, outputs)
+    except StateError as error:
+        if not lenient or outputs is not None:
+            raise
+        ports = error  # the motion along given functions of time has a linearisation all the same
     return Linearization(
         matrix=local.view.matrix,
         names=tuple(names[i] for i in local.chart.free),
@@ -129,6 +257,7 @@ def _described(local: Local) -> Linearization:
         state=Frozen(zip(names, map(float, spot.x), strict=True)),
         rates=Frozen(zip(names, map(float, spot.rates), strict=True)),
         title=f"linearisation of {local.problem.system.equations.system.label} at {kind}",
+        ports=ports,
     )
 
 

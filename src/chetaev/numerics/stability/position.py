@@ -13,10 +13,12 @@ from dataclasses import replace
 import numpy as np
 
 from chetaev.core.groups.coordinate import GroupCoordinate
+from chetaev.core.groups.matrix_group import MatrixGroup
 from chetaev.core.symbols import Jet
 from chetaev.core.system import System
 from chetaev.mechanics.ranks.generic import Matrix
 from chetaev.numerics.flow.prolongation import Problem, Prolongation
+from chetaev.numerics.start.matrix_element import in_coset
 
 _STEPS = 200
 """Runge-Kutta steps of a rotation at constant velocity: the error of fourth order is then at round-off for a turn."""
@@ -62,13 +64,34 @@ def carried(problem: Problem, x: Matrix, time: float) -> tuple[Problem, Matrix]:
 
 
 def normalised(system: System, jets: Mapping[Jet, float]) -> dict[Jet, float]:
-    """Jets with the quaternions of group coordinates brought to length one."""
+    """Jets with the quaternions of group coordinates brought to length one, and matrices to their cosets."""
     found = dict(jets)
     for group in system.groups.values():
+        if isinstance(group.group, MatrixGroup) and group.places:
+            found |= dict(zip(group.places, in_coset(group, [found[z] for z in group.places]), strict=True))
         quaternion = group.places[-4:] if group.group.orthogonal == 3 else ()
         length = math.sqrt(sum(found[z] ** 2 for z in quaternion))
         found |= {z: found[z] / length for z in quaternion if length > 0}
     return found
+
+
+def tangent(system: System, jets: Sequence[Jet], at: Mapping[Jet, float]) -> Matrix:
+    """The directions in which jets may move, as columns: one for each jet, and the fields of a group of matrices for its numbers."""
+    columns = {z: k for k, z in enumerate(jets)}
+    held: set[Jet] = set()
+    found: list[Matrix] = []
+    for group in system.groups.values():
+        if not isinstance(group.group, MatrixGroup) or not group.places or not all(z in columns for z in group.places):
+            continue
+        held.update(group.places)
+        here = [at[z] for z in group.places]
+        for a in range(group.group.dimension):
+            unit = [1.0 if b == a else 0.0 for b in range(group.group.dimension)]
+            line = np.zeros(len(jets))
+            line[[columns[z] for z in group.places]] = group.group.rates(here, unit, group.body, math.cos, math.sin)
+            found.append(line)
+    plain = [np.eye(len(jets))[k] for z, k in columns.items() if z not in held]
+    return np.array([*plain, *found]).T if plain or found else np.zeros((len(jets), 0))
 
 
 def _turned(group: GroupCoordinate, place: Sequence[float], velocity: Sequence[float], time: float) -> list[float]:

@@ -21,7 +21,7 @@ from chetaev.numerics.flow.prolongation import Pair, Problem
 from chetaev.numerics.graphs.binding import bind, number
 from chetaev.numerics.stability.given import Start, determined, explain
 from chetaev.numerics.stability.local import Local
-from chetaev.numerics.stability.position import directions, normalised
+from chetaev.numerics.stability.position import directions, normalised, tangent
 from chetaev.numerics.stability.spectrum import inverse_of
 from chetaev.numerics.stability.spot import EPSILON, cyclic
 from chetaev.numerics.start.initial import read_state
@@ -158,7 +158,8 @@ class Search:
     def _stepped(self, problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], at: dict[Jet, float]) -> dict[Jet, float] | None:
         """One step, halved until the scaled residual falls; None at the end."""
         residual, jacobian = self._numbers(problem, pairs, unknowns, at)
-        step = -inverse_of(jacobian)[0] @ residual
+        ways = tangent(self.equations.system, unknowns, at)
+        step = -ways @ (inverse_of(jacobian @ ways)[0] @ residual)
         units = units_of(unknowns, problem.sizes)
         largest = float((_reach(problem, unknowns, at) / units).max(initial=1.0))
         longest = float((np.abs(step) / units).max(initial=0.0))

@@ -32,6 +32,12 @@ _CLEARED = 1e-13
 _NOTHING = 1e-12
 """Relative to the typical size of a rate: smaller rates count as zero where no slope gives a size."""
 
+_LOST = 1e-6
+"""Relative to a slope, or to the largest of its row in units of the jets: a larger bound of its rounding error means that its digits are
+lost."""
+_LEAST = 1e-300
+"""A bound that does not matter where all slopes vanish."""
+
 
 @dataclass(frozen=True)
 class Spot:
@@ -101,6 +107,31 @@ def spot_at(problem: Problem, x: Matrix) -> Spot:
     residual, rows = problem.numbers(hidden, state, jets) if hidden else (np.zeros(0), np.zeros((0, n)))
     rising = units_of([z.d() for z in state], problem.sizes)
     return Spot(np.array(x, dtype=float), rates, full, terms, residual, rows, units_at(problem), rising)
+
+
+def require_digits(problem: Problem, x: Matrix) -> None:
+    """Raise if rounding makes a slope of an acceleration wrong: numbers cancel in the equations at this state."""
+    system = problem.system
+    state, top = directions(system), system.structure.top
+    pairs, both, n = system.stage(0), (*state, *top), len(state)
+    jets = {**jets_at(problem, x), **dict.fromkeys(top, 0.0)}
+    values, jacobian = problem.numbers(pairs, both, jets)
+    inverse, _ = inverse_of(jacobian[:, n:])
+    jets |= dict(zip(top, map(float, -inverse @ values), strict=True))
+    tape, units = system.tape(pairs, both), units_at(problem)
+    point = {**problem.binding.at(tape.symbols, problem.t), **jets}
+    doubts = np.array(tape.doubts(point, dict.fromkeys(tape.symbols, 0.0)))[len(pairs) :].reshape(len(pairs), len(both))
+    slopes = np.abs(inverse @ problem.numbers(pairs, both, jets)[1][:, :n])
+    with np.errstate(invalid="ignore"):
+        errors = np.abs(inverse) @ doubts[:, :n]
+    typical = units_of(top, problem.sizes)[:, None] / units  # where all slopes of a jet vanish, their round-off has no other measure
+    allowed = _LOST * np.maximum.reduce([slopes, (slopes * units).max(axis=1, keepdims=True, initial=0.0) / units, typical])
+    for i, j in np.argwhere(~(errors <= np.maximum(allowed, _LEAST))):
+        raise StateError(
+            f"the derivative of {top[i].name} by {state[j].name} has no correct digits at this state: numbers cancel in the equations.",
+            where=problem.where,
+            hint="another state, or the same terms written without the difference of nearly equal numbers",
+        )
 
 
 @lru_cache(maxsize=32)

@@ -2,5 +2,6 @@
 
 `conditions` evaluates the rows that data must satisfy. `initial` completes stage by stage with `newton`, `blocks` and `single_root`,
 `completed` checks the resulting state, `signs` finds the side of every switching surface, `attitude` reads and prints elements of
-groups; `data_faults` and `state_faults` make the errors. `at_once` and `clear_states` are short ways for data without doubt.
+groups, with `matrix_element` for groups of matrices; `data_faults` and `state_faults` make the errors. `at_once` and `clear_states` are
+short ways for data without doubt.
 """

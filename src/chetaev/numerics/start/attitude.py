@@ -16,8 +16,10 @@ from sympy import Symbol
 from chetaev.core.errors import InitialError, UsageError
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.groups.kinds import SIDES
+from chetaev.core.groups.matrix_group import MatrixGroup
 from chetaev.core.symbols import Place
 from chetaev.numerics.graphs.binding import number
+from chetaev.numerics.start.matrix_element import matrices_of, read_matrix, written_matrix
 
 Array = NDArray[np.float64]
 
@@ -41,6 +43,9 @@ def read_element(group: GroupCoordinate, given: Any, names: Mapping[Symbol, floa
             why=f"In a reduced system only the velocity of {group.name} is known.",
             hint=f'leave it out; reduction.reconstruct(motion, {{"{group.name}": ...}}) adds the position to a motion',
         )
+    if isinstance(group.group, MatrixGroup):
+        numbers = read_matrix(group, _nested(_one(group, given, where), where), names, where)
+        return dict(zip(group.places, map(float, numbers), strict=True))
     rows = _numbers(_one(group, given, where), names, where)
     lengths = {len(row) if isinstance(row, list) else -1 for row in rows} if isinstance(rows, list) else set()
     numbers = np.array(rows, dtype=float) if len(lengths) < 2 else np.empty(0)  # rows of different lengths: not a matrix
@@ -71,6 +76,8 @@ def read_elements(
 def stated_members(group: GroupCoordinate, given: Any) -> tuple[int, ...]:
     """Return the number of elements, if `given` is clearly more than one; otherwise an empty shape."""
     array, n = _array(given), group.group.size
+    if isinstance(group.group, MatrixGroup):
+        return (len(array),) if array.ndim == 3 else ()
     alone = len(group.places) == 1  # an element is one number, so a list holds several
     many = array.ndim == 3 or (array.ndim == 2 and array.shape != (n, n)) or (array.ndim == 1 and array.size > 0 and alone)
     return (len(array),) if many else ()
@@ -101,6 +108,8 @@ def _in_each_row(group: GroupCoordinate, given: Array, members: tuple[int, ...],
 
 def _lengths(group: GroupCoordinate) -> tuple[int, ...]:
     """Return how many numbers an element may be given by: as many as are stored, or a rotation vector in place of a quaternion."""
+    if isinstance(group.group, MatrixGroup):
+        return ()
     stored = len(group.places)
     return (stored - 1, stored) if group.group.orthogonal == 3 else (stored,)
 
@@ -127,7 +136,9 @@ def _one(group: GroupCoordinate, given: Any, where: str) -> Any:
 
 
 def matrices(group: GroupCoordinate, places: Array) -> Array:
-    """The matrices that belong to places, one in each row."""
+    """The matrices that belong to places, one in each row; complex ones for a complex group."""
+    if isinstance(group.group, MatrixGroup):
+        return matrices_of(group.group, places)
     columns = list(np.moveaxis(np.asarray(places, dtype=float), -1, 0))
     n, ones = group.group.size, np.ones_like(columns[0])
     written = group.group.matrix(columns, np.cos, np.sin)
@@ -152,19 +163,38 @@ def on_side(group: GroupCoordinate, places: Array, velocities: Array, side: str,
 
 def other_side(group: GroupCoordinate, places: Array, velocities: Array) -> Array:
     r"""Velocities of the other side: from body components to spatial ones, $\xi_s = \mathrm{Ad}_A\, \xi_b$, or back."""
-    a = matrices(group, places)
+    a = _blocks(group, places)
     basis = np.array(group.group.basis, dtype=float)
     inner = np.einsum("...a,aij->...ij", velocities, basis)
     inverse = np.linalg.inv(a)
     moved = a @ inner @ inverse if group.body else inverse @ inner @ a
     flat = basis.reshape(len(basis), -1)
-    found: Array = moved.reshape(*moved.shape[:-2], -1) @ np.linalg.pinv(flat)
+    wanted = moved.reshape(*moved.shape[:-2], -1)
+    found: Array = wanted @ np.linalg.pinv(flat)
+    if np.abs(found @ flat - wanted).max(initial=0.0) > _OFF_GROUP * np.abs(wanted).max(initial=0.0):
+        raise UsageError(
+            f"the velocity of {group.name} on the other side is no combination of the basis of {group.word}.",
+            where=f"velocity of {group.name}",
+            why="The start does not lie in the group, and its coset has another Lie algebra on the other side.",
+            hint=f"motion.matrix({group.name!r}) and the velocities of the declared side",
+        )
     return found
+
+
+def _blocks(group: GroupCoordinate, places: Array) -> Array:
+    """The real matrices of places, those of blocks for a complex group."""
+    kind = group.group
+    if not isinstance(kind, MatrixGroup):
+        return matrices(group, places)
+    columns = list(np.moveaxis(np.asarray(places, dtype=float), -1, 0))
+    return np.stack([np.stack(row, axis=-1) for row in kind.matrix(columns, np.cos, np.sin)], axis=-2)
 
 
 def written_element(group: GroupCoordinate, places: Sequence[float]) -> str:
     """An element as a user may give it, to six digits: a rotation by its vector, a rigid motion by its position and this vector."""
     numbers = np.array(places, dtype=float)
+    if isinstance(group.group, MatrixGroup):
+        return written_matrix(group.group, numbers)
     if group.group.orthogonal == 3:
         numbers = np.concatenate([numbers[:-4], rotation_vector(numbers[-4:])])
     size = max(float(np.abs(numbers).max()), 1e-300)
@@ -254,6 +284,13 @@ def _numbers(given: Any, names: Mapping[Symbol, float], where: str, depth: int =
             raise InitialError("a group element is at most a matrix of numbers.", where=where, hint=hint)
         return [_numbers(part, names, where, depth + 1) for part in given]
     return number(given, names, where, InitialError)
+
+
+def _nested(given: Any, where: str) -> Any:
+    """Lists from a text in brackets; anything else unchanged."""
+    if isinstance(given, str) and given.strip().startswith("["):
+        return [_nested(part, where) for part in split_list(given, where)]
+    return [_nested(part, where) for part in given] if isinstance(given, list | tuple) else given
 
 
 def split_list(text: str, where: str) -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 from chetaev.core.errors import InitialError, StateError
 from chetaev.core.fixes import Ask, Guess, SetInitial
 from chetaev.core.groups.coordinate import GroupCoordinate
+from chetaev.core.groups.matrix_group import MatrixGroup
 from chetaev.core.symbols import Jet, Multiplier, Place
 from chetaev.mechanics.ranks.generic import rank
 from chetaev.numerics.flow.prolongation import open_jets
@@ -138,6 +139,8 @@ def _element_needed(
     rows: Conditions, group: GroupCoordinate, start: Mapping[Jet, float], loose: Sequence[Jet], guess: Mapping[Jet, float]
 ) -> str:
     """Return an element of a group that removes the fault, if there is one: usually there are many, and a nearby one is named."""
+    if isinstance(group.group, MatrixGroup):  # the entries cannot be moved one by one
+        return f"{group.name} would have to be another matrix of its coset"
     at, opened = _released(rows, group.places, start, loose, guess)
     if not at:
         return ""

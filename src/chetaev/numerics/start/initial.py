@@ -18,6 +18,7 @@ from sympy import Expr
 
 from chetaev.core.declarations import read_value
 from chetaev.core.errors import ChetaevError, InitialError, NotationError, StateError, did_you_mean, require_mapping
+from chetaev.core.groups.matrix_group import MatrixGroup
 from chetaev.core.notation.lexer import spell
 from chetaev.core.state import State
 from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Place, jets_in
@@ -370,6 +371,13 @@ def _undefined(rows: Conditions, at: Mapping[Jet, float], explain: bool) -> Chet
 def _require_places(problem: Problem, data: Data) -> None:
     """Raise if the value of a group coordinate is not given, at least as a guess: there is no default to start from."""
     for name, group in problem.system.equations.system.groups.items():
+        if isinstance(group.group, MatrixGroup) and any(z in data.guess for z in group.places):
+            raise InitialError(
+                f"{name} is given as a guess.",
+                where=problem.where,
+                why=f"A motion stays in the coset of its start, so that the entries of {name} cannot be moved one by one.",
+                hint=f"{name} as a fixed value, and other data as guesses",
+            )
         if any(z in problem.system.structure.state and z not in data.fixed and z not in data.guess for z in group.places):
             raise InitialError(
                 f"no initial value for {name}.",

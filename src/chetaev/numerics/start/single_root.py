@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from scipy.optimize import brentq
-
 from chetaev.core.exact.program import Program
 from chetaev.numerics.enclosures.ranges import OPERATIONS_OF_TWO, NoValue, Range, ranges
 
@@ -72,6 +70,8 @@ def all_roots(row: Row) -> list[float] | None:
         return None
     if parts is None:
         return None
+    from scipy.optimize import brentq  # takes longer to import than most motions to compute
+
     program, inputs = row.derivative(0)
     found = [float(brentq(lambda y: _middle(program, inputs, y), *part, xtol=1e-300, rtol=8.9e-16, maxiter=500)) for part in parts]
     return sorted(math.remainder(root, 2 * math.pi) if turns else root for root in found)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sympy import Dummy, Expr, Number, S, preorder_traversal
+from sympy import Dummy, Expr, Number, S
 
 from chetaev.core.constants import cancelled
 from chetaev.core.errors import UsageError
@@ -20,7 +20,7 @@ from chetaev.core.functions import in_own_functions
 from chetaev.core.notation import show
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
-from chetaev.core.symbols import Input, Jet, Multiplier, jets_in
+from chetaev.core.symbols import Input, Jet, Multiplier, jets_in, largest_constants
 from chetaev.core.system import lowest_written
 from chetaev.core.values import Undefined
 from chetaev.core.zero import random_point
@@ -349,18 +349,13 @@ def below_round_off(equations: Equations) -> list[Expr]:
     `cos(pi/2)`. If the numbers $r_i$ are known to their last digit, the constant $c$ is known to
     $\varepsilon \sum_i |r_i\, \partial c/\partial r_i|$.
     """
-    found: dict[Expr, None] = {}
-    for e in (equations.lowered.lagrangian, *[row.residual for row in equations.rows]):
-        walk = preorder_traversal(e)
-        for node in walk:
-            if isinstance(node, Expr) and not node.free_symbols:
-                walk.skip()  # report the largest constant, not its parts
-                if not node.is_number or node.is_Number or node.is_NumberSymbol:
-                    continue
-                known = cancelled(node)
-                if not (known is not None and known.zero) and _has_no_digit(node):
-                    found[node] = None
-    return list(found)
+    found: list[Expr] = []
+    for node in largest_constants(equations.lowered.lagrangian, *[row.residual for row in equations.rows]):
+        if node.is_number and not node.is_Number and not node.is_NumberSymbol:
+            known = cancelled(node)
+            if not (known is not None and known.zero) and _has_no_digit(node):
+                found.append(node)
+    return found
 
 
 def _has_no_digit(constant: Expr) -> bool:

@@ -24,6 +24,7 @@ from chetaev.core.symbols import Input, Jet
 from chetaev.core.values import Undefined
 from chetaev.core.zero import random_point
 from chetaev.mechanics.ranks.generic import Matrix, Point
+from chetaev.mechanics.ranks.newton import least_norm, moved
 from chetaev.mechanics.ranks.sizes import Sizes, units_of
 from chetaev.numerics.flow.sampling import points_near
 
@@ -142,11 +143,11 @@ class RowSlopes:
         if found is None or len(self.rows) > len(self.jets):
             return False
         residual, jacobian = found[0] / self.scales, found[1] / self.scales[:, None]
-        step = np.linalg.lstsq(jacobian, -residual, rcond=_NOISE)[0]
-        moved = self._scaled(self._moved(point, step))
-        if moved is None:
+        step = least_norm(residual, jacobian)
+        there = None if step is None else self._scaled(self._moved(point, step[0]))
+        if there is None:
             return False
-        before, after = (float(np.linalg.svd(a, compute_uv=False)[-1]) for a in (jacobian, moved))
+        before, after = (float(np.linalg.svd(a, compute_uv=False)[-1]) for a in (jacobian, there))
         return before > max(_NOISE, (_ROUND_OFF * self.usual) ** 0.5) and abs(after - before) < 0.1 * before
 
     def _kept_in_hull(self, point: Point, kept: Sequence[int]) -> bool:
@@ -199,7 +200,7 @@ class RowSlopes:
 
     def _moved(self, point: Mapping[Symbol, float], step: Matrix) -> dict[Symbol, float]:
         """Return a point displaced by `step`, in units of each jet."""
-        return {**point, **{z: float(point[z] + s) for z, s in zip(self.jets, step * self.units, strict=True)}}
+        return moved(point, self.jets, step * self.units)
 
     def _random(self, seed: int) -> dict[Symbol, float]:
         return random_point(self.tape.symbols, seed, sizes=self.sizes)
@@ -229,10 +230,10 @@ class RowSlopes:
                 values = self._values(at)
                 return at if values is not None and float(np.abs(values / self.scales).max()) < _ARRIVED else None
             residual, jacobian = found[0] / self.scales, found[1] / self.scales[:, None]
-            step = np.linalg.lstsq(jacobian, -residual, rcond=1e-10)[0]
-            length = float(np.linalg.norm(step))
-            if not np.isfinite(length):
+            taken = least_norm(residual, jacobian)
+            if taken is None:
                 return None
+            step, length = taken
             if length < _ARRIVED and float(np.abs(residual).max()) < _ARRIVED:
                 return at
             if not length:

@@ -12,7 +12,7 @@ alive.
 | `inputs` | values of the inputs at t; out is `&p[first_input]`; must not read there; called before every other kernel call |
 | `watch` | functions whose change of sign and smallness matter |
 | `measure` | residuals whose largest absolute values are reported |
-| `directed` | $y'$ with all values rounded up, then with all values rounded down (0 = round-off is not looked at) |
+| `doubting` | $y'$ plus, then minus, bounds of its rounding errors (`chetaev.numerics.machine.doubting`; 0 = round-off is not looked at) |
 | `ends` | the rates, watched functions and residuals together, each with the bits of its own kernel (`types.System`) |
 | `nodes` | largest and smallest absolute values of functions over a tube |
 | `bounds` | bounds of watched functions and of their rates over a tube |
@@ -60,7 +60,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chetaev.numerics.machine.engine import entry_of
-from chetaev.numerics.machine.processor import TARGETS
+from chetaev.numerics.machine.processor import targets_to_build
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.dop853.again import NEVER, Room, interpolated, room_for, with_more_room
 from chetaev.numerics.methods.dop853.codes import FINAL, STEPS, TIMES
@@ -98,9 +98,11 @@ __all__ = [
     "Status",
     "Watching",
     "echo",
+    "ensemble_of",
     "evaluate",
     "interpolate",
     "prepare",
+    "results_for",
     "run",
     "run_many",
     "settle",
@@ -129,8 +131,8 @@ def prepare() -> None:
 
 
 def build(folder: str) -> None:
-    """Write the loop as machine code for all kinds of machine into a folder: what a wheel holds."""
-    LOOP.build(Path(folder), TARGETS)
+    """Write the loop as machine code for the kinds of machine that a wheel is built for into a folder: what a wheel holds."""
+    LOOP.build(Path(folder), targets_to_build())
 
 
 class Status(IntEnum):
@@ -254,7 +256,7 @@ def _heard(control: Control, rtol: float, round_off: Callable[[float, Array], Ar
 
 def _run(keep: int, room: Room) -> Run:
     """What is in the arrays of a room, which other runs use after this."""
-    accepted, rejected, evaluations, projections, size, roots, status, stopper, shortened, _, looked = room.progress.counts.tolist()
+    accepted, rejected, evaluations, projections, size, roots, status, stopper, shortened, _, looked, _ = room.progress.counts.tolist()
     steps, kept, found, seen = size - 1 if keep == STEPS else 0, room.kept, room.found, room.seen
     t, step = room.progress.clock.tolist()
     return Run(
@@ -310,30 +312,17 @@ def run_many(
     limits = limits._replace(before=0.0)
     check(code, given.shape[1], t0, t1, FINAL)
     control_of(n, limits)
-    results = Results(
-        status=np.full(members, codes.INTERRUPTED),
-        index=np.full(members, -1),
-        t=np.full(members, float(t0)),
-        y=starts.copy(),
-        minima=starts.copy(),
-        maxima=starts.copy(),
-        measured=np.zeros((members, code.n_measure)),
-        counts=np.zeros((members, 4), np.int64),
-        shortened=np.zeros(members, np.int64),
-        worst=np.ones(members),
-        usual=np.zeros(members),
-        inside=np.zeros((members, codes.INSIDE, n)),
-    )
+    results = results_for(starts, float(t0), code.n_measure, code.boxed)
     stop = np.zeros(1, np.int64) if flag is None else flag
     watches = watches_of(code.n_watch, watching)
 
     def some(first: int) -> None:
         last, system, nothing = min(first + portion, members), code.system(np.empty(given.shape[1])), np.empty(0)
-        control = control_of(n, limits)
+        control = control_of(n, limits, code.boxed)
         room = (
             room_to_keep(FINAL, 0, n),
             room_for_roots(0, n),
-            room_for_extremes(n, code.n_measure),
+            room_for_extremes(n, code.n_measure, code.boxed),
             work_of(n, code, given.shape[1]),
             tube_of(n, code),
             np.zeros(codes.COUNTS, np.int64),
@@ -351,6 +340,32 @@ def run_many(
         except BaseException:
             stop[0] = 1
             raise
+    return ensemble_of(results)
+
+
+def results_for(starts: Array, t0: float, measures: int, own: int = 0) -> Results:
+    """Room for the results of members that start in the rows of an array: as if all had been interrupted there. Inside steps only the first
+    `own` components are looked at, 0 = all.
+    """
+    members, n = starts.shape
+    return Results(
+        status=np.full(members, codes.INTERRUPTED),
+        index=np.full(members, -1),
+        t=np.full(members, t0),
+        y=starts.copy(),
+        minima=starts.copy(),
+        maxima=starts.copy(),
+        measured=np.zeros((members, measures)),
+        counts=np.zeros((members, 4), np.int64),
+        shortened=np.zeros(members, np.int64),
+        worst=np.ones(members),
+        usual=np.zeros(members),
+        inside=np.zeros((members, codes.INSIDE, own or n)),
+    )
+
+
+def ensemble_of(results: Results) -> Ensemble:
+    """Results with the counts by their names."""
     counts = np.ascontiguousarray(results.counts.T)
     return Ensemble(*results[:7], counts[0], counts[1], counts[2], counts[3], *results[8:])
 

@@ -11,7 +11,7 @@ from chetaev.numerics.methods.dop853.types import Array, Control, System
 
 HUGE = 1e100
 """The largest ratio of an error to what is allowed that counts; its square is still a number."""
-_SQUARE_SETTLED = 3e-9
+SQUARE_SETTLED = 3e-9
 """A relative correction of Newton's method after which the next one, of the order of its square, is round-off."""
 
 
@@ -41,24 +41,28 @@ def finite(x: Array) -> bool:
 
 @part
 def in_tolerances(control: Control, h: float, x: Array, y: Array) -> float:
-    """The root mean square of x - y, y the end of a step of size h, in tolerances of the component and of the largest of its kind."""
+    """The root mean square of x - y, y the end of a step of size h, in tolerances of the component and of the largest of its kind.
+
+    Slopes that run beside a motion do not count.
+    """
     rows, total = control.rows, 0.0
-    for j in range(y.size):
+    for j in range(control.own):
         usual = abs(y[j]) + rows[AMONG, j]
         total += bounded(abs(x[j] - y[j]) / (rows[ATOL, j] + control.rtol * usual + rows[HISS, j] * abs(h) + TINY)) ** 2
-    return np.sqrt(total / y.size)
+    return np.sqrt(total / control.own)
 
 
 @inner
 def _relative(control: Control, x: Array, y: Array) -> float:
     """The same relative to the component and the largest of its kind."""
-    rows = control.rows
-    total = sum_relative(x.ctypes, y.ctypes, rows[AMONG].ctypes, TINY, rows.shape[1])
+    rows, total = control.rows, HUGE**2
+    if control.own == y.size:
+        total = sum_relative(x.ctypes, y.ctypes, rows[AMONG].ctypes, TINY, rows.shape[1])
     if not total < HUGE**2:
         total = 0.0
-        for j in range(y.size):
+        for j in range(control.own):
             total += bounded(abs(x[j] - y[j]) / (abs(y[j]) + rows[AMONG, j] + TINY)) ** 2
-    return np.sqrt(total / y.size)
+    return np.sqrt(total / control.own)
 
 
 @inner
@@ -82,7 +86,7 @@ def _settle(system: System, control: Control, t: float, h: float, y: Array, tria
         if not size < previous:
             break
         copy_fresh(trial.ctypes, y.ctypes, control.rows.shape[1])
-        if size < _SQUARE_SETTLED:
+        if size < SQUARE_SETTLED:
             break
         previous = size
     return first, calls

@@ -9,10 +9,10 @@ NO_ROOM = -3
 FINAL, STEPS, TIMES = range(3)
 """What is kept: the final state, every accepted step, given times."""
 
-ACCEPTED, REJECTED, EVALUATIONS, PROJECTIONS, KEPT, FOUND, STATUS, STOPPER, SHORTENED, LOOK, LOOKED = range(11)
+ACCEPTED, REJECTED, EVALUATIONS, PROJECTIONS, KEPT, FOUND, STATUS, STOPPER, SHORTENED, LOOK, LOOKED, LATELY = range(12)
 """Places in the counts of a run. `LOOK` is the number of the step inside which the run looks next, `LOOKED` how many steps there were when
-it looked last."""
-COUNTS = 11
+it looked last, `LATELY` is 1 where a run goes on after a rejected step."""
+COUNTS = 12
 """How many there are."""
 NOW, STEP = range(2)
 """Places in its clock."""
@@ -45,9 +45,11 @@ BEYOND_SEEN = 30.0
 3, those that leap are above 1e9: in between any number will do."""
 NOTHING = 1e-100
 """What is smaller than this, in whatever units, is nothing: the tails of a Gaussian reach down to 1e-308 before they vanish."""
-FOUND_MOST, FOUND_LEAST, WAS_SEEN, REACHES, EDGE = range(5)
-"""Rows of what is known of the nodes: the largest and the smallest absolute value over a box, the largest that the step saw, the largest
-over the whole step, and where a surprise begins."""
+FOUND_MOST, FOUND_LEAST, WAS_SEEN, REACHES, EDGE, SEEN_ONCE = range(6)
+"""Rows of what is known of the nodes: the largest and the smallest absolute value over a box, what the step saw of them, the largest over
+the whole step, where a surprise begins, and the largest value in a single place."""
+NODE_ROWS = 6
+"""How many there are."""
 WORST, SURPRISE, TURN, MIDDLE = range(4)
 """Places in the notes of a tube."""
 SLACK = 0.05

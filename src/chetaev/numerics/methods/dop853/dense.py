@@ -156,9 +156,20 @@ def to_be_looked_at(h: float, last: bool, y: Array, end: Array, seen: Seen, coun
     if counts[LOOKED] == 0:
         return last or counts[ACCEPTED] >= counts[LOOK]
     far = abs(h) < NARROWER * seen.roots[SPACE] or counts[ACCEPTED] >= counts[LOOK]
-    for j in range(y.size):
+    for j in range(seen.inside.shape[1]):
         far |= abs(end[j] - y[j]) > FURTHER * seen.inside[MOVED, j]
     return far
+
+
+@inner
+def doubt(inside: Matrix, h: float, rates: Array, steps: int) -> None:
+    """Add what round-off makes of the components in some steps of length h, where the rates plus and minus their bounds stand in `inside`.
+
+    What has no bound is infinite.
+    """
+    for j in range(inside.shape[1]):
+        square = (h * max(abs(inside[SLOPE, j] - rates[j]), abs(inside[BELOW, j] - rates[j]))) ** 2
+        inside[ROUNDED, j] += steps * (square if square < np.inf else np.inf)
 
 
 @part
@@ -166,8 +177,8 @@ def look_inside(system: System, t: float, h: float, y: Array, seen: Seen, work: 
     """Look at one place of the step just accepted, of length h from (t, y), and choose the next step to look at.
 
     The place and the number of steps to the next look follow from the number of the step, so that equal runs look at the same places.
-    State and time are rounded numbers too, and are moved by a unit in the last place before the rates are rounded up and down. Round-off is
-    independent from step to step: its squares are added, each for all the steps since the last look.
+    State and time are rounded numbers too, and are moved by a unit in the last place before the rates and their bounds are computed. The
+    squares of what they differ by are added, each for all the steps since the last look.
     """
     number, inside, there, rates = counts[ACCEPTED], seen.inside, work.trial, work.stage
     chance = (GOLDEN_PART * (number + 1)) % 1.0
@@ -178,20 +189,17 @@ def look_inside(system: System, t: float, h: float, y: Array, seen: Seen, work: 
     at = t + theta * h
     call(system.rhs, system, at, there, rates)
     counts[EVALUATIONS] += 1
-    for j in range(y.size):
+    for j in range(inside.shape[1]):
         inside[MOVED, j] = max(inside[MOVED, j], abs(work.end[j] - y[j]))
         bend = max(abs(work.k[0, j] - rates[j]), abs(work.slope[j] - rates[j]))
         off = abs(h * (inside[SLOPE, j] - rates[j])) - EPSILON * abs(at) * (DIGITS * abs(rates[j]) + PLACE_DIGITS * bend)
         if inside[OFF, j] < off < np.inf:
             inside[OFF, j], inside[CHANGE, j], inside[WHEN, j] = off, abs(h * rates[j]), at
-    if system.directed != 0:
+    if system.doubting != 0:
         for j in range(y.size):
             there[j] *= 1.0 + (EPSILON if (j + number) % 2 else -EPSILON)
-        call(system.directed, system, at * (1.0 + EPSILON), there, inside[SLOPE])
+        call(system.doubting, system, at * (1.0 + EPSILON), there, inside[SLOPE])
         counts[EVALUATIONS] += 2
-        for j in range(y.size):
-            square = (h * max(abs(inside[SLOPE, j] - rates[j]), abs(inside[BELOW, j] - rates[j]))) ** 2
-            if square < np.inf:
-                inside[ROUNDED, j] += (number + 1 - counts[LOOKED]) * square
+        doubt(inside, h, rates, number + 1 - counts[LOOKED])
     counts[LOOKED], counts[LOOK] = number + 1, number + SPARSE + int(SPREAD * chance)
     seen.roots[SPACE] = abs(h)

@@ -23,6 +23,7 @@ from chetaev.numerics.methods.dop853.codes import (
     INTEGRAL,
     INTERRUPTED,
     KEPT,
+    LATELY,
     LATEST,
     NEW,
     NO_ROOM,
@@ -269,9 +270,12 @@ def _follow(
     tube: Tube,
     counts: Integers,
 ) -> tuple[int, float, float]:
-    """Steps until the run ends or needs room, its state in y: status, time, size of the next step."""
+    """Steps until the run ends or needs room, its state in y: status, time, size of the next step. `counts` tell whether the last trial
+    step was rejected, as it may be where a lane hands over its run.
+    """
     direction, watched, closely = 1.0 if t1 >= t else -1.0, watches.floor.size, any_closely(watches)
-    broken, drifted, shortened, again, rejected, left = 0, 0, 0, 0, False, 0.0
+    broken, drifted, shortened, again, rejected, left = 0, 0, 0, 0, counts[LATELY] != 0, 0.0
+    counts[LATELY] = 0
     while True:
         status = _before_step(control, t, t1, h, counts, broken, drifted, flag)
         if status != RUNNING:

@@ -21,11 +21,11 @@ _FEW_TRIES = 40
 """As `TRIES`, for a function of which nothing could be proved in so many steps before (`_GIVEN_UP`): round-off of zero."""
 _GIVEN_UP = 3.0
 """Steps in a row in which nothing could be proved of a function. Fewer, and a function that vanishes once is given up."""
-_PARABOLA = 0.75
+PARABOLA = 0.75
 """As `FALL`, of the lowest value of a parabola, which is worth a closer look: a cosine is no parabola."""
-_CLOSE = 0.1
+CLOSE = 0.1
 """A determinant that is smaller than this part of another value in the step is worth it too."""
-_MARGIN = 0.1
+MARGIN = 0.1
 """How far beyond the ends of a step the lowest value of the parabola may lie, in halves of the step."""
 _LOOKS, _MOST_LOOKS, _FIRST_SECTIONS = 9, 4000, 12
 """Places in which a determinant is looked at more closely, at least and at most, and sections after which one that is not small is left."""
@@ -130,8 +130,8 @@ def may_touch(system: System, t: float, h: float, y: Array, work: Work, tube: Tu
     call(tube.determinant, system, t + 0.5 * h, work.stage, tube.notes[MIDDLE:])
     first, middle, last = abs(work.before[0]), abs(tube.notes[MIDDLE]), abs(work.after[0])
     half, bend, lower, suspicious = 0.5 * (last - first), first - 2.0 * middle + last, min(first, last), False
-    if bend > 0.0 and abs(half) < (1.0 + _MARGIN) * bend:  # a parabola has its lowest value in the step
-        suspicious = middle - 0.5 * half * half / bend < _PARABOLA * lower or lower < _CLOSE * max(first, last)
+    if bend > 0.0 and abs(half) < (1.0 + MARGIN) * bend:  # a parabola has its lowest value in the step
+        suspicious = middle - 0.5 * half * half / bend < PARABOLA * lower or lower < CLOSE * max(first, last)
     suspicious |= not tube.notes[TURN] <= RADIAN
     return suspicious and work.before[0] * work.after[0] > 0.0
 
@@ -179,7 +179,7 @@ def _refined(
     """Where the determinant is smallest near a place, and how small; not exactly if that is far from zero."""
     a, c = max(best - width, 0.0), min(best + width, 1.0)
     for i in range(SECTIONS):
-        if i == _FIRST_SECTIONS and not least < _CLOSE * lower:
+        if i == _FIRST_SECTIONS and not least < CLOSE * lower:
             break
         theta = _section_place(a, best, c)
         a, best, least, c = _section_closer(a, best, least, c, theta, _determinant(system, t, h, y, theta, work, tube))

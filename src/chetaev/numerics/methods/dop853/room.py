@@ -35,7 +35,7 @@ class Code(NamedTuple):
     """Addresses of machine code, 0 = absent, and what has to be known about it.
 
     `watch`, `measure` and `nodes` give `n_watch`, `n_measure` and twice `n_nodes` values. Inputs stand in p from index `first_input` on.
-    `columns` are the components that code for tubes reads, all unless given.
+    `columns` are the components that code for tubes reads, all unless given; it knows of the first `boxed` components, 0 = all.
     """
 
     rhs: int
@@ -53,11 +53,12 @@ class Code(NamedTuple):
     n_measure: int = 0
     n_nodes: int = 0
     columns: ArrayLike | None = None
-    directed: int = 0
+    doubting: int = 0
+    boxed: int = 0
 
     def system(self, p: Array) -> System:
         """The code that reads states, with its parameters."""
-        return System(self.rhs, self.project, self.inputs, self.watch, self.measure, self.first_input, p, self.ends, self.directed)
+        return System(self.rhs, self.project, self.inputs, self.watch, self.measure, self.first_input, p, self.ends, self.doubting)
 
 
 class Limits(NamedTuple):
@@ -94,8 +95,8 @@ class Watching(NamedTuple):
 USUAL_LIMITS, ANY_CHANGE = Limits(), Watching()
 
 
-def control_of(n: int, limits: Limits) -> Control:
-    """Tolerances and limits of a run, with room for the scales of its components."""
+def control_of(n: int, limits: Limits, own: int = 0) -> Control:
+    """Tolerances and limits of a run, with room for the scales of its components, of which the first `own` are the motion, 0 = all."""
     if n == 0:
         raise ValueError("a state needs at least one component")
     found = Control(
@@ -106,6 +107,7 @@ def control_of(n: int, limits: Limits) -> Control:
         pause=np.array([NEVER], np.int64),
         kinds=np.arange(n, dtype=np.int64),
         rows=rows_of(codes.SCALES, width_of(n)),
+        own=own or n,
     )
     fill_control(found, limits)
     return found
@@ -176,15 +178,16 @@ def width_of(n: int) -> int:
 
 def tube_of(n: int, code: Code) -> Tube:
     """Code for tubes, and room for it."""
+    boxed = code.boxed or n
     return Tube(
         nodes=code.nodes,
         bounds=code.bounds,
         turns=code.turns,
         determinant=code.determinant,
-        columns=np.arange(n) if code.columns is None else np.array(code.columns, np.int64),
-        box=np.zeros(4 * n + 2),
+        columns=np.arange(boxed) if code.columns is None else np.array(code.columns, np.int64),
+        box=np.zeros(4 * boxed + 2),
         rows=rows_of(6, width_of(n)),
-        values=np.zeros((5, code.n_nodes)),
+        values=np.zeros((codes.NODE_ROWS, code.n_nodes)),
         limits=np.zeros(4 * code.n_watch),
         notes=np.array([1.0, -1.0, 0.0, 0.0]),
     )
@@ -202,10 +205,10 @@ def room_for_roots(watched: int, n: int) -> Found:
     return Found(np.empty(room), np.empty(room, np.int64), np.empty((room, n)))
 
 
-def room_for_extremes(n: int, measures: int) -> Seen:
-    """Room for extremes of n components, and for residuals."""
+def room_for_extremes(n: int, measures: int, own: int = 0) -> Seen:
+    """Room for extremes of n components, and for residuals; inside steps only the first `own` are looked at, 0 = all."""
     extremes = rows_of(2, width_of(n))[:, :n]
-    return Seen(extremes[0], extremes[1], np.empty(measures), np.zeros(3), np.zeros((codes.INSIDE + 3, n)))
+    return Seen(extremes[0], extremes[1], np.empty(measures), np.zeros(3), np.zeros((codes.INSIDE + 3, own or n)))
 
 
 def with_room(keep: int, kept: Kept, found: Found, watched: int, counts: Integers) -> tuple[Kept, Found]:

@@ -15,15 +15,18 @@ from chetaev.numerics.methods.dop853.types import Array, Control, Integers, Syst
 ACCURATE, INACCURATE, DRIFTED, BROKEN = range(4)
 """Verdicts on a trial step."""
 
-_FAR = 10.0
+FAR = 10.0
 """A correction, in units of the tolerance and of what round-off alone causes, that no projection should make."""
-_SUSPECT = 1e3
+SUSPECT = 1e3
 """An error, in units of the tolerance, that may be the round-off of a component without a size of its own; so may the second in a row."""
+_BESIDE = 0.1
+"""Weight of the errors of slopes, which run beside a motion: they may be ten times its tolerance. Slopes of a double pendulum with the
+weight 1 need half as many steps again."""
 _FINEST = 1e-16
 """The relative tolerance with which the first step is chosen, where there is none."""
-_GROWS = 6.0
+GROWS = 6.0
 """By how much a step may grow. More would reach the right length sooner after a switch, and lose accuracy there."""
-_SAFETY = 0.8
+SAFETY = 0.8
 """Where 0.9 rejects every fourth step of a double pendulum, 0.8 rejects every sixth: as many evaluations in all, smaller errors."""
 
 
@@ -99,6 +102,9 @@ def _error(control: Control, h: float, y: Array, work: Work) -> float:
     k, fifth, third = work.k, work.stage, work.trial
     sum_rows(fifth.ctypes, 1.0, k.ctypes, k.shape[1], c.E5)
     sum_rows(third.ctypes, 1.0, k.ctypes, k.shape[1], c.E3)
+    for j in range(control.own, y.size):
+        fifth[j] *= _BESIDE
+        third[j] *= _BESIDE
     rows = control.rows
     five, three = sum_squares(
         fifth.ctypes, third.ctypes, y.ctypes, work.free.ctypes, rows[ATOL].ctypes, rows[SIZES].ctypes, rows[HISS].ctypes,
@@ -108,7 +114,7 @@ def _error(control: Control, h: float, y: Array, work: Work) -> float:
         five, three = _bounded_sums(control, h, y, work)
     if five == 0.0:
         return 0.0 * three
-    return abs(h) * five / np.sqrt((five + 0.01 * three) * y.size)
+    return abs(h) * five / np.sqrt((five + 0.01 * three) * control.own)
 
 
 @part
@@ -151,7 +157,7 @@ def attempt(system: System, control: Control, t: float, h: float, y: Array, work
         if not work.inaccurate[0]:
             work.past[y.size] = 0.0
         unresolved(control, h, y, work)
-        if work.inaccurate[0] or error > _SUSPECT:
+        if work.inaccurate[0] or error > SUSPECT:
             listen(system, control, t, h, y, work, counts)
             error = _error(control, h, y, work)
     work.inaccurate[0] = error > 1.0
@@ -159,13 +165,13 @@ def attempt(system: System, control: Control, t: float, h: float, y: Array, work
         return INACCURATE, error
     copy_row(work.free.ctypes, work.end.ctypes, work.k.shape[1])
     if system.project != 0:
-        far, calls = settle_in_line(system, control, t + h, h, work.end, work.trial, _FAR)
+        far, calls = settle_in_line(system, control, t + h, h, work.end, work.trial, FAR)
         counts[PROJECTIONS] += calls
-        if far > _FAR:
+        if far > FAR:
             listen(system, control, t, h, y, work, counts)
             far /= max(1.0, echo(system, control, t + h, h, work.end, work, counts))
-        if not far <= _FAR:
-            return (DRIFTED if far > _FAR else BROKEN), error
+        if not far <= FAR:
+            return (DRIFTED if far > FAR else BROKEN), error
     _ends(system, t + h, work)
     counts[EVALUATIONS] += 1
     if not all_finite(work.slope.ctypes, work.k.shape[1]):
@@ -182,4 +188,4 @@ def factor(verdict: int, error: float) -> float:
     if verdict == BROKEN:
         return 0.2
     root = np.sqrt(np.sqrt(np.sqrt(error)))
-    return _GROWS if _GROWS * root < _SAFETY else max(1.0 / 3.0, _SAFETY / root)
+    return GROWS if GROWS * root < SAFETY else max(1.0 / 3.0, SAFETY / root)

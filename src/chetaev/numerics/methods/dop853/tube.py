@@ -1,13 +1,16 @@
 r"""What a step did not look at: bounds of the nodes of a system over the tube of an accepted trial step.
 
 A *node* is a function, quotient or power in the user's data (`chetaev.numerics.enclosures`). A step has *seen* of it what it is in the
-places where the step evaluated the rates: at both ends and at the stages. The step leaps if somewhere in its tube a node may be more than
-`BEYOND_SEEN` times what was seen of it. This is found out in three ways, each dearer than the one before:
+places where the step evaluated the rates, at both ends and at the stages: the largest value but one. The step leaps if somewhere in its
+tube a node may be more than `BEYOND_SEEN` times what was seen of it. This is found out in three ways, each dearer than the one before:
 
 1. over one box around the whole step, from the rates at the stages: a node that is nowhere 30 times its smallest value there is seen, and
    nothing has to be evaluated in single places;
 2. with what was seen at both ends;
 3. over boxes around parts of the interpolant, halved where that is necessary, with what was seen at the stages.
+
+The interpolant evaluates the rates in three places more. What surprises there spoils it, and the cubic polynomial through both ends of the
+step takes its place: a barrier hit by one of the three bends the interpolant so that it seems to have been seen elsewhere, too.
 
 A step that leaps is tried again, so much shorter that it ends before the surprise: where the node is a small part (`_EDGE`) of what it can
 be in the step, or a thousand times what was seen. There the end of the step sees it, and error control does the rest.
@@ -17,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chetaev.numerics.machine.native import call_kernel, inner, part, reach_rows
+from chetaev.numerics.machine.native import add_rows, call_kernel, inner, part, reach_rows
 from chetaev.numerics.methods.dop853 import tableau as c
 from chetaev.numerics.methods.dop853.codes import (
     BEYOND_SEEN,
@@ -29,6 +32,7 @@ from chetaev.numerics.methods.dop853.codes import (
     LONGEST_PART,
     NOTHING,
     REACHES,
+    SEEN_ONCE,
     SLACK,
     SURPRISE,
     WAS_SEEN,
@@ -43,18 +47,24 @@ _EDGE = 1e-12
 """Part of what a node can be in a step at which the surprise begins, in order to end a shorter step there: less than what matters."""
 _LEAP = 1e3
 """A step that is shortened may end where a node is so many times what was seen of it."""
-_PLACES = (c.C5, c.C6, c.C7, c.C8, c.C9, c.C10)
-"""Where a step evaluates the rates, besides its ends, so that they count: the stages before have no weight in its end nor in its error."""
+_HERMITE = 3
+"""Rows of the interpolant that both ends of a step determine. The others need evaluations of their own, where the step did not look."""
 
 
 # ------------------------------------------------------------ boxes
+
+
+@inner
+def components(tube: Tube) -> int:
+    """How many components of the state a box encloses: slopes that run beside a state are in no box."""
+    return (tube.box.size - 2) // 4
 
 
 def _around(t: float, h: float, y: Array, work: Work, tube: Tube) -> None:
     """The box around a whole step: what can be reached from either end with the rates at the stages. Only those columns are renewed that
     somebody reads.
     """
-    box, rows, n = tube.box, tube.rows, y.size
+    box, rows, n = tube.box, tube.rows, components(tube)
     pointers = (rows.ctypes, y.ctypes, work.end.ctypes, work.free.ctypes, work.slope.ctypes, work.k.ctypes)
     reach_rows(*pointers, h, SLACK, work.k.shape[1], STAGES)
     for which in range(tube.columns.size):
@@ -72,7 +82,7 @@ around_in_line = inner(_around)
 @part
 def between(t: float, h: float, y: Array, left: float, right: float, work: Work, tube: Tube) -> None:
     """The box around a part of the interpolant, into `tube.box`, with the bounds of its rates."""
-    box, rows, n = tube.box, tube.rows, y.size
+    box, rows, n = tube.box, tube.rows, components(tube)
     middle = 0.5 * (left + right)
     state(y, work.dense, left, rows[0])
     state(y, work.dense, middle, rows[1])
@@ -128,7 +138,7 @@ def safe_part(system: System, t: float, h: float, y: Array, work: Work, tube: Tu
     values, ratio = tube.values, 1.0
     for i in range(values.shape[1]):
         values[REACHES, i] = values[FOUND_MOST, i]
-        values[WAS_SEEN, i] = max(values[FOUND_LEAST, i], NOTHING)
+        values[WAS_SEEN, i] = values[SEEN_ONCE, i] = max(values[FOUND_LEAST, i], NOTHING)
     _see(system, t, y, work.k[0, : y.size], tube)
     _see(system, t + h, work.end, work.slope, tube)
     for i in range(values.shape[1]):
@@ -136,13 +146,48 @@ def safe_part(system: System, t: float, h: float, y: Array, work: Work, tube: Tu
     if ratio <= BEYOND_SEEN:
         tube.notes[WORST] = max(tube.notes[WORST], ratio)
         return 1.0
+    _see_stages(system, t, h, y, work, tube)
     interpolant(system, t, h, y, work, counts)
-    for theta in _PLACES:
-        here, rates = tube.rows[0, : y.size], tube.rows[1, : y.size]
-        state(y, work.dense, theta, here)
-        rate(work.dense, theta, h, rates)
-        _see(system, t + theta * h, here, rates, tube)
-    return _walked(system, t, h, y, work, tube)
+    if not _misled(system, t, h, y, work, tube):
+        return _walked(system, t, h, y, work, tube)
+    for i in range(_HERMITE, work.dense.shape[0]):
+        for j in range(work.dense.shape[1]):
+            work.dense[i, j] = 0.0
+    work.ready[0] = False
+    return min(_walked(system, t, h, y, work, tube), 0.5)
+
+
+@part
+def _see_stages(system: System, t: float, h: float, y: Array, work: Work, tube: Tube) -> None:
+    """The nodes at the stages count as seen, but for the first ones, which have no weight in the end of the step nor in its error."""
+    k, z, n = work.k, work.stage, y.size
+    width = k.shape[1]
+    add_rows(z.ctypes, y.ctypes, h, k.ctypes, width, c.A5)
+    _see(system, t + c.C5 * h, z[:n], k[5, :n], tube)
+    add_rows(z.ctypes, y.ctypes, h, k.ctypes, width, c.A6)
+    _see(system, t + c.C6 * h, z[:n], k[6, :n], tube)
+    add_rows(z.ctypes, y.ctypes, h, k.ctypes, width, c.A7)
+    _see(system, t + c.C7 * h, z[:n], k[7, :n], tube)
+    add_rows(z.ctypes, y.ctypes, h, k.ctypes, width, c.A8)
+    _see(system, t + c.C8 * h, z[:n], k[8, :n], tube)
+    add_rows(z.ctypes, y.ctypes, h, k.ctypes, width, c.A9)
+    _see(system, t + c.C9 * h, z[:n], k[9, :n], tube)
+    add_rows(z.ctypes, y.ctypes, h, k.ctypes, width, c.A10)
+    _see(system, t + c.C10 * h, z[:n], k[10, :n], tube)
+
+
+@part
+def _misled(system: System, t: float, h: float, y: Array, work: Work, tube: Tube) -> bool:
+    """Whether a node surprises in one of the places that only the interpolant looked at."""
+    k, z, n = work.k, work.stage, y.size
+    width = k.shape[1]
+    add_rows(z.ctypes, y.ctypes, h, k.ctypes, width, c.A13)
+    found = _surprises(system, t + c.C13 * h, z[:n], k[13, :n], tube)
+    add_rows(z.ctypes, y.ctypes, h, k.ctypes, width, c.A14)
+    found |= _surprises(system, t + c.C14 * h, z[:n], k[14, :n], tube)
+    add_rows(z.ctypes, y.ctypes, h, k.ctypes, width, c.A15)
+    found |= _surprises(system, t + c.C15 * h, z[:n], k[15, :n], tube)
+    return found
 
 
 @part
@@ -193,15 +238,37 @@ def _bound(system: System, tube: Tube) -> None:
 
 
 @part
-def _see(system: System, t: float, y: Array, rates: Array, tube: Tube) -> None:
-    """The nodes in one place count as seen."""
-    box, n = tube.box, y.size
+def _at(system: System, t: float, y: Array, rates: Array, tube: Tube) -> None:
+    """The nodes in one place."""
+    box, n = tube.box, components(tube)
     for j in range(n):
         box[j] = box[n + j] = y[j]
         box[2 * n + j] = box[3 * n + j] = rates[j]
     box[4 * n] = box[4 * n + 1] = t
     _bound(system, tube)
+
+
+@part
+def _see(system: System, t: float, y: Array, rates: Array, tube: Tube) -> None:
+    """The nodes in one place count as seen, as far as another place shows them too.
+
+    At the top of a narrow hill its force vanishes: a step that meets the top in one place, and nothing of the hill elsewhere, knows
+    nothing of it.
+    """
+    _at(system, t, y, rates, tube)
     values = tube.values
     for i in range(values.shape[1]):
-        if values[WAS_SEEN, i] < values[FOUND_MOST, i] < np.inf:
-            values[WAS_SEEN, i] = values[FOUND_MOST, i]
+        found = values[FOUND_MOST, i]
+        if values[WAS_SEEN, i] < found < np.inf:
+            values[WAS_SEEN, i] = min(found, values[SEEN_ONCE, i])
+            values[SEEN_ONCE, i] = max(found, values[SEEN_ONCE, i])
+
+
+@part
+def _surprises(system: System, t: float, y: Array, rates: Array, tube: Tube) -> bool:
+    """Whether a node is in one place much more than was seen of it."""
+    _at(system, t, y, rates, tube)
+    values, found = tube.values, False
+    for i in range(values.shape[1]):
+        found |= not values[FOUND_MOST, i] <= BEYOND_SEEN * values[WAS_SEEN, i]
+    return found

@@ -21,8 +21,8 @@ class System(NamedTuple):
     """Addresses of machine code `void f(double t, double* y, double* p, double* out)`, 0 = absent, and the array p they share.
 
     `inputs` writes its values to p from index `first_input` on. `ends` gives at once what `rhs`, `watch` and `measure` give, to the last
-    bit, in one row as `Work.slope`, `after` and `residuals` follow each other. `directed` is `rhs` rounded up, and behind that
-    rounded down.
+    bit, in one row as `Work.slope`, `after` and `residuals` follow each other. `doubting` is `rhs` plus bounds of its
+    rounding errors, and behind that `rhs` minus these bounds.
     """
 
     rhs: int
@@ -33,7 +33,7 @@ class System(NamedTuple):
     first_input: int
     p: Array
     ends: int = 0
-    directed: int = 0
+    doubting: int = 0
 
 
 class Control(NamedTuple):
@@ -51,6 +51,8 @@ class Control(NamedTuple):
     kinds: Integers
     """Components of the same number are of the same kind, and comparable."""
     rows: Matrix
+    own: int
+    """The components of the motion; behind them slopes run beside it."""
 
 
 class Watches(NamedTuple):
@@ -157,6 +159,15 @@ class Progress(NamedTuple):
     counts: Integers
 
 
+class Beside(NamedTuple):
+    """What a run leaves of the numbers that run beside its state: at its end, at the nodes, their polynomials, and at roots."""
+
+    y: Array
+    states: Array
+    coefficients: Array
+    found_states: Array
+
+
 class Run(NamedTuple):
     """What a run leaves.
 
@@ -196,6 +207,22 @@ class Run(NamedTuple):
     """What was seen inside steps: rows of `codes`."""
     looked: int = 0
     """How many steps there were when the run last looked inside one; 0 = never."""
+    beside: Beside | None = None
+    """What ran beside the state."""
+
+    def narrowed(self, n: int) -> Run:
+        """The run of the first n components; the others run beside them."""
+        beside = Beside(self.y[n:], self.states[:, n:], self.coefficients[:, :, n:], self.found_states[:, n:])
+        return self._replace(
+            y=self.y[:n].copy(),
+            states=np.ascontiguousarray(self.states[:, :n]),
+            coefficients=np.ascontiguousarray(self.coefficients[:, :, :n]),
+            found_states=np.ascontiguousarray(self.found_states[:, :n]),
+            minima=self.minima[:n],
+            maxima=self.maxima[:n],
+            inside=self.inside[:, :n],
+            beside=beside,
+        )
 
 
 class Results(NamedTuple):

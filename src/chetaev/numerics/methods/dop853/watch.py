@@ -49,7 +49,7 @@ _POLE = 1e2
 there, and no root, if it is smaller a little aside (`_BESIDE`)."""
 _BESIDE = 1e3 * ROOT
 """In parts of a step: beyond the bracket of a root a function is larger at this distance, and beside a pole it is smaller."""
-_CLEAR = 1e-3
+CLEAR = 1e-3
 """A function that is at the start at least so much of what it is at the end of the first step does not start at its root."""
 _BEYOND = 1e-4
 """A step that ends at a corner because a function was not seen goes so far beyond it, in parts of itself: the next one is free of it."""
@@ -86,7 +86,7 @@ def begin(system: System, control: Control, t: float, h: float, y: Array, closel
     clear = not closely
     for which in range(work.signs.size):
         work.signs[which] = sign_of(work.before[which])
-        clear &= abs(work.before[which]) > _CLEAR * abs(work.after[which])
+        clear &= abs(work.before[which]) > CLEAR * abs(work.after[which])
     if clear:
         return 0.0
     left = max(EARLY, min(0.5, 16.0 * EPSILON * abs(t / h)))

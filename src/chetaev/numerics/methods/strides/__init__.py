@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chetaev.numerics.machine.processor import TARGETS
+from chetaev.numerics.machine.processor import targets_to_build
 from chetaev.numerics.methods.strides.loaded import STRIDES
 
 
@@ -24,5 +24,5 @@ def prepare() -> None:
 
 
 def build(folder: str) -> None:
-    """Write the strides as machine code for all kinds of machine into a folder: what a wheel holds."""
-    STRIDES.build(Path(folder), TARGETS)
+    """Write the strides as machine code for the kinds of machine that a wheel is built for into a folder: what a wheel holds."""
+    STRIDES.build(Path(folder), targets_to_build())

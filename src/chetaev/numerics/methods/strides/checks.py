@@ -22,6 +22,7 @@ from chetaev.numerics.methods.dop853.codes import (
     MIDDLE,
     NOTHING,
     RADIAN,
+    SEEN_ONCE,
     SHORTEST_PART,
     TRIES,
     TURN,
@@ -30,7 +31,7 @@ from chetaev.numerics.methods.dop853.codes import (
 )
 from chetaev.numerics.methods.dop853.location import MORE_PLACES, MORE_WEIGHTS, NOWHERE
 from chetaev.numerics.methods.dop853.types import Array, Control, Integers, System, Tube, Watches
-from chetaev.numerics.methods.strides.codes import DIP, FEWEST_LOOKS, MOST_LOOKS, PROJECTIONS, QUARTER, SAMPLES
+from chetaev.numerics.methods.strides.codes import BEYOND, DIP, FEWEST_LOOKS, MOST_LOOKS, PROJECTIONS, QUARTER, SAMPLES
 from chetaev.numerics.methods.strides.polynomial import around, at_one_place, between, inside, state_at
 from chetaev.numerics.methods.strides.types import Room
 
@@ -58,17 +59,34 @@ def no_surprise(system: System, t: float, h: float, y: Array, room: Room, tube: 
 
 @part
 def _seen_enough(system: System, t: float, h: float, y: Array, room: Room, tube: Tube) -> bool:
-    """The same with what was seen of the nodes where the step looked at the rates."""
+    """The same with what was seen of the nodes where the step looked at the rates, in two places at least, as `dop853.tube` has it."""
     values = tube.values
     for i in range(values.shape[1]):
-        values[WAS_SEEN, i] = NOTHING
+        values[WAS_SEEN, i] = values[SEEN_ONCE, i] = max(values[FOUND_LEAST, i], NOTHING)
     for k in range(room.places.size):
-        at_one_place(t, h, y, room, room.places[k], tube)
-        call_kernel(tube.nodes, 0.0, tube.box.ctypes, system.p.ctypes, values.ctypes)
-        for i in range(values.shape[1]):
-            if values[WAS_SEEN, i] < values[FOUND_MOST, i] < np.inf:
-                values[WAS_SEEN, i] = values[FOUND_MOST, i]
+        _see(system, t, h, y, room, room.places[k], True, tube)
+    if room.places.size == 1:
+        for k in range(1, BEYOND + 1):
+            _see(system, t, h, y, room, k / BEYOND, False, tube)
     return _walked(system, t, h, y, room, tube)
+
+
+@part
+def _see(system: System, t: float, h: float, y: Array, room: Room, theta: float, looked: bool, tube: Tube) -> None:
+    """The nodes in a place count as seen, as far as a place where the step `looked` has them too, and another one.
+
+    A series looks where it begins only. What is there and nowhere beyond is a narrow hill, whose top may be flat in all derivatives that
+    the series has.
+    """
+    at_one_place(t, h, y, room, theta, tube)
+    values = tube.values
+    call_kernel(tube.nodes, 0.0, tube.box.ctypes, system.p.ctypes, values.ctypes)
+    for i in range(values.shape[1]):
+        found = values[FOUND_MOST, i]
+        if values[WAS_SEEN, i] < found < np.inf:
+            values[WAS_SEEN, i] = min(found, values[SEEN_ONCE, i])
+            if looked:
+                values[SEEN_ONCE, i] = max(found, values[SEEN_ONCE, i])
 
 
 @part

@@ -41,3 +41,6 @@ FAINT = 30 * 2.0**-52
 INSIDE_EVERY = 8
 """Every so many steps of a stride are looked at inside, beginning with its first. A look takes one evaluation; a step of a series of order
 20 takes as long as dozens of them."""
+BEYOND = 4
+"""Places of a step beyond its beginning in one of which a series must meet again what it began with: a node that only its beginning shows
+may be a narrow hill."""

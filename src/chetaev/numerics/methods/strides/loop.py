@@ -10,8 +10,9 @@ import numpy as np
 from chetaev.numerics.machine.native import inner
 from chetaev.numerics.methods.dop853.calls import call, copy, settle
 from chetaev.numerics.methods.dop853.codes import AMONG as OF_KIND
-from chetaev.numerics.methods.dop853.codes import CHANGE, FINISHED, INTEGRAL, INTERRUPTED, LATEST, NO_ROOM, OFF, RUNNING, SLOPE, WHEN
-from chetaev.numerics.methods.dop853.scale_constants import DIGITS, FIRST_PLACE, GOLDEN_PART, PLACES
+from chetaev.numerics.methods.dop853.codes import CHANGE, FINISHED, INTEGRAL, INTERRUPTED, LATEST, NO_ROOM, OFF, RUNNING, SLOPE, SPACE, WHEN
+from chetaev.numerics.methods.dop853.dense import doubt
+from chetaev.numerics.methods.dop853.scale_constants import DIGITS, FIRST_PLACE, GOLDEN_PART, NARROWER, PLACES
 from chetaev.numerics.methods.dop853.scales import EPSILON
 from chetaev.numerics.methods.dop853.types import Array, Control, Integers, Seen, System, Tube, Watches
 from chetaev.numerics.methods.strides.checks import level, no_root, no_surprise
@@ -90,8 +91,10 @@ def _commit(system: System, control: Control, watches: Watches, path: Path, room
         for k in range(room.order):
             for j in range(y.size):
                 kept.rows[size, k, j] = room.rows[j, k]
-    if counts[KEPT] % INSIDE_EVERY == 0:
-        _look_inside(system, clock[NOW], h, y, size, room, seen)
+    its_turn = counts[KEPT] % INSIDE_EVERY == 0
+    if its_turn or abs(h) < NARROWER * seen.roots[SPACE]:  # something narrow begins
+        _look_inside(system, clock[NOW], h, y, size, INSIDE_EVERY if its_turn else 1, room, seen)
+        seen.roots[SPACE] = abs(h)
         counts[EVALUATIONS] += 1
     counts[KEPT] += 1
     counts[ACCEPTED] += 1
@@ -119,8 +122,11 @@ def _commit(system: System, control: Control, watches: Watches, path: Path, room
 
 
 @inner
-def _look_inside(system: System, t: float, h: float, y: Array, number: int, room: Room, seen: Seen) -> None:
-    """How far the polynomial of a step is from following the equations at one place, as `dop853.dense.look_inside` finds it."""
+def _look_inside(system: System, t: float, h: float, y: Array, number: int, steps: int, room: Room, seen: Seen) -> None:
+    """How far the polynomial of a step is from following the equations at one place, as `dop853.dense.look_inside` finds it.
+
+    What round-off makes of it counts for some steps.
+    """
     inside = seen.inside
     theta = FIRST_PLACE + PLACES * ((GOLDEN_PART * (number + 1)) % 1.0)
     at = t + theta * h
@@ -132,6 +138,11 @@ def _look_inside(system: System, t: float, h: float, y: Array, number: int, room
         off = abs(h * (inside[SLOPE, j] - rate)) - DIGITS * EPSILON * abs(at * rate)
         if inside[OFF, j] < off < np.inf:
             inside[OFF, j], inside[CHANGE, j], inside[WHEN, j] = off, abs(h * rate), at
+    if system.doubting != 0:
+        for j in range(y.size):
+            room.trial[j] *= 1.0 + (EPSILON if (j + number) % 2 else -EPSILON)
+        call(system.doubting, system, at * (1.0 + EPSILON), room.trial, inside[SLOPE])
+        doubt(inside, h, room.place, steps)
 
 
 @inner

@@ -108,7 +108,7 @@ def _certificate(found: Mapping[str, Any]) -> Certificate:
         Figure(text_of(kind, "certificate"), float(size), float(allowed), text_of(subject, "certificate"), None if t is None else float(t))
         for kind, size, allowed, subject, t in list_of(found["figures"], "certificate")
     ]
-    return Certificate(tuple(figures), found["repeated"] is True)
+    return Certificate(tuple(figures), found["repeated"] is True, found.get("digits") is True)
 
 
 def _asked(given: Any) -> Asked | None:

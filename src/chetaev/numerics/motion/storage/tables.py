@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from chetaev.core.errors import UsageError
 from chetaev.core.notation import show
 from chetaev.core.symbols import Action, Coordinate, Jet
+from chetaev.mechanics.equations import Equations
 from chetaev.numerics.motion.trajectory import Trajectory
 
 Array = NDArray[np.float64]
@@ -20,7 +22,7 @@ Array = NDArray[np.float64]
 
 def to_pandas(motion: Trajectory) -> Any:
     """A DataFrame over t: every jet of the state, the accelerations and the multipliers."""
-    pandas = _package("pandas", "to_pandas")
+    pandas = package("pandas", "to_pandas")
     frame = pandas.DataFrame(_columns(motion), index=pandas.Index(motion.t, name="t"))
     frame.attrs.update(_attributes(motion))
     return frame
@@ -28,20 +30,24 @@ def to_pandas(motion: Trajectory) -> Any:
 
 def to_xarray(motion: Trajectory) -> Any:
     """A Dataset over t: every jet of the state, the accelerations and the multipliers."""
-    xarray = _package("xarray", "to_xarray")
+    xarray = package("xarray", "to_xarray")
     return xarray.Dataset({name: ("t", values) for name, values in _columns(motion).items()}, {"t": motion.t}, _attributes(motion))
 
 
 def column_names(motion: Trajectory) -> tuple[str, ...]:
     """The jets a table shows: of each coordinate up to its acceleration, s and s', and the multipliers (their rates if they are varied)."""
-    equations = motion.equations
+    return table_names(motion.equations, motion.jets)
+
+
+def table_names(equations: Equations, jets: Sequence[Jet]) -> tuple[str, ...]:
+    """The same for a state of these jets."""
     least = {Coordinate: 2, Action: 1}
     standing: dict[Jet, tuple[Jet, ...]] = {}  # a group coordinate is shown by its numbers
     for group in equations.system.groups.values():
         standing |= {q: group.places if k == 0 else () for k, q in enumerate(group.components)}
     names = []
     for z in equations.unknowns:
-        known = [w.order for w in motion.jets if w.base == z.base and type(w) is type(z)]
+        known = [w.order for w in jets if w.base == z.base and type(w) is type(z)]
         top = max(least.get(type(z), int(equations.lowered.is_costate(z))), max(known, default=-1) + 1)
         names += [w.name for w in standing[z]] if z in standing else [z.name]
         names += [z.d(k).name for k in range(1, top + 1)]
@@ -63,7 +69,8 @@ def _attributes(motion: Trajectory) -> dict[str, str]:
     }
 
 
-def _package(name: str, verb: str) -> Any:
+def package(name: str, verb: str) -> Any:
+    """A package that makes tables, or how to get it."""
     try:
         return import_module(name)
     except ImportError:
@@ -93,7 +100,7 @@ def write_csv(stream: TextIO, motion: Trajectory, points: int | None = None) -> 
 
 def write_netcdf(path: Path, motion: Trajectory, points: int | None = None) -> None:
     """Write a netCDF file with the columns of a table and their attributes."""
-    xarray = _package("xarray", "a file .nc")
+    xarray = package("xarray", "a file .nc")
     names, times, columns = selected(motion, points)
     data = xarray.Dataset({name: ("t", v) for name, v in zip(names, columns, strict=True)}, {"t": times}, _attributes(motion))
     data.to_netcdf(path, engine="scipy")

@@ -68,6 +68,7 @@ def _described(motion: Trajectory, reader: Reader, where: str) -> dict[str, Any]
         "scales": {name: _number(v) for name, v in motion.scales.items()},
         "certificate": {
             "repeated": motion.certificate.repeated,
+            "digits": motion.certificate.digits,
             "figures": [_figure(f) for f in motion.certificate.figures],
         },
         "extrema": {name: [_number(a), _number(b)] for name, (a, b) in motion.extrema.items()},

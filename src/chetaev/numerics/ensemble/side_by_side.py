@@ -1,0 +1,31 @@
+"""Code for several members at once: whether it is worth making, and its addresses."""
+
+from __future__ import annotations
+
+from chetaev.numerics.machine.kernels import Foreign, Kernel
+from chetaev.numerics.machine.processor import LANES
+from chetaev.numerics.machine.several import code_in_lanes, is_made, runs_in_lanes
+from chetaev.numerics.methods.lanes import ONE_BY_ONE, Wide
+
+_LONGEST = 4000
+"""Most instructions of all kernels together: code for several states takes three times as long to make as code for one, a second for
+4000."""
+_ENOUGH = 128
+"""Members for whom code is made that does not exist yet: it takes as long as some thousands of steps."""
+
+
+def wide_of(members: int, **kernels: Kernel | None) -> Wide:
+    """The addresses of kernels for several states, under the names of `Wide`; no code at all if it is not worth making.
+
+    What members find does not depend on it.
+    """
+    if kernels.get("ends") is not None:
+        kernels |= {"watch": None, "measure": None}
+    used = {name: kernel for name, kernel in kernels.items() if kernel is not None}
+    made = all(is_made(kernel.program) for kernel in used.values())
+    long = sum(kernel.instructions for kernel in used.values()) > _LONGEST
+    if any(isinstance(kernel, Foreign) for kernel in used.values()):
+        return ONE_BY_ONE
+    if not runs_in_lanes() or members < (LANES if made else _ENOUGH) or (long and not made):
+        return ONE_BY_ONE
+    return ONE_BY_ONE._replace(**{name: code_in_lanes(kernel.program) for name, kernel in used.items()})

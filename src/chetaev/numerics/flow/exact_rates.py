@@ -1,0 +1,130 @@
+"""Expressions of a flow in as many digits as they need: what doubles should have given.
+
+The graphs, in which every number of the text is exact, run as programs of mpmath. Digits are added until two results agree.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import casadi as ca
+import mpmath
+import numpy as np
+from numpy.typing import NDArray
+
+from chetaev.core.exact.program import Program, many_digit_values
+from chetaev.core.symbols import TIME
+from chetaev.core.values import many_digits
+from chetaev.numerics.flow.compiled import Compiled
+from chetaev.numerics.graphs.binding import Binding
+from chetaev.numerics.graphs.doubts import EPSILON
+from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.machine.kernels import Foreign
+
+Array = NDArray[np.float64]
+
+_DIGITS = (30, 60, 150, 400, 1200)
+"""Decimal digits that are tried one after the other: 1 - tanh(300)^2 needs 260."""
+_AGREE = 1e-14
+"""Relative difference of two results that agree."""
+_NO_VALUE = (ValueError, ZeroDivisionError, OverflowError, KeyError)
+"""What an operation without a real value raises."""
+_NUMBERS = ctypes.POINTER(ctypes.c_double)
+_ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_double, _NUMBERS, _NUMBERS, _NUMBERS)
+"""What a compiled loop calls: the signature of a kernel."""
+_KEPT: list[Any] = []
+"""Entries that loops may call; they are kept as long as the process, like all code."""
+_PROGRAMS: Remembered[Program] = Remembered(64)
+
+
+def with_enough_digits(compute: Callable[[mpmath.MPContext], Sequence[Any]], needed: Array | float = 0.0) -> Array | None:
+    """Numbers that are computed with more and more digits, until they agree; None where they have no value, or too many digits cancel.
+
+    `needed` are absolute errors that do not matter.
+    """
+    before: Array | None = None
+    for digits in _DIGITS:
+        try:
+            found = np.array([float(v) for v in compute(many_digits(digits)[0])])
+        except _NO_VALUE:
+            before = None
+            continue
+        if before is not None and (np.abs(found - before) <= np.maximum(_AGREE * np.abs(found), needed)).all():
+            return found
+        before = found
+    return None
+
+
+class Exact:
+    """Expressions of a flow with bound parameters and inputs."""
+
+    def __init__(self, compiled: Compiled, binding: Binding, name: str, expressions: Callable[[], Sequence[ca.SX]]) -> None:
+        flow = compiled.flow
+        graph, self._states = flow.graph, len(flow.state)
+        symbols = [TIME, *flow.state, *flow.arguments]
+        self._program = _PROGRAMS.get(compiled, name, lambda: graph.program(list(expressions()), symbols)[0])
+        driving, parameters = compiled.driving(binding), flow.system.equations.system.parameters
+        self._first = 1 + self._states + len(parameters)
+        self._inputs: Program | None = None
+        if driving:
+            self._inputs = graph.program([graph.of(e) for e in driving], [TIME, *parameters])[0]
+
+    @property
+    def length(self) -> int:
+        """The number of instructions."""
+        return len(self._program.lines)
+
+    def __call__(self, t: float, y: Array, p: Array, needed: Array | float = 0.0) -> Array | None:
+        """The values at a state, if they have any (`with_enough_digits`). The entries of p for inputs are not read."""
+
+        def compute(mp: mpmath.MPContext) -> Sequence[Any]:
+            given = [mp.mpf(float(v)) for v in (t, *y[: self._states], *p[:-1])]
+            if self._inputs is not None:
+                known = many_digit_values(self._inputs, [given[0], *given[1 + self._states : self._first]], mp)
+                given[self._first : self._first + len(known)] = known
+            return many_digit_values(self._program, given, mp)
+
+        return with_enough_digits(compute, needed)
+
+
+def exact_rates(compiled: Compiled, binding: Binding) -> Exact:
+    """The rates of the jets of the state, and of the work done if it is part of the state."""
+    flow = compiled.flow
+    return Exact(compiled, binding, "rates", lambda: [*flow.rates, *([flow.power] if flow.has_power else [])])
+
+
+def with_exact_rates(compiled: Compiled, binding: Binding) -> Compiled:
+    """Compiled equations whose rates are computed in many digits, a thousand times as slowly."""
+    exact, rhs = exact_rates(compiled, binding), compiled.rhs
+    n, m = rhs.n_state, rhs.n_parameters
+
+    def rates(t: float, y: Any, p: Any) -> Array:
+        found = exact(t, np.ctypeslib.as_array(y, (n,)), np.ctypeslib.as_array(p, (m,)))
+        return np.full(rhs.n_out, np.nan) if found is None else found
+
+    def compute(t: float, y: Any, p: Any, out: Any) -> None:
+        np.ctypeslib.as_array(out, (rhs.n_out,))[:] = rates(t, y, p)
+
+    def bound(t: float, y: Any, p: Any, out: Any) -> None:
+        found = rates(t, y, p)
+        np.ctypeslib.as_array(out, (2, rhs.n_out))[:] = [found * (1 + EPSILON), found * (1 - EPSILON)]
+
+    entries = [_ENTRY(compute), _ENTRY(bound)]
+    _KEPT.extend(entries)
+    code, doubts = (int(ctypes.cast(entry, ctypes.c_void_p).value or 0) for entry in entries)
+    foreign = Foreign(rhs.program, n, m, rhs.n_out, rhs.instructions, rhs.hot, code, doubts)
+    return replace(compiled, rhs=foreign)
+
+
+def exact_rows(compiled: Compiled, binding: Binding) -> Exact:
+    """The rows that restrict the state, and then the slopes of each by all jets of the state."""
+
+    def expressions() -> list[ca.SX]:
+        flow = compiled.flow
+        rows = [flow.system.row(pair) for pair in flow.system.hidden()]
+        return [*rows, *[slope for row in rows for slope in flow.graph.gradient(row, flow.state)]]
+
+    return Exact(compiled, binding, "rows", expressions)

@@ -1,0 +1,40 @@
+"""Numbers by which fits of different principles are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from chetaev.numerics.flow.compiled import Array
+
+_WHITE = 5.0
+"""Standard deviations by which von Neumann's ratio of residuals may fall below 2 by chance."""
+_LEAST = 0.5
+"""The ratio below which residuals are a curve and no noise, however few they are."""
+_EXACT = 1e-6
+"""Relative to the data: smaller residuals are errors of motions, and no sign of another law."""
+_LOWEST = 1e-30
+"""The smallest variance, in units of the data: below it residuals are round-off."""
+_FEW = 10
+"""Fewest values whose residuals can be told from a curve."""
+
+
+def criteria(columns: Sequence[Array], unknowns: int, chi2: float | None) -> tuple[float, float]:
+    """Akaike's and the Bayesian criterion, of residuals in units of their data.
+
+    Without `chi2`, the weighted sum of squares, every column has a variance of its own.
+    """
+    values = sum(map(len, columns))
+    likelihood = sum(len(v) * np.log(max(float(np.mean(v**2)), _LOWEST)) for v in columns) if chi2 is None else chi2
+    return float(likelihood + 2 * unknowns), float(likelihood + np.log(values) * unknowns)
+
+
+def is_noise(residuals: Array, data: Array) -> bool:
+    """Whether residuals over time look like independent errors, and not like a curve that the motion misses."""
+    n, total = len(residuals), float(residuals @ residuals)
+    spread = float(np.abs(data - data.mean()).max(initial=0.0)) or float(np.abs(data).max(initial=0.0))
+    if n < _FEW or np.sqrt(total / n) <= _EXACT * spread:
+        return True
+    ratio = float(np.sum(np.diff(residuals) ** 2)) / total
+    return ratio > max(_LEAST, 2.0 - _WHITE * 2.0 / np.sqrt(n))

@@ -1,0 +1,137 @@
+"""Many motions side by side, in vector registers: each is the motion of `dop853.run`, bit for bit.
+
+`loop` makes a trial step in all lanes at once, with code for several states (`chetaev.numerics.machine.several`). `places` says where its
+numbers stand, `control` decides about all lanes at once, `handing` hands a lane to the loop for one state and takes it back, `loaded` loads
+the machine code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chetaev.numerics.machine.processor import LANES, targets_to_build
+from chetaev.numerics.methods.dop853 import Ensemble, ensemble_of, results_for
+from chetaev.numerics.methods.dop853.again import Room, state_row
+from chetaev.numerics.methods.dop853.codes import FINAL, TIMES
+from chetaev.numerics.methods.dop853.room import (
+    ANY_CHANGE,
+    USUAL_LIMITS,
+    Code,
+    Limits,
+    Watching,
+    check,
+    row_of,
+    rows_of,
+    solid,
+    width_of,
+)
+from chetaev.numerics.methods.dop853.types import Array, Integers
+from chetaev.numerics.methods.lanes.loaded import LANE_LOOP
+from chetaev.numerics.methods.lanes.places import One, Places, Wide, places_of
+
+__all__ = ["ONE_BY_ONE", "Wide", "build", "prepare", "run_side_by_side", "suits"]
+
+_ROOMS = 64
+"""Most rooms that wait for another run."""
+ONE_BY_ONE = Wide(*[0] * len(Wide._fields))
+"""No code for several states: members run one after another."""
+
+
+def prepare() -> None:
+    """Have the loop compiled, if it is not on disk."""
+    _ = LANE_LOOP.integrate_lanes
+
+
+def build(folder: str) -> None:
+    """Write the loop as machine code for the kinds of machine that a wheel is built for into a folder: what a wheel holds."""
+    LANE_LOOP.build(Path(folder), targets_to_build())
+
+
+def suits(watching: Watching) -> bool:
+    """Whether lanes can watch these functions: every one that is watched closely needs bounds."""
+    closely, places = np.broadcast_arrays(np.atleast_1d(watching.closely), np.atleast_1d(watching.places))
+    return bool((~closely.astype(bool) | (places >= 0)).all())
+
+
+def run_side_by_side(
+    code: Code,
+    wide: Wide,
+    t0: float,
+    t1: float,
+    y0: ArrayLike,
+    p: ArrayLike,
+    limits: Limits = USUAL_LIMITS,
+    watching: Watching = ANY_CHANGE,
+    *,
+    times: ArrayLike = (),
+    series: Array | None = None,
+    flag: Integers | None = None,
+) -> Ensemble:
+    """Integrate from every row of y0 with the same row of p, several members at a time in one thread.
+
+    `wide` holds the addresses of the same code for several states. Each member is the run of `dop853.run` with the same arguments, bit for
+    bit: with `keep=FINAL`, or where `series` is given with `keep=TIMES`; that array, of one row per member and time, gets the states at
+    `times`, not projected, up to where a member ends. Roots of functions that are not terminal are not recorded. `flag` stops all.
+    """
+    starts, parameters, wanted = solid(y0), solid(p), row_of(times, "times")
+    members, n = starts.shape
+    keep = FINAL if series is None else TIMES
+    check(code, parameters.shape[1], t0, t1, keep)
+    if series is not None and series.shape != (members, wanted.size, n):
+        raise ValueError(f"the series of {members} members have the shape {(members, wanted.size, n)}, not {series.shape}")
+    limits, n_parameters = limits._replace(before=0.0), parameters.shape[1]
+    results = results_for(starts, float(t0), code.n_measure)
+    stop = np.zeros(1, np.int64) if flag is None else flag
+    with _room(code, n, n_parameters, keep, wanted.size) as (room, places, table):
+        first = starts[0] if members else np.zeros(n)
+        room.fill(first, np.zeros(n_parameters), float(t0), float(t1), limits, watching, wanted, stop)
+        control = room.control._replace(rtol=float(limits.rtol), max_step=float(limits.max_step), max_steps=int(limits.max_steps))
+        one = One(code.system(room.p), control, room.kept, room.seen, room.work, room.tube, room.progress, room.run.entry, room.run.row)
+        LANE_LOOP.integrate_lanes(
+            members,
+            wide,
+            float(t0),
+            float(t1),
+            starts,
+            parameters,
+            room.watches,
+            stop,
+            keep,
+            wanted,
+            results,
+            np.zeros((0, 0, n)) if series is None else series,
+            one,
+            table,
+            places,
+        )
+    return ensemble_of(results)
+
+
+_Used = tuple[Room, Places, Array]
+_waiting: dict[tuple[object, ...], list[_Used]] = {}
+_lock = Lock()
+
+
+@contextmanager
+def _room(code: Code, n: int, parameters: int, keep: int, times: int) -> Iterator[_Used]:
+    """Room for one state and for all lanes, new or used before: to make it takes as long as some hundred steps."""
+    columns = None if code.columns is None else tuple(np.asarray(code.columns).tolist())
+    key = (code._replace(columns=columns), n, parameters, keep, times)
+    with _lock:
+        waiting = _waiting.get(key)
+        found = waiting.pop() if waiting else None
+    if found is None:
+        places = places_of(n, width_of(n), code.n_watch, code.n_measure, parameters, code.n_nodes)
+        room = Room(code, state_row(n), np.zeros(parameters), keep, times, roots=False)
+        found = room, places, rows_of(places.rows, LANES)
+    yield found  # a run that failed leaves its room to nobody
+    with _lock:
+        if sum(map(len, _waiting.values())) >= _ROOMS:
+            _waiting.clear()
+        _waiting.setdefault(key, []).append(found)

@@ -1,0 +1,117 @@
+"""Where the numbers of a loop over lanes stand: rows of one table, with a column for every lane."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from chetaev.numerics.methods.dop853 import codes
+from chetaev.numerics.methods.dop853.types import Control, Kept, Progress, Seen, System, Tube, Work
+
+(
+    T, H, STEP, T_NEW, AT, ERROR, FIVE, THREE, GROWTH, MASK, FINITE, SIZE, FIRST, PREVIOUS, ACTIVE, GREW, FURTHER_OFF, INTEGRAL, LATEST,
+    SPACE, WORST, NEW_WORST, SURPRISE, PAST_STEP, SCRATCH, NEEDED,
+) = range(26)  # fmt: skip
+"""Rows of which every lane has one number: the time and the size of the next step; the step that is tried, where it ends, and the time of a
+stage; its error, the sums of squares of both estimates, and by what it is multiplied; which lanes are meant; whether numbers are finite;
+the size of a correction, the first one, the one before, and who is still corrected; whether sizes of a kind grow, or a component moves far;
+what `dop853.types.Seen` and `Tube` keep as single numbers, and the ratio of this step; the size of the last inaccurate step; a row that
+nobody reads (`lane_rows`); and who needs an interpolant."""
+SCALARS = 26
+"""How many there are."""
+
+COUNT = SCALARS
+"""The first of the counts of a run (`codes`), as numbers of double precision."""
+MEMBER, ALIVE, INACCURATE, DETOURS, LAST, CALLS, EXTRA, READY = range(COUNT + codes.COUNTS, COUNT + codes.COUNTS + 8)
+"""Rows behind the counts: the member in a lane, and whether there is one; whether its last step was rejected as inaccurate, and how often
+it was handed to the loop for one state; whether the step is the last one; calls of the projection, further evaluations, and whether the
+interpolant was paid for, all of the step that is tried."""
+_FIRST = COUNT + codes.COUNTS + 8
+"""The row behind all these."""
+MOVED_ROWS = 5
+"""Rows of what was seen inside steps that belong to a member: those up to `codes.MOVED`."""
+
+
+class Wide(NamedTuple):
+    """Addresses of code for all lanes, as the fields of the same names of `System` and `Tube`; 0 = absent."""
+
+    rhs: int
+    project: int
+    inputs: int
+    watch: int
+    measure: int
+    ends: int
+    nodes: int
+    bounds: int
+    turns: int
+    determinant: int
+
+
+class One(NamedTuple):
+    """A run of one state: its room, and how `dop853.loop.integrate` is called with it (`machine.packed`)."""
+
+    system: System
+    control: Control
+    kept: Kept
+    seen: Seen
+    work: Work
+    tube: Tube
+    progress: Progress
+    entry: int
+    row: int
+
+
+class Places(NamedTuple):
+    """The numbers of rows: how many a state, the watched functions, the residuals, the parameters and the nodes take, and where the first
+    row of each thing is. Things are named as the fields of `Work`, `Seen`, `Control` and `Tube`.
+    """
+
+    n: int
+    watched: int
+    residual: int
+    parameters: int
+    nodes: int
+    y: int
+    k: int
+    stage: int
+    free: int
+    end: int
+    trial: int
+    fifth: int
+    slope: int
+    after: int
+    residuals: int
+    dense: int
+    p: int
+    absolute: int
+    given: int
+    largest: int
+    sizes: int
+    among: int
+    noise: int
+    minima: int
+    maxima: int
+    measured: int
+    inside: int
+    past: int
+    before: int
+    signs: int
+    rough: int
+    box: int
+    values: int
+    limits: int
+    rows: int
+
+
+def places_of(n: int, width: int, watched: int, residuals: int, parameters: int, nodes: int) -> Places:
+    """Rows for a state of n numbers, whose slope has room for `width`, and for what belongs to it."""
+    sizes = {
+        "y": n, "k": 16 * n, "stage": n, "free": n, "end": n, "trial": n, "fifth": n, "slope": width, "after": watched,
+        "residuals": residuals, "dense": 7 * n, "p": parameters, "absolute": n, "given": n, "largest": n, "sizes": n, "among": n,
+        "noise": n, "minima": n, "maxima": n, "measured": residuals, "inside": MOVED_ROWS * n, "past": n, "before": watched,
+        "signs": watched, "rough": watched, "box": 4 * n + 2, "values": 2 * nodes, "limits": 4 * watched,
+    }  # fmt: skip
+    found, at = {}, _FIRST
+    for name, size in sizes.items():
+        found[name] = at
+        at += size
+    return Places(n=n, watched=watched, residual=residuals, parameters=parameters, nodes=nodes, rows=at, **found)

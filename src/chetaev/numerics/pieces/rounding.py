@@ -1,0 +1,179 @@
+r"""What round-off makes of a motion: a suspicion by bounds, decided by rates in many digits.
+
+Inside its steps a run adds up bounds of the rounding errors of its rates (`inside.roundings`). Bounds are pessimistic: $1 - \tanh^2 u$ is
+exactly zero in doubles for large $u$, and almost so in truth, while its bound is $10^{-16}$ times any factor. So a motion whose bounds are
+too large is looked at again, at its nodes:
+
+- Time and state are rounded in every step. What that makes of the rates, $g = |f(y(1 \pm \varepsilon)) - f(y)|$, is added as the root of
+  the sum of the squares of $h g$: a pulse of width $10^{-3}$ at $t = 10^9$ has four digits in doubles.
+- At some nodes the rates in doubles are compared with those of the graph in many digits (`exact_rates`), in which every number of the text
+  is exact. Their error is excused as far as $g$ has the same effect: a body that rests between two large forces feels such an error, which
+  moves it by no more than rounding its place does. The rest is added in full where it has one sign, and as the root of its squares where
+  its sign changes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chetaev.numerics.flow.compiled import Array
+from chetaev.numerics.flow.exact_rates import exact_rates, exact_rows
+from chetaev.numerics.machine.doubting import doubting
+from chetaev.numerics.methods import dop853
+from chetaev.numerics.pieces.piece import Piece
+
+_MOST_LOOKS, _FEWEST_LOOKS = 12, 4
+"""Nodes at which rates are computed in many digits, at most and at least."""
+_WORK = 20_000
+"""Instructions in many digits, each of a few microseconds, that all looks together may take."""
+_NODES = 4096
+"""Most nodes at which bounds are computed; of a longer motion every second or third is taken, and so on."""
+_EXCUSED = 4.0
+"""Errors of a rate, in units of what a unit in the last place of the state makes of it, that are no errors of the formula."""
+_CHANCE = 2.0
+"""Standard deviations of a sum of errors with random signs: a smaller sum may be chance."""
+_NEGLIGIBLE = 1e-2
+"""Part of the allowed error to which exact rates are needed."""
+_FAR = 2.0**-20
+"""Relative distance of states between which the terms of a row are seen."""
+_TINY = 1e-300
+"""An absolute error that does not matter."""
+_UNIT = float(np.finfo(float).eps)
+_SIGNS = np.random.default_rng(7).integers(0, 2, size=(3, 257)) * 2.0 - 1.0
+"""Directions in which time and state are moved, the same in every run."""
+
+Figure = tuple[float, int, float]
+"""The largest error relative to the size of its component, the component, and the time."""
+
+
+def rounding_of(piece: Piece, scale: Array, allowed: float, stiff: bool) -> Figure | None:
+    """Return what rounding makes of a piece; None if the piece did not keep its steps.
+
+    `scale` are the sizes of the components of the state, and `allowed` is a part of them that does not matter. In a `stiff` piece steps are
+    longer than the state remembers its own rounding.
+    """
+    nodes = np.asarray(piece.run.nodes)
+    if len(nodes) < 2 or len(nodes) <= int(piece.run.accepted):
+        return None
+    every = -(-len(nodes) // _NODES)
+    looked = _Nodes(piece, nodes[::every], np.asarray(piece.run.states)[::every], scale, every)
+    shaken, at = (np.zeros(len(scale)), piece.begin) if stiff else looked.shaken()
+    worst = int(np.argmax(shaken))
+    if shaken[worst] > allowed:
+        return float(shaken[worst]), worst, at
+    errors, at = looked.wrong(allowed)
+    total = errors + shaken
+    worst = int(np.argmax(total))
+    return float(total[worst]), worst, at
+
+
+class _Nodes:
+    """Nodes of a piece with their rates, the bounds of these, and what moving the state by its last digit makes of them."""
+
+    def __init__(self, piece: Piece, times: Array, states: Array, scale: Array, every: int) -> None:
+        self.piece, self.times, self.states, self.every = piece, times, states, every
+        self.scale = np.where(scale > 0, scale, 1.0)
+        setting, compiled, n = piece.setting, piece.setting.compiled, len(scale)
+        first = len(compiled.flow.system.equations.system.parameters)
+        address = doubting(compiled.rhs, compiled.inputs(setting.binding), first)
+        p = setting.parameters(piece.begin, piece.reference)
+        self.lengths = np.abs(np.gradient(times))[:, None]
+
+        def at(t: Array, y: Array) -> tuple[Array, Array]:
+            found = dop853.evaluate(address, t, y, p, 2 * compiled.size).reshape(len(t), 2, compiled.size)[:, :, :n]
+            with np.errstate(invalid="ignore", over="ignore"):
+                middle, half = found.mean(axis=1), np.abs(found[:, 0] - found[:, 1]) / 2
+            if not np.isfinite(half).all():  # bounds without a middle; the rates themselves have values
+                plain = dop853.evaluate(compiled.rhs.address, t, y, p, compiled.rhs.n_out)[:, :n]
+                middle = np.where(np.isfinite(middle), middle, plain)
+            return middle, half
+
+        self.rates, doubts = at(times, states)
+        self.moves = np.zeros_like(self.rates)
+        for signs in _SIGNS:
+            moved, _ = at(times * (1 + _UNIT * signs[0]), states * (1 + _UNIT * np.resize(signs[1:], states.shape[1])))
+            with np.errstate(invalid="ignore"):
+                self.moves = np.fmax(self.moves, np.abs(moved - self.rates))
+        known = np.isfinite(doubts)
+        self.doubts = np.where(known, doubts, self.scale / np.where(self.lengths > 0, self.lengths, np.inf))
+        """The bounds of the rates; where there is none, what would make a component wrong altogether."""
+
+    def shaken(self) -> tuple[Array, float]:
+        """What rounding the state makes of each component, relative to its size, and when it makes most of it."""
+        squares = np.nan_to_num(self.lengths * self.moves / self.scale, nan=0.0, posinf=np.inf) ** 2
+        total = np.sqrt(squares.sum(axis=0) / self.every)
+        return total, float(self.times[int(np.argmax(squares[:, int(np.argmax(total))]))])
+
+    def wrong(self, allowed: float) -> tuple[Array, float]:
+        """The errors of the rates in the course of the piece, relative to the size of each component, and when they are largest."""
+        piece, setting = self.piece, self.piece.setting
+        needed = np.zeros(setting.compiled.size)
+        needed[: len(self.scale)] = _NEGLIGIBLE * allowed * self.scale / max(abs(piece.end - piece.begin), 1e-300)
+        needed[len(self.scale) :] = np.inf
+        exact = exact_rates(setting.compiled, setting.binding)
+        shares = self.lengths * self.doubts / self.scale
+        sums, squares = np.zeros(len(self.scale)), np.zeros((2, len(self.scale)))
+        largest, when = 0.0, piece.begin
+        count = int(np.clip(_WORK // max(exact.length, 1), _FEWEST_LOOKS, _MOST_LOOKS))
+        for group, k in _groups(shares.max(axis=1), count):
+            t = float(self.times[k])
+            right = exact(t, self.states[k], setting.parameters(t, piece.reference), needed)
+            if right is None:
+                continue
+            error = self.rates[k] - right[: len(self.scale)]
+            error = np.sign(error) * np.maximum(np.abs(error) - _EXCUSED * self.moves[k], 0.0)
+            part = np.where(self.doubts[k] > 0, error / np.where(self.doubts[k] > 0, self.doubts[k], 1.0), 0.0)
+            here = part * shares[group].sum(axis=0)
+            sums += here
+            squares += [here**2, here**2 / (len(group) * self.every)]
+            if np.abs(here).max() > largest:
+                largest, when = float(np.abs(here).max()), t
+        return np.maximum(np.abs(sums) - _CHANCE * np.sqrt(squares[0]), 0.0) + np.sqrt(squares[1]), when
+
+
+def broken_row(piece: Piece, allowed: float, usual: Array) -> tuple[float, int, float] | None:
+    """The row that restricts the state and is violated most, relative to what jets of their `usual` sizes contribute to it, if rounding
+    hides that; None otherwise. The row itself, and the time, where the piece begins or ends.
+
+    A row such as y' = (1 - cos(x))/x^2 z' holds in doubles for y' = 0 at x = 1e-9, and is wrong by half of z'.
+    """
+    setting, compiled = piece.setting, piece.setting.compiled
+    rows = len(compiled.flow.system.hidden())
+    if not rows:
+        return None
+    found = None
+    for t, y in ((piece.begin, piece.first[: compiled.size]), (piece.end, piece.run.y[: compiled.size])):
+        p = setting.parameters(t, piece.reference)
+        states = np.concatenate([[y], y * (1 + _FAR * np.resize(_SIGNS[:, 1:], (len(_SIGNS), len(y))))])
+        address, n = doubting(compiled.measure), compiled.measure.n_out
+        both = dop853.evaluate(address, np.full(len(states), t), states, p, 2 * n).reshape(len(states), 2, n)[:, :, :rows]
+        with np.errstate(invalid="ignore", over="ignore"):
+            values, doubts = both.mean(axis=1), np.abs(both[0, 0] - both[0, 1]) / 2
+            terms = np.abs(values[1:] - values[0]).max(axis=0) / _FAR
+            if (doubts <= allowed * terms).all():
+                continue
+        exact = exact_rows(compiled, setting.binding)(t, y, p, _TINY)
+        if exact is None:
+            continue
+        slopes = np.abs(exact[rows:].reshape(rows, -1))
+        terms = slopes @ np.maximum(usual[: compiled.size], np.abs(y))[: slopes.shape[1]]
+        relative = np.abs(exact[:rows]) / np.where(terms > 0, terms, 1.0)
+        worst = int(np.argmax(relative))
+        if found is None or relative[worst] > found[0]:
+            found = float(relative[worst]), worst, t
+    return found
+
+
+def _groups(weights: Array, count: int) -> list[tuple[NDArray[np.int64], int]]:
+    """Divide nodes into groups of about the same weight, each with the node in the middle of its weight."""
+    if not weights.sum() > 0:
+        return []
+    ends = np.cumsum(weights) / weights.sum()
+    which = np.minimum((count * (ends - 0.5 * weights / weights.sum())).astype(np.int64), count - 1)
+    found = []
+    for k in np.unique(which):
+        group = np.flatnonzero(which == k)
+        middle = np.searchsorted(np.cumsum(weights[group]), 0.5 * weights[group].sum())
+        found.append((group, int(group[min(int(middle), len(group) - 1)])))
+    return found

@@ -1,0 +1,47 @@
+"""Slopes ready to run beside a state: their code, their first values on the constraints, and what their errors are measured by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from chetaev.core.symbols import Jet
+from chetaev.numerics.flow.compiled import Array
+from chetaev.numerics.machine.lanes import lanes_for
+from chetaev.numerics.methods.base import Wide
+from chetaev.numerics.pieces.piece import Setting
+from chetaev.numerics.slopes.directions import Directions
+from chetaev.numerics.slopes.linear import Parameters, at_state, of_energy
+from chetaev.numerics.slopes.sizes import usual_slopes
+from chetaev.numerics.slopes.variation import from_lanes, in_lanes, seeds_of, wide_kernels
+
+
+def projected(here: Setting, t: float, native: Array, slopes: Array, parameters: Parameters) -> Array:
+    """Slopes of a state, a line for each jet, moved onto the linearised constraints."""
+    _, project = wide_kernels(here, parameters, False)
+    if project is None:
+        return slopes
+    p = np.concatenate([here.parameters(t), seeds_of(parameters, np.zeros(len(parameters)))])
+    return from_lanes(project(t, np.concatenate([native, in_lanes(slopes)]), p)[len(native) :], len(parameters))
+
+
+def beside(
+    here: Setting,
+    t: float,
+    jets: Mapping[Jet, float],
+    slopes: Mapping[Jet, Array],
+    directions: Directions,
+    before: Mapping[Jet, float],
+    span: float,
+    conserve: bool,
+) -> Wide:
+    """Slopes that run beside a state from a time on; `before` are the largest values of jets so far, `span` is the duration of the run."""
+    parameters, native = directions.parameters, here.native(jets, 0.0)
+    rhs, project = wide_kernels(here, parameters, conserve)
+    columns = projected(here, t, native, np.array([slopes[z] for z in here.flow.state]), parameters)
+    energies = np.zeros(len(parameters))
+    if conserve:
+        energies = at_state(here, of_energy(here, parameters), t, native, len(parameters)).along(columns)[0]
+    usual = usual_slopes(here, jets, before, directions, span)
+    return Wide(rhs, project, in_lanes(columns), seeds_of(parameters, energies), lanes_for(len(parameters)), in_lanes(usual))

@@ -1,0 +1,157 @@
+r"""Slopes across the end of a smooth piece: the saltation matrix, by time and parameters too.
+
+A surface $g(t, x, p) = 0$ is met at a time $\tau$ that moves with a direction by $\tau' = -(g_x S + g_p)/(g_x f_- + g_t)$. On the moving
+surface the state before changes by $\bar S = S + f_-\tau'$, the state after, $x_+ = R(t, x_-, p)$, by $R_x\bar S + R_t\tau' + R_p$, and at
+a fixed time the slope after is this minus $f_+\tau'$. Where nothing is reset, $R$ is the identity: $S_+ = S + (f_- - f_+)\tau'$.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sympy import Expr
+
+from chetaev.core.symbols import Jet
+from chetaev.numerics.flow.compiled import Array
+from chetaev.numerics.graphs.binding import Binding
+from chetaev.numerics.pieces.piece import Piece, Setting
+from chetaev.numerics.slopes.linear import Parameters, at_state, of_expressions, of_rows
+from chetaev.numerics.slopes.variation import from_lanes
+
+_STAYED = 1e-9
+"""Relative to the largest jet: smaller changes at a reset are round-off."""
+_STEP = 1e-3
+"""Step of five-point differences, relative to the sizes of what is moved: its fourth power is the relative error."""
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """Why a piece ended: the function that vanishes there, and what becomes of the state."""
+
+    surface: Expr
+    """As the piece evaluates it."""
+    reset: Mapping[Jet, Expr] | None = None
+    """New values of jets, as the piece evaluates them."""
+    moves: Callable[[Setting, float, Mapping[Jet, float]], Mapping[Jet, float]] | None = None
+    """The state after from the state before, for jumps that are computed by numbers, and for resets that move other jets by the smallest
+    change."""
+
+
+def ends_of(piece: Piece, directions: int) -> Array:
+    """The slopes of the state where a piece ends, a column for each direction."""
+    return from_lanes(np.array(piece.run.beside.y), directions)
+
+
+def time_slopes(piece: Piece, surface: Expr, slopes: Array, parameters: Parameters) -> Array:
+    """How the time at which a surface is met moves with each direction; infinite where the motion only touches it."""
+    here, t, native = piece.setting, piece.end, np.array(piece.run.y)
+    found = at_state(here, of_expressions(here, [surface], parameters), t, native, len(parameters))
+    rate = float((found.by_state @ rates(here, t, native))[0] + found.by_time[0])
+    moved = found.along(slopes)[0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(moved == 0.0, 0.0, -moved / rate)
+
+
+def rates(here: Setting, t: float, native: Array) -> Array:
+    """The rates of the jets of the state."""
+    found: Array = here.compiled.rhs(t, native, here.parameters(t))[: len(here.flow.state)]
+    return found
+
+
+def carried(
+    piece: Piece, there: Setting, t: float, jets: Mapping[Jet, float], crossing: Crossing | None, parameters: Parameters
+) -> dict[Jet, Array]:
+    """The slopes of the state after the end of a piece, from those before."""
+    k, before = len(parameters), ends_of(piece, len(parameters))
+    if crossing is None:
+        return dict(zip(there.flow.state, _read(piece, there.flow.state, before, np.zeros(k), parameters), strict=True))
+    delay = time_slopes(piece, crossing.surface, before, parameters)
+    after = None
+    if crossing.reset is not None:
+        after = _reset(piece, there, t, jets, crossing.reset, before, delay, parameters)
+    elif crossing.moves is None:
+        after = _read(piece, there.flow.state, before, delay, parameters)
+    if after is None:
+        assert crossing.moves is not None  # noqa: S101 - resets have such a map
+        after = _by_differences(piece, there, crossing.moves, before, delay, parameters)
+    after = after - np.outer(rates(there, t, there.native(jets, 0.0)), delay)
+    return dict(zip(there.flow.state, after, strict=True))
+
+
+def _read(piece: Piece, expressions: Sequence[Expr], slopes: Array, delay: Array, parameters: Parameters) -> Array:
+    """The slopes of expressions of the state before, at a time that moves by `delay`."""
+    here, t, native = piece.setting, piece.end, np.array(piece.run.y)
+    found = at_state(here, of_expressions(here, expressions, parameters), t, native, len(parameters))
+    moving = slopes + np.outer(rates(here, t, native), delay)
+    return found.along(moving) + np.outer(found.by_time, delay)
+
+
+def _reset(
+    piece: Piece,
+    there: Setting,
+    t: float,
+    jets: Mapping[Jet, float],
+    reset: Mapping[Jet, Expr],
+    slopes: Array,
+    delay: Array,
+    parameters: Parameters,
+) -> Array | None:
+    """The slopes of the state after a reset, at the moving time: jets of lower order stay, others move onto the constraints.
+
+    None if constraints leave open how the others move, and they moved: how far the smallest change goes depends on what it is measured by.
+    """
+    state, k = there.flow.state, len(parameters)
+    after = _read(piece, state, slopes, delay, parameters)
+    new = dict(zip(reset, _read(piece, list(reset.values()), slopes, delay, parameters), strict=True))
+    for j, z in enumerate(state):
+        if z in new:
+            after[j] = new[z]
+    lowest = min(z.order for z in reset)
+    loose = [j for j, z in enumerate(state) if z not in new and z.order >= lowest]
+    rows = at_state(there, of_rows(there, parameters), t, there.native(jets, 0.0), k)
+    if not loose or not len(rows.values):
+        return after
+    left = -(rows.along(after) + np.outer(rows.by_time, delay))
+    found, _, rank, _ = np.linalg.lstsq(rows.by_state[:, loose], left, rcond=1e-10)
+    own = piece.setting.named(piece.run.y)
+    moved = any(abs(jets[state[j]] - own.get(state[j], np.inf)) > _STAYED * max(abs(v) for v in jets.values()) for j in loose)
+    if rank < len(loose) and moved:
+        return None
+    after[loose] += found
+    return after
+
+
+def _by_differences(
+    piece: Piece,
+    there: Setting,
+    moves: Callable[[Setting, float, Mapping[Jet, float]], Mapping[Jet, float]],
+    slopes: Array,
+    delay: Array,
+    parameters: Parameters,
+) -> Array:
+    """The same for a map that is known by its values, by five-point differences along each direction."""
+    here, t, native = piece.setting, piece.end, np.array(piece.run.y)
+    state = here.flow.state
+    moving = slopes + np.outer(rates(here, t, native), delay)
+    columns = []
+    for j, parameter in enumerate(parameters):
+        along = moving[:, j]
+        sizes = [abs(v) / max(abs(s), 1e-300) for v, s in zip(native, along, strict=False) if v != 0.0 and s != 0.0]
+        if parameter is not None and here.binding.parameters[parameter]:
+            sizes.append(abs(here.binding.parameters[parameter]))
+        size = _STEP * min(sizes, default=1.0)
+
+        def at(steps: float, j: int = j, along: Array = along, size: float = size) -> Array:
+            by = parameters[j]
+            values = dict(here.binding.parameters)
+            if by is not None:
+                values[by] += steps * size
+            moved = {z: float(v + steps * size * s) for z, v, s in zip(state, native, along, strict=False)}
+            setting = replace(here, binding=Binding(values, here.binding.inputs))
+            found = moves(setting, t + steps * size * float(delay[j]), moved)
+            return np.array([found[z] for z in there.flow.state])
+
+        columns.append((8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * size))
+    return np.array(columns).T

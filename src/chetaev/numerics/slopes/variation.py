@@ -1,0 +1,118 @@
+r"""The equations of variations as machine code, beside the equations of motion.
+
+With rates $x' = f(t, x, p)$ a slope $S$ along a direction follows $S' = f_x S + f_p$. The highest jets $u$ solve $A u = b$, rows $r(t, x,
+u, p) = 0$ that are linear in them, so their slopes solve $A\,\dot u = -(r_x S + r_p)$ with the same elimination. One forward sweep over the
+rows gives the right-hand sides. Several directions are in lanes of the same code and share the values of the motion. After each step the
+state is moved onto the constraints; the derivative of that map moves slopes onto the linearised constraints, $C_x S + C_p = 0$.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import casadi as ca
+import numpy as np
+from sympy import Expr, Symbol
+
+from chetaev.core.calculus import total_derivative
+from chetaev.core.symbols import TIME
+from chetaev.numerics.flow.compiled import Array
+from chetaev.numerics.flow.flow import Flow
+from chetaev.numerics.graphs.algebra import dense
+from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.machine.kernels import Kernel
+from chetaev.numerics.machine.lanes import compile_lanes, lanes_for
+from chetaev.numerics.pieces.piece import Setting
+from chetaev.numerics.slopes.linear import Parameters
+
+_KERNELS: Remembered[tuple[Kernel, Kernel | None]] = Remembered(64)
+
+
+def moving_parameters(parameters: Parameters) -> tuple[Symbol, ...]:
+    """The parameters that some direction moves, each once."""
+    return tuple(dict.fromkeys(p for p in parameters if p is not None))
+
+
+def wide_kernels(here: Setting, parameters: Parameters, conserve: bool) -> tuple[Kernel, Kernel | None]:
+    """Machine code of the rates of state, work and slopes, and of the projection of state and slopes; cached.
+
+    A vector is the state with the work done, then for each jet of the state its slopes, in lanes. Behind p follow, in lanes, the slopes of
+    the moving parameters and that of the energy at the start.
+    """
+    inputs, moved, lanes = tuple(sorted(here.binding.inputs.items())), moving_parameters(parameters), lanes_for(len(parameters))
+    key = (tuple(p.name for p in moved), lanes, inputs, conserve)
+    return _KERNELS.get(here.compiled, key, lambda: _made(here.flow, moved, inputs, lanes, conserve))
+
+
+def seeds_of(parameters: Parameters, energies: Array) -> Array:
+    """The numbers behind p: one for the parameter of each direction, and the slopes of the energy."""
+    moved, lanes = moving_parameters(parameters), lanes_for(len(parameters))
+    found = np.zeros((len(moved) + 1, lanes))
+    for k, parameter in enumerate(parameters):
+        found[:-1, k] = [float(parameter == p) for p in moved]
+    found[-1, : len(energies)] = energies
+    return found.ravel()
+
+
+def in_lanes(slopes: Array) -> Array:
+    """Slopes, a line for each jet and a column for each direction, as they run beside a state."""
+    found = np.zeros((len(slopes), lanes_for(slopes.shape[1])))
+    found[:, : slopes.shape[1]] = slopes
+    return found.ravel()
+
+
+def from_lanes(beside: Array, directions: int) -> Array:
+    """The same back, the last axis of an array being what runs beside a state: jets x directions."""
+    lanes = lanes_for(directions)
+    found: Array = beside.reshape(*beside.shape[:-1], beside.shape[-1] // lanes, lanes)[..., :directions]
+    return found
+
+
+def _made(
+    flow: Flow, parameters: Sequence[Symbol], inputs: Sequence[tuple[str, Expr]], lanes: int, conserve: bool
+) -> tuple[Kernel, Kernel | None]:
+    graph, m, k = flow.graph, len(flow.state), len(parameters)
+    slopes, seeds = ca.SX.sym("slopes", m), ca.SX.sym("seeds", k + 1)
+    arguments = [graph.leaf(TIME), ca.vertcat(flow.x, slopes), ca.vertcat(flow.p, seeds)]
+    sown = ca.vertcat(slopes, _argument_seeds(flow, parameters, seeds, dict(inputs)), seeds[k])
+    moving = ca.vertcat(graph.vector(flow.state), graph.vector(flow.arguments), flow.start_energy)
+    power = [flow.power] if flow.has_power else []
+    column = ca.vertcat(*flow.rates, *power, rate_slopes(flow, moving, sown))
+    places = (flow.size, len(flow.arguments) + 1, lanes)
+    rhs = compile_lanes(graph.function("wide", arguments, dense(column)), *places)
+    step = flow.project(conserve)
+    if step is None:
+        return rhs, None
+    moved = step(graph.leaf(TIME), flow.x, flow.p)
+    column = ca.vertcat(moved, ca.jtimes(moved[:m], moving, sown))
+    return rhs, compile_lanes(graph.function("wide_project", arguments, dense(column)), *places)
+
+
+def rate_slopes(flow: Flow, moving: ca.SX, seeds: ca.SX) -> ca.SX:
+    """The derivatives of the rates along a seed of the moving symbols."""
+    if flow.solved.null:  # least-norm multipliers, whose null space moves too
+        return ca.jtimes(ca.vertcat(*flow.rates), moving, seeds)
+    graph, top = flow.graph, flow.system.structure.top
+    tops = ca.vertcat(*[flow.tops[z] for z in top])
+    rows = ca.vertcat(*[flow.system.row(pair) for pair in flow.system.stage(0)])
+    right = ca.substitute(ca.densify(-ca.jtimes(rows, moving, seeds)), graph.vector(top), tops)
+    moved = dict(zip(top, flow.solved.again(_parts(right)), strict=True))
+    own = [moved.get(z.d()) for z in flow.state]
+    rest = [rate for rate, found in zip(flow.rates, own, strict=True) if found is None]
+    others = iter(_parts(ca.densify(ca.jtimes(ca.vertcat(*rest), moving, seeds))) if rest else ())
+    return ca.vertcat(*[next(others) if found is None else found for found in own])
+
+
+def _parts(column: ca.SX) -> list[ca.SX]:
+    return [column[k] for k in range(column.numel())]
+
+
+def _argument_seeds(flow: Flow, parameters: Sequence[Symbol], seeds: ca.SX, inputs: dict[str, Expr]) -> ca.SX:
+    """How parameters and jets of inputs move with the moving parameters."""
+    own = len(flow.arguments) - len(flow.inputs)
+    seed = dict(zip(parameters, _parts(seeds), strict=False))
+    column = [seed.get(z, ca.SX(0)) for z in flow.arguments[:own]]
+    for z in flow.inputs:
+        u = total_derivative(inputs[z.base], z.order)
+        column.append(sum((flow.graph.of(u.diff(p)) * seed[p] for p in parameters if p in u.free_symbols), ca.SX(0)))
+    return ca.vertcat(*column) if column else ca.SX(0, 1)
