@@ -1,0 +1,180 @@
+r"""The flow of a system over a time, with its derivative, on the manifold of states.
+
+States are vectors $x$ of all jets of the state; constraints confine them to a manifold. Directions tangent to it are the columns of an
+orthonormal basis $Q$, in units in which the jets of a motion have similar sizes, so that lengths and angles mean something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chetaev.core.errors import ModelError, StateError, UnfinishedError, UsageError
+from chetaev.core.state import State
+from chetaev.core.symbols import TIME, Input
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.model import Model
+from chetaev.numerics.flow.prolongation import Problem, prolongation
+from chetaev.numerics.graphs.binding import bind, number
+from chetaev.numerics.motion.trajectory import Trajectory
+from chetaev.numerics.prepared import end_and_slopes, prepare
+
+Array = NDArray[np.float64]
+
+_RANK = 1e-9
+"""Relative to the largest singular value of rows of length 1: smaller ones belong to rows that depend on others."""
+_TURNS = 20
+"""Newton's iterations onto the constraints; from near them three are enough."""
+_SMALL = 1e-2
+"""The least size of a jet relative to the largest of its order: jets that are zero at the start have no size of their own."""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """The flow of equations with values for their parameters."""
+
+    equations: Equations
+    run: Any
+    """The prepared motion, from its first time on."""
+    start: Array
+    p: Array
+    sizes: Array
+    """Typical sizes of the jets of the state."""
+    where: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the jets of the state."""
+        found: tuple[str, ...] = self.run.state
+        return found
+
+    @property
+    def t0(self) -> float:
+        """The first time."""
+        return float(self.run.t[0])
+
+    @cached_property
+    def autonomous(self) -> bool:
+        """Whether time occurs nowhere in the equations: decided from the equations, because rates at one state may hide it."""
+        system = prolongation(self.equations)
+        present = set() if system is None else system.symbols([*system.hidden(), *system.stage(0)])
+        return not any(z == TIME or isinstance(z, Input) for z in present)
+
+    def rates(self, x: Array, t: float | None = None) -> Array:
+        """The rates of the state."""
+        return np.asarray(self.run.rates(self.t0 if t is None else t, x, self.p), dtype=float)
+
+    def after(self, x: Array, duration: float, first: Array | None = None) -> tuple[Array, Array, Trajectory]:
+        """The state after a time, the derivatives of the flow along the columns of `first` (all directions by default), and the motion."""
+        columns = np.eye(len(x)) if first is None else first
+        blocks = [columns[:, k : k + len(x)] for k in range(0, columns.shape[1], len(x))]
+        ends = [end_and_slopes(self.run, x, self.p, self.names[: b.shape[1]], b, self.t0 + duration) for b in blocks]
+        return ends[0].y, np.hstack([end.slopes for end in ends]), ends[0].motion
+
+    def tangent(self, x: Array) -> Array:
+        """An orthonormal basis of the tangent space, in units of `sizes`."""
+        rows = self._rows(x)[1]
+        if not len(rows):
+            return np.eye(len(x))
+        _, s, vt = np.linalg.svd(rows)
+        found: Array = vt[int(np.sum(s > _RANK * s[0])) :].T
+        return found
+
+    def settled(self, x: Array) -> Array:
+        """The state moved onto the constraints by the smallest change, in units of `sizes`."""
+        for _ in range(_TURNS):
+            residual, rows = self._rows(x)
+            if not len(rows):
+                break
+            step = np.linalg.lstsq(rows, residual, rcond=_RANK)[0]
+            x = x - self.sizes * step
+            if float(np.abs(step).max(initial=0.0)) < 1e-14:
+                break
+        return x
+
+    def _rows(self, x: Array) -> tuple[Array, Array]:
+        """The residuals of all constraints, each relative to its slopes, and these slopes in units of `sizes`."""
+        problem = self._problem
+        pairs = problem.system.hidden()
+        if not pairs:
+            return np.zeros(0), np.zeros((0, len(x)))
+        residual, rows = problem.numbers(pairs, self.run.jets, dict(zip(self.run.jets, map(float, x), strict=True)))
+        rows = rows * self.sizes
+        lengths = np.linalg.norm(rows, axis=1)
+        lengths[lengths == 0] = 1.0
+        return residual / lengths, rows / lengths[:, None]
+
+    @cached_property
+    def _problem(self) -> Problem:
+        names = [str(z.name) for z in self.equations.system.parameters]
+        binding = bind(self.equations.system, dict(zip(names, map(float, self.p), strict=True)), self.run.inputs, self.where)
+        system = prolongation(self.equations)
+        if system is None:
+            raise StateError("the equations do not determine the motion.", where=self.where)
+        return Problem(system, binding, self.t0, self.where)
+
+    def later(self, duration: float) -> Flow:
+        """The flow from a later time on."""
+        if self.autonomous or duration == 0:
+            return self
+        begin = self.t0 + duration
+        return replace(self, run=replace(self.run, t=(begin, begin + (self.run.t[1] - self.run.t[0]))))
+
+    def with_parameters(self, p: Array) -> Flow:
+        """The same flow with other values of the parameters."""
+        return Flow(self.equations, self.run, self.start, p, self.sizes, self.where)
+
+
+def flow_of(
+    verb: str,
+    equations: Any,
+    start: State | Mapping[str, Any] | None,
+    parameters: Mapping[str, Any] | None,
+    t: float,
+    duration: Any,
+    tolerance: float,
+    inputs: Mapping[str, Any] | None = None,
+) -> tuple[Flow, float]:
+    """The flow of equations or of a model, and a duration, which may be a text in the parameters."""
+    if isinstance(equations, Model):
+        start = equations.start if start is None else start
+        parameters, inputs = {**equations.parameters, **(parameters or {})}, {**equations.inputs, **(inputs or {})}
+        equations = derive(equations)
+    if not isinstance(equations, Equations):
+        hint = f"orbits.{verb}(ch.derive(system, principle), start, ...)"
+        raise UsageError(f"{verb} takes equations or a model, not {type(equations).__name__}.", where=verb, hint=hint)
+    where = f"{verb} {equations.system.label}"
+    if equations.system.groups:
+        raise ModelError(
+            "group coordinates are not supported here.",
+            where=where,
+            why="A state has no global coordinates in which an orbit closes.",
+            hint="reduce the system by its symmetry, or describe the rotation by angles",
+        )
+    if start is None:
+        raise UsageError("no start is given.", where=where, hint=f'orbits.{verb}(equations, {{"x": 1, "x\'": 0}}, ...)')
+    binding = bind(equations.system, parameters, inputs, where)
+    length = number(duration, dict(binding.parameters), where, UsageError)
+    if not length > 0:
+        raise UsageError(f"{duration!r} is no positive time.", where=where, hint="a positive number")
+    run = prepare(equations, t=(t, t + length), tolerance=tolerance, inputs=inputs)
+    x, p = run.start(start, parameters=parameters)
+    return Flow(equations, run, x, p, sizes_of(run, x, p), where), length
+
+
+def sizes_of(run: Any, x: Array, p: Array) -> Array:
+    """Typical sizes of jets: their largest values over the motion, or a part of the largest of the same order."""
+    orders = np.array([z.order for z in run.jets])
+    try:
+        extrema = end_and_slopes(run, x, p, run.state[:1]).motion.extrema
+        sizes = np.maximum(np.abs(x), [max(map(abs, extrema[z.name])) for z in run.jets])
+    except UnfinishedError:
+        sizes = np.abs(x)
+    largest = {k: float(sizes[orders == k].max(initial=0.0)) or 1.0 for k in set(orders.tolist())}
+    return np.maximum(sizes, _SMALL * np.array([largest[k] for k in orders.tolist()]))
