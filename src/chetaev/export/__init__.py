@@ -5,6 +5,8 @@ spelling       how each language writes these operations
 program        tapes as formulas in a language, names, and the text at the head of a file
 python_files   the files for NumPy and CasADi
 c_file         the file for C
+browser_problem  what a program that integrates the motion needs besides: slopes, energy, switching functions, events
+javascript_file  the module for browsers and node, with the integrator of web/integrator.js
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ from typing import Any
 
 from chetaev.core.errors import UsageError
 from chetaev.core.support.registry import chosen
+from chetaev.export.browser_problem import browser_problem
 from chetaev.export.c_file import c_file
+from chetaev.export.javascript_file import javascript_file
 from chetaev.export.problem import RightHandSide, right_hand_side
 from chetaev.export.python_files import casadi_file, numpy_file
 
@@ -29,7 +33,9 @@ class Language:
     """
 
     word: str
-    write: Callable[[RightHandSide], str]
+    write: Callable[[Any], str]
+    source: Callable[[Any, Any, Any], Any] = right_hand_side
+    """Makes what `write` takes from a model, a branch and a gauge."""
 
 
 LANGUAGES: dict[str, Language] = {}
@@ -50,6 +56,7 @@ def register_language(language: Language) -> Language:
 
 for _word, _write in (("numpy", numpy_file), ("c", c_file), ("casadi", casadi_file)):
     register_language(Language(_word, _write))
+register_language(Language("javascript", javascript_file, browser_problem))
 
 __all__ = ["LANGUAGES", "Language", "RightHandSide", "code", "register_language"]
 
@@ -64,7 +71,8 @@ def code(model: Any, language: str, *, branch: Any = None, gauge: Any = None) ->
 
     Args:
         model: A model with values and a start.
-        language: `"numpy"`, `"c"`, `"casadi"`, or a registered language.
+        language: `"numpy"`, `"c"`, `"casadi"`, `"javascript"`, or a registered language. The module in JavaScript integrates motions,
+            with projection, switches and events.
         branch: The manifold of the motion, as in `simulate`.
         gauge: Functions of time for free quantities, as in `simulate`.
 
@@ -79,4 +87,5 @@ def code(model: Any, language: str, *, branch: Any = None, gauge: Any = None) ->
     >>> "def rhs(t, state, parameters=PARAMETERS):" in text and "import chetaev" not in text
     True
     """
-    return chosen(LANGUAGES, language, "language", "code").write(right_hand_side(model, branch, gauge))
+    written = chosen(LANGUAGES, language, "language", "code")
+    return written.write(written.source(model, branch, gauge))

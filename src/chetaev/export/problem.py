@@ -11,8 +11,8 @@ The formulas are tapes: the operations of a CasADi graph as plain nodes, in the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
@@ -31,7 +31,7 @@ from chetaev.numerics.flow.prolongation import Problem, Prolongation
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.binding import Binding, bind
 from chetaev.numerics.machine.tape import fold
-from chetaev.numerics.start.completed import on_its_component, state_at
+from chetaev.numerics.start.completed import Completed, on_its_component, state_at
 from chetaev.numerics.verdict.branch_choice import Wish, chosen
 
 INPUT, CONSTANT = int(ca.OP_INPUT), int(ca.OP_CONST)
@@ -114,6 +114,8 @@ class RightHandSide:
     """The names of the constraints."""
     turning: Tape
     """The rates of the numbers that represent group coordinates, from time, state, parameters and unknowns."""
+    write_out: Callable[[Any], Any] = field(compare=False, repr=False)
+    """Replaces inputs by their functions of time, in an expression of the graph."""
 
     @property
     def size(self) -> int:
@@ -139,6 +141,12 @@ class RightHandSide:
 
 def right_hand_side(model: Any, branch: Any = None, gauge: Any = None) -> RightHandSide:
     """Return the right-hand side of a model's equations, with its parameters and a consistent start."""
+    found, equations, binding, now, words = located(model, branch, gauge)
+    return assembled(found.problem.system, equations, binding, now, model, words)
+
+
+def located(model: Any, branch: Any, gauge: Any) -> tuple[Completed, Equations, Binding, Evaluation, str]:
+    """Return the completed start of a model, its equations, values, the evaluation there, and the chosen branch in words."""
     if not isinstance(model, Model):
         what = f"code takes a Model, not {type(model).__name__}."
         raise UsageError(what, where="code", hint="ch.Model(system, principle, parameters=..., start=...)")
@@ -146,17 +154,18 @@ def right_hand_side(model: Any, branch: Any = None, gauge: Any = None) -> RightH
     where = f"code for {equations.system.label}"
     binding = bind(equations.system, model.parameters, model.inputs, where)
     t = float(model.t[0])
+    branch, gauge = (own if given is None else given for given, own in zip((branch, gauge), model.choice.values(), strict=True))
     meant = chosen(equations, binding, Wish(model.start, t, branch, gauge, where, "code"))
     found = on_its_component(state_at(meant.equations, meant.start, binding, t, meant.where))
-    now = evaluate_from(found)
-    return _assembled(found.problem.system, equations, binding, now, model, meant.where[len(where) :].lstrip(", "))
+    return found, equations, binding, evaluate_from(found), meant.where[len(where) :].lstrip(", ")
 
 
 def _point(system: Prolongation, binding: Binding, now: Evaluation, where: str) -> dict[Symbol, float]:
     return Problem(system, binding, now.t, where).point({z: v for z, v in now.jets.items() if z in system.structure.state})
 
 
-def _assembled(system: Prolongation, equations: Equations, binding: Binding, now: Evaluation, model: Model, branch: str) -> RightHandSide:
+def assembled(system: Prolongation, equations: Equations, binding: Binding, now: Evaluation, model: Model, branch: str) -> RightHandSide:
+    """Return the right-hand side as tapes, for a system of rows that determines the motion."""
     found = system.structure
     graph: Any = system.algebra
     where = f"code for {equations.system.label}"
@@ -190,6 +199,7 @@ def _assembled(system: Prolongation, equations: Equations, binding: Binding, now
             graph.vector((*symbols, *found.top)),
             [Calculus(graph, equations.system.frame).total(graph.leaf(z)) for z in found.state if isinstance(z, Place)],
         ),
+        write_out=write_out,
     )
 
 

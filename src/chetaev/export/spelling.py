@@ -1,4 +1,4 @@
-"""How NumPy, CasADi and C spell the operations of a graph.
+"""How NumPy, CasADi, JavaScript and C spell the operations of a graph.
 
 A template has `{a}` and `{b}` for its arguments, a rank of its own, and the rank that each argument needs: an argument of lower rank is put
 in brackets. Sums have rank 1, products 2, powers 3; names, numbers and calls have rank 4 and never need brackets.
@@ -114,6 +114,34 @@ CASADI = Spelling(
     NUMPY.words | {"ca"},
 )  # fmt: skip
 """CasADi, in Python."""
+
+JAVASCRIPT = Spelling(
+    {
+        **_ARITHMETIC,
+        _code("sq"): Template("square({a})"),
+        **_calls("Math.", {name: name for name in [*_SAME.split(), *_OTHERS] if name != "erf"} | {"sign": "sign", "fabs": "abs"}, "{a}"),
+        _code("erf"): Template("erf({a})"),
+        **_calls("Math.", {"pow": "pow", "constpow": "pow", "fmin": "min", "fmax": "max", "hypot": "hypot", "atan2": "atan2"}, "{a}, {b}"),
+        _code("copysign"): Template("copysign({a}, {b})"),
+        _code("fmod"): Template("(({a})%({b}))"),
+        **{_code(name): Template(f"({{a}} {sign} {{b}} ? 1 : 0)", ATOM, (SUM, SUM)) for name, sign in
+           {"lt": "<", "le": "<=", "eq": "===", "ne": "!=="}.items()},
+        _code("not"): Template("({a} === 0 ? 1 : 0)", ATOM, (SUM, 0)),
+        _code("and"): Template("({a} !== 0 && {b} !== 0 ? 1 : 0)", ATOM, (SUM, SUM)),
+        _code("or"): Template("({a} !== 0 || {b} !== 0 ? 1 : 0)", ATOM, (SUM, SUM)),
+        _code("if_else_zero"): Template("({a} !== 0 ? {b} : 0)", ATOM, (SUM, SUM)),
+    },
+    "const {name} = {value};",
+    "Infinity",
+    frozenset(
+        "abstract arguments async await boolean break byte case catch char class const continue debugger default delete do double else "
+        "enum eval export extends false final finally float for function get goto if implements import in instanceof int interface let "
+        "long native new null of package private protected public return set short static super switch synchronized this throw throws "
+        "transient true try typeof undefined var void volatile while with yield NaN Infinity Math Number Object Array Map Set Error JSON "
+        "Float64Array ArrayBuffer globalThis window document self square erf copysign s p u j a t solved found".split()
+    ),
+)  # fmt: skip
+"""JavaScript, as a module."""
 
 C = Spelling(
     {

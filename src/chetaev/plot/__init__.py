@@ -6,14 +6,16 @@
     ch.plot.balance(motion)                energy, work, and the error of their balance
     ch.plot.drift(motion)                  the largest residual of every constraint
     ch.plot.compare(comparison)            motions side by side, and their distance
+    ch.plot.residuals(fit)                 data, the fitted motion, and what is left
     ch.plot.eigenvalues(sweep, values, "k")   eigenvalues along a parameter
     ch.plot.tree(analysis)                 the manifolds on which the motions live
 
 A scene for `ch.animate` is made of `ch.plot.Rod`, `Wheel`, `Ball`, `Trace` and other shapes:
 `ch.plot.Scene([ch.plot.Rod("0, 0", "x, y")])`.
 
-Each function is in the module of its subject: `over_time`, `plane`, `accuracy`, `comparison`, `spectrum`, `manifolds`; `curves` makes
-smooth curves of motions, `style` is the style of all pictures, `saving` writes them. `animation` has `animate`, which draws with `scenes`.
+Each function is in the module of its subject: `over_time`, `plane`, `accuracy`, `comparison`, `fitted`, `spectrum`, `manifolds`;
+`curves` makes smooth curves of motions, `style` is the style of all pictures, `saving` writes them. `animation` has `animate`, which draws
+with `scenes`.
 
 The caller owns a figure, pyplot does not know it: call `figure.savefig("motion.pdf")`, or make it the last line of a notebook cell.
 """
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from chetaev.core.scene.shapes import *  # noqa: F403
     from chetaev.plot.accuracy import balance, drift
     from chetaev.plot.comparison import compare
+    from chetaev.plot.fitted import residuals
     from chetaev.plot.manifolds import tree
     from chetaev.plot.over_time import series
     from chetaev.plot.plane import path, phase
@@ -43,6 +46,7 @@ __getattr__, __dir__, __all__ = lazily(
         "chetaev.plot.comparison": "compare",
         "chetaev.plot.manifolds": "tree",
         "chetaev.plot.plane": "path phase",
+        "chetaev.plot.fitted": "residuals",
         "chetaev.plot.over_time": "series",
         "chetaev.core.scene.scene": "Scene",
         "chetaev.core.scene.shapes": " ".join(kind.__name__ for kind in SHAPES.values()),

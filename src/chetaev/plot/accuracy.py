@@ -36,6 +36,7 @@ def balance(motion: Trajectory) -> Picture:
     picture = figure(5.6, 4.2, heading(motion))
     left = motion.balance
     curve = smooth(motion)
+    _ = motion.energy  # raises where there is none
     energy, work = motion.reader.energy(curve.t, curve.states, curve.pieces)
     with styled():
         upper, lower = picture.subplots(2, 1, sharex=True, height_ratios=[3, 2])

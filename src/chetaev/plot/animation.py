@@ -19,10 +19,13 @@ import numpy as np
 from chetaev.core.errors import UsageError
 from chetaev.core.scene import Scene
 from chetaev.core.support.frozen import Frozen
+from chetaev.mechanics.model import Model
+from chetaev.numerics.motion.settings import model_of
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.plot.scenes.compose import compose
 from chetaev.plot.scenes.default import scene_of
 from chetaev.plot.scenes.drawing import Array, Drawing
+from chetaev.plot.scenes.sliders import Slide, read_sliders
 from chetaev.plot.scenes.text import number
 
 _SHORTEST, _LONGEST = 1.0, 60.0
@@ -40,6 +43,13 @@ class Animation:
     scene: Scene
     times: Array
     seconds: float
+    slides: tuple[Slide, ...] = ()
+    """The sliders of its page."""
+
+    @cached_property
+    def repeated(self) -> Model:
+        """The model that simulates to the motion, for pages that compute it anew."""
+        return model_of(self.motion)
 
     @cached_property
     def drawing(self) -> Drawing:
@@ -85,15 +95,18 @@ class Animation:
 
         A page with several animations needs the scripts once: pass `library=False` for all but the first.
         """
-        from chetaev.plot.scenes.pages import fragment
+        from chetaev.plot.scenes.pages import enclosed, fragment
 
+        if self.slides:  # its own policy and scripts, whatever page it stands in
+            return enclosed(self)
         return fragment(self, library=library, autoplay=autoplay)
 
     def page(self) -> str:
         """Return a complete page."""
+        from chetaev.plot.scenes.live_page import live_page
         from chetaev.plot.scenes.pages import page
 
-        return page(self)
+        return live_page(self) if self.slides else page(self)
 
     def _repr_html_(self) -> str:
         from chetaev.plot.scenes.pages import enclosed
@@ -123,7 +136,14 @@ class Animation:
         return f"animation of {name}: t = {first:g} to {last:g} in {self.seconds:g} s, {len(self.times)} pictures"
 
 
-def animate(motion: Any, scene: Scene | None = None, *, seconds: float | None = None, fps: float = 30) -> Animation:
+def animate(
+    motion: Any,
+    scene: Scene | None = None,
+    *,
+    seconds: float | None = None,
+    fps: float = 30,
+    sliders: Mapping[str, tuple[Any, Any]] | None = None,
+) -> Animation:
     """An animation of a motion.
 
     Args:
@@ -133,6 +153,8 @@ def animate(motion: Any, scene: Scene | None = None, *, seconds: float | None = 
         seconds: The length of the animation; by default that of the motion, so that one second is one unit of time, slowed down below a
             second and sped up above a minute, which the time label says.
         fps: Pictures per second.
+        sliders: Ranges of parameters and of initial values, `{"a": (0.1, 1), "theta'": (-1, 1)}`. A page then computes the motion anew
+            while a slider is dragged; it needs no server and no network. A range that leaves out the value of the motion is widened to it.
 
     Returns:
         The animation, which notebooks show and `save` writes.
@@ -152,7 +174,23 @@ def animate(motion: Any, scene: Scene | None = None, *, seconds: float | None = 
     span = abs(end - begin)
     lasts = float(np.clip(span, _SHORTEST, _LONGEST)) if seconds is None else _positive(seconds, "seconds", where)
     pictures = int(np.clip(round(lasts * _positive(fps, "fps", where)) + 1, 2, _MOST_FRAMES))
-    return Animation(Frozen(motions), scene, np.linspace(begin, end, pictures), lasts)
+    times = np.linspace(begin, end, pictures)
+    if sliders is None:
+        return Animation(Frozen(motions), scene, times, lasts)
+    return Animation(Frozen(motions), scene, times, lasts, _sliders(sliders, motions, where))
+
+
+def _sliders(given: Any, motions: Mapping[str, Trajectory], where: str) -> tuple[Slide, ...]:
+    """The sliders of a page; they need a single motion that a model repeats."""
+    if len(motions) > 1:
+        raise UsageError("sliders move one motion only.", where=where, hint="animate(motion, sliders=...) for each of them")
+    motion = next(iter(motions.values()))
+    if motion.asked is None or motion.asked.besides:
+        left = ", ".join(motion.asked.besides) if motion.asked is not None else "a motion that was not simulated"
+        raise UsageError(
+            "no page can compute this motion.", where=where, why=f"A model cannot hold: {left}.", hint="animate without sliders plays it"
+        )
+    return read_sliders(given, motion, model_of(motion), where)
 
 
 def _named(given: Any) -> dict[str, Trajectory]:

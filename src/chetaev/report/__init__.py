@@ -69,6 +69,7 @@ def report(
     conserve: str | None = None,
     max_step: Any = None,
     animation: bool = True,
+    sliders: Mapping[str, Any] | None = None,
     simplify: bool = False,
 ) -> Report:
     """Return a page about a model, equations with a start, or a motion.
@@ -92,6 +93,7 @@ def report(
         conserve: As in `simulate`.
         max_step: As in `simulate`.
         animation: Whether the page has an animation.
+        sliders: Ranges of parameters and initial values, as in `animate`: the animation then computes the motion while one drags.
         simplify: Whether the equations are simplified, within ten seconds.
 
     Returns:
@@ -121,7 +123,7 @@ def report(
         ("classification", "Constraints", sections.classification(subject)),
         ("equations", "Equations of motion", sections.equations(subject, simplify)),
         ("analysis", "Analysis", sections.analysis(subject)),
-        ("motion", "Motion", moving.motion(subject, animation)),
+        ("motion", "Motion", moving.motion(subject, animation, sliders)),
         ("accuracy", "Accuracy", moving.accuracy(subject)),
         ("principles", "Other principles", moving.others(subject)),
         ("references", "References", citations(subject)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
@@ -39,14 +40,14 @@ _CHECKS = {
 }
 
 
-def motion(subject: Subject, animation: bool) -> str:
+def motion(subject: Subject, animation: bool, sliders: Mapping[str, Any] | None = None) -> str:
     """Return data, outcome and pictures, or the reason why there is no motion."""
     found = subject.motion
     if found is None:
         return _none(subject)
     html = _outcome(found) + _states(subject, found)
     if animation:
-        html += f'<div class="animation">{animate(found, subject.model.scene).html()}</div>'
+        html += f'<div class="animation">{animate(found, subject.model.scene, sliders=sliders).html()}</div>'
     what = "Coordinates and multipliers" if found.equations.multipliers else "Coordinates"
     html += drawn(series(found), "series", f"{what} over time.")
     pictures = []
@@ -64,12 +65,10 @@ def accuracy(subject: Subject) -> str:
     found = subject.motion
     if found is None:
         return ""
-    html = _side_by_side(
-        [
-            drawn(balance(found), "balance", "The energy with the work done, and the error of their balance."),
-            drawn(drift(found), "drift", "The largest residual of every constraint and of the balance, over all steps."),
-        ]
-    )
+    pictures = [drawn(drift(found), "drift", "The largest residual of every constraint and of the balance, over all steps.")]
+    if not subject.equations.system.equations:  # a dynamical form has no energy
+        pictures.insert(0, drawn(balance(found), "balance", "The energy with the work done, and the error of their balance."))
+    html = _side_by_side(pictures)
     html += _invariants(subject, found)
     certificate = found.verify()
     known = {origin.label: origin for origin in origins(subject.equations.lowered)}

@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 from sympy import Expr, preorder_traversal
 
 from chetaev.core.errors import ChetaevError, StateError, UsageError
-from chetaev.core.notation import show
 from chetaev.core.state import State
 from chetaev.core.support.budget import allowance
 from chetaev.core.support.frozen import Frozen
@@ -19,6 +17,7 @@ from chetaev.mechanics.classify import Classification, classify
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
+from chetaev.numerics.motion.settings import model_of
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.verdict.analyze import analyze
@@ -63,7 +62,7 @@ class Subject:
 def subject_of(given: Any, start: Any, t: Any, settings: Mapping[str, Any]) -> Subject:
     """Derive, classify, analyze and simulate. A verdict that forbids a motion is part of the result; wrong data raise."""
     if isinstance(given, Trajectory):
-        return _about(_model_of(given), given.equations, given, None)
+        return _about(model_of(given), given.equations, given, None)
     if not isinstance(given, Model | Equations):
         what = f"report takes a model, equations or a motion, not {type(given).__name__}."
         raise UsageError(
@@ -92,20 +91,6 @@ def _completed(given: Model | Equations, start: Any, t: Any, settings: Mapping[s
         inputs={**base.inputs, **(settings.get("inputs") or {})},
         **{name: value for name, value in settings.items() if name in base.run and value is not None},
     )
-
-
-def _model_of(motion: Trajectory) -> Model:
-    """Return the model that simulates to the same motion: its values, inputs, method, and the start as it was given."""
-    equations, asked = motion.equations, motion.asked
-    system = equations.system
-    values = {p.name: float(motion[p.name][0]) for p in system.parameters}
-    bound: Any = getattr(getattr(motion.reader, "binding", None), "inputs", {})
-    inputs = {z.base: show(bound[z.base]) for z, u in system.inputs.items() if u is None and z.base in bound}
-    start = {z.name: float(v) for z, v in zip(motion.jets, motion.states[0], strict=False)}
-    t = (float(motion.t[0]), float(motion.end[0]))
-    tolerance = motion.tolerance if np.isfinite(motion.tolerance) else 1e-9
-    given = Model(system, equations.principle, values, State(start), t, tolerance, inputs, scene=motion.scene)
-    return given if asked is None else replace(given, start=asked.start, t=asked.t, method=asked.method, **asked.settings)
 
 
 def _about(model: Model, equations: Equations, motion: Trajectory | None, refusal: ChetaevError | None) -> Subject:

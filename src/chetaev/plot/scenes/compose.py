@@ -38,7 +38,7 @@ def compose(motions: Trajectory | Mapping[str, Trajectory], scene: Scene, times:
     follow = None if scene.follow is None or several else values.place(scene.follow, dimension)
     for motion in named.values():
         require_sizes(scene.shapes, Values(motion, times))
-    unit = _unit(scene, [Values(motion, times) for motion in named.values()], dimension, follow)
+    unit = unit_of(scene, [Values(motion, times) for motion in named.values()], dimension, follow)
     items, legend = [], []
     for k, (name, motion) in enumerate(named.items()):
         made = _items(scene, Values(motion, times), Values(motion, _finer(motion, times)), unit)
@@ -71,7 +71,7 @@ def _floor(grounds: list[Ground], values: Values, items: list[Item], room: float
     return Floor(height, nice_step(room, 9), grounds[0].colour)
 
 
-def _unit(scene: Scene, motions: Sequence[Values], dimension: int, follow: Array | None) -> float:
+def unit_of(scene: Scene, motions: Sequence[Values], dimension: int, follow: Array | None) -> float:
     """Return the default size of small shapes, in the units of the motion."""
     clouds = []
     for values, shape in product(motions, scene.shapes):

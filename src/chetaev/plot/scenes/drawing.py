@@ -8,6 +8,7 @@ along by a place, a rotation and a factor along its own third axis.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,6 +16,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Source:
+    """The texts from which the arrays of a part are made, for pages that compute motions themselves (`live`)."""
+
+    place: str | Sequence[str | float]
+    end: str | Sequence[str | float] | None = None
+    """The other end of a part that stretches from `place`."""
+    angle: str | float = 0
+    """The angle of a part in the plane."""
+    rotation: str | None = None
+    """The orientation of a part in space, as in `Shape.rotation`."""
+    value: str | float | None = None
+    """The number after a text."""
+    tip: bool = False
+    """Whether the part stands at `end`, in the direction from `place` to it."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +54,7 @@ class Piece:
     place: Array
     angle: Array
     length: Array
+    source: Source | None = None
 
     def vertices(self, stroke: Stroke, k: int) -> Array:
         """A stroke in the picture at the sample k."""
@@ -54,6 +73,7 @@ class Dot:
     radius: float
     fill: str
     edge: str
+    source: Source | None = None
 
 
 @dataclass(frozen=True)
@@ -65,6 +85,7 @@ class Track:
     finer: int
     steps: int
     width: float = 2.0
+    source: Source | None = None
 
 
 @dataclass(frozen=True)
@@ -78,6 +99,7 @@ class Words:
     align: str = "left"
     values: Array | None = None
     size: float = 14.0
+    source: Source | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +124,7 @@ class Solid:
     place: Array
     rotation: Array
     stretch: Array
+    source: Source | None = None
 
     def vertices(self, k: int) -> Array:
         """The vertices in space at the sample k."""

@@ -39,8 +39,9 @@ def fragment(animation: Animation, *, library: bool = True, autoplay: bool = Tru
 
 def scripts_for(space: bool) -> str:
     """Return the scripts that a page needs once; animations in space (`space`) need three.js as well."""
-    three = f"<script>if (!window.chetaevThree) {{\n{_script('three.min.js')}\ndelete window.__THREE__;\n}}</script>\n" if space else ""
-    return f"{three}<script>\n{_script('viewer.js')}</script>"
+    three = f"<script>if (!window.chetaevThree) {{\n{script('three.min.js')}\ndelete window.__THREE__;\n}}</script>\n" if space else ""
+    parts = "\n".join(script(name) for name in ("plane.js", "space.js", "viewer.js"))
+    return f'{three}<script>\n(function () {{\n"use strict";\n{parts}}})();\n</script>'
 
 
 def page(animation: Animation) -> str:
@@ -56,8 +57,8 @@ def page(animation: Animation) -> str:
 
 def enclosed(animation: Animation) -> str:
     """Return the page in a frame, for notebooks, so that their scripts and styles do not affect it."""
-    inside = html.escape(page(animation), quote=True)
-    tall = round(784 / animation.page_drawing.ratio) + 96
+    inside = html.escape(animation.page(), quote=True)
+    tall = round(784 / animation.page_drawing.ratio) + (430 + 34 * len(animation.slides) if animation.slides else 96)
     return (
         f'<iframe srcdoc="{inside}" title="{html.escape(animation.page_drawing.title)}" loading="lazy" '
         f'style="width:100%;max-width:802px;aspect-ratio:802/{tall};border:0"></iframe>'
@@ -67,33 +68,41 @@ def enclosed(animation: Animation) -> str:
 def encode(animation: Animation, autoplay: bool) -> str:
     """Return the drawing as JSON, escaped for use inside a script."""
     drawing = animation.page_drawing
-    view = drawing.view
-    span = abs(float(drawing.times[-1] - drawing.times[0]))
     meshes: list[Mesh] = []
     size = _size(drawing)
-    data = {
+    data = drawing_data(drawing) | {"clock": animation.clock, "seconds": animation.seconds, "autoplay": autoplay}
+    data["items"] = [item_data(item, size, meshes) for item in drawing.items]
+    data["meshes"] = [mesh_data(mesh, size) for mesh in meshes]
+    return in_script(data)
+
+
+def in_script(data: Any) -> str:
+    """Return data as JSON that cannot end a script element."""
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def drawing_data(drawing: Drawing) -> dict[str, Any]:
+    """Return what a drawing has besides its items."""
+    view = drawing.view
+    return {
         "title": drawing.title[:1].upper() + drawing.title[1:],
         "caption": drawing.caption,
         "legend": [list(entry) for entry in drawing.legend],
         "t": [float(drawing.times[0]), float(drawing.times[-1])],
-        "digits": time_digits(span),
-        "clock": animation.clock,
+        "digits": time_digits(abs(float(drawing.times[-1] - drawing.times[0]))),
         "n": len(drawing.times),
-        "seconds": animation.seconds,
-        "autoplay": autoplay,
         "ratio": round(drawing.ratio, 4),
         "space": isinstance(view, Camera),
-        **_view(view, size),
+        **_view(view, _size(drawing)),
         "axes": _axes(drawing) if drawing.axes else None,
         "floor": _floor(drawing),
-        "items": [_item(item, size, meshes) for item in drawing.items],
     }
-    data["meshes"] = [_mesh(mesh, size) for mesh in meshes]
-    return json.dumps(data, separators=(",", ":"), ensure_ascii=True, allow_nan=False).replace("<", "\\u003c")
 
 
 @lru_cache
-def _script(name: str) -> str:
+def script(name: str) -> str:
+    """Return the text of a script of `plot/web`."""
     return (files("chetaev.plot") / "web" / name).read_text(encoding="utf-8")
 
 
@@ -131,7 +140,8 @@ def _axes(drawing: Drawing) -> dict[str, Any]:
     return found
 
 
-def _item(item: Item, size: float, meshes: list[Mesh]) -> dict[str, Any]:
+def item_data(item: Item, size: float, meshes: list[Mesh]) -> dict[str, Any]:
+    """Return a part of a drawing with its arrays; a mesh is added to `meshes` unless it is there."""
     names = "xyz"[: item.place.shape[1]]
     moves = isinstance(item, Track)  # a path is needed point by point even if it is straight
     where = {name: _list(item.place[:, i] if moves else still(item.place[:, i]), size) for i, name in enumerate(names)}
@@ -162,7 +172,8 @@ def _same(a: Mesh, b: Mesh) -> bool:
     return a.paints == b.paints and np.array_equal(a.faces, b.faces) and np.array_equal(a.vertices, b.vertices)
 
 
-def _mesh(mesh: Mesh, size: float) -> dict[str, Any]:
+def mesh_data(mesh: Mesh, size: float) -> dict[str, Any]:
+    """Return vertices, faces and colours of a mesh."""
     palette = list(dict.fromkeys(mesh.paints))
     extent = float(np.abs(mesh.vertices).max()) or size
     return {

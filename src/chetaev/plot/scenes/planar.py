@@ -10,11 +10,11 @@ import numpy as np
 from chetaev.core.scene import Dial, Shape, Slider
 from chetaev.core.scene import shapes as sh
 from chetaev.core.scene.fields import DARK, GREY, ORANGE, WHITE
-from chetaev.plot.scenes.drawing import Array, Dot, Item, Piece, Stroke, Track, Words, mixed, nice_step
+from chetaev.plot.scenes.drawing import Array, Dot, Item, Piece, Source, Stroke, Track, Words, mixed, nice_step
 from chetaev.plot.scenes.text import number, pretty
 from chetaev.plot.scenes.values import Values
 
-_ROUND = 64
+ROUND = 64
 """Corners of the polygon that stands for a circle; with fewer, large wheels look angular."""
 
 
@@ -26,7 +26,7 @@ def planar(shape: sh.Shape, values: Values, path: Values, unit: float) -> list[I
         case sh.Point():
             return [_point(shape, values, unit), *_words(shape.label, shape.at, shape.colour, values)]
         case sh.Pivot():
-            return [Dot(values.place(shape.at, 2), 4.5, WHITE, shape.colour)]
+            return [Dot(values.place(shape.at, 2), 4.5, WHITE, shape.colour, Source(shape.at))]
         case sh.Label():
             return _words(shape.text, shape.at, shape.colour, values)
         case sh.Rod():
@@ -49,7 +49,7 @@ def track(shape: sh.Trace, values: Values, path: Values, dimension: int) -> Trac
     finer = (len(path.times) - 1) // max(1, len(values.times) - 1)
     step = abs(values.times[-1] - values.times[0]) / max(1, len(values.times) - 1)
     steps = 0 if shape.seconds is None else max(1, round(shape.seconds / step)) if step > 0 else 0
-    return Track(path.place(shape.at, dimension), shape.colour, finer, steps)
+    return Track(path.place(shape.at, dimension), shape.colour, finer, steps, source=Source(shape.at))
 
 
 def size(given: sh.Size, values: Values, otherwise: float) -> float:
@@ -103,24 +103,26 @@ _SQUARE = (("-1", "-1"), ("1", "-1"), ("1", "1"), ("-1", "1"))
 
 def _point(shape: sh.Point, values: Values, unit: float) -> Item:
     if shape.radius is None:
-        return Dot(values.place(shape.at, 2), 7.0, shape.colour, WHITE)
+        return Dot(values.place(shape.at, 2), 7.0, shape.colour, WHITE, Source(shape.at))
     r = size(shape.radius, values, unit)
     return _rigid(shape.at, 0, (Stroke(_ellipse(r, r), fill=shape.colour, edge=mixed(shape.colour, DARK, 0.5), width=1),), values)
 
 
 def _words(text: str, at: Any, colour: str, values: Values) -> list[Item]:
-    return [Words(values.place(at, 2), pretty(text), colour)] if text else []
+    return [Words(values.place(at, 2), pretty(text), colour, source=Source(at))] if text else []
 
 
 def _rigid(at: Any, angle: str | float, strokes: tuple[Stroke, ...], values: Values) -> Piece:
-    return Piece(strokes, values.place(at, 2), np.unwrap(values.of(angle), discont=1.5 * np.pi), np.zeros(len(values.times)))
+    turned = np.unwrap(values.of(angle), discont=1.5 * np.pi)
+    return Piece(strokes, values.place(at, 2), turned, np.zeros(len(values.times)), Source(at, angle=angle))
 
 
 def _between(shape: sh.Rod | sh.Spring | sh.Arrow, strokes: tuple[Stroke, ...], values: Values) -> Piece:
     """Strokes along the line from the start of a shape to its end."""
     a, b = values.place(shape.start, 2), values.place(shape.end, 2)
     way = b - a
-    return Piece(strokes, a, np.unwrap(np.arctan2(way[:, 1], way[:, 0])), np.hypot(way[:, 0], way[:, 1]))
+    turned = np.unwrap(np.arctan2(way[:, 1], way[:, 0]))
+    return Piece(strokes, a, turned, np.hypot(way[:, 0], way[:, 1]), Source(shape.start, end=shape.end))
 
 
 def _coil(shape: sh.Spring, values: Values, unit: float) -> Stroke:
@@ -149,28 +151,28 @@ def _line(a: Sequence[float] | Array, b: Sequence[float] | Array, stretch: bool 
 
 
 def _ellipse(a: float, b: float) -> Array:
-    u = np.linspace(0, 2 * np.pi, _ROUND, endpoint=False)
+    u = np.linspace(0, 2 * np.pi, ROUND, endpoint=False)
     return _own(np.column_stack([a * np.cos(u), b * np.sin(u)]))
 
 
 def _sector(r: float, first: float, last: float) -> Array:
-    u = np.linspace(first, last, _ROUND // 4)
+    u = np.linspace(first, last, ROUND // 4)
     return _own(np.vstack([[0.0, 0.0], np.column_stack([r * np.cos(u), r * np.sin(u)])]))
 
 
 def _lens(a: float, b: float) -> Array:
-    u = np.linspace(0, 2 * np.pi, _ROUND, endpoint=False)
+    u = np.linspace(0, 2 * np.pi, ROUND, endpoint=False)
     return _own(np.column_stack([a * np.cos(u), b * np.sin(u) * np.abs(np.sin(u))]))
 
 
 def _rounded(a: float, b: float) -> Array:
     """A rectangle with round corners: a superellipse."""
-    u = np.linspace(0, 2 * np.pi, _ROUND, endpoint=False)
+    u = np.linspace(0, 2 * np.pi, ROUND, endpoint=False)
     c, s = np.cos(u), np.sin(u)
     return _own(np.column_stack([a * np.sign(c) * np.abs(c) ** 0.35, b * np.sign(s) * np.abs(s) ** 0.35]))
 
 
-_ROW, _DIAL, _COLUMNS = 0.24, 0.13, 3
+ROW, _DIAL, _COLUMNS = 0.24, 0.13, 3
 """Distance between axes, radius of a dial and number of dials in a row; an axis has the length 1."""
 
 
@@ -180,18 +182,29 @@ def abstract(shapes: Sequence[Shape], values: Values) -> tuple[list[Item], Array
     dials = [shape for shape in shapes if isinstance(shape, Dial)]
     items: list[Item] = []
     for k, shape in enumerate(sliders):
-        items += _slider(shape, -_ROW * k, values)
-    top = -_ROW * len(sliders) - (0.02 if sliders else 0.0)
-    columns = min(_COLUMNS, len(dials))
-    pitch = 3.4 * _DIAL
-    for k, dial in enumerate(dials):
-        x = 0.5 + pitch * (k % columns - (columns - 1) / 2)
-        items += _dial(dial, (x, top - _DIAL - pitch * (k // columns)), values)
+        items += _slider(shape, -ROW * k, values)
+    items += dial_items(shapes, values)
+    columns, pitch = min(_COLUMNS, len(dials)), 3.4 * _DIAL
     rows = -(-len(dials) // _COLUMNS)
-    bottom = top - pitch * rows if dials else -_ROW * (len(sliders) - 1) - 0.12
+    bottom = _below(sliders) - pitch * rows if dials else -ROW * (len(sliders) - 1) - 0.12
     high = 0.12 if sliders else 0.08
     wide = (-0.22, 1.34) if sliders else (0.5 - 0.55 * pitch * columns, 0.5 + 0.55 * pitch * columns)
     return items, np.array([*wide, bottom, high])
+
+
+def dial_items(shapes: Sequence[Shape], values: Values) -> list[Item]:
+    """Return the parts of the dials alone, at their places below the axes of the sliders."""
+    dials = [shape for shape in shapes if isinstance(shape, Dial)]
+    top, columns, pitch = _below([shape for shape in shapes if isinstance(shape, Slider)]), min(_COLUMNS, len(dials)), 3.4 * _DIAL
+    items: list[Item] = []
+    for k, dial in enumerate(dials):
+        x = 0.5 + pitch * (k % columns - (columns - 1) / 2)
+        items += _dial(dial, (x, top - _DIAL - pitch * (k // columns)), values)
+    return items
+
+
+def _below(sliders: Sequence[Slider]) -> float:
+    return -ROW * len(sliders) - (0.02 if sliders else 0.0)
 
 
 def _slider(shape: Slider, y: float, values: Values) -> list[Item]:
@@ -225,10 +238,11 @@ def _dial(shape: Dial, centre: tuple[float, float], values: Values) -> list[Item
     hand = Stroke(np.array([[0, 0, 0], [0, 0.86 * _DIAL, 0]], float), edge=shape.colour, width=4, closed=False)
     n = len(values.times)
     place = np.tile(np.array(centre), (n, 1))
-    label = Words(
-        np.array([[centre[0], centre[1] - 1.3 * _DIAL]]), f"{shape.label or pretty(shape.value)} = ", DARK, (0, 0), "center", angle
-    )
-    return [face, Piece((hand,), place, angle, np.zeros(n)), Dot(place[:1], 5.0, shape.colour, WHITE), label]
+    low = centre[1] - 1.3 * _DIAL
+    told = Source((str(centre[0]), str(low)), value=shape.value)
+    label = Words(np.array([[centre[0], low]]), f"{shape.label or pretty(shape.value)} = ", DARK, (0, 0), "center", angle, source=told)
+    source = Source((str(centre[0]), str(centre[1])), angle=shape.value)
+    return [face, Piece((hand,), place, angle, np.zeros(n), source), Dot(place[:1], 5.0, shape.colour, WHITE), label]
 
 
 def _mark(x: float, half: float) -> Stroke:

@@ -9,10 +9,10 @@ import numpy as np
 from chetaev.core.scene import shapes as sh
 from chetaev.core.scene.fields import WHITE
 from chetaev.plot.scenes import meshes as meshes
-from chetaev.plot.scenes.drawing import Array, Item, Mesh, Solid, Words, mixed
+from chetaev.plot.scenes.drawing import Array, Item, Mesh, Solid, Source, Words, mixed
 from chetaev.plot.scenes.planar import size, track
 from chetaev.plot.scenes.text import pretty
-from chetaev.plot.scenes.values import Values, turn
+from chetaev.plot.scenes.values import Values
 
 _AXLE = {
     "x": np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
@@ -28,7 +28,7 @@ def spatial(shape: sh.Shape, values: Values, path: Values, unit: float) -> list[
         case sh.Trace():
             return [track(shape, values, path, 3)]
         case sh.Label():
-            return [Words(values.place(shape.at, 3), pretty(shape.text), shape.colour)]
+            return [Words(values.place(shape.at, 3), pretty(shape.text), shape.colour, source=Source(shape.at))]
         case sh.Rod():
             return [_between(shape, meshes.cylinder((0.05 if shape.thread else 0.13) * unit, 10, shape.colour), values)]
         case sh.Spring():
@@ -37,10 +37,10 @@ def spatial(shape: sh.Shape, values: Values, path: Values, unit: float) -> list[
         case sh.Arrow():
             return _arrow(shape, values, unit)
         case sh.Point():
-            words = [Words(values.place(shape.at, 3), pretty(shape.label), shape.colour)] if shape.label else []
+            words = [Words(values.place(shape.at, 3), pretty(shape.label), shape.colour, source=Source(shape.at))] if shape.label else []
             return [_rigid(shape.at, meshes.ball(size(shape.radius, values, 0.55 * unit), shape.colour, False), values), *words]
         case _:
-            return [_rigid(shape.places[0], _mesh(shape, values, unit), values, _rotation(shape, values))]
+            return [_rigid(shape.places[0], _mesh(shape, values, unit), values, _turned(shape))]
 
 
 def _mesh(shape: sh.Shape, values: Values, unit: float) -> Mesh:
@@ -81,12 +81,10 @@ def _mesh(shape: sh.Shape, values: Values, unit: float) -> Mesh:
             raise TypeError(f"no mesh for {shape!r}")
 
 
-def _rotation(shape: sh.Shape, values: Values) -> Array:
-    """Return the orientation of a shape: its `rotation`, or its `angle` about the vertical."""
-    rotation = getattr(shape, "rotation", None)
-    if rotation is not None:
-        return values.rotation(rotation)
-    return turn(2, values.of(getattr(shape, "angle", 0)))
+def _turned(shape: sh.Shape) -> str | None:
+    """Return the orientation of a shape as a text: its `rotation`, or its `angle` about the vertical."""
+    rotation, angle = getattr(shape, "rotation", None), getattr(shape, "angle", None)
+    return rotation if rotation is not None else None if angle is None else f"z {angle}"
 
 
 def _bar(a: Array, b: Array, radius: float, colour: str, sides: int) -> Mesh:
@@ -94,22 +92,23 @@ def _bar(a: Array, b: Array, radius: float, colour: str, sides: int) -> Mesh:
     return meshes.moved(meshes.capsule(radius, length, colour, sides), meshes.along_z(b - a), a)
 
 
-def _rigid(at: Any, mesh: Mesh, values: Values, rotation: Array | None = None) -> Solid:
-    return Solid(mesh, values.place(at, 3), values.rotation(None) if rotation is None else rotation, np.ones(len(values.times)))
+def _rigid(at: Any, mesh: Mesh, values: Values, rotation: str | None = None) -> Solid:
+    return Solid(mesh, values.place(at, 3), values.rotation(rotation), np.ones(len(values.times)), Source(at, rotation=rotation))
 
 
 def _between(shape: sh.Rod | sh.Spring | sh.Arrow, mesh: Mesh, values: Values) -> Solid:
     """A mesh of unit length along the line from the start of a shape to its end."""
     a, b = values.place(shape.start, 3), values.place(shape.end, 3)
-    return Solid(mesh, a, _directions(b - a), np.linalg.norm(b - a, axis=1))
+    return Solid(mesh, a, _directions(b - a), np.linalg.norm(b - a, axis=1), Source(shape.start, end=shape.end))
 
 
 def _arrow(shape: sh.Arrow, values: Values, unit: float) -> list[Item]:
     shaft = _between(shape, meshes.cylinder(0.1 * unit, 10, shape.colour), values)
     head = meshes.cone(0.3 * unit, 0.8 * unit, shape.colour)
     tip = values.place(shape.end, 3)
-    solids: list[Item] = [shaft, Solid(head, tip, shaft.rotation, np.ones(len(values.times)))]
-    return [*solids, Words(tip, pretty(shape.label), shape.colour)] if shape.label else solids
+    source = Source(shape.start, end=shape.end, tip=True)
+    solids: list[Item] = [shaft, Solid(head, tip, shaft.rotation, np.ones(len(values.times)), source)]
+    return [*solids, Words(tip, pretty(shape.label), shape.colour, source=Source(shape.end))] if shape.label else solids
 
 
 def _directions(ways: Array) -> Array:

@@ -38,7 +38,7 @@ class Values:
         """Evaluate an expression at all times."""
         word = str(text)
         if word not in self._known:
-            number = _number(word)
+            number = number_of(word)
             self._known[word] = self._read(word) if number is None else np.full(len(self.times), number)
         return self._known[word]
 
@@ -92,7 +92,7 @@ def require_sizes(shapes: Iterable[Shape], values: Values) -> None:
         for name in _SIZES:
             given = getattr(shape, name, None)
             for text in given if isinstance(given, tuple) else (given,):
-                plain = isinstance(text, int | float) or _number(str(text)) is not None
+                plain = isinstance(text, int | float) or number_of(str(text)) is not None
                 v = 0.0 if text is None else float(text) if plain else values.constant(text)
                 if not 0 <= v < np.inf:
                     raise UsageError(
@@ -131,5 +131,6 @@ def quaternions(rotations: Array) -> Array:
     return q * signs[:, None]
 
 
-def _number(text: str) -> float | None:
+def number_of(text: str) -> float | None:
+    """Return the number that a text is, or None for an expression."""
     return float(text) if re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", text) else None

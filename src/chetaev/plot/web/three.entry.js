@@ -1,4 +1,4 @@
-/* What viewer.js uses of three.js; see README.md for how three.min.js is made from it. */
+/* What space.js uses of three.js; see README.md for how three.min.js is made from it. */
 export {
   BufferAttribute,
   BufferGeometry,

@@ -1,0 +1,582 @@
+// The motion: elimination, projection, completion of starts, and an adaptive Runge-Kutta method of order 8 with switches and events.
+// Above this line the file has the formulas of the model: matrixAt, turningAt, residualsAt, slopesAt, energyAt, surfacesAt, surfaceSlopesAt,
+// givenAt, eventsAt, resetAt, and the constants that they need.
+
+// Solves n rows in place by elimination with scaled partial pivoting: the last columns of a become the solution. False where singular.
+function eliminate(n, width, a) {
+  const scales = new Float64Array(n);
+  for (let i = 0; i < n; i++)
+    for (let j = 0; j < n; j++) {
+      const size = Math.abs(a[i * width + j]);
+      if (size > scales[i]) scales[i] = size;
+    }
+  for (let k = 0; k < n; k++) {
+    let best = -1, largest = 0;
+    for (let i = k; i < n; i++) {
+      const part = Math.abs(a[i * width + k]) / scales[i];
+      if (part > largest) {
+        largest = part;
+        best = i;
+      }
+    }
+    if (best < 0) return false;
+    if (best !== k) {
+      scales[best] = scales[k];
+      for (let j = 0; j < width; j++) {
+        const swapped = a[k * width + j];
+        a[k * width + j] = a[best * width + j];
+        a[best * width + j] = swapped;
+      }
+    }
+    for (let i = k + 1; i < n; i++) {
+      const factor = a[i * width + k] / a[k * width + k];
+      if (factor !== 0) for (let j = k; j < width; j++) a[i * width + j] -= factor * a[k * width + j];
+    }
+  }
+  for (let c = n; c < width; c++)
+    for (let i = n - 1; i >= 0; i--) {
+      for (let j = i + 1; j < n; j++) a[i * width + c] -= a[i * width + j] * a[j * width + c];
+      a[i * width + c] /= a[i * width + i];
+    }
+  return true;
+}
+
+// The accelerations and multipliers; p holds the parameters and then the signs of the switching functions. null where undetermined.
+function solvedWith(t, s, p) {
+  const a = matrixAt(t, s, p), open = OPENED.length, width = SIZE + open + 1;
+  if (!eliminate(SIZE, width, a)) return null;
+  const found = new Array(unknownNames.length).fill(0);
+  for (let i = 0; i < SIZE; i++) found[COLUMNS[i]] = a[i * width + width - 1];
+  if (open) {
+    // redundant constraints: the multipliers of least norm
+    const empty = found.map(() => new Array(open).fill(0)), normal = new Float64Array(open * (open + 1));
+    for (let c = 0; c < open; c++) {
+      for (let i = 0; i < SIZE; i++) empty[COLUMNS[i]][c] = -a[i * width + SIZE + c];
+      empty[OPENED[c]][c] = 1;
+    }
+    for (let i = 0; i < open; i++)
+      for (let j = 0; j <= open; j++)
+        for (let m = 0; m < found.length; m++) normal[i * (open + 1) + j] += empty[m][i] * (j < open ? empty[m][j] : found[m]);
+    if (!eliminate(open, open + 1, normal)) return null;
+    for (let m = 0; m < found.length; m++)
+      for (let i = 0; i < open; i++) found[m] -= empty[m][i] * normal[i * (open + 1) + open];
+  }
+  return found.every(Number.isFinite) ? found : null;
+}
+
+function ratesWith(t, s, p) {
+  const solved = solvedWith(t, s, p);
+  if (!solved) return null;
+  const turning = TURNS ? turningAt(t, s, p, solved) : null, found = new Float64Array(s.length);
+  for (let i = 0; i < s.length; i++) {
+    const from = RATES[i];
+    found[i] = from[0] === 0 ? s[from[1]] : from[0] === 1 ? solved[from[1]] : turning[from[1]];
+  }
+  return found;
+}
+
+// The parameters followed by the sign of every switching function at a state.
+function withModes(t, s, values) {
+  const p = [...values, ...new Array(SURFACES.length).fill(0)];
+  for (let k = 0; k < SURFACES.length; k++) p[values.length + k] = Math.sign(surfacesAt(t, s, p)[k]);
+  return p;
+}
+
+// How fast a switching function changes with given signs; null where the rates are undetermined.
+function surfaceRate(k, t, s, p) {
+  const f = ratesWith(t, s, p);
+  if (!f) return null;
+  const slopes = surfaceSlopesAt(t, s, p), n = s.length + 1;
+  let found = slopes[k * n];
+  for (let i = 0; i < s.length; i++) found += slopes[k * n + 1 + i] * f[i];
+  return found;
+}
+
+// The sign between -1 and 1 that keeps a switching function at zero: the mean of the two sides, or 2 where there is none.
+function heldSign(k, t, s, p, first) {
+  const above = p.slice(), below = p.slice();
+  above[first + k] = 1;
+  below[first + k] = -1;
+  const up = surfaceRate(k, t, s, above), down = surfaceRate(k, t, s, below);
+  if (up === null || down === null) return null;
+  return up === down ? (up === 0 ? 0 : 2) : (up + down) / (down - up);
+}
+
+// The size of each entry: its own largest value, but no less than a hundredth of the largest of its order.
+function sizesOf(s, seen) {
+  const largest = new Float64Array(8), found = new Float64Array(s.length);
+  for (let i = 0; i < s.length; i++) {
+    found[i] = Math.max(Math.abs(s[i]), seen ? seen[i] : 0);
+    const order = Math.min(ORDERS[i], 7);
+    if (found[i] > largest[order]) largest[order] = found[i];
+  }
+  for (let i = 0; i < s.length; i++) found[i] = Math.max(found[i], 1e-2 * largest[Math.min(ORDERS[i], 7)]) || 1;
+  return found;
+}
+
+// The residuals of the constraints and of the held surface, their slopes, and the size of the terms of each row.
+function rowsAt(t, s, p, held, sizes) {
+  const n = s.length, residual = residualsAt(t, s, p);
+  let slopes = slopesAt(t, s, p);
+  if (held >= 0) {
+    slopes = Array.from(slopes);
+    residual.push(surfacesAt(t, s, p)[held]);
+    const line = surfaceSlopesAt(t, s, p);
+    for (let i = 0; i < n; i++) slopes.push(line[held * (n + 1) + 1 + i]);
+  }
+  const terms = residual.map((_, r) => {
+    let sum = 0;
+    for (let i = 0; i < n; i++) sum += Math.abs(slopes[r * n + i]) * sizes[i];
+    return sum || 1;
+  });
+  return { residual, slopes, terms, worst: residual.reduce((most, v, r) => Math.max(most, Math.abs(v) / terms[r]), 0) };
+}
+
+// Moves the entries of s that are not fixed onto the constraints by the smallest relative change; false if that fails.
+function settle(t, s, p, held, fixed, seen) {
+  if (!constraintNames.length && held < 0) {
+    renormalise(s);
+    return s.every(Number.isFinite);
+  }
+  for (let turn = 0; turn < 25; turn++) {
+    const sizes = sizesOf(s, seen), rows = rowsAt(t, s, p, held, sizes), n = s.length;
+    if (!(rows.worst < Infinity)) return false;
+    if (rows.worst < (turn ? 4e-16 : 1e-15)) return true;
+    const weight = fixed ? sizes.map((size, i) => (fixed[i] ? 0 : size)) : sizes;
+    const a = rows.residual.map((_, r) => {
+      const line = new Float64Array(n);
+      for (let i = 0; i < n; i++) line[i] = (rows.slopes[r * n + i] * weight[i]) / rows.terms[r];
+      return line;
+    });
+    const step = leastNorm(a, rows.residual.map((v, r) => v / rows.terms[r]), n);
+    let moved = 0;
+    for (let i = 0; i < n; i++) {
+      s[i] -= weight[i] * step[i];
+      moved = Math.max(moved, Math.abs(step[i]));
+    }
+    renormalise(s);
+    if (moved < 1e-15 || (turn > 3 && moved < 1e-13)) break;
+  }
+  return rowsAt(t, s, p, held, sizesOf(s, seen)).worst < 1e-9;
+}
+
+// The smallest solution of a x = b by orthogonalised rows; rows that depend on others are passed over.
+function leastNorm(a, b, n) {
+  const basis = [], right = [], left = a.map((line) => Float64Array.from(line)), value = b.slice(), done = new Array(a.length).fill(false);
+  const whole = left.map((line) => norm(line));
+  for (let k = 0; k < Math.min(a.length, n); k++) {
+    let best = -1, largest = 1e-10;
+    for (let r = 0; r < a.length; r++) {
+      const rest = done[r] || whole[r] === 0 ? 0 : norm(left[r]) / whole[r];
+      if (rest > largest) { largest = rest; best = r; }
+    }
+    if (best < 0) break;
+    done[best] = true;
+    const size = norm(left[best]), unit = left[best].map((v) => v / size), c = value[best] / size;
+    basis.push(unit);
+    right.push(c);
+    for (let r = 0; r < a.length; r++)
+      if (!done[r]) {
+        let share = 0;
+        for (let i = 0; i < n; i++) share += left[r][i] * unit[i];
+        for (let i = 0; i < n; i++) left[r][i] -= share * unit[i];
+        value[r] -= share * c;
+      }
+  }
+  const x = new Float64Array(n);
+  basis.forEach((unit, k) => unit.forEach((v, i) => { x[i] += right[k] * v; }));
+  return x;
+}
+
+function norm(line) {
+  let sum = 0;
+  for (const v of line) sum += v * v;
+  return Math.sqrt(sum);
+}
+
+function renormalise(s) {
+  for (const places of QUATERNIONS) {
+    const size = norm(places.map((i) => s[i]));
+    if (size > 0) for (const i of places) s[i] /= size;
+  }
+}
+
+// One step of the method: the state after h, its error relative to the sizes, and the slope at its beginning.
+function stepBy(f, t, s, h, first, sizes) {
+  const n = s.length, k = [first], moved = new Float64Array(n);
+  for (let stage = 1; stage < STAGES.length; stage++) {
+    const [from, weights] = STAGES[stage];
+    for (let i = 0; i < n; i++) {
+      let sum = 0;
+      for (let j = 0; j < from.length; j++) sum += weights[j] * k[from[j]][i];
+      moved[i] = s[i] + h * sum;
+    }
+    const rate = f(t + NODES[stage] * h, moved);
+    if (!rate) return null;
+    k.push(rate);
+  }
+  const y = new Float64Array(n);
+  let fifth = 0, third = 0;
+  for (let i = 0; i < n; i++) {
+    let sum = 0, five = 0, three = 0;
+    for (let j = 0; j < WEIGHTS[0].length; j++) sum += WEIGHTS[1][j] * k[WEIGHTS[0][j]][i];
+    for (let j = 0; j < FIFTH[0].length; j++) five += FIFTH[1][j] * k[FIFTH[0][j]][i];
+    for (let j = 0; j < THIRD[0].length; j++) three += THIRD[1][j] * k[THIRD[0][j]][i];
+    y[i] = s[i] + h * sum;
+    const size = sizes ? Math.max(sizes[i], Math.abs(y[i])) : 1;
+    fifth += (five / size) ** 2;
+    third += (three / size) ** 2;
+  }
+  const below = fifth + 0.01 * third;
+  return { y, k, error: below > 0 ? (Math.abs(h) * fifth) / Math.sqrt(n * below) : 0 };
+}
+
+// The polynomial of order 7 of a step that stepBy made, as a function of the part of the step; null where a stage has no rates.
+function insideOf(f, t, s, h, taken) {
+  const n = s.length, k = taken.k.slice(), moved = new Float64Array(n), end = Float64Array.from(taken.y);
+  k.push(f(t + h, end));
+  for (const [node, from, weights] of INSIDE) {
+    if (!k[k.length - 1]) return null;
+    for (let i = 0; i < n; i++) {
+      let sum = 0;
+      for (let j = 0; j < from.length; j++) sum += weights[j] * k[from[j]][i];
+      moved[i] = s[i] + h * sum;
+    }
+    k.push(f(t + node * h, moved));
+  }
+  if (!k[k.length - 1]) return null;
+  const rows = [0, 1, 2, 3, 4, 5, 6].map(() => new Float64Array(n));
+  for (let i = 0; i < n; i++) {
+    rows[0][i] = end[i] - s[i];
+    rows[1][i] = h * k[0][i] - rows[0][i];
+    rows[2][i] = 2 * rows[0][i] - h * (k[12][i] + k[0][i]);
+    ROWS.forEach(([from, weights], m) => {
+      for (let j = 0; j < from.length; j++) rows[3 + m][i] += h * weights[j] * k[from[j]][i];
+    });
+  }
+  return (part) => {
+    const found = new Float64Array(n), rest = 1 - part;
+    for (let i = 0; i < n; i++) {
+      const high = rows[3][i] + part * (rows[4][i] + rest * (rows[5][i] + part * rows[6][i]));
+      found[i] = s[i] + part * (rows[0][i] + rest * (rows[1][i] + part * (rows[2][i] + rest * high)));
+    }
+    return found;
+  };
+}
+
+// The part of the tolerance that a step may use, so that the errors of many steps stay below it.
+const SAFETY = 0.25;
+
+class Motion {
+  constructor(options) {
+    this.values = parametersFrom(options.parameters);
+    this.first = this.values.length;
+    this.interval = Array.from(options.t || interval, Number);
+    this.tolerance = options.tolerance === undefined ? tolerance : Number(options.tolerance);
+    this.times = options.times ? Array.from(options.times, Number) : null;
+    this.dense = Boolean(options.dense); // states at the wanted times by interpolation: faster, and off the constraints by the error of a step
+    this.nodes = { t: [], states: [] };
+    this.stop = options.stop || null; // asked at every step; true ends the motion
+    this.most = options.maxSteps || 100000;
+    if (!(this.tolerance > 0) || this.interval.length !== 2 || !this.interval.every(Number.isFinite))
+      throw new Error("simulate: t is a pair of times and tolerance a positive number.");
+    this.t = this.interval[0];
+    this.s = completed(options.start, this.values, this.t, this.interval[0]);
+    this.p = withModes(this.t, this.s, this.values);
+    this.held = -1;
+    this.kept = { t: [], states: [] };
+    this.events = [];
+    this.wanted = 0;
+    this.seen = Array.from(this.s, Math.abs);
+  }
+
+  // The signs at a state on switching surfaces: the side to which both signs push, or the surface itself. A message if undecided.
+  choose() {
+    for (let k = 0; k < SURFACES.length; k++) {
+      const v = surfacesAt(this.t, this.s, this.p)[k];
+      const line = surfaceSlopesAt(this.t, this.s, this.p), sizes = sizesOf(this.s, this.seen), n = this.s.length;
+      let terms = 0;
+      for (let i = 0; i < n; i++) terms += Math.abs(line[k * (n + 1) + 1 + i]) * sizes[i];
+      if (Math.abs(v) > 1e-13 * terms) continue;
+      const message = this.decide(k);
+      if (message) return message;
+    }
+    return "";
+  }
+
+  decide(k) {
+    const above = this.p.slice(), below = this.p.slice();
+    above[this.first + k] = 1;
+    below[this.first + k] = -1;
+    const up = surfaceRate(k, this.t, this.s, above), down = surfaceRate(k, this.t, this.s, below);
+    if (up === null || down === null) return `the equations are singular where ${SURFACES[k]} = 0.`;
+    if (up > 0 && down >= 0) this.p = above;
+    else if (down < 0 && up <= 0) this.p = below;
+    else if (up <= 0 && down >= 0) {
+      if (this.held >= 0) return `two switching functions stay at zero together: ${SURFACES[this.held]} and ${SURFACES[k]}.`;
+      this.held = k;
+    } else this.p = above;
+    return "";
+  }
+
+  rates(t, s) {
+    if (this.held < 0) return ratesWith(t, s, this.p);
+    const sign = heldSign(this.held, t, s, this.p, this.first);
+    if (sign === null) return null;
+    const p = this.p.slice();
+    p[this.first + this.held] = Math.max(-1.5, Math.min(1.5, sign));
+    return ratesWith(t, s, p);
+  }
+
+  // What must not change its sign within a step: switching functions, the limit of a held sign, events.
+  watched(t, s) {
+    const found = Array.from(surfacesAt(t, s, this.p));
+    if (this.held >= 0) {
+      const sign = heldSign(this.held, t, s, this.p, this.first);
+      found[this.held] = sign === null ? 1 : 1 - Math.abs(sign);
+    }
+    if (EVENTS.length) {
+      const solved = solvedWith(t, s, this.p);
+      found.push(...(solved ? eventsAt(t, s, this.p, solved) : EVENTS.map(() => NaN)));
+    }
+    return found;
+  }
+
+  crossed(k, before, after) {
+    if (k < SURFACES.length) {
+      if (k === this.held) return before >= 0 && after < 0;
+      const side = this.p[this.first + k];
+      return side * after < 0;
+    }
+    const direction = EVENTS[k - SURFACES.length].direction;
+    if (before === 0 || !(before * after <= 0)) return false;
+    return direction === 0 || Math.sign(after - before) === direction;
+  }
+
+  keep(t, s) {
+    if (this.dense) {
+      this.nodes.t.push(t);
+      this.nodes.states.push(Array.from(s));
+    }
+    if (!this.times) {
+      this.kept.t.push(t);
+      this.kept.states.push(Array.from(s));
+    }
+  }
+
+  // States at wanted times inside an accepted step from (t, s) by h.
+  keepWanted(t, s, h, slope, f, whole, taken) {
+    if (this.dense && this.wanted < this.times.length && (this.times[this.wanted] - t - h) * Math.sign(h) <= 0) {
+      const inside = insideOf(f, t, s, whole, taken);
+      while (inside && this.wanted < this.times.length && (this.times[this.wanted] - t - h) * Math.sign(h) <= 0) {
+        this.kept.t.push(this.times[this.wanted]);
+        this.kept.states.push(inside((this.times[this.wanted] - t) / whole));
+        this.wanted += 1;
+      }
+    }
+    while (this.times && this.wanted < this.times.length && (this.times[this.wanted] - t - h) * Math.sign(h) <= 0) {
+      const part = this.times[this.wanted] - t, inside = part === 0 ? { y: Float64Array.from(s) } : stepBy(f, t, s, part, slope, null);
+      if (inside) {
+        settle(t + part, inside.y, this.p, this.held, null, this.seen);
+        this.kept.t.push(this.times[this.wanted]);
+        this.kept.states.push(Array.from(inside.y));
+      }
+      this.wanted += 1;
+    }
+  }
+
+  run() {
+    const [begin, end] = this.interval, way = Math.sign(end - begin) || 1, f = (t, s) => this.rates(t, s);
+    const trouble = this.choose();
+    if (trouble) return this.finish("left_domain", trouble);
+    this.keep(this.t, this.s);
+    let h = 0;
+    for (let steps = 0; steps < this.most; steps++) {
+      if ((end - this.t) * way <= 0) return this.finish("finished", "the end of the interval was reached.");
+      if (this.stop && this.stop()) return this.finish("interrupted", `it was stopped at t = ${this.t}.`);
+      const slope = f(this.t, this.s);
+      if (!slope) return this.finish("left_domain", "the equations do not determine the motion here.");
+      const sizes = sizesOf(this.s, this.seen);
+      if (h === 0) h = way * this.opening(slope, sizes, Math.abs(end - this.t));
+      let taken = null;
+      for (;;) {
+        if (Math.abs(h) > Math.abs(end - this.t)) h = end - this.t;
+        if (Math.abs(h) < 1e-14 * Math.max(Math.abs(this.t), Math.abs(end - begin))) {
+          const lost = taken === null;
+          return this.finish(lost ? "left_domain" : "step_too_small", `no step can be made at t = ${this.t}.`);
+        }
+        taken = stepBy(f, this.t, this.s, h, slope, sizes);
+        const error = taken ? taken.error / (SAFETY * this.tolerance) : Infinity;
+        if (error <= 1) break;
+        h *= Number.isFinite(error) ? Math.max(0.2, 0.9 * error ** -0.125) : 0.25;
+        if (!Number.isFinite(error)) taken = null;
+      }
+      const met = this.firstCrossing(f, slope, h, taken.y), made = met ? met.part : h;
+      const next = met ? met.y : taken.y, last = !met && this.t + h === end;
+      this.keepWanted(this.t, this.s, made, slope, f, h, taken);
+      this.t = last || Math.abs(end - this.t - made) < 1e-15 * Math.abs(end) ? end : this.t + made;
+      this.s = next;
+      if (!settle(this.t, this.s, this.p, this.held, null, this.seen))
+        return this.finish("drift_exceeded", "the state cannot be brought back onto the constraints.");
+      for (let i = 0; i < this.seen.length; i++) this.seen[i] = Math.max(this.seen[i], Math.abs(this.s[i]));
+      this.keep(this.t, this.s);
+      if (met) {
+        const stop = this.pass(met.index);
+        if (stop) return stop;
+        h = 0;
+      } else if (h !== 0) h *= Math.min(5, Math.max(0.3, 0.9 * Math.max(taken.error / (SAFETY * this.tolerance), 1e-8) ** -0.125));
+    }
+    return this.finish("step_too_small", `${this.most} steps did not reach the end.`);
+  }
+
+  opening(slope, sizes, span) {
+    let rate = 0, size = 0;
+    for (let i = 0; i < slope.length; i++) {
+      rate += (slope[i] / sizes[i]) ** 2;
+      size += (this.s[i] / sizes[i]) ** 2;
+    }
+    const guess = rate > 0 && size > 0 ? 0.01 * Math.sqrt(size / rate) : 1e-3 * span;
+    return Math.min(span, guess);
+  }
+
+  // The first crossing inside a step: its place by a bracketed secant, each trial by a step of its own.
+  firstCrossing(f, slope, h, end) {
+    if (!SURFACES.length && !EVENTS.length) return null;
+    const before = this.watched(this.t, this.s);
+    const at = (part) => (part === 1 ? { y: end } : stepBy(f, this.t, this.s, part * h, slope, null));
+    let low = 0;
+    for (const part of [0.25, 0.5, 0.75, 1]) {
+      const inside = at(part);
+      if (!inside) return null;
+      const after = this.watched(this.t + part * h, inside.y), hits = [];
+      for (let k = 0; k < before.length; k++) if (this.crossed(k, before[k], after[k])) hits.push(this.located(k, at, h, low, part, after[k]));
+      if (hits.length) return hits.reduce((a, b) => (Math.abs(b.part) < Math.abs(a.part) ? b : a));
+      low = part;
+    }
+    return null;
+  }
+
+  located(k, at, h, low, high, value) {
+    const read = (part) => this.watched(this.t + part * h, at(part).y)[k];
+    let a = low, b = high, va = low === 0 ? this.watched(this.t, this.s)[k] : read(low), vb = value;
+    for (let turn = 0; turn < 80 && Math.abs(b - a) > 4e-16; turn++) {
+      const secant = va === vb ? (a + b) / 2 : b - (vb * (b - a)) / (vb - va);
+      const inside = turn % 3 < 2 && secant > a && secant < b ? secant : (a + b) / 2;
+      const v = read(inside);
+      if (v * vb > 0 || v === 0) { b = inside; vb = v; } else { a = inside; va = v; }
+      if (v === 0) break;
+    }
+    return { index: k, part: b * h, y: at(b).y };
+  }
+
+  // What happens at a crossing: a switch of a sign, the end of a held one, or an event.
+  pass(index) {
+    if (index < SURFACES.length) {
+      if (index === this.held) {
+        const sign = heldSign(index, this.t, this.s, this.p, this.first);
+        this.held = -1;
+        this.p[this.first + index] = Math.sign(sign) || 1;
+        return null;
+      }
+      const old = this.p[this.first + index];
+      const message = this.decide(index);
+      if (message) return this.finish("left_domain", message);
+      if (this.held !== index && this.p[this.first + index] === old) this.p[this.first + index] = -old;
+      return null;
+    }
+    const event = EVENTS[index - SURFACES.length];
+    this.events.push({ t: this.t, text: event.text });
+    if (event.reset.length) {
+      const solved = solvedWith(this.t, this.s, this.p) || [], fresh = resetAt(index - SURFACES.length, this.t, this.s, this.p, solved);
+      const least = Math.min(...event.reset.map((i) => ORDERS[i])), fixed = ORDERS.map((order, i) => order < least || event.reset.includes(i));
+      event.reset.forEach((i, j) => { this.s[i] = fresh[j]; });
+      if (!settle(this.t, this.s, this.p, -1, fixed, this.seen)) throw new Error(`the reset at ${event.text} = 0 contradicts the constraints.`);
+      this.held = -1;
+      this.p = withModes(this.t, this.s, this.values);
+      const trouble = this.choose();
+      if (trouble) return this.finish("left_domain", trouble);
+      this.keep(this.t, this.s);
+    }
+    return event.terminal ? this.finish("event", `${event.text} = 0 at t = ${this.t}.`) : null;
+  }
+
+  finish(outcome, message) {
+    if (outcome === "finished" && this.times) this.keepLast();
+    const found = { ...this.kept, outcome, message, events: this.events };
+    return this.dense ? { ...found, nodes: this.nodes } : found;
+  }
+
+  keepLast() {
+    while (this.wanted < this.times.length && Math.abs(this.times[this.wanted] - this.t) <= 1e-12 * Math.max(1, Math.abs(this.t))) {
+      this.kept.t.push(this.times[this.wanted]);
+      this.kept.states.push(Array.from(this.s));
+      this.wanted += 1;
+    }
+  }
+}
+
+// A complete state: given values, replaced by name, and the rest moved onto the constraints.
+function completed(replaced, values, t) {
+  const fixed = new Array(stateNames.length).fill(false), s = Float64Array.from(start), given = givenAt(values);
+  GIVEN.forEach((i, k) => { s[i] = given[k]; fixed[i] = true; });
+  for (const [key, value] of Object.entries(replaced || {})) {
+    const i = stateNames.indexOf(key);
+    if (i < 0) throw new Error(`${key} is not in the state: ${stateNames.join(" ")}.`);
+    if (!Number.isFinite(Number(value))) throw new Error(`${key} is not a finite number.`);
+    s[i] = Number(value);
+    fixed[i] = true;
+  }
+  renormalise(s);
+  const p = withModes(t, s, values);
+  if (!settle(t, s, p, -1, fixed, null)) throw new Error("the start contradicts the constraints.");
+  return s;
+}
+
+function parametersFrom(replaced) {
+  const values = Array.isArray(replaced) || ArrayBuffer.isView(replaced) ? Array.from(replaced, Number) : parameterNames.map((key) => parameters[key]);
+  if (values.length !== parameterNames.length) throw new Error(`there are ${parameterNames.length} parameters.`);
+  if (replaced && !Array.isArray(replaced) && !ArrayBuffer.isView(replaced))
+    for (const [key, value] of Object.entries(replaced)) {
+      const i = parameterNames.indexOf(key);
+      if (i < 0) throw new Error(`${key} is not a parameter: ${parameterNames.join(" ")}.`);
+      values[i] = Number(value);
+    }
+  if (!values.every(Number.isFinite)) throw new Error("a parameter is not a finite number.");
+  return values;
+}
+
+function signed(t, state, values) {
+  return withModes(t, state, parametersFrom(values));
+}
+
+// The rates of the state, in the order of stateNames; null where the motion is not determined.
+export function rates(t, state, values) {
+  const found = ratesWith(t, state, signed(t, state, values));
+  return found && Array.from(found);
+}
+
+// The accelerations and multipliers, in the order of unknownNames; null where they are not determined.
+export function unknowns(t, state, values) {
+  return solvedWith(t, state, signed(t, state, values));
+}
+
+// What vanishes on every state of a motion, in the order of constraintNames.
+export function constraints(t, state, values) {
+  return Array.from(residualsAt(t, state, signed(t, state, values)));
+}
+
+// The nearest state that satisfies the constraints; null if none is found.
+export function project(t, state, values) {
+  const s = Float64Array.from(state);
+  return settle(t, s, signed(t, state, values), -1, null, null) ? Array.from(s) : null;
+}
+
+export function energy(t, state, values) {
+  const p = signed(t, state, values), solved = ENERGY_NEEDS ? solvedWith(t, state, p) : [];
+  return solved ? energyAt(t, state, p, solved) : NaN;
+}
+
+// The motion: t, states, outcome, message, events. Values in start and parameters replace those of the model by name.
+export function simulate(options) {
+  return new Motion(options || {}).run();
+}

@@ -1,0 +1,161 @@
+"""Pages with sliders: one file that computes the motion anew while a slider moves.
+
+The page has the module that `chetaev.code(model, "javascript")` writes, with the expressions of the scene as further formulas, the recipes
+of the drawing (`live`), and scripts of `plot/web`. Its policy allows these scripts by their digests and nothing else: no network, no
+other script, no style but its own. Every text of the model stands in the page as escaped text or as data.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from chetaev.export.browser_problem import browser_problem
+from chetaev.export.javascript_file import javascript_file
+from chetaev.plot.scenes.live import live_data
+from chetaev.plot.scenes.pages import in_script, script
+from chetaev.plot.scenes.sliders import Slide
+from chetaev.plot.scenes.text import number, pretty
+
+if TYPE_CHECKING:
+    from chetaev.plot.animation import Animation
+
+_MOST_FRAMES = 301
+"""Frames of a page with sliders, which it computes for every motion. More cost time while one drags; the page interpolates between them."""
+_POINTS = 1200
+"""Points of a path, about: a path with fewer looks angular, more cost time."""
+
+
+def live_page(animation: Animation) -> str:
+    """Return a page that computes the motion of an animation with sliders."""
+    model, slides = animation.repeated, animation.slides
+    begin, end = model.t
+    n = min(len(animation.times), _MOST_FRAMES)
+    finer = int(np.clip(np.ceil(_POINTS / (n - 1)), 1, 8))
+    shown = np.linspace(animation.times[0], animation.times[-1], n)
+    data, columns = live_data(animation.motion, animation.scene, shown, finer)
+    module = browser_problem(model, outputs=columns.texts)
+    whole = abs(end - begin) / abs(float(animation.times[-1] - animation.times[0]))
+    data |= {
+        "t": [begin, end],
+        "finer": finer,
+        "seconds": animation.seconds * whole,
+        "clock": animation.clock,
+        "columns": [entry if isinstance(entry, float) else None for entry in columns.entries],
+        "sliders": [slide.data for slide in slides],
+        "names": [pretty(z.name) for z in module.side.state],
+    }
+    parts = ["plane.js", *(["space.js"] if data["space"] else []), "recipes.js"]
+    inside = "\n".join([*(squeezed(script(name)) for name in parts), f"const DATA = {in_script(data)};", squeezed(script("live.js"))])
+    return _page(data, slides, f"{squeezed(javascript_file(module))}\n{{\n{inside}\n}}\n")
+
+
+def _page(data: dict[str, Any], slides: Sequence[Slide], program: str) -> str:
+    style = squeezed(script("live.css"))
+    three = f"{script('three.min.js')}\ndelete window.__THREE__;\n" if data["space"] else ""
+    scripts = [text for text in (three, program) if text]
+    policy = (
+        f"default-src 'none'; script-src {' '.join(map(_digest, scripts))}; style-src {_digest(style)}; base-uri 'none'; form-action 'none'"
+    )
+    title = html.escape(data["title"])
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n{_body(data, slides, title)}"
+        + (f"<script>{three}</script>\n" if three else "")
+        + f'<script type="module">{program}</script>\n</body>\n</html>\n'
+    )
+
+
+def _body(data: dict[str, Any], slides: Sequence[Slide], title: str) -> str:
+    caption = f'<p class="caption">{html.escape(data["caption"])}</p>\n' if data["caption"] else ""
+    rows = "".join(map(_row, slides))
+    return f"""<main>
+<header><h1>{title}</h1><span class="clock" data-chetaev="clock"></span></header>
+<noscript><p>This page computes the motion with JavaScript.</p></noscript>
+<div class="frame">
+<div class="stage{" space" if data["space"] else ""}" data-chetaev="stage">
+<canvas data-chetaev="canvas" role="img" aria-label="animation: {title}"></canvas></div>
+{caption}<div class="bar"><button type="button" class="play" data-chetaev="play" aria-label="play"></button>
+<input type="range" data-chetaev="time" min="0" max="1" step="any" value="0" aria-label="time">
+<button type="button" class="pace" data-chetaev="pace" aria-label="speed">1×</button></div>
+</div>
+<div class="sliders">
+{rows}</div>
+<p class="said" data-chetaev="said" role="status"></p>
+<div class="row"><span>energy <output data-chetaev="energy"></output></span> <span>drift <output data-chetaev="drift"></output></span>
+<button type="button" data-chetaev="reset">reset</button> <a data-chetaev="link" href="#">link to these values</a>
+<button type="button" data-chetaev="copy">copy link</button> <span class="soft" data-chetaev="copied" role="status"></span></div>
+<div class="curves">
+<figure><figcaption><label>curve of <select data-chetaev="choose" aria-label="quantity of the curve"></select></label></figcaption>
+<canvas data-chetaev="curve" role="img" aria-label="the quantity over time"></canvas></figure>
+<figure><figcaption>energy</figcaption><canvas data-chetaev="curve-energy" role="img" aria-label="the energy over time"></canvas></figure>
+</div>
+<p class="soft">Space plays and pauses; the arrow keys step, or move a slider that has the focus.</p>
+</main>
+"""
+
+
+def _row(slide: Slide) -> str:
+    name, words = html.escape(slide.name), html.escape(slide.words)
+    return (
+        f'<span class="name" title="{words}" aria-hidden="true">{html.escape(pretty(slide.name))}</span>'
+        f'<input type="range" data-chetaev-slider="{name}" aria-label="{words}" min="{slide.low!r}" max="{slide.high!r}" step="any" '
+        f'value="{slide.value!r}"><output class="value" data-chetaev-value="{name}">{html.escape(number(slide.value, 4))}</output>\n'
+    )
+
+
+def _digest(text: str) -> str:
+    """The word of a policy that allows a script or style of exactly this text."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+_TOKENS = re.compile(
+    r"""(?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|(?P<note>//[^\n]*|/\*.*?\*/)|(?P<space>[ \t]+)""", re.DOTALL
+)
+"""Texts in quotes, comments and spaces of a script."""
+_TIGHT = frozenset("{}()[],;:=<>?&|*!\n")
+"""Characters beside which a script needs no space."""
+
+
+def squeezed(text: str) -> str:
+    """A script or style without comments and without spaces that do not matter; texts in quotes stay as they are."""
+    found: list[str] = []
+    place = 0
+    while place < len(text):
+        token = _TOKENS.match(text, place)
+        if token is None:
+            if text[place] != "\n" or (found and found[-1] != "\n"):
+                found.append(text[place])
+            place += 1
+            continue
+        place = token.end()
+        if token["text"]:
+            found.append(token["text"])
+        elif token["space"]:
+            after = text[place : place + 1]
+            if not (not found or found[-1][-1] in _TIGHT or after in _TIGHT or not after):
+                found.append(" ")
+    return "\n".join(_joined("".join(found).strip().split("\n")))
+
+
+def _joined(lines: Sequence[str]) -> list[str]:
+    """Lines in which declarations of constants that follow each other are one."""
+    found: list[str] = []
+    whole = False
+    for line in lines:
+        if line.startswith("const ") and whole:
+            found[-1] = f"{found[-1][:-1]},"
+            found.append(line[len("const ") :])
+        else:
+            found.append(line)
+            whole = line.startswith("const ")
+        whole = whole and line.endswith(";")
+    return found

@@ -1,0 +1,152 @@
+"""Modules of JavaScript: they integrate the motions of the gallery as `simulate` does, with switches, events and hostile names."""
+
+import json
+import shutil
+import subprocess
+from functools import cache
+
+import pytest
+
+import chetaev as ch
+
+NODE = shutil.which("node")
+pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed: the modules of JavaScript are not run")
+NEEDS_GAUGE = {"krupkova"}
+SENSITIVE = {"double-pendulum", "chain", "rattleback"}
+"""Motions that amplify errors: two tolerances of `simulate` itself differ by as much."""
+PROGRAM = """
+import * as m from %s;
+const r = m.simulate(%s), end = r.states.at(-1), t = r.t.at(-1);
+const residuals = end ? m.constraints(t, end).map(Math.abs) : [];
+console.log(JSON.stringify({t: r.t, states: r.states, names: m.stateNames, outcome: r.outcome, message: r.message, events: r.events,
+  unknownNames: m.unknownNames, unknowns: end ? m.unknowns(t, end) : null, residual: Math.max(0, ...residuals),
+  energy: end ? m.energy(t, end) : null, projected: end ? m.project(t, end) : null, rates: end ? m.rates(t, end) : null}));
+"""
+
+
+def run(model, folder, options="{}", program=PROGRAM):
+    path = folder / "model.mjs"
+    path.write_text(ch.code(model, "javascript"), encoding="utf-8")
+    text = program % (json.dumps(path.as_uri()), options)
+    found = subprocess.run([NODE, "--input-type=module", "-e", text], capture_output=True, text=True, timeout=120)  # noqa: S603
+    assert found.returncode == 0, found.stderr[-2000:]
+    return json.loads(found.stdout)
+
+
+@cache
+def motion_of(name):
+    return ch.simulate(ch.gallery(name))
+
+
+@pytest.mark.parametrize("name", [name for name in ch.gallery() if name not in NEEDS_GAUGE])
+def test_the_gallery_moves_as_in_python(name, tmp_path):
+    motion, found = motion_of(name), run(ch.gallery(name), tmp_path)
+    near = 3e-6 if name in SENSITIVE else 1e-7
+    assert found["outcome"] == motion.outcome == "finished"
+    assert found["t"][-1] == motion.t[-1]
+    end = motion.final
+    for jet, value in zip(found["names"], found["states"][-1], strict=True):
+        assert value == pytest.approx(end[jet], rel=near, abs=near * max(1e-3, abs(motion.extrema[jet][0]), abs(motion.extrema[jet][1])))
+    for jet, value in zip(found["unknownNames"], found["unknowns"], strict=True):
+        wanted = end[jet]
+        assert value == pytest.approx(wanted, rel=10 * near, abs=100 * near * max(1e-3, abs(motion[jet]).max()))
+    assert found["residual"] < 1e-10
+    assert found["energy"] == pytest.approx(motion.energy[-1], rel=1e-6, abs=1e-6)
+
+
+def model(system, values, start, t, **more):
+    return ch.Model(system, ch.Hamilton(), values, start, t, **more)
+
+
+SPRING = {"lagrangian": "x'^2/2 - k*x^2/2"}
+CORNERS = {
+    "comes to rest": model(ch.System("x", "mu k", **SPRING, forces={"x": "-mu*sign(x')"}), {"mu": 0.3, "k": 2}, {"x": 1, "x'": 0}, (0, 20)),
+    "stick and slip": model(
+        ch.System("x", "mu k", **SPRING, forces={"x": "-mu*sign(x' - 0.5)"}), {"mu": 0.6, "k": 1}, {"x": 0, "x'": 0.5}, (0, 10)
+    ),
+    "kinks": model(ch.System("x", lagrangian="x'^2/2 - abs(x)"), {}, {"x": 1, "x'": 0}, (0, 9)),
+    "step in time": model(
+        ch.System("x", lagrangian="x'^2/2", forces={"x": "step(t - 1/3) - max(0, x - 1)"}), {}, {"x": 0, "x'": 0}, (0, 4)
+    ),
+    "bounces": model(
+        ch.System("y", "g e", lagrangian="y'^2/2 - g*y"),
+        {"g": 9.81, "e": 0.8},
+        {"y": 1, "y'": 0},
+        (0, 1.5),
+        events=(ch.On("y", direction=-1, reset={"y'": "-e*y'"}), "y - 0.3"),
+    ),
+    "stops": model(
+        ch.System("y", "g", lagrangian="y'^2/2 - g*y"), {"g": 9.81}, {"y": 1, "y'": 0}, (0, 2), events=(ch.On("y", terminal=True),)
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CORNERS)
+def test_switches_and_events(case, tmp_path):
+    motion, found = ch.simulate(CORNERS[case]), run(CORNERS[case], tmp_path)
+    assert (found["outcome"], found["t"][-1]) == (motion.outcome, pytest.approx(motion.t[-1], rel=1e-12))
+    for jet, value in zip(found["names"], found["states"][-1], strict=True):
+        assert value == pytest.approx(motion.final[jet], rel=1e-7, abs=1e-8)
+    assert [event["t"] for event in found["events"]] == pytest.approx([event.t for event in motion.events], rel=1e-9)
+
+
+def test_names_that_are_words_of_javascript(tmp_path):
+    names = ["Math", "NaN", "let", "await", "p", "s", "found"]
+    kinetic = " + ".join(f"{name}'^2/2" for name in names)
+    system = ch.System(names, "Infinity", lagrangian=f"{kinetic} - Infinity*Math^2/2 - cos(NaN)*let*await - p*s - found^2")
+    start = {name: 0.1 * (k + 1) for k, name in enumerate(names)} | {f"{name}'": 0 for name in names}
+    given = model(system, {"Infinity": 2.0}, start, (0, 2))
+    motion, found = ch.simulate(given), run(given, tmp_path)
+    assert found["states"][-1] == pytest.approx([motion.final[z] for z in found["names"]], rel=1e-8)
+
+
+HOSTILE = ["</script><script>throw 1</script>", "*/ throw 1 //", "`${throw1}`", "a\u2028throw 1"]
+
+
+@pytest.mark.parametrize("text", HOSTILE[:3])
+def test_names_of_systems_are_texts(text, tmp_path):
+    given = model(ch.System("x", lagrangian="x'^2/2 - x^2/2", name=text), {}, {"x": 1, "x'": 0}, (0, 1))
+    written = ch.code(given, "javascript")
+    assert "</script" not in written
+    assert run(given, tmp_path)["outcome"] == "finished"
+    told = run(given, tmp_path, program="import * as m from %s; const o = %s; console.log(JSON.stringify(m.name));")
+    assert told == text
+
+
+REPLACED = """
+import * as m from %s;
+const told = (call) => { try { return call(); } catch (error) { return error instanceof Error ? error.message : "?"; } };
+const o = %s;
+console.log(JSON.stringify([
+  m.simulate({t: [0, 2], parameters: {l: 2}, start: {x: 0.6}, times: [0, 0.5, 2]}),
+  told(() => m.simulate({start: {q: 1}})), told(() => m.simulate({parameters: {q: 1}})),
+  told(() => m.simulate({start: {x: 0.5, y: 7}})), m.stateNames]));
+"""
+
+
+def test_values_by_name_replace_those_of_the_model(tmp_path):
+    pendulum = ch.System("x y", "g l", lagrangian="(x'^2 + y'^2)/2 - g*y", kinematic=["x^2 + y^2 = l^2"])
+    values = {"g": 9.81, "l": 1.0}
+    given = ch.Model(pendulum, ch.DAlembert(), values, ch.State({"x": "l/2", "x'": 0}, {"y": -0.8}), (0, 1))
+    moved, start, parameter, both, names = run(given, tmp_path, program=REPLACED)
+    motion = ch.simulate(
+        ch.derive(pendulum, ch.DAlembert()), ch.State({"x": 0.6, "x'": 0}, {"y": -1.9}), (0, 2), parameters={**values, "l": 2}
+    )
+    for t, state in zip(moved["t"], moved["states"], strict=True):
+        assert state == pytest.approx([motion.at(t)[z] for z in names], abs=1e-8)
+    assert moved["t"] == [0, 0.5, 2]
+    assert "q is not in the state" in start and "q is not a parameter" in parameter and "contradicts" in both
+
+
+def test_given_values_that_are_formulas_follow_their_parameters(tmp_path):
+    pendulum = ch.System("x y", "g l", lagrangian="(x'^2 + y'^2)/2 - g*y", kinematic=["x^2 + y^2 = l^2"])
+    given = ch.Model(pendulum, ch.DAlembert(), {"g": 9.81, "l": 1.0}, ch.State({"x": "l/2", "x'": 0}, {"y": -0.8}), (0, 1))
+    found = run(given, tmp_path, "{parameters: {l: 3}, t: [0, 0.1]}")
+    first = dict(zip(found["names"], found["states"][0], strict=True))
+    assert first["x"] == pytest.approx(1.5, rel=1e-15) and first["y"] == pytest.approx(-((9 - 1.5**2) ** 0.5), rel=1e-12)
+
+
+def test_a_singular_state_has_no_unknowns(tmp_path):
+    bead = ch.Model(ch.System("x y", lagrangian="(x^2*x'^2 + y'^2)/2"), ch.Hamilton(), {}, {"x": 1, "y": 0, "x'": -1, "y'": 1}, (0, 0.1))
+    program = "import * as m from %s; const o = %s; console.log(JSON.stringify([m.unknowns(0, [0, -1, 0, 1]), m.rates(0, [0, -1, 0, 1])]));"
+    assert run(bead, tmp_path, program=program) == [None, None]
