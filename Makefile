@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test quick checks lint types pages loop tests needed docs verify bench lock clean
 
-# As a user has it: chetaev and what a report needs, without the tools of developers.
+# As a user has it: chetaev and what a report needs, without the tools of developers. Its stepping loops are compiled for this machine only.
 demo: $(SHOW)/.ready
 	@echo "Writing a report on a tyre, and comparing two principles for a rolling disk ..."
 	@$(SHOW)/bin/chetaev report examples/rocard.toml -o $(DEMO)/rocard.html
@@ -22,7 +22,7 @@ $(SHOW)/.ready: pyproject.toml hatch_build.py $(shell find src -name '*.py' -o -
 	@echo "Installing chetaev with what a report needs into $(SHOW): about 900 MB. Compiling its stepping loop takes about a minute ..."
 	@mkdir -p $(DEMO)
 	@test -x $(SHOW)/bin/python || $(PYTHON) -m venv $(SHOW)
-	@$(SHOW)/bin/python -m pip install --quiet --disable-pip-version-check --progress-bar on ".[report]"
+	@CHETAEV_BUILD_FOR=host $(SHOW)/bin/python -m pip install --quiet --disable-pip-version-check --progress-bar on ".[report]"
 	@touch $(SHOW)/.ready
 
 # Everything. The stepping loops are compiled once, before two processes of the tests would both compile it; checks run beside it, and
@@ -48,7 +48,7 @@ pages: $(READY)
 	$(RUN)/python docs/build.py --light
 
 loop: $(READY)
-	$(RUN)/python -c "from chetaev.numerics.methods import dop853, strides; dop853.prepare(); strides.prepare()"
+	$(RUN)/python -c "from chetaev.numerics.methods import dop853, lanes, strides; dop853.prepare(); strides.prepare(); lanes.prepare()"
 
 tests: loop
 	$(RUN)/pytest -n auto --dist worksteal
@@ -62,7 +62,11 @@ docs: $(READY)
 verify: $(READY)
 	$(RUN)/python docs/verify.py
 
+# Pages are tested in Debian's Chromium, which root installs where it is missing; the tests that need it are left out elsewhere.
 $(READY): pyproject.toml requirements.lock
+	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
+		{ apt-get update -qq && apt-get install -y -qq chromium; } >/dev/null 2>&1; } || \
+		echo "chromium is not installed: the tests that open pages are left out."
 	test -x $(RUN)/python || $(PYTHON) -m venv $(VENV)
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .

@@ -1,6 +1,7 @@
 """What a wheel holds besides the sources: the stepping loops as machine code.
 
-Numba compiles the loop once, here; LLVM makes machine code of it for all kinds of machine. An editable installation gets none: its sources
+Numba compiles the loop once, here; LLVM makes machine code of it for all kinds of machine, or with `CHETAEV_BUILD_FOR=host` for that of
+this machine only. An editable installation gets none: its sources
 change, and the first simulation compiles what is missing.
 """
 
@@ -14,7 +15,12 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-_PROGRAM = "import sys; from chetaev.numerics.methods import dop853, strides; dop853.build(sys.argv[1]); strides.build(sys.argv[1])"
+_PROGRAM = """import sys
+from chetaev.numerics.methods import dop853, lanes, strides
+
+for loops in (dop853, lanes, strides):
+    loops.build(sys.argv[1])
+"""
 _GENERIC = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
 """Numba's passes assume nothing of the processor that builds."""
 

@@ -1,14 +1,18 @@
-"""(c) Ten thousand sleighs, against a loop of solve_ivp with a numba right-hand side, by its default method and by DOP853.
+"""(c) Ten thousand sleighs, against a loop of solve_ivp with a numba right-hand side, by its default method and by DOP853; and ten thousand
+sleighs and double pendulums against heyoka's batch mode.
 
 The library integrates all of them, in parallel, with projection; the peer's loop runs over a sample and is scaled. Wall time, since threads
-are part of the answer; the ratio of CPU times says what they contribute.
+are part of the answer; the ratio of CPU times says what they contribute. heyoka integrates equations reduced by hand, eight members at a
+time in one thread, without projection, events or checks; CPU times are compared, whole calls of `simulate_many` and the loop within them.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,7 +22,7 @@ from loop import recorded
 from measure import Effort, Spread, Table, figures, seconds_of, take_turns
 
 import chetaev as ch
-from chetaev.numerics.methods import dop853
+from chetaev.numerics.methods import dop853, lanes
 
 MEMBERS = 10_000
 T = 10.0
@@ -61,7 +65,101 @@ def tables(effort: Effort) -> list[Table]:
     for clock, times in (("wall", walls), ("CPU", cpus)):
         peers = [cell for name in METHODS for cell in (_seconds(times[name]), times[name].over(times["chetaev"]))]
         found.add(clock, _seconds(times["chetaev"]), *peers)
-    return [found]
+    return [found, _against_heyoka(effort, case.model, starts)]
+
+
+def _against_heyoka(effort: Effort, sleigh: ch.Model, starts: Members) -> Table:
+    """CPU per member: the library on one thread, and heyoka's Taylor series for eight states at a time."""
+    double = next(c for c in CASES if c.name == "double_pendulum").model
+    random = np.random.default_rng(1)
+    swings = dict(zip(("theta1", "theta2", "theta1'", "theta2'"), random.uniform(-1.5, 1.5, (4, MEMBERS)), strict=True))
+    reduced = np.array([_reduced(starts, i) for i in range(MEMBERS)]).T
+    found = Table(
+        "(c) Ensembles of 10,000 against heyoka's batch mode",
+        ["system", "simulate_many", "its loop", "heyoka, batch 8", "simulate_many / heyoka", "loop / heyoka", "errors: library, heyoka"],
+        f"T = {T:g}, tolerance {TOLERANCE:g}, one thread; microseconds of CPU per member. Errors: median and largest over the members "
+        "of the largest difference of a coordinate at the end from heyoka at tolerance 1e-16.",
+    )
+    for name, model, given, state in (
+        ("Chaplygin sleigh", sleigh, starts, reduced),
+        ("double pendulum", double, swings, np.array(list(swings.values()))),
+    ):
+        coordinates = [z for z in given if "'" not in z]
+        works = {"library": _many(model, given), "heyoka": _batches(model, state, TOLERANCE)}
+        exact = _batches(model, state, 1e-16)()[: len(coordinates)]
+        ends = {"library": np.array([works["library"]().final[z] for z in coordinates]), "heyoka": works["heyoka"]()[: len(coordinates)]}
+        spent: list[float] = []
+
+        def ours(run: Callable[[], Any] = works["library"], spent: list[float] = spent) -> float:
+            with _loop_timed() as inside:
+                whole = seconds_of(run)
+            spent.append(sum(inside))
+            return whole
+
+        times = take_turns({"library": ours, "heyoka": partial(seconds_of, works["heyoka"])}, effort.repetitions)
+        loop = Spread(tuple(spent))
+        errors = [
+            f"{figures(float(np.median(e)))} ({figures(float(e.max()))})" for e in (np.abs(x - exact).max(axis=0) for x in ends.values())
+        ]
+        cells = [figures(t.median / MEMBERS * 1e6) for t in (times["library"], loop, times["heyoka"])]
+        found.add(name, *cells, times["library"].over(times["heyoka"]), loop.over(times["heyoka"]), ", ".join(errors))
+    return found
+
+
+def _many(model: ch.Model, given: Members) -> Callable[[], Any]:
+    equations = ch.derive(model)
+
+    def run() -> Any:
+        return ch.simulate_many(equations, given, (0.0, T), parameters=model.parameters, tolerance=TOLERANCE, threads=1)
+
+    return run
+
+
+@contextmanager
+def _loop_timed() -> Iterator[list[float]]:
+    """CPU seconds that the compiled loop takes, call by call."""
+    compiled, found = lanes.LANE_LOOP, []
+
+    def timed(*arguments: Any) -> None:
+        begun = time.thread_time()
+        compiled.integrate_lanes(*arguments)
+        found.append(time.thread_time() - begun)
+
+    lanes.LANE_LOOP = SimpleNamespace(integrate_lanes=timed)
+    try:
+        yield found
+    finally:
+        lanes.LANE_LOOP = compiled
+
+
+def _batches(model: ch.Model, states: Any, tolerance: float) -> Callable[[], Any]:
+    """Heyoka for eight members at a time."""
+    import heyoka as hy
+
+    p = [float(v) for v in model.parameters.values()]
+    if model.system.name == "double pendulum":
+        a, b, u, v = hy.make_vars("a", "b", "u", "v")
+        m1, m2, l1, l2, g = p
+        s, c, m = hy.sin(a - b), hy.cos(a - b), m1 + m2
+        x, y, det = -m2 * l2 * v * v * s - m * g * hy.sin(a), l1 * u * u * s - g * hy.sin(b), m1 + m2 * s * s
+        rates = [(a, u), (b, v), (u, (x - m2 * c * y) / (l1 * det)), (v, (m * y - c * x) / (l2 * det))]
+    else:
+        x, y, a, v, w = hy.make_vars("x", "y", "a", "v", "w")
+        m, inertia, arm = p
+        turning = -m * arm / (inertia + m * arm * arm)
+        rates = [(x, v * hy.cos(a)), (y, v * hy.sin(a)), (a, w), (v, arm * w * w), (w, turning * v * w)]
+    stepper = hy.taylor_adaptive_batch(rates, np.zeros((len(rates), 8)), tol=tolerance)
+
+    def run() -> Any:
+        found = np.empty_like(states)
+        for first in range(0, states.shape[1], 8):
+            stepper.set_time(0.0)
+            stepper.state[:] = states[:, first : first + 8]
+            stepper.propagate_until(np.full(8, T))
+            found[:, first : first + 8] = stepper.state
+        return found
+
+    return run
 
 
 def _seconds(times: Spread) -> str:

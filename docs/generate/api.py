@@ -22,7 +22,7 @@ PAGES = {
     ),
     "principles": (
         "Principles and equations",
-        "derive Equations Principle Hamilton DAlembert Chetaev VirtualWork Vakonomic Herglotz classify compare Comparison",
+        "derive Equations Principle Hamilton DAlembert Chetaev VirtualWork Vakonomic Herglotz AsStated classify compare Comparison",
     ),
     "motion": (
         "Analysis and motion",
@@ -37,7 +37,9 @@ PAGES = {
     "singular": (
         "Singular systems and the inverse problem",
         "DynamicalForm constraint_algorithm regularity helmholtz tonti_lagrangian integrating_factor reduce_order lepagean_equivalent "
-        "ConstraintStructure constrain ConstrainedSystem dirac Dirac presymplectic Presymplectic lagrangian_forms reduced_phase_space",
+        "ConstraintStructure constrain ConstrainedSystem semiholonomic semiholonomic_degree prolong_constraints implicit_equation "
+        "contact_geometry ContactGeometry precontact Precontact dirac Dirac "
+        "presymplectic Presymplectic lagrangian_forms lagrangian_bundle LagrangianBundle reduced_phase_space",
     ),
     "groups": ("Groups", ""),
     "files": ("Models, files, pictures", "Model gallery load save code animate report Report"),

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from chetaev.core.support.version import VERSION
 
 if TYPE_CHECKING:
-    from chetaev import groups, plot, singular, transforms
+    from chetaev import control, groups, orbits, plot, singular, transforms
     from chetaev.core.declarations import parse
     from chetaev.core.errors import (
         BranchError,
@@ -44,20 +44,19 @@ if TYPE_CHECKING:
     from chetaev.gallery import gallery
     from chetaev.io.reading import load
     from chetaev.io.writing import save
-    from chetaev.mechanics.analysis import Analysis, Verdict
+    from chetaev.mechanics.analysis import Verdict
     from chetaev.mechanics.classify import classify
     from chetaev.mechanics.derivation import derive
-    from chetaev.mechanics.equations import Equations
     from chetaev.mechanics.model import Model
-    from chetaev.mechanics.principles import Chetaev, DAlembert, Hamilton, Herglotz, Mixed, Principle, Vakonomic, VirtualWork
+    from chetaev.mechanics.principles import Chetaev, DAlembert, Hamilton, Herglotz, Mixed, Vakonomic, VirtualWork
+    from chetaev.mechanics.servo import servo
     from chetaev.numerics.comparison.compare import compare
     from chetaev.numerics.ensemble import simulate_many
     from chetaev.numerics.evaluation.evaluate import evaluate, residual
-    from chetaev.numerics.methods.base import Method
+    from chetaev.numerics.identification import fit, which
     from chetaev.numerics.methods.implicit import Implicit
     from chetaev.numerics.methods.taylor import Taylor
     from chetaev.numerics.motion.simulate import simulate
-    from chetaev.numerics.motion.trajectory import Trajectory
     from chetaev.numerics.pieces.events import On
     from chetaev.numerics.prepared import prepare
     from chetaev.numerics.stability import equilibria, linearize
@@ -84,20 +83,19 @@ _HOMES = {
     "chetaev.gallery": "gallery",
     "chetaev.io.reading": "load",
     "chetaev.io.writing": "save",
-    "chetaev.mechanics.analysis": "Analysis Verdict",
+    "chetaev.mechanics.analysis": "Verdict",
     "chetaev.mechanics.classify": "classify",
     "chetaev.mechanics.derivation": "derive",
-    "chetaev.mechanics.equations": "Equations",
     "chetaev.mechanics.model": "Model",
-    "chetaev.mechanics.principles": "Chetaev DAlembert Hamilton Herglotz Mixed Principle Vakonomic VirtualWork",
+    "chetaev.mechanics.principles": "Chetaev DAlembert Hamilton Herglotz Mixed Vakonomic VirtualWork",
+    "chetaev.mechanics.servo": "servo",
     "chetaev.numerics.comparison.compare": "compare",
     "chetaev.numerics.ensemble": "simulate_many",
     "chetaev.numerics.evaluation.evaluate": "evaluate residual",
-    "chetaev.numerics.methods.base": "Method",
+    "chetaev.numerics.identification": "fit which",
     "chetaev.numerics.methods.implicit": "Implicit",
     "chetaev.numerics.methods.taylor": "Taylor",
     "chetaev.numerics.motion.simulate": "simulate",
-    "chetaev.numerics.motion.trajectory": "Trajectory",
     "chetaev.numerics.pieces.events": "On",
     "chetaev.numerics.prepared": "prepare",
     "chetaev.numerics.stability": "equilibria linearize",
@@ -112,8 +110,10 @@ _HOMES = {
 """The names a first program uses, by the modules that define them; the imports above repeat them for type checkers."""
 
 _MODULES = {
+    "control": "chetaev.control",
     "forms": "chetaev.singular.forms",
     "groups": "chetaev.groups",
+    "orbits": "chetaev.orbits",
     "plot": "chetaev.plot",
     "singular": "chetaev.singular",
     "transforms": "chetaev.transforms",
@@ -121,20 +121,29 @@ _MODULES = {
 """Public modules by the name under which `chetaev` offers them."""
 
 _ALSO = {
+    "chetaev.mechanics.analysis": "Analysis",
+    "chetaev.mechanics.equations": "Equations",
+    "chetaev.numerics.methods.base": "Method",
     "chetaev.core.constraints": "Constraint VariationalConstraint",
     "chetaev.core.errors": "UnfinishedError",
     "chetaev.core.notation": "to_sympy",
     "chetaev.core.symbols": "Input Parameter inputs parameters",
+    "chetaev.mechanics.principles": "AsStated Principle",
+    "chetaev.mechanics.prolonged.constraints": "prolong_constraints",
     "chetaev.numerics.comparison.compare": "Comparison",
     "chetaev.numerics.ensemble": "Ensemble",
-    "chetaev.numerics.motion.trajectory": "Outcome",
+    "chetaev.numerics.identification": "Answer Fit",
+    "chetaev.numerics.motion.trajectory": "Outcome Trajectory",
     "chetaev.numerics.prepared": "Prepared",
     "chetaev.numerics.stability": "Equilibrium Linearization eigenvalue_sweep",
+    "chetaev.numerics.verdict.implicit_equation": "implicit_equation",
     "chetaev.report": "Report",
-    "chetaev.singular": "ConstrainedSystem ConstraintStructure Dirac Presymplectic constrain dirac integrating_factor lagrangian_forms "
-    "lepagean_equivalent presymplectic reduce_order reduced_phase_space regularity tonti_lagrangian",
+    "chetaev.singular": "ConstrainedSystem ConstraintStructure ContactGeometry Dirac LagrangianBundle Precontact Presymplectic constrain "
+    "contact_geometry dirac integrating_factor lagrangian_bundle lagrangian_forms lepagean_equivalent precontact presymplectic "
+    "reduce_order regularity semiholonomic semiholonomic_degree tonti_lagrangian",
     "chetaev.transforms": "Morphism change_coordinates contact_as_nonholonomic contact_as_vakonomic friction_as_constraint hamel "
-    "hamiltonian lift linearize_constraints reduce reduce_velocities restrict routh symmetries vakonomic_as_free",
+    "hamiltonian lift linearize_constraints reduce reduce_velocities reduced_phase_space restrict routh symmetries tangent "
+    "vakonomic_as_free",
 }
 """Names that live in other public modules, or are results of verbs; `chetaev` knows them too, and does not list them."""
 

@@ -21,7 +21,7 @@ def register(thing: Thing) -> Thing:
     |---|---|
     | a class of principles, with the base `Principle` | its `word`: `principle`, `--principle` |
     | a class of methods, with the base `Method` | its `word`: `method`, `--method` |
-    | a class of groups, with the base `ch.groups.Group` | its `word`: kinds of coordinates, `{"A": "H3 body"}` |
+    | a class of groups, with the base `ch.groups.Group` | its `word`: kinds of coordinates, `{"A": "Heis body"}` |
     | a transformation, a function that returns a `Morphism` | its name with hyphens: `chetaev transform` |
     | a `chetaev.export.Language` | its `word`: `ch.code`, `--code` |
     | a `chetaev.core.notation.Function` | its name in the notation |

@@ -26,17 +26,20 @@ LAYERS = {
     "mechanics": "core",
     "singular": "core mechanics",
     "numerics": "core mechanics singular",
-    "transforms": "core mechanics numerics",
+    "transforms": "core mechanics singular numerics",
     "gallery": "core mechanics io",
     "export": "core mechanics numerics",
     "io": "core mechanics numerics",
-    "plot": "core mechanics singular numerics",
+    "plot": "core mechanics singular numerics export",
     "report": "core mechanics numerics io plot",
     "cli": "core mechanics numerics transforms gallery io export plot report",
     "groups": "core mechanics transforms",
+    "control": "core mechanics numerics",
+    "orbits": "core mechanics numerics transforms",
     "registration": "core mechanics numerics transforms export",
 }
-"""Each part of the library, and the parts it may import. `groups` is the public module of that name, `registration` has `ch.register`."""
+"""Each part of the library, and the parts it may import. `groups` and `control` are the public modules of these names; `registration` has
+`ch.register`."""
 
 ROOMS = (
     "machine",
@@ -48,12 +51,14 @@ ROOMS = (
     "verdict",
     "methods",
     "pieces",
+    "slopes",
     "evaluation",
     "motion",
     "prepared",
     "comparison",
     "stability",
     "ensemble",
+    "identification",
 )
 """The rooms of the numerics: each may import those before it."""
 
@@ -61,7 +66,7 @@ OTHERS = {
     "core": "sympy mpmath",
     "mechanics": "sympy numpy scipy",
     "singular": "sympy numpy",
-    "numerics": "sympy numpy scipy mpmath casadi llvmlite numba tqdm",
+    "numerics": "sympy numpy scipy mpmath casadi llvmlite numba tqdm control",
     "transforms": "sympy numpy",
     "gallery": "",
     "export": "sympy casadi",
@@ -70,6 +75,8 @@ OTHERS = {
     "report": "sympy numpy matplotlib",
     "cli": "click rich",
     "groups": "",
+    "control": "",
+    "orbits": "sympy numpy",
     "registration": "",
 }
 """The packages of others that each part may import."""
@@ -183,3 +190,10 @@ def test_what_needs_no_solver_loads_none():
     found = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)  # noqa: S603
     loaded = dict(zip(NO_SOLVER, map(str.split, found.stdout.splitlines()), strict=True))
     assert {step: set(HEAVY).intersection(names) for step, names in loaded.items()} == {step: set() for step in NO_SOLVER}
+
+
+def test_a_motion_of_an_ordinary_system_loads_no_scipy():
+    """SciPy takes half a second of CPU to import, more than most motions take; it is loaded where it computes."""
+    text = "import sys, chetaev as ch\nch.simulate(ch.gallery('sleigh')).verify()\nprint('scipy' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)  # noqa: S603
+    assert found.stdout.split() == ["False"]

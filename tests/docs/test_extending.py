@@ -175,9 +175,9 @@ def cells(cell, value=1, *others):
 @pytest.mark.parametrize(
     ("changed", "fault"),
     [
-        ({"word": "h3"}, "begins with a capital"),
+        ({"word": "heis"}, "begins with a capital"),
         ({"word": "SO3"}, "another group"),
-        ({"word": "H3", "places": ("x", "y", "u")}, "another group"),
+        ({"word": "Heis", "places": ("x", "y", "u")}, "another group"),
         ({"places": ("x", "y", "w")}, "none w"),
         ({"places": ("x", "y")}, "as many as dimensions"),
         ({"orthogonal": 3}, "only groups of the library"),
@@ -196,7 +196,7 @@ def test_a_group_whose_formulas_do_not_belong_together_is_refused(page, changed,
     kind = type("Other", (page[0]["Heisenberg"],), {"word": "Other", **changed})
     with pytest.raises(ch.UsageError, match=fault):
         ch.register(kind)
-    assert ch.register(page[0]["Heisenberg"]).word == "H3"
+    assert ch.register(page[0]["Heisenberg"]).word == "Heis"
 
 
 def test_elements_of_a_group_of_somebody_else_in_all_their_forms(page):
@@ -218,7 +218,7 @@ def test_elements_of_a_group_of_somebody_else_in_all_their_forms(page):
         ch.simulate_many(equations, {"A": matrix, "A1'": [1, 2, 3], "A2'": 0, "A3'": 0}, (0, 1))
     free = page[0]["charge"].replace(lagrangian="(A1'^2 + 2*A2'^2 + 3*A3'^2)/2")
     reduced = ch.groups.reduce(ch.derive(free), group="A").system
-    assert reduced.kinds["A"] == "h3 body"
+    assert reduced.kinds["A"] == "heis body"
     chart = ch.groups.in_coordinates(page[0]["charge"])
     assert ch.parse("A_1'^2/2 + A_2'^2 + 3*(A_3' - A_1*A_2')^2/2 - A_3", chart).equals(chart.lagrangian)
     assert len(ch.animate(motion).scene.shapes) == 3
@@ -243,7 +243,7 @@ def test_an_installed_extension_serves_files_on_the_command_line(tmp_path):
     assert "[project.entry-points.chetaev]" in PAGE.read_text(encoding="utf-8")
     model = tmp_path / "own.toml"
     model.write_text(
-        'lagrangian = "(A1\'^2 + 2*A2\'^2 + 3*A3\'^2)/2 - softplus(A13) + x\'^2/2"\n[coordinates]\nA = "H3 body"\nx = "line"\n'
+        'lagrangian = "(A1\'^2 + 2*A2\'^2 + 3*A3\'^2)/2 - softplus(A13) + x\'^2/2"\n[coordinates]\nA = "Heis body"\nx = "line"\n'
         '[constraints]\nkinematic = ["x\' = A1\'"]\n[principle]\nname = "gliding"\n'
         '[initial]\nfixed = ["A = [0.1, 0.2, 0.3]", "A1\' = 0.5", "A2\' = 0.3", "A3\' = 0.1", "x = 0"]\n'
         '[simulate]\nt = [0, 0.1]\nmethod = "rk4"\n'
@@ -254,7 +254,7 @@ def test_an_installed_extension_serves_files_on_the_command_line(tmp_path):
         return subprocess.run([sys.executable, "-m", "chetaev.cli", *words], capture_output=True, text=True, env=environment, cwd=tmp_path)  # noqa: S603
 
     alone = said("derive", "own.toml")
-    assert alone.returncode != 0 and "H3 body" in alone.stderr  # a file imports nothing
+    assert alone.returncode != 0 and "Heis body" in alone.stderr  # a file imports nothing
     assert "Gliding()" in said("--extensions", "derive", "own.toml").stdout
     run = said("--extensions", "simulate", "own.toml")
     assert run.returncode == 0 and "finished" in run.stdout

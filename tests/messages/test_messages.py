@@ -271,7 +271,7 @@ CASES = {
         ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2", forces={"x": "-sign(x')"}, name="block")), {"x": 0, "x'": 0}
     ),
     "branch of a linearisation": lambda: ch.linearize(ch.gallery("cawley"), branch=1),
-    "gauge of an ensemble": lambda: ch.simulate_many(ch.gallery("krupkova"), gauge={"q2": "t"}),
+    "room for series without times": lambda: ch.simulate_many(ch.gallery("sleigh"), t=(0, 1), series="states.npy"),
     "equilibria without a guess": lambda: ch.equilibria(ch.derive(sleigh(), ch.DAlembert()), parameters=VALUES),
     # scenes
     "wheel of negative radius": lambda: ch.animate(

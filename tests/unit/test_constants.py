@@ -94,3 +94,11 @@ def test_a_force_has_the_value_of_its_constant(text):
     assert ch.residual(equations, {"x": 0, "x'": 0, "x''": now["x''"]})["E_x"] == pytest.approx(0, abs=1e-12 * abs(1e9 * value))
     motion = ch.simulate(equations, {"x": 0, "x'": 0}, (0, 1))
     assert motion.final["x"] == pytest.approx(1e9 * value * (1 - float(mpmath.cos(1))), rel=1e-8, abs=0)
+
+
+@pytest.mark.parametrize("text", ["log(6) - log(2) - log(3)", "log(8)/log(2) - 3", "log(1.5) + log(2) - log(3)"])
+def test_the_constraint_algorithm_knows_logarithms(text):
+    """y occurs nowhere, so it is free; a product with x' vanishes term by term."""
+    assert ch.analyze(ch.derive(ch.System("x y", lagrangian=f"({text})*y'^2/2 + x'^2/2 - x^2/2"))).verdict == "GAUGE"
+    spread = "y*(log(6)*x' - log(2)*x' - log(3)*x')"
+    assert ch.analyze(ch.derive(ch.System("x y", lagrangian=f"x'^2/2 - x^2/2 + {spread}"))).verdict == "GAUGE"

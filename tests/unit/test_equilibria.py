@@ -190,7 +190,6 @@ def test_equations_bring_no_guess():
         ("linearize", lambda e, **o: ch.linearize(e, {"x": 0, "x'": 0}, **o)),
         ("equilibria", lambda e, **o: ch.equilibria(e, {"x": 0}, **o)),
         ("eigenvalue_sweep", lambda e, **o: ch.eigenvalue_sweep(e, {"x": 0, "x'": 0}, "k", [1], **o)),
-        ("simulate_many", lambda e, **o: ch.simulate_many(e, {"x": [0, 1], "x'": 0}, (0, 1), **o)),
     ],
 )
 def test_branches_and_gauges_are_for_simulate(option, verb, call):

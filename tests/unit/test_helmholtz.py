@@ -189,9 +189,8 @@ def test_gallery_rows_are_variational_where_nothing_but_a_lagrangian_acts(name):
     for principle in ch.gallery(name).principles:
         equations = ch.derive(ch.gallery(name).under(principle))
         if equations.system.groups:
-            for verb in (ch.helmholtz, DynamicalForm.of):
-                with pytest.raises(ch.ModelError, match="works in ordinary coordinates"):
-                    verb(equations)
+            with pytest.raises(ch.ModelError, match="works in ordinary coordinates"):
+                ch.helmholtz(equations)
             continue
         some = DynamicalForm.of(equations)
         system, lowered = equations.system, equations.lowered

@@ -35,7 +35,7 @@ def pendulum_motion(**options):
 def test_a_right_motion_has_a_certificate():
     motion = pendulum_motion()
     assert motion.outcome == "finished" and motion.certificate.ok and not motion.certificate.repeated
-    assert [figure.kind for figure in motion.certificate.figures] == ["rows", "defect", "balance"]
+    assert [figure.kind for figure in motion.certificate.figures] == ["rows", "defect", "rounding", "balance"]
     assert 0 <= motion.certificate.worst < 1e-6
     assert "certificate: ok" in str(motion.certificate) and " at t = " in motion.certificate.where
 

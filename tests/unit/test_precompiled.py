@@ -11,7 +11,7 @@ import pytest
 from chetaev.core.errors import UsageError
 from chetaev.numerics.machine import precompiled, processor
 from chetaev.numerics.machine.precompiled import Code, Precompiled
-from chetaev.numerics.machine.processor import TARGETS, this_target
+from chetaev.numerics.machine.processor import TARGETS, targets_to_build, this_target
 
 SOURCE = """
 from __future__ import annotations
@@ -110,6 +110,12 @@ def test_a_wheel_holds_machine_code_for_every_kind_of_machine_and_bitcode(folder
         kind = target.name.removesuffix("-v3")
         assert code.startswith(MAGIC[kind])
         assert kind not in ELF_MACHINES or int.from_bytes(code[18:20], "little") == ELF_MACHINES[kind]
+
+
+def test_a_wheel_for_this_machine_only(monkeypatch):
+    assert targets_to_build() == TARGETS
+    monkeypatch.setenv("CHETAEV_BUILD_FOR", "host")
+    assert targets_to_build() == ((this_target(),) if this_target() else ())
 
 
 OLDER = next((t for t in TARGETS if this_target() is not None and f"{t.name}-v3" == this_target().name), this_target())
@@ -247,6 +253,6 @@ def test_a_user_without_a_home(monkeypatch):
 def test_what_a_wheel_is_built_with_needs_no_package_besides_the_build_requirements():
     """`hatch_build.py` imports the loops in an environment with numba, llvmlite and NumPy alone."""
     absent = "import sys; sys.modules.update(dict.fromkeys(('casadi', 'sympy', 'mpmath', 'scipy', 'click', 'rich', 'tqdm')))"
-    wanted = "from chetaev.numerics.methods import dop853, strides; print(dop853.build.__name__, strides.build.__name__)"
+    wanted = "from chetaev.numerics.methods import dop853, lanes, strides; print(*[x.build.__name__ for x in (dop853, lanes, strides)])"
     done = subprocess.run([sys.executable, "-c", f"{absent}; {wanted}"], capture_output=True, text=True, check=False)  # noqa: S603
-    assert (done.stdout, done.stderr) == ("build build\n", "")
+    assert (done.stdout, done.stderr) == ("build build build\n", "")

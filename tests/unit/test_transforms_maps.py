@@ -231,8 +231,6 @@ def test_hypotheses_of_the_contact_maps():
     vakonomic = ch.derive(disk.under(ch.Herglotz(ch.Vakonomic())))
     refused(lambda: ch.contact_as_nonholonomic(vakonomic), "Its multipliers are part of the state", "contact_as_vakonomic")
     refused(lambda: ch.contact_as_nonholonomic(ch.derive(ch.gallery("disk"))), "has no action variable")
-    long = ch.System("x", lagrangian="x''^2/2 - s", action="s", name="long")
-    refused(lambda: ch.contact_as_vakonomic(long), "second or higher derivatives", "of first order")
     pushed = ch.System("x", lagrangian="x'^2/2 - s", action="s", forces={"x": "1"}, name="pushed")
     refused(lambda: ch.contact_as_vakonomic(pushed), "forces act on 'pushed'", "multiplied by 1 - mu")
     assert ch.contact_as_nonholonomic(pushed).system.forces  # there a force does no harm

@@ -31,7 +31,7 @@ class PrincipleType(click.ParamType):
         """Return the words, and Herglotz' principle with each of the others inside."""
         from chetaev.mechanics.principles import PRINCIPLES
 
-        plain = [word for word, kind in PRINCIPLES.items() if not kind.setting_names()]
+        plain = [word for word in PRINCIPLES if word not in ("herglotz", "mixed")]  # which need others inside
         words = [*plain, "herglotz", *[f"herglotz({word})" for word in plain if word != "hamilton"]]
         return [CompletionItem(word) for word in words if word.startswith(incomplete)]
 
@@ -58,6 +58,26 @@ def run(f: F) -> F:
     """The options --t and --tolerance."""
     f = click.option("--tolerance", type=float, metavar="TOL", help="The error of a step; the model's own unless given.")(f)
     return click.option("--t", "interval", metavar="T0,T1", help="The interval; a single number is its end.")(f)
+
+
+def slider(f: F) -> F:
+    """The option --slider."""
+    text = "A slider of the page, which then computes the motion while one drags: a=0.1:1."
+    return click.option("--slider", "sliders", multiple=True, metavar="NAME=LOW:HIGH", help=text)(f)
+
+
+def slider_ranges(given: Sequence[str]) -> dict[str, tuple[str, str]] | None:
+    """Return the ranges of sliders by name; None without sliders."""
+    found: dict[str, tuple[str, str]] = {}
+    for text in given:
+        name, is_given, limits = text.partition("=")
+        low, is_range, high = limits.partition(":")
+        if not (is_given and is_range and name.strip() and low.strip() and high.strip()):
+            raise UsageError(f"{text!r} is not a slider.", where="--slider", hint="--slider a=0.1:1")
+        if name.strip() in found:
+            raise UsageError(f"{name.strip()} has two sliders.", where="--slider", hint="one range for each name")
+        found[name.strip()] = (low.strip(), high.strip())
+    return found or None
 
 
 def changed(

@@ -23,7 +23,7 @@ from chetaev.io.meaning import Meaning
 from chetaev.io.places import place, place_in_scene
 from chetaev.io.schema import check
 from chetaev.mechanics.model import Model
-from chetaev.mechanics.principles import PRINCIPLES, Principle, of_spec
+from chetaev.mechanics.principles import PRINCIPLES, AsStated, Principle, of_spec
 from chetaev.numerics.motion.run_settings import RUN_SETTINGS, Form, finite
 from chetaev.numerics.start.attitude import split_list
 
@@ -180,7 +180,7 @@ class _File:
     def _system(self) -> System:
         data = self.data
         for key in ("lagrangian", "coordinates"):
-            if key not in data:
+            if key not in data and not (key == "lagrangian" and "equations" in data):
                 raise ModelError(f"{key} is missing.", where=f"{self.source}, {key}", hint='lagrangian = "..." and a table [coordinates]')
         given = {part.name: (data.get(part.table, {}) if part.table else data).get(part.name, part.default) for part in PARTS}
         given["parameters"] = {name: e["kind"] if isinstance(e, dict) else "real" for name, e in given["parameters"].items()}
@@ -208,6 +208,8 @@ class _File:
 
     def _principle(self, given: dict[str, Any], table: str, occurrence: int = 0) -> Principle:
         where = place(self.source, self.text, table, "name", occurrence)
+        if not given and table == "principle" and self.data.get("equations"):
+            return AsStated()  # a dynamical form needs no principle
         if "name" not in given:
             raise ModelError(
                 "no principle is named.", where=place(self.source, self.text, table), hint=f"name = one of {' '.join(PRINCIPLES)}"

@@ -6,7 +6,7 @@ from typing import Any
 
 from chetaev.core.errors import ModelError, did_you_mean
 from chetaev.core.parts import PARTS, Kind
-from chetaev.core.support.plain import ANY, ROWS, SETTING, TEXT, TEXTS, fits
+from chetaev.core.support.plain import ANY, CONSTANTS, MATRICES, NUMBER, ROWS, SETTING, TEXT, TEXTS, fits
 from chetaev.io.places import line_of, place
 from chetaev.mechanics.principles import PRINCIPLES
 from chetaev.numerics.motion.run_settings import RUN_SETTINGS, Form
@@ -38,13 +38,16 @@ NAMED: dict[str, str] = {
 COMPARE: dict[str, str] = {"fixed": TEXTS}
 """Keys of an entry of `compare` besides its principle: the additional initial data that the principle needs."""
 
+GROUP: dict[str, str] = {"basis": MATRICES, "brackets": CONSTANTS, "dimension": NUMBER}
+"""Keys of a table `[groups.G]`: a basis of matrices, or brackets with the dimension."""
+
 LISTED = {setting.name: dict(setting.keys) for setting in RUN_SETTINGS if setting.form is Form.LIST}
 """Lists of tables, with the keys of an entry."""
 
 
 def check(data: dict[str, Any], source: str, text: str) -> None:
     """Raise a ModelError with the place of the first unknown key or value of the wrong kind."""
-    tables = {*FIXED, *NAMED, *LISTED, "principle", "compare", "scene"}
+    tables = {*FIXED, *NAMED, *LISTED, "principle", "compare", "scene", "groups"}
     for key, value in data.items():
         if key in TOP:
             _require(value, TOP[key], place(source, text, "", key))
@@ -60,6 +63,9 @@ def check(data: dict[str, Any], source: str, text: str) -> None:
         elif key in LISTED:
             for k, entry in enumerate(_tables(value, key, source, text)):
                 _check_table(entry, key, LISTED[key], source, text, k)
+        elif key == "groups":  # the system checks what a group needs
+            for word, entry in value.items() if isinstance(value, dict) else [(key, value)]:
+                _check_table(entry, f"{key}.{word}", GROUP, source, text)
         elif key == "scene":  # `read_scene` checks its keys
             if not isinstance(value, dict):
                 raise _wrong(value, "a table [scene]", place(source, text, "", key))

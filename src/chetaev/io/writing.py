@@ -37,6 +37,7 @@ from chetaev.mechanics.principles import Principle, spec_of
 from chetaev.numerics.graphs.binding import number
 from chetaev.numerics.motion.run_settings import RUN_SETTINGS, Form
 from chetaev.numerics.motion.trajectory import Trajectory
+from chetaev.numerics.start.matrix_element import without_complex_numbers
 
 
 def save(model: Model | Trajectory, path: Any) -> Path:
@@ -105,6 +106,7 @@ def _system(model: Model) -> Iterator[str]:
         if part.name == "parameters":
             entries = {p.name: _parameter(p, model) for p in model.system.parameters}
         yield _table(part.name, entries)
+    yield from [_table(f"groups.{_key(word)}", {k: _toml(v) for k, v in group.items()}) for word, group in given["groups"].items()]
     yield _constraints({part.name: given[part.name] for part in PARTS if part.kind is Kind.ROWS and given[part.name] != part.default})
     for part in [part for part in tables if not part.declares]:
         yield _table(part.name, {name: _text(e) for name, e in given[part.name].items()})
@@ -207,14 +209,17 @@ class _UserTexts(AsWritten):
         return with_variations(self.system.vocabulary, self.system.action)
 
 
-_MOST_ENTRIES = 16
-"""Entries of the largest matrix of a group (SE(3), 4 by 4). A larger array is refused as a batch of starts."""
+_MOST_ENTRIES = 256
+"""Entries of the largest matrix of a group, 16 by 16. A larger array is refused as a batch of starts."""
+_MOST_ROWS = 16
+"""Rows of this matrix. A longer column is refused as a batch of starts."""
 
 
 def _datum(name: str, given: Any, model: Model) -> str:
     """Return the right side of a row `name = value` of initial data."""
     where = f"save {model.system.label}, start {name}"
-    given = _plain(given, name, where)
+    group = model.system.groups.get(name)
+    given = _plain(given if group is None else without_complex_numbers(group, given), name, where)
     if isinstance(given, list) and name not in model.system.groups:
         raise InitialError(
             f"{name} is given as {len(given)} values.",
@@ -275,7 +280,7 @@ def _plain(given: Any, name: str, where: str) -> Any:
     """Turn arrays, tuples and objects with `as_matrix`, such as SciPy's Rotation, into lists; return anything else unchanged."""
     if hasattr(given, "as_matrix"):
         given = np.asarray(given.as_matrix(), dtype=float)
-    if isinstance(given, np.ndarray) and given.ndim and (given.ndim > 2 or given.size > _MOST_ENTRIES):
+    if isinstance(given, np.ndarray) and given.ndim and (given.ndim > 2 or given.size > _MOST_ENTRIES or len(given) > _MOST_ROWS):
         raise InitialError(
             f"{name} is given as an array of shape {given.shape}.",
             where=where,

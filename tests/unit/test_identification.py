@@ -1,0 +1,163 @@
+"""Unknown values and principles from synthetic records whose truth is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+import chetaev as ch
+
+OSCILLATOR = ch.System("x", "m k c", lagrangian="m*x'^2/2 - k*x^2/2", dissipation="c*x'^2/2", name="oscillator")
+MODEL = ch.Model(OSCILLATOR, ch.Hamilton(), {"m": 1, "k": 4, "c": 0.3}, {"x": 1, "x'": 0}, (0, 6))
+SKATE = ch.System(
+    "x y th", "m J g", lagrangian="m*(x'^2 + y'^2)/2 + J*th'^2/2 - m*g*x", kinematic=["y'*cos(th) = x'*sin(th)"], name="skate"
+)
+ON_ICE = ch.Model(SKATE, ch.DAlembert(), {"m": 1, "J": 0.5, "g": 1.3}, {"x": 0, "y": 0, "th": 0.3, "x'": 0.5, "th'": 1.1}, (0, 3))
+
+
+def exact(t, k=4.0, c=0.3, x=1.0):
+    """x'' + c*x' + k*x = 0 from rest."""
+    w = np.sqrt(k - c**2 / 4)
+    return x * np.exp(-c * t / 2) * (np.cos(w * t) + c / (2 * w) * np.sin(w * t))
+
+
+def noisy(columns, seed, part=0.01):
+    random = np.random.default_rng(seed)
+    return {name: v if name == "t" else v + part * np.std(v) * random.standard_normal(len(v)) for name, v in columns.items()}
+
+
+@cache
+def skated():
+    times = np.linspace(0, 3, 40)
+    at = ch.simulate(ON_ICE, tolerance=1e-11).at(times)
+    return {"t": times, "x": at["x"], "y": at["y"]}
+
+
+def test_exact_data_give_the_values_back():
+    times = np.linspace(0, 6, 50)
+    first = replace(MODEL, parameters={"m": 1, "k": 3, "c": 0.1})
+    found = ch.fit(first, {"t": times, "x": exact(times)}, {"k": (1, 10), "c": None, "x": (0.5, 2)})
+    assert found.values["k"] == pytest.approx(4, rel=1e-8)
+    assert found.values["c"] == pytest.approx(0.3, rel=1e-7)
+    assert found.values["x"] == pytest.approx(1, rel=1e-8)
+    assert found.unidentifiable == []
+    assert found.model.parameters["k"] == found.values["k"]
+    assert found.motion.final["x"] == pytest.approx(exact(6.0), rel=1e-7)
+
+
+def test_errors_are_those_of_linear_regression_on_the_closed_form():
+    times = np.linspace(0, 6, 60)
+    data = noisy({"t": times, "x": exact(times)}, 5)
+    found = ch.fit(MODEL, data, {"k": None, "c": None})
+    k, c, h = found.values["k"], found.values["c"], 1e-5
+    slopes = np.stack(
+        [(exact(times, k + h, c) - exact(times, k - h, c)) / (2 * h), (exact(times, k, c + h) - exact(times, k, c - h)) / (2 * h)], 1
+    )
+    residuals = exact(times, k, c) - data["x"]
+    covariance = np.linalg.inv(slopes.T @ slopes) * (residuals @ residuals) / (len(times) - 2)
+    assert found.covariance == pytest.approx(covariance, rel=1e-5)
+    assert found.errors["k"] == pytest.approx(np.sqrt(covariance[0, 0]), rel=1e-5)
+    assert found.residuals["x"] == pytest.approx(residuals, abs=1e-9)
+    low, high = found.interval("k")
+    assert low < 4 < high
+    weight = 1 / (0.01 * np.std(exact(times)))
+    weighted = ch.fit(MODEL, data, {"k": None, "c": None}, weights={"x": weight})
+    assert weighted.covariance == pytest.approx(np.linalg.inv(slopes.T @ slopes) / weight**2, rel=1e-3)
+
+
+def test_values_lie_within_three_errors():
+    times = np.linspace(0, 6, 40)
+    outside = 0
+    for seed in range(30):
+        found = ch.fit(MODEL, noisy({"t": times, "x": exact(times)}, seed), {"k": None, "c": None})
+        outside += abs(found.values["k"] - 4) > 3 * found.errors["k"] or abs(found.values["c"] - 0.3) > 3 * found.errors["c"]
+    assert outside <= 2
+
+
+def test_what_the_data_leave_open_is_named():
+    times = np.linspace(0, 6, 50)
+    found = ch.fit(MODEL, {"t": times, "x": exact(times)}, {"m": (0.5, 2), "k": (1, 10), "c": (0, 1)})
+    (combination,) = found.unidentifiable
+    assert combination["m"] / combination["k"] == pytest.approx(found.values["m"] / found.values["k"], rel=1e-5)
+    assert combination["c"] / combination["k"] == pytest.approx(found.values["c"] / found.values["k"], rel=1e-5)
+    assert found.errors["k"] == np.inf
+    assert "together change nothing" in str(found)
+
+
+def test_several_experiments_and_expressions():
+    times = np.linspace(0, 6, 30)
+    models = [MODEL, replace(MODEL, start={"x": 2, "x'": 0})]
+    data = [{"t": times, "x": exact(times)}, {"t": times[5:], "k*x^2": 4 * exact(times[5:], x=2.0) ** 2}]
+    found = ch.fit(models, data, {"k": (1, 6), "c": (0, 1)})
+    assert found.values["k"] == pytest.approx(4, rel=1e-7)
+    assert set(found.residuals) == {"1: x", "2: k*x^2"}
+
+
+def test_a_picture_of_what_is_left():
+    times = np.linspace(0, 6, 30)
+    found = ch.fit(MODEL, noisy({"t": times, "x": exact(times), "x'": exact(times)}, 3), {"k": (1, 6)})
+    picture = ch.plot.residuals(found)
+    assert [ax.get_ylabel() for ax in picture.axes] == ["x", "residual", "x'", "residual"]
+    with pytest.raises(ch.UsageError, match="y is no column"):
+        found.column("y")
+
+
+def test_tables_of_other_packages():
+    pandas, xarray = pytest.importorskip("pandas"), pytest.importorskip("xarray")
+    times = np.linspace(0, 6, 30)
+    frame = pandas.DataFrame({"x": exact(times)}, index=pandas.Index(times, name="t"))
+    assert ch.fit(MODEL, frame, {"k": (1, 6)}).values["k"] == pytest.approx(4, rel=1e-8)
+    dataset = xarray.Dataset({"x": ("t", exact(times))}, {"t": times})
+    assert ch.fit(MODEL, dataset, {"k": (1, 6)}).values["k"] == pytest.approx(4, rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("data", "unknown", "words"),
+    [
+        ({"x": [1, 2]}, {"k": None}, "no times"),
+        ({"t": [0, 1, 2], "x": [1, np.nan, 2]}, {"k": None}, "not finite, the first in line 2"),
+        ({"t": [0, 1, 2], "q": [1, 2, 3]}, {"k": None}, "column 'q' is no expression"),
+        ({"t": [0, 1, 9], "x": [1, 2, 3]}, {"k": None}, "t = 9 is outside the run"),
+        ({"t": [0, 2, 1], "x": [1, 2, 3]}, {"k": None}, "do not increase"),
+        ({"t": [0, 1], "x": [1, 2, 3]}, {"k": None}, "3 values for 2 times"),
+        ({"t": [1], "x": [1]}, {"k": None, "c": None}, "1 values for 2 unknowns"),
+        ({"t": [0, 1], "x": [1, 2]}, {"q": None}, "neither a parameter nor an initial value"),
+        ({"t": [0, 1], "x": [1, 2]}, {}, "names no values"),
+        ({"t": [0, 1], "x": [1, 2]}, {"k": (2, 1)}, "bounds of k"),
+        ({"t": [0, 1], "x": ["a", "b"]}, {"k": None}, "no numbers"),
+        ([], {"k": None}, "no data"),
+        (3, {"k": None}, "not a table"),
+    ],
+)
+def test_data_that_cannot_be_used_are_refused(data, unknown, words):
+    with pytest.raises(ch.UsageError, match=words):
+        ch.fit(MODEL, data, unknown)
+
+
+def test_the_principle_is_found_from_noisy_data():
+    answer = ch.which(ON_ICE, [ch.Vakonomic(), ch.DAlembert()], noisy(skated(), 1), unknown={"g": (0.5, 3), "th'": (0.5, 2)}, seeds=4)
+    assert answer.best == ch.DAlembert()
+    assert [row.unknowns for row in answer.table] == [2, 3]
+    assert answer.table[0].fits and not answer.table[1].fits
+    assert answer.table[0].prediction < answer.table[1].prediction
+    assert "DAlembert() fits best" in str(answer)
+
+
+def test_equal_motions_cannot_be_told_apart():
+    """Where the constraint is holonomic both principles have the same motions."""
+    system = ch.System("x y", "g", lagrangian="(x'^2 + y'^2)/2 - g*y", kinematic=["y = x^2/2"], name="bead")
+    model = ch.Model(system, ch.DAlembert(), {"g": 2}, {"x": 1, "x'": 0}, (0, 3))
+    times = np.linspace(0, 3, 30)
+    data = noisy({"t": times, "x": ch.simulate(model, tolerance=1e-11).at(times)["x"]}, 2)
+    answer = ch.which(model, [ch.DAlembert(), ch.Vakonomic()], data, unknown={"g": (1, 4)}, seeds=1)
+    assert answer.best is None and "cannot tell" in answer.reason
+
+
+def test_no_principle_fits_another_law():
+    times = np.linspace(0, 6, 40)
+    data = {"t": times, "x": np.exp(-times) + 0.3 * times}
+    answer = ch.which([MODEL, replace(MODEL, start={"x": 1, "x'": 0.2})], data, unknown={"k": (1, 10)}, seeds=2)
+    assert answer.best is None and "no candidate fits" in answer.reason

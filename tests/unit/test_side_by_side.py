@@ -1,0 +1,237 @@
+"""Members of ensembles side by side in vector registers: the bits of single motions, whatever lanes, threads and blocks do."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from types import SimpleNamespace
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import chetaev as ch
+from chetaev.numerics.ensemble import many, run, side_by_side
+from chetaev.numerics.machine.engine import entry_of
+from chetaev.numerics.machine.kernels import compile_kernel
+from chetaev.numerics.machine.several import LANES, code_in_lanes, runs_in_lanes, text_in_lanes
+from chetaev.numerics.methods.dop853 import Code, Limits, Status, Watching
+from chetaev.numerics.methods.dop853 import run as run_one
+from chetaev.numerics.methods.lanes import ONE_BY_ONE, run_side_by_side, suits
+
+pytestmark = pytest.mark.skipif(not runs_in_lanes(), reason="no vectors with this version of LLVM")
+MEMBERS = 150
+
+
+def _uniform(seed, *ranges):
+    return [np.random.default_rng(seed + k).uniform(*r, MEMBERS) for k, r in enumerate(ranges)]
+
+
+@cache
+def _cases():
+    """Equations, starts, parameters and interval: a projection, none, nodes that are enclosed, inputs of time, corners, parameters."""
+    x, y, theta, v, w = _uniform(1, (-1, 1), (-1, 1), (-1.2, 1.2), (-1.5, 0.5), (-2, 2))
+    sleigh = ch.gallery("sleigh")
+    double = ch.gallery("double_pendulum")
+    kepler = ch.System("x y", lagrangian="(x'^2 + y'^2)/2 + 1/sqrt(x^2 + y^2)")
+    bump = ch.System("x", "k", lagrangian="x'^2/2 - k*x^2/2 - exp(-(x - 1)^2*400)")
+    driven = ch.System("x", "k w", lagrangian="x'^2/2 - k*x^2/2", forces={"x": "cos(w*t) - x'/10"})
+    friction = ch.System("x", "mu", lagrangian="x'^2/2 - x^2/2", forces={"x": "-mu*sign(x')"})
+    circle = ch.System("x y", "g", lagrangian="(x'^2 + y'^2)/2 - g*y", kinematic=["x^2 + y^2 = 1"])
+    a = 2 * theta
+    return {
+        "sleigh": (ch.derive(sleigh), {"x": x, "y": y, "theta": theta, "x'": v * np.cos(theta), "theta'": w}, sleigh.parameters, 4.0),
+        "double pendulum": (
+            ch.derive(double),
+            {"theta1": 2 * x, "theta2": 2 * y, "theta1'": v, "theta2'": w},
+            dict(double.parameters) | {"m2": 1 + x / 2},
+            4.0,
+        ),
+        "kepler": (ch.derive(kepler), {"x": 1 + x / 3, "y": y / 10, "x'": v / 10, "y'": 0.7 + theta / 4}, {}, 9.0),
+        "bump": (ch.derive(bump), {"x": x, "x'": w}, {"k": 1 + y / 3}, 5.0),
+        "driven": (ch.derive(driven), {"x": x, "x'": v}, {"k": 1.0, "w": 2 + y}, 9.0),
+        "friction": (ch.derive(friction), {"x": 1 + x / 3, "x'": 2.0 + v}, {"mu": 0.1}, 0.5),
+        "circle": (ch.derive(circle, ch.DAlembert()), {"x": np.sin(a), "y": -np.cos(a), "x'": -0.3 * np.cos(a)}, {"g": 9.81}, 2.0),
+    }
+
+
+def _many(name, t=None, **options):
+    equations, starts, parameters, end = _cases()[name]
+    return ch.simulate_many(equations, starts, (0, end) if t is None else t, parameters=parameters, tolerance=1e-8, **options)
+
+
+def _one(name, member, **options):
+    equations, starts, parameters, end = _cases()[name]
+
+    def own(values):
+        return {z: float(v[member]) if np.ndim(v) else v for z, v in values.items()}
+
+    t = options.pop("t", (0, end))
+    return ch.simulate(equations, own(starts), t, parameters=own(parameters), tolerance=1e-8, **options)
+
+
+def _figures(found):
+    rows = [*found.drift.values(), *found.counts.values(), *[v for pair in found.extrema.values() for v in pair]]
+    return np.column_stack([found.t, found.final.states, found.status, *rows])
+
+
+def _same(a, b):
+    return np.array_equal(a, b, equal_nan=True)
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """Whether ensembles used code for several states."""
+    found = []
+
+    def spy(members, **kernels):
+        wide = side_by_side.wide_of(members, **kernels)
+        found.append(wide.rhs != 0)
+        return wide
+
+    monkeypatch.setattr(run, "wide_of", spy)
+    return found
+
+
+# ------------------------------------------------------------ code for several states
+
+
+def _program(e, t, y, p):
+    return compile_kernel(ca.Function("f", [t, y, p], [ca.vertcat(*e)]))
+
+
+def test_every_operation_has_the_bits_of_one_state():
+    t, y, p = ca.SX.sym("t"), ca.SX.sym("y", 3), ca.SX.sym("p", 2)
+    a, b = y[0], y[1]
+    functions = [ca.sin, ca.cos, ca.tan, ca.exp, ca.log, ca.sqrt, ca.atan, ca.tanh, ca.erf, ca.fabs, ca.sign, ca.floor, ca.ceil]
+    e = [f(a) for f in functions] + [f(p[0] * b) for f in functions]
+    e += [a + b, a - b, a * b, a / b, a / p[1], a**3, b**2.5, a**b, ca.atan2(a, b), ca.fmin(a, b), ca.fmax(a, b), ca.fmod(a, b)]
+    e += [a * b + t, t - a * b, a * b - t, a < b, a <= b, a == b, a != b, ca.logic_and(a, b), ca.logic_or(a, y[2]), ca.logic_not(y[2])]
+    e += [ca.if_else(a < b, a, ca.cos(b)), ca.copysign(a, b), 3.25 + 0 * a, ca.sin(t) * ca.cos(a - b)]
+    kernel = _program(e, t, y, p)
+    odd = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e300, -1e-300, 3e9, -7e15, 1.5]
+    random = np.random.default_rng(4)
+    wide = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(code_in_lanes(kernel.program))
+    for turn in range(6):
+        states, values, times = random.normal(size=(3, LANES)), random.uniform(-2, 2, (2, LANES)), random.normal(size=LANES)
+        if turn >= 2:
+            states[:2] = random.choice(odd, (2, LANES))
+        out, one = np.zeros((kernel.n_out, LANES)), np.zeros(kernel.n_out)
+        wide(times.ctypes.data, states.ctypes.data, values.ctypes.data, out.ctypes.data)
+        for lane in range(LANES):
+            own, own_p = states[:, lane].copy(), values[:, lane].copy()
+            entry_of(kernel.address)(times[lane], own.ctypes.data, own_p.ctypes.data, one.ctypes.data)
+            assert one.view(np.int64).tolist() == out[:, lane].copy().view(np.int64).tolist() or _same(one, out[:, lane])
+
+
+def test_many_angles_are_computed_by_calls_with_the_same_bits():
+    t, y, p = ca.SX.sym("t"), ca.SX.sym("y", 12), ca.SX.sym("p", 0)
+    kernel = _program([ca.sin(y[k]) * ca.cos(y[k]) for k in range(12)], t, y, p)
+    assert "sine_and_cosine_in_lanes" in text_in_lanes(kernel.program)
+    states, out = np.random.default_rng(1).normal(size=(12, LANES)) * 10.0 ** np.arange(12)[:, None], np.zeros((12, LANES))
+    times, none = np.zeros(LANES), np.zeros(LANES)
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(code_in_lanes(kernel.program))(
+        times.ctypes.data, states.ctypes.data, none.ctypes.data, out.ctypes.data
+    )
+    for lane in range(LANES):
+        assert _same(kernel(0.0, states[:, lane], []), out[:, lane])
+
+
+# ------------------------------------------------------------ the loop, against closed forms and single runs
+
+
+@cache
+def _oscillator():
+    """x'' = -k x, with x' watched, as code for one state and for several."""
+    t, y, p = ca.SX.sym("t"), ca.SX.sym("y", 2), ca.SX.sym("p", 1)
+    rhs, watch = _program([y[1], -p[0] * y[0]], t, y, p), _program([y[1]], t, y, p)
+    code = Code(rhs.address, watch=watch.address, n_watch=1)
+    return code, ONE_BY_ONE._replace(rhs=code_in_lanes(rhs.program), watch=code_in_lanes(watch.program))
+
+
+def test_oscillators_side_by_side_end_where_cosines_do():
+    code, wide = _oscillator()
+    k = np.linspace(0.3, 90.0, 57)
+    y0 = np.column_stack([np.linspace(1, 2, 57), np.zeros(57)])
+    found = run_side_by_side(code, wide, 0.0, 3.0, y0, k[:, None], Limits(rtol=1e-11))
+    assert (found.status == Status.FINISHED).all()
+    np.testing.assert_allclose(found.y[:, 0], y0[:, 0] * np.cos(3 * np.sqrt(k)), atol=1e-9)
+    np.testing.assert_allclose(found.y[:, 1], -y0[:, 0] * np.sqrt(k) * np.sin(3 * np.sqrt(k)), atol=1e-8)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_member_has_the_bits_of_its_own_run_and_stops_where_that_stops(backwards):
+    code, wide = _oscillator()
+    k, y0, t1 = np.linspace(0.3, 90.0, 41), np.tile([1.0, -0.2], (41, 1)), -3.0 if backwards else 3.0
+    times = np.linspace(0, t1, 23)
+    watching = Watching(terminal=True, directions=1)
+    for limits in (Limits(rtol=1e-9), Limits(rtol=1e-9, max_steps=20), Limits(rtol=1e-9, max_step=0.01)):
+        series = np.full((41, 23, 2), np.nan)
+        found = run_side_by_side(code, wide, 0.0, t1, y0, k[:, None], limits, watching, times=times, series=series)
+        for i in range(41):
+            one = run_one(code, 0.0, t1, y0[i], k[i : i + 1], limits, watching, keep=2, times=times)
+            assert (found.status[i], found.index[i], found.t[i]) == (one.status, one.index, one.t)
+            assert (
+                _same(found.y[i], one.y)
+                and _same(series[i, : len(one.states)], one.states)
+                and np.isnan(series[i, len(one.states) :]).all()
+            )
+            assert [found.accepted[i], found.rejected[i], found.evaluations[i]] == [one.accepted, one.rejected, one.evaluations]
+    assert len(set(found.status.tolist())) >= 1
+
+
+def test_a_rate_that_is_no_number_in_one_lane_leaves_the_others_alone():
+    t, y, p = ca.SX.sym("t"), ca.SX.sym("y", 1), ca.SX.sym("p", 1)
+    rhs = _program([ca.sqrt(p[0] - t) - y[0]], t, y, p)
+    code, wide = Code(rhs.address), ONE_BY_ONE._replace(rhs=code_in_lanes(rhs.program))
+    ends = np.where(np.arange(30) % 7 == 3, 0.5, 5.0)
+    found = run_side_by_side(code, wide, 0.0, 2.0, np.ones((30, 1)), ends[:, None])
+    assert (found.status[ends == 5.0] == Status.FINISHED).all() and not (found.status[ends == 0.5] == Status.FINISHED).any()
+    for i in (0, 3, 10):
+        one = run_one(code, 0.0, 2.0, [1.0], ends[i : i + 1])
+        assert found.t[i] == one.t and found.y[i] == one.y and found.rejected[i] == one.rejected
+
+
+def test_functions_that_are_watched_closely_need_bounds_in_lanes():
+    assert suits(Watching(closely=[False, True], places=[-1, 0])) and not suits(Watching(closely=True)) and suits(Watching())
+
+
+# ------------------------------------------------------------ ensembles
+
+
+@pytest.mark.parametrize("name", list(_cases()))
+def test_members_have_the_bits_of_simulate_and_of_any_division(name, seen, monkeypatch):
+    found = _figures(side := _many(name, threads=1))
+    assert seen and all(seen)
+    monkeypatch.setattr(run, "_LEAST", 16)
+    monkeypatch.setattr(run, "_MOST", 23)
+    monkeypatch.setattr(many, "_BLOCK", 64)
+    assert _same(_figures(_many(name, threads=2)), found)
+    monkeypatch.setattr(run, "wide_of", lambda *_, **__: ONE_BY_ONE)
+    assert _same(_figures(_many(name, threads=1)), found)
+    for member in (0, 77, MEMBERS - 1):
+        motion = _one(name, member, keep="final")
+        assert _same([motion.final[z] for z in side.final], [side.final[z][member] for z in side.final])
+        assert motion.outcome == side.outcome[member] and motion.counts["accepted"] == side.counts["accepted"][member]
+
+
+def test_sleighs_side_by_side_against_their_reduced_equations():
+    """v' = a w^2, (J + m a^2) w' = -m a v w, integrated by SciPy; and w^2 (J + m a^2) + m v^2 is constant."""
+    from scipy.integrate import solve_ivp
+
+    equations, starts, values, end = _cases()["sleigh"]
+    found = ch.simulate_many(equations, starts, (0, end), parameters=values, tolerance=1e-11)
+    m, J, a = (float(values[z]) for z in ("m", "J", "a"))
+    speed = starts["x'"] / np.cos(starts["theta"])
+    for k in (0, 31, 149):
+        first = [starts["x"][k], starts["y"][k], starts["theta"][k], speed[k], starts["theta'"][k]]
+        rhs = lambda t, s: [s[3] * np.cos(s[2]), s[3] * np.sin(s[2]), s[4], a * s[4] ** 2, -m * a * s[3] * s[4] / (J + m * a * a)]  # noqa: E731
+        hand = solve_ivp(rhs, (0, end), first, method="DOP853", rtol=1e-12, atol=1e-13).y[:, -1]
+        ours = [found.final[z][k] for z in ("x", "y", "theta", "x'", "y'", "theta'")]
+        np.testing.assert_allclose(ours, [*hand[:3], hand[3] * np.cos(hand[2]), hand[3] * np.sin(hand[2]), hand[4]], atol=2e-9)
+
+
+def test_few_members_make_no_code_and_code_that_exists_is_used():
+    kernel = SimpleNamespace(program=b"none of these", instructions=10)
+    assert side_by_side.wide_of(20, rhs=kernel) is ONE_BY_ONE
+    assert side_by_side.wide_of(200, rhs=SimpleNamespace(program=b"", instructions=10**6)) is ONE_BY_ONE
