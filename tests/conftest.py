@@ -1,11 +1,15 @@
 """Settings of the processes that run tests, and the order in which tests run."""
 
 import gc
+import os
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 
 import chetaev as ch
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+"""Read when NumPy is loaded. There are as many processes as cores, and threads that wait for one another keep their cores busy: a
+decomposition of sixty rows then takes fifty times the processor time that it takes alone."""
 _YOUNG, _MIDDLE, _OLD = 50_000, 20, 20
 """Allocations, and collections of younger objects, between two collections. With Python's 700, 10 and 10 the collector visits again and
 again what stays to the end: modules, test items, equations that several tests share. Much larger numbers would cost memory."""
