@@ -83,13 +83,19 @@ OTHERS = {
 
 
 @cache
+def tree(path: Path) -> ast.Module:
+    """The syntax of a file; several rules read all files."""
+    return ast.parse(path.read_text())
+
+
+@cache
 def imports(path: Path) -> list[tuple[int, str]]:
     """The modules that a file imports, with the lines."""
     return list(_imports(path))
 
 
 def _imports(path: Path) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, each.name) for each in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
@@ -141,7 +147,7 @@ def test_no_module_imports_a_private_name_of_another():
     wrong = [
         f"{path.relative_to(SOURCE)}:{node.lineno} imports {each.name} from {node.module}"
         for path in sorted(SOURCE.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(tree(path))
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("chetaev")
         for each in node.names
         if each.name.startswith("_")
@@ -162,7 +168,7 @@ def test_a_folder_can_be_overlooked(folder):
 
 def description(folder: Path) -> str:
     """The docstring of a package."""
-    return ast.get_docstring(ast.parse((folder / "__init__.py").read_text())) or ""
+    return ast.get_docstring(tree(folder / "__init__.py")) or ""
 
 
 @pytest.mark.parametrize("folder", [f for f in FOLDERS if f not in (SOURCE, SOURCE / "gallery")], ids=lambda folder: folder.name)

@@ -104,7 +104,9 @@ def test_a_pipe_that_nobody_reads_is_no_error_either(tmp_path):
 
 def test_control_c_ends_quietly(tmp_path):
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs tests in the background has it ignored
     process = subprocess.Popen([*CHETAEV, "derive", "-"], cwd=tmp_path, **streams)  # noqa: S603
+    signal.signal(signal.SIGINT, before)
     process.stdin.write(b"# the beginning of a file\n")
     process.stdin.flush()
     waiting = array.array("i", [1])

@@ -138,10 +138,11 @@ def curved_chart(case):
 def solve_chart(chart, old):
     """New coordinates and velocities from old ones, by fixed-point iteration and by linear algebra."""
     q = list(chart)
-    new = dict(old)
+    bent = sympy.lambdify(q, [chart[z] - z for z in q], "math")
+    new = [old[z] for z in q]
     for _ in range(200):
-        new = {z: old[z] - (float(chart[z].subs(new)) - new[z]) for z in q}
-    return new
+        new = [old[z] - shift for z, shift in zip(q, bent(*new), strict=True)]
+    return dict(zip(q, new, strict=True))
 
 
 @pytest.mark.parametrize("case", [case for case in ORDINARY if case in WITHOUT_THE_LARGEST], ids=ids)
@@ -368,7 +369,9 @@ def test_parse_after_show_is_the_identity_on_the_whole_gallery(case):
 
 
 @pytest.mark.parametrize("case", MODELS, ids=ids)
-def test_every_gallery_system_prints_and_typesets(case):
+def test_every_gallery_system_prints_and_typesets(case, monkeypatch):
+    if case[0] == "bicycle":  # its integrals are not found within any budget that a test could give; that it ends is tested elsewhere
+        monkeypatch.setattr("chetaev.mechanics.classify._SECONDS", 0.05)
     model = model_of(case)
     equations = derived(case)
     assert model.prose

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import signal
-import threading
 
 import numpy as np
 import pytest
@@ -15,6 +13,7 @@ from chetaev.numerics.graphs.binding import bind
 from chetaev.numerics.graphs.remembered import Remembered
 from chetaev.numerics.motion.one_piece import one_piece
 from chetaev.numerics.start.clear_states import clear_states, state_at_once
+from interrupting import interrupted
 
 BLADE = ch.derive(
     ch.System("x y theta", lagrangian="(x'^2 + y'^2 + theta'^2)/2", kinematic=["y'*cos(theta) = x'*sin(theta)"]), ch.DAlembert()
@@ -113,16 +112,11 @@ def test_ctrl_c_in_a_motion_of_known_equations_carries_the_part_that_was_compute
     model = ch.gallery("double-pendulum")
     for _ in range(60):
         ch.simulate(model, t=(0, 0.1))
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    timer = threading.Timer(0.3, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
-    try:
-        timer.start()
-        with pytest.raises(KeyboardInterrupt) as stopped:
-            ch.simulate(model, t=(0, 1e9), keep="final", max_steps=10**9)
-    finally:
-        timer.cancel()
-        signal.signal(signal.SIGINT, before)
-    assert stopped.value.motion.outcome == "interrupted" and 0 < stopped.value.motion.t[-1] < 1e9
+    stopped = interrupted(
+        lambda: ch.simulate(model, t=(0, 1e9), keep="final", max_steps=10**9),
+        begun=lambda error: hasattr(error, "motion") and error.motion.t[-1] > 0,
+    )
+    assert stopped.motion.outcome == "interrupted" and 0 < stopped.motion.t[-1] < 1e9
 
 
 def test_equations_whose_long_motions_end_early_are_not_tried_again():

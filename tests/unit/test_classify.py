@@ -132,6 +132,21 @@ def test_brackets_and_annihilators():
     assert heisenberg.integrable_part.rank == 0
 
 
+def test_the_curvature_is_that_of_frobenius():
+    """theta^a([X_f, X_g]) = X_g(R^a_f) - X_f(R^a_g) for theta^a = dz_a + R^a_f dz_f, with SymPy's own derivatives."""
+    variables = x, y, z, w = tuple(Coordinate(n) for n in "xyzw")
+    forms = ((-y * sympy.sin(x), -w, sympy.S.One, sympy.S.Zero), (-x * y, -z * sympy.exp(x), sympy.S.Zero, sympy.S.One))
+    found = Pfaffian(variables, forms, tuple(points_on([], list(variables))))
+    rows, pivots, (f, g) = found.reduced.rows, found.reduced.pivots, list(found.reduced.free_columns())
+
+    def along(k, e):
+        return e.diff(variables[k]) - sum(rows[a][k] * e.diff(variables[p]) for a, p in pivots.items())
+
+    expected = [along(g, rows[a][f]) - along(f, rows[a][g]) for a in pivots]
+    assert len(found.curvature) == 1 and any(e != 0 for e in expected)
+    assert [sympy.simplify(a - b) for a, b in zip(found.curvature[0], expected, strict=True)] == [0, 0]
+
+
 def test_a_missing_principle_knows_what_is_integrable():
     system = ch.System("x y", lagrangian="x'^2 + y'^2", kinematic=["y' = x*x'"])
     with pytest.raises(ch.PrincipleError, match="One holonomic constraint"):

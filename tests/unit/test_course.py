@@ -13,6 +13,7 @@ from chetaev.numerics.machine import engine
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.motion import progress
 from chetaev.numerics.motion.outcomes import Ending, accumulation, verdict
+from interrupting import interrupted
 
 SPRING = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2", name="spring"))
 REST = {"x": 1, "x'": 0}
@@ -72,17 +73,11 @@ def test_a_bar_is_shown_for_long_runs_only(capsys, monkeypatch):
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="this system cannot send a signal to a thread")
 @pytest.mark.parametrize("method", [None, ch.Implicit()], ids=str)
 def test_ctrl_c_is_raised_with_what_was_computed(method):
-    before = signal.getsignal(signal.SIGINT)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    timer = threading.Timer(0.5, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
-    try:
-        timer.start()
-        with pytest.raises(KeyboardInterrupt) as stopped:
-            ch.simulate(SPRING, REST, (0, 1e12), keep="final", max_steps=10**8, method=method)
-    finally:
-        timer.cancel()
-        signal.signal(signal.SIGINT, before)
-    motion = stopped.value.motion
+    stopped = interrupted(
+        lambda: ch.simulate(SPRING, REST, (0, 1e12), keep="final", max_steps=10**8, method=method),
+        begun=lambda error: hasattr(error, "motion") and error.motion.end[0] > 0,
+    )
+    motion = stopped.motion
     assert motion.outcome == "interrupted"
     assert 0 < motion.end[0] < 1e12
     assert len(motion) == 1
@@ -98,10 +93,14 @@ def test_who_handles_ctrl_c_in_another_way_goes_on_doing_so():
 
     before = signal.signal(signal.SIGINT, refuse)
     timer = threading.Timer(0.3, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
-    try:
+
+    def soon_stopped():
         timer.start()
+        ch.simulate(SPRING, REST, (0, 1e12), keep="final", max_steps=10**8)
+
+    try:
         with pytest.raises(Asked):
-            ch.simulate(SPRING, REST, (0, 1e12), keep="final", max_steps=10**8)
+            soon_stopped()
         assert signal.getsignal(signal.SIGINT) is refuse
     finally:
         timer.cancel()

@@ -259,12 +259,17 @@ def partials(e: Expr, symbols: Sequence[Symbol]) -> list[Expr]:
     >>> partials(x * sympy.sin(x * y), [x, y])
     [x*y*cos(x*y) + sin(x*y), x**2*cos(x*y)]
     """
-    slopes = _Slopes(frozenset(symbols))
+    slopes = Slopes(frozenset(symbols))
     return [slopes.slope(e, z) for z in symbols]
 
 
-class _Slopes:
-    """Derivatives with respect to some symbols, made once for every part of an expression."""
+class Slopes:
+    """Partial derivatives with respect to some symbols, made once for every part of all the expressions that are asked for.
+
+    >>> x, y = sympy.symbols("x y")
+    >>> Slopes(frozenset([x, y])).slope(x * sympy.sin(y), y)
+    x*cos(y)
+    """
 
     def __init__(self, symbols: frozenset[Symbol]) -> None:
         self.symbols = symbols
@@ -280,6 +285,7 @@ class _Slopes:
         return found
 
     def slope(self, e: Expr, z: Symbol) -> Expr:
+        """The derivative of an expression with respect to one of the symbols."""
         if z not in self.inside(e):
             return sympy.S.Zero
         found = self.known.get((e, z))

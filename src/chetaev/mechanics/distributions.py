@@ -22,7 +22,7 @@ from itertools import chain, combinations
 import sympy
 from sympy import Add, Expr, S, Symbol
 
-from chetaev.core.calculus import partials
+from chetaev.core.calculus import Slopes, partials
 from chetaev.core.exact.field import Residue
 from chetaev.core.exact.matrices import null_space, rank
 from chetaev.core.notation.show import in_notation
@@ -84,7 +84,13 @@ class Pfaffian:
     def curvature(self) -> list[list[Expr]]:
         r"""$\theta^a([X_f, X_g])$: one line per pair of fields, one column per form."""
         pivots = [self.variables[p] for p in self.reduced.pivots.values()]
-        return [[b.get(p, S.Zero) for p in pivots] for b in (bracket(x, y) for x, y in combinations(self.fields, 2))]
+        slopes = Slopes(frozenset(self.variables))  # each component is differentiated once, and not again in every pair
+
+        def along(x: Field, component: Expr) -> Expr:
+            return Add(*[v * slopes.slope(component, z) for z, v in x.items()])
+
+        pairs = combinations(self.fields, 2)
+        return [[along(x, y.get(p, S.Zero)) - along(y, x.get(p, S.Zero)) for p in pivots] for x, y in pairs]
 
     @cached_property
     def derived_corank(self) -> int | None:
@@ -96,8 +102,8 @@ class Pfaffian:
             return None
         n = len(self.variables)
         sides = list(combinations(range(n), 2))
-        slopes_of = [[partials(e, self.variables) for e in form] for form in self.forms]
-        turns = [[slopes[j][i] - slopes[i][j] for i, j in sides] for slopes in slopes_of]
+        z, slope = self.variables, Slopes(frozenset(self.variables)).slope
+        turns = [[slope(form[j], z[i]) - slope(form[i], z[j]) for i, j in sides] for form in self.forms]
         flat = [charted(e) for line in (*self.forms, *turns) for e in line]
         ranks = []
         for spot, values in FieldPoints(self.points.rows, flat).values(flat):
