@@ -46,7 +46,7 @@ def simulate_many(
     method: Any = None,
     events: Sequence[Any] | None = None,
     threads: int | None = None,
-    max_steps: int = 1_000_000,
+    max_steps: int | None = None,
     max_step: Any = None,
     series: Any = None,
     progress: bool | None = None,
@@ -72,7 +72,7 @@ def simulate_many(
         method: The integrator; `simulate` runs every member if it is not the default one.
         events: Events at roots of expressions, as in `simulate`.
         threads: The number of threads; all processors by default.
-        max_steps: The largest number of steps of a member.
+        max_steps: The largest number of steps of a member, a million by default.
         max_step: The longest step, as in `simulate`.
         series: Where the states at given times are written: an array of members, times and components, or the name of a file, `"x.npy"`,
             which is mapped into memory. A new array by default; if it would not fit into memory, that is said before the run begins.
@@ -106,6 +106,8 @@ def simulate_many(
         t = model.t if t is None else t
         tolerance = model.tolerance if tolerance is None else tolerance
         max_step = model.max_step if max_step is None else max_step
+        max_steps = model.max_steps if max_steps is None else max_steps
+        slopes = model.run["slopes"] if slopes is None else slopes
         scale = model.run["scale"] if scale is None else scale
         method = model.method if method is None else method
         branch, gauge = (model.choice[name] if wish is None else wish for name, wish in (("branch", branch), ("gauge", gauge)))

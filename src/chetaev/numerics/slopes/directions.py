@@ -38,6 +38,34 @@ class By:
     """The place of the component among those of the group."""
 
 
+    @property
+    def described(self) -> dict[str, Any]:
+        """The direction as texts and numbers, for a file."""
+        if self.parameter is not None:
+            return {"name": self.name, "parameter": self.parameter.name}
+        if self.jet is not None:
+            return {"name": self.name, "jet": self.jet.name}
+        assert self.group is not None  # noqa: S101 - one of the three is given
+        return {"name": self.name, "group": self.group.name, "component": self.component}
+
+
+def direction_of(given: Mapping[str, Any], equations: Equations) -> By:
+    """The direction of such a description; a KeyError, ValueError or NotationError for what the equations do not have."""
+    name = str(given["name"])
+    if "parameter" in given:
+        return By(name, {z.name: z for z in equations.system.parameters}[given["parameter"]])
+    if "jet" in given:
+        jet = read_value(given["jet"], equations.vocabulary, "slopes")
+        if not isinstance(jet, Jet):
+            raise ValueError(f"{given['jet']} is no jet")
+        return By(name, jet=jet)
+    group = equations.system.groups[given["group"]]
+    component = int(given["component"])
+    if not 0 <= component < len(group.components):
+        raise ValueError("a group has no such component")
+    return By(name, group=group, component=component)
+
+
 @dataclass(frozen=True)
 class Directions:
     """All directions of a request, in its order."""
