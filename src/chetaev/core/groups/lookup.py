@@ -39,7 +39,7 @@ def key_of(word: str, own: Own) -> str | None:
     for name, group in own.items():
         if name.lower() == word:
             return f"{word}{{{algebra_of(group).key}}}"
-    return word if group_of(word) is not None else None
+    return word if "{" not in word and group_of(word) is not None else None  # a text of the user is a word, not a key
 
 
 def read_groups(given: Any, where: Any) -> dict[str, MatrixGroup | LieAlgebra]:
