@@ -201,6 +201,8 @@ def simulate(
 
 _AGAIN = 4
 """Most steps of a motion in many digits, in units of those of the motion in doubles."""
+_ENDLESS = 2**62
+"""Steps: more than any run takes, and a number that the compiled loop can count to."""
 _EXPENSIVE = 400_000
 """Instructions in many digits, each a few microseconds, that a motion may take: with more it is not computed again in many digits."""
 
@@ -303,7 +305,7 @@ def read_max_steps(given: Any, where: str) -> int:
         return MOST_STEPS
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
         raise UsageError(f"max_steps={given!r} is not a number of steps.", where=where, hint="max_steps=1_000_000")
-    return int(given)
+    return min(int(given), _ENDLESS)
 
 
 def read_max_step(given: Any, where: str) -> float:
