@@ -27,7 +27,7 @@ from chetaev.numerics.methods.base import Explicit, Method
 from chetaev.numerics.motion.one_piece import Wanted, one_piece
 from chetaev.numerics.motion.outcomes import not_certified
 from chetaev.numerics.motion.progress import Progress
-from chetaev.numerics.motion.run import follow
+from chetaev.numerics.motion.run import follow, stopped
 from chetaev.numerics.motion.settings import MOST_STEPS, MOST_TIMES, Asked, plain_settings, settled
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
 from chetaev.numerics.pieces.events import On, read_events
@@ -188,7 +188,9 @@ def simulate(
         slow = replace(begun, setting=replace(begun.setting, compiled=with_exact_rates(begun.setting.compiled, binding)))
         few = min(request.max_steps, _AGAIN * (motion.counts["accepted"] + motion.counts["rejected"]) + 100)
         again = run(replace(request, method=Explicit(), max_steps=few), slow, replace(surfaces, _rest=None))
-        if again.outcome == motion.outcome and again.certificate.ok:
+        if again.outcome is Outcome.INTERRUPTED:
+            motion = stopped(motion)
+        elif again.outcome == motion.outcome and again.certificate.ok:
             motion = replace(again, certificate=replace(again.certificate, digits=True))
     if not motion.certificate.ok and motion.outcome.reached_end:
         finer = replace(accuracy, relative=max(_FINER * accuracy.relative, min(_FINEST, accuracy.relative)))
@@ -245,6 +247,8 @@ def _asked(start: Any, times: Array, method: Method, settings: Frozen[str, Any],
 
 def certified(first: Trajectory, second: Trajectory) -> Trajectory:
     """Return one of two motions: the first, whose checks failed, or the second, computed again with smaller steps and other pivots."""
+    if second.outcome is Outcome.INTERRUPTED:
+        return stopped(first)
     better = second if second.outcome == first.outcome else first
     found = replace(better.certificate, repeated=True)
     if found.ok:
