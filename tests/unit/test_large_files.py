@@ -51,7 +51,7 @@ def test_the_time_to_read_grows_with_the_length(name):
         ("a = " + "{a = " * 100_000, "nested too deeply"),
         (".".join("a" * 100_000) + " = 1", "too many parts"),
         (HEAD.replace('x = "line"', f'{"n" * 101} = "line"'), "is not a name"),
-        (HEAD + f'[groups.{"G" * 101}]\nbasis = [[[1]]]', "cannot be the word of a group"),
+        (HEAD + f"[groups.{'G' * 101}]\nbasis = [[[1]]]", "cannot be the word of a group"),
         (HEAD + "".join(f"[groups.G{k}]\nbasis = [[[0, 1], [0, 0]]]\n" for k in range(501)), "at most 500 are read"),
         (f'name = "{"n" * 501}"\n' + HEAD.partition("\n")[2], "at most 500"),
     ],

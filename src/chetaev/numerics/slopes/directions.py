@@ -37,7 +37,6 @@ class By:
     component: int = 0
     """The place of the component among those of the group."""
 
-
     @property
     def described(self) -> dict[str, Any]:
         """The direction as texts and numbers, for a file."""
