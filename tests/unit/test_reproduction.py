@@ -282,3 +282,37 @@ def test_settings_of_a_wrong_kind_are_refused_with_their_line(lines, told):
     with pytest.raises(ch.ChetaevError, match=told) as fault:
         loads('name = "p"\nlagrangian = "x\'^2/2"\n[coordinates]\nx = "line"\n[principle]\nname = "hamilton"\n' + lines)
     assert "line" in fault.value.where
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"parameters": {"e": 1, "w": 2}}, "w is not a parameter"),
+        ({"inputs": {"w": "t"}}, "w is not an input"),
+        ({"start": {"x": 1, "w": 0}}, "load would not read this model: unknown name"),
+        ({"scale": {"w": 1}}, "load would not read this model: unknown name"),
+        ({"gauge": {"w": "t"}}, "load would not read this model: unknown name"),
+        ({"events": ("w",)}, "load would not read this model: unknown name"),
+        ({"invariants": {"sum": "x + w"}}, "load would not read this model: unknown name"),
+        ({"keep": "all"}, "load would not read this model: all is not what a motion can store"),
+    ],
+)
+def test_what_load_would_refuse_is_not_saved(change, told, tmp_path):
+    model = ch.Model(SPRING, ch.Hamilton(), {"e": 1}, {"x": 1.0, "x'": 0.0})
+    with pytest.raises(ch.ChetaevError, match=told):
+        ch.save(replace(model, **change), tmp_path / "a.toml")
+    assert not list(tmp_path.iterdir())
+    ch.save(model, tmp_path / "a.toml")
+
+
+def test_values_under_greek_names_are_saved(tmp_path):
+    system = ch.System("x", "θ", lagrangian="x'^2/2 - θ*x^2/2")
+    model = ch.Model(system, ch.Hamilton(), {"θ": 2.5}, {"x": 1.0, "x'": 0.0})
+    assert ch.load(ch.save(model, tmp_path / "a.toml")).parameters == {"theta": 2.5}
+
+
+def test_unknown_names_are_refused_by_ensembles_and_analyses():
+    with pytest.raises(ch.UsageError, match="slopes: w is neither a parameter nor an initial value"):
+        ch.simulate_many(ch.derive(SPRING), {"x": [1, 2], "x'": 0}, (0, 1), parameters={"e": 1}, slopes=["w"])
+    with pytest.raises(ch.ParameterError, match="w is not a parameter"):
+        ch.analyze(ch.derive(SPRING), parameters={"w": 1})

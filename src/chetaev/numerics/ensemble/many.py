@@ -27,6 +27,7 @@ from chetaev.numerics.methods.accuracy import read_accuracy
 from chetaev.numerics.motion.settings import is_usual
 from chetaev.numerics.motion.simulate import names_of_state, read_max_step, read_max_steps, read_method, read_times
 from chetaev.numerics.pieces.events import read_events
+from chetaev.numerics.slopes.directions import require_names
 from chetaev.numerics.verdict.branch_choice import Wish, chosen
 
 _BLOCK = 1 << 16
@@ -144,6 +145,7 @@ def simulate_many(
         {} if slopes is None else _texts(starts),
     )
     read_events(settings.events, equations, given.batch.compiled.flow.state, where)
+    require_names(slopes or (), equations, starts, where)
     together = is_usual(method) and not settings.events and branch is None and gauge is None and slopes is None
     room = room_for_series(series, given.size, len(times), given.batch.compiled.size, where) if settings.series else None
     found, touching = Collection(given, room, max_steps), may_touch_zero(given)

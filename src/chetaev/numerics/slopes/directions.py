@@ -108,6 +108,22 @@ def read_directions(given: Any, equations: Equations, start: State | Mapping[str
     return Directions(tuple(found))
 
 
+def require_names(given: Sequence[Any], equations: Equations, start: Any, where: str) -> None:
+    """Raise for a name that means nothing in a system, whatever the numbers in a start are."""
+    fixed = start.fixed if isinstance(start, State) else start if isinstance(start, Mapping) else {}
+    known = {z.name for z in equations.system.parameters} | set(equations.system.groups) | {_spelled(str(name)) for name in fixed}
+    for name in [name for name in given if isinstance(name, str) and not _spelled(name).startswith("δ")]:
+        text = _spelled(name)
+        if text in known:
+            continue
+        try:
+            read_value(text, equations.vocabulary, where)
+        except NotationError:
+            listed = " ".join(z.name for z in (*equations.system.parameters, *equations.unknowns))
+            what = f"slopes: {name} is neither a parameter nor an initial value."
+            raise UsageError(what, where=where, hint=f"{did_you_mean(text, listed.split())}  Known: {listed}".strip()) from None
+
+
 def _spelled(name: str) -> str:
     """A name in plain letters; a variation keeps its δ, which would be a Greek letter."""
     for mark in ("δ", "delta "):
