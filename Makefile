@@ -5,11 +5,12 @@ RUN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO := build/demo
 SHOW := $(DEMO)/venv
+OLDEST := build/oldest
 
 # Compiled modules are kept, whatever the caller's habit: without them every process of the tests translates all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test quick checks lint types pages loop tests needed docs verify bench lock clean
+.PHONY: demo test test-oldest quick checks lint types pages loop tests needed docs verify bench lock clean
 
 # As a user has it: chetaev and what a report needs, without the tools of developers. Its stepping loops are compiled for this machine only.
 demo: $(SHOW)/.ready
@@ -55,6 +56,20 @@ tests: loop
 
 needed: loop
 	$(RUN)/python tests/needed.py
+
+# The tests on the lowest versions that pyproject.toml allows, in an environment of their own. Old packages beside newer ones warn of each
+# other's changes, which says nothing about this library. Pages of the documentation need other packages.
+test-oldest:
+	@mkdir -p build
+	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check "uv>=0.4"
+	rm -f $(OLDEST)/lowest.txt
+	$(OLDEST)/bin/uv pip compile --quiet --resolution lowest-direct --extra test pyproject.toml --output-file $(OLDEST)/lowest.txt
+	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --requirement $(OLDEST)/lowest.txt
+	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --no-deps --editable .
+	$(OLDEST)/bin/python -c "from chetaev.numerics.methods import dop853, lanes, strides; dop853.prepare(); strides.prepare(); lanes.prepare()"
+	$(OLDEST)/bin/python -m pytest -n auto --dist worksteal --ignore tests/docs \
+		-W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning $(TESTS)
 
 docs: $(READY)
 	$(RUN)/python docs/build.py

@@ -3,16 +3,20 @@
 import math
 import signal
 import threading
+from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
 
 import chetaev as ch
+from chetaev.core.certificate import Certificate, Figure
 from chetaev.numerics.graphs.remembered import Remembered
 from chetaev.numerics.machine import engine
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.motion import progress
 from chetaev.numerics.motion.outcomes import Ending, accumulation, verdict
+from chetaev.numerics.motion.trajectory import Outcome
 from interrupting import interrupted
 
 SPRING = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2", name="spring"))
@@ -81,6 +85,25 @@ def test_ctrl_c_is_raised_with_what_was_computed(method):
     assert motion.outcome == "interrupted"
     assert 0 < motion.end[0] < 1e12
     assert len(motion) == 1
+
+
+@pytest.mark.parametrize("kind", ["defect", "rounding"])
+def test_ctrl_c_while_a_motion_is_checked_again_is_raised_too(kind, monkeypatch):
+    """A motion whose checks fail is computed again; Ctrl-C in the second run must not be lost, or a loop of the user would go on."""
+    module = import_module("chetaev.numerics.motion.simulate")
+    follow, runs = module.follow, []
+
+    def observed(*arguments):
+        runs.append(follow(*arguments))
+        if len(runs) == 1:
+            return replace(runs[0], certificate=Certificate((Figure(kind, 1.0, 1e-9, "x", 0.0),)))
+        return replace(runs[-1], outcome=Outcome.INTERRUPTED)
+
+    monkeypatch.setattr(module, "follow", observed)
+    with pytest.raises(KeyboardInterrupt) as told:
+        ch.simulate(SPRING, REST, (0, 1), events=["x - 7"])
+    motion = told.value.motion
+    assert len(runs) == 2 and motion.outcome == "interrupted" and "computed again" in motion.message and motion.end[0] == 1.0
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="this system cannot send a signal to a thread")

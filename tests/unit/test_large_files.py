@@ -50,12 +50,32 @@ def test_the_time_to_read_grows_with_the_length(name):
         ("a = " + "[" * 100_000, "nested too deeply"),
         ("a = " + "{a = " * 100_000, "nested too deeply"),
         (".".join("a" * 100_000) + " = 1", "too many parts"),
+        (HEAD.replace('x = "line"', f'{"n" * 101} = "line"'), "is not a name"),
+        (HEAD + f"[groups.{'G' * 101}]\nbasis = [[[1]]]", "cannot be the word of a group"),
+        (HEAD + "".join(f"[groups.G{k}]\nbasis = [[[0, 1], [0, 0]]]\n" for k in range(501)), "at most 500 are read"),
         (f'name = "{"n" * 501}"\n' + HEAD.partition("\n")[2], "at most 500"),
     ],
 )
 def test_what_is_too_large_or_too_deep_is_refused(text, told):
     with pytest.raises(ch.ChetaevError, match=told):
         loads(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEAD.replace('"line"', f'"{"k" * 300_000}"'),
+        f"{'k' * 300_000} = 1\n{HEAD}",
+        HEAD.replace("hamilton", "k" * 300_000),
+        HEAD + f'[simulate]\nmethod = "{"k" * 300_000}"',
+        HEAD + f'[initial]\nfixed = ["{"k" * 300_000}"]',
+        HEAD + f"[scene]\n{'k' * 300_000} = 1",
+    ],
+)
+def test_a_message_does_not_repeat_a_text_without_end(text):
+    with pytest.raises(ch.ChetaevError) as told:
+        loads(text)
+    assert len(str(told.value)) < 20_000 and "characters)" in str(told.value)
 
 
 @pytest.mark.parametrize("written", ["max(x, ", "sin(2*", "-(", "2^("])

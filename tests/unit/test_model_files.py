@@ -205,7 +205,7 @@ def test_data_of_another_principle_may_be_arrays_too(tmp_path):
         (top({"x": True}), ch.InitialError, ["start x", "bool cannot be written"]),
         (top(parameters={"I": np.array([1.0, 2.0])}), ch.ParameterError, ["parameter I", "ndarray cannot be written"]),
         (top(parameters={"I": float("nan")}), ch.ParameterError, ["parameter I", "not finite"]),
-        (top(t=np.linspace(0, 5, 7)), ch.ModelError, ["t is no interval: it has 7 entries", "given to simulate"]),
+        (top(t=np.linspace(0, 5, 20_001)), ch.ModelError, ["t has 20001 times", "at most 20000", "given to simulate"]),
         (top(inputs={"u": lambda t: t}), ch.ParameterError, ["input u", "a Python function", '"sin(2*t)"']),
     ],
 )

@@ -1,7 +1,9 @@
 """Code that is compiled once and loaded from disk: it is found again, made anew when something changed, and checked before it is called."""
 
+import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -230,6 +232,45 @@ def test_other_arguments_are_refused(folder):
         functions.lines(3, good, out.T)
     with pytest.raises(AttributeError, match="no compiled function circles"):
         _ = functions.circles
+
+
+@pytest.mark.parametrize("place", ["installed", "kept"])
+def test_bitcode_of_a_newer_llvm_is_made_again(folder, monkeypatch, place):
+    """Two environments share a folder, or an installed package was built with a newer LLVM: ours cannot read its bitcode."""
+    monkeypatch.setattr(precompiled, "this_target", lambda: None)
+    (folder / "built").mkdir()
+    name = f"newer_{place}"
+    if place == "installed":
+        (file,) = lines_of(folder, name, 80).build(folder / "built", [])
+    else:
+        call(lines_of(folder, name, 80))
+        machine_code, file = kept_in(folder)
+        machine_code.unlink()
+    code = Code.unpacked(file.read_bytes())
+    file.write_bytes(replace(code, code=b"BC\xc0\xde of a future LLVM").packed())
+    assert call(lines_of(folder, name, 80))[0] == [4.0, 87.0]
+    assert len(kept_in(folder)) == 2
+
+
+def test_environments_with_other_versions_of_llvm_keep_their_own_files(folder, monkeypatch):
+    call(lines_of(folder, "shared", 90))
+    monkeypatch.setattr(precompiled.llvmlite, "__version__", "0.0")
+    call(lines_of(folder, "shared", 90))
+    assert [file.suffix for file in kept_in(folder)] == [".o", ".o", ".bc", ".bc"]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only an administrator can make the links of another user")
+def test_links_of_another_user_are_not_followed(tmp_path):
+    own, shared = tmp_path / "own", tmp_path / "shared"
+    own.mkdir(mode=0o700)
+    shared.mkdir(mode=0o700)
+    (own / "loop.o").write_bytes(precompiled.Code({}, [], b"code").packed())
+    (shared / "folder").symlink_to(own)
+    (shared / "loop.o").symlink_to(own / "loop.o")
+    for link, file in ((shared / "folder", shared / "folder" / "loop.o"), (shared / "loop.o", shared / "loop.o")):
+        assert precompiled._read(file, made_here=True) is not None
+        os.chown(link, 12345, 12345, follow_symlinks=False)
+        assert precompiled._read(file, made_here=True) is None
 
 
 @pytest.mark.parametrize(("platform", "variable", "place"), [("linux", "XDG_CACHE_HOME", "chetaev"), ("win32", "LOCALAPPDATA", "chetaev")])

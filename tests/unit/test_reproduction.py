@@ -1,6 +1,8 @@
 """Reports and files tell the truth: what they hold gives the same motion again, to the last bit; what they cannot hold they say."""
 
+import copy
 import html
+import pickle
 import re
 from dataclasses import replace
 
@@ -10,6 +12,8 @@ import pytest
 import chetaev as ch
 from chetaev.io.reading import loads
 from chetaev.io.writing import dumps
+from chetaev.numerics.motion.storage.reading import _direction
+from chetaev.numerics.slopes.directions import direction_of
 from chetaev.report import _file, sections
 from chetaev.report.subject import subject_of
 
@@ -60,12 +64,20 @@ ASKED = {
     "conserve": {"conserve": "energy"},
     "terminal": {"events": [ch.On("x", terminal=True)]},
     "reset": {"events": ["x - 1/2", ch.On(ch.Coordinate("x"), direction=-1, reset={"x'": "-e*x'"})]},
+    "times": {"t": np.linspace(0, 4, 7)},
+    "backwards": {"t": [4, 1, 0.5]},
+    "final": {"keep": "final"},
+    "max_steps": {"max_steps": 5},
+    "slopes": {"slopes": ["x", "e", "x'"]},
+    "slopes of the end": {"slopes": ["x"], "keep": "final"},
+    "slopes at an event": {"slopes": ["x"], "events": [ch.On("x", terminal=True)]},
 }
 
 
 @pytest.mark.parametrize("asked", ASKED)
 def test_every_setting_of_a_run_is_kept(asked, tmp_path):
-    motion = ch.simulate(ch.derive(SPRING), {"x": 1, "x'": 0}, (0, 4), parameters={"e": 0.7}, **ASKED[asked])
+    given = {"t": (0, 4), **ASKED[asked]}
+    motion = ch.simulate(ch.derive(SPRING), {"x": 1, "x'": 0}, parameters={"e": 0.7}, **given)
     plain = ch.simulate(ch.derive(SPRING), {"x": 1, "x'": 0}, (0, 4), parameters={"e": 0.7})
     assert motion.states.shape != plain.states.shape or not np.array_equal(motion.states, plain.states)  # the setting matters
     for told in (motion, ch.load(motion.save(tmp_path / "run.npz"))):
@@ -75,6 +87,9 @@ def test_every_setting_of_a_run_is_kept(asked, tmp_path):
         again = ch.simulate(model)
         assert np.array_equal(again.t, motion.t) and np.array_equal(again.states, motion.states)
         assert [event.t for event in again.events] == [event.t for event in motion.events]
+        assert again.outcome == motion.outcome == told.outcome and dict(again.final) == dict(motion.final)
+        for by in given.get("slopes", ()):
+            assert np.array_equal(again.slope("x", by), motion.slope("x", by))
 
 
 def test_a_report_on_a_model_runs_as_the_model_says():
@@ -98,10 +113,76 @@ def test_branch_and_gauge_are_kept(tmp_path):
     assert ch.simulate_many(model).final["q1"][0] == motion.final["q1"]
 
 
-def test_a_report_says_what_the_file_cannot_hold():
-    motion = driven(max_steps=10_000)
-    assert "It does not hold a number of steps" in section_of(motion)[1]
+def test_a_report_says_what_the_file_cannot_hold(tmp_path):
+    motion = ch.simulate(ch.derive(SPRING), {"x": 1, "x'": 0}, np.linspace(0, 1, 20_001), parameters={"e": 1})
+    for told in (motion, ch.load(motion.save(tmp_path / "run.npz"))):
+        assert "It does not hold the 20001 times at which states were stored" in section_of(told)[1]
+        assert loads(file_of(told)).t == (0.0, 1.0)
     assert "does not hold" not in section_of(driven())[1]
+
+
+SLOPED = ch.System("x", "k mu", lagrangian="x'^2/2 - k*x^2/2", forces={"x": "-mu*sign(x')"})
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"t": (0, 4), "slopes": ["k", "mu", "x"]},  # the friction changes its sign on the way: two pieces
+        {"t": [0, 1.5, 4], "slopes": ["k"]},
+        {"t": (0, 4), "slopes": ["x"], "keep": "final"},
+        {"t": (0, 4), "slopes": ["x", "k"], "events": [ch.On("x - 1/2", terminal=True)]},
+    ],
+)
+def test_slopes_are_saved_loaded_and_pickled(asked, tmp_path):
+    motion = ch.simulate(ch.derive(SLOPED), {"x": 1, "x'": 0}, parameters={"k": 1, "mu": 0.1}, **asked)
+    loaded = ch.load(motion.save(tmp_path / "a.npz"))
+    assert loaded.save(tmp_path / "b.npz").read_bytes() == (tmp_path / "a.npz").read_bytes()
+    for told in (loaded, pickle.loads(pickle.dumps(motion)), copy.deepcopy(motion)):  # noqa: S301 - our own
+        for by in asked["slopes"]:
+            assert np.array_equal(told.slope("k*x^2", by), motion.slope("k*x^2", by))
+            assert told.final.slope("x'", by) == motion.final.slope("x'", by)
+            if len(asked["t"]) == 2 and "keep" not in asked:
+                assert told.at(0.7).slope("x", by) == motion.at(0.7).slope("x", by)
+        with pytest.raises(ch.UsageError, match="not differentiated by"):
+            told.slope("x", "x'")
+
+
+def test_the_slope_in_a_file_is_the_derivative(tmp_path):
+    spring = ch.derive(ch.System("x", "k", lagrangian="x'^2/2 - k*x^2/2"))
+    motion = ch.simulate(spring, {"x": 1, "x'": 0}, (0, 2), parameters={"k": 1}, slopes=["k", "x"], tolerance=1e-11)
+    told = ch.load(motion.save(tmp_path / "a.npz"))  # x = x0 cos(sqrt(k) t): by k at k = 1 it is -t sin(t)/2
+    assert told.at(1.3).slope("x", "k") == pytest.approx(-1.3 * np.sin(1.3) / 2, abs=1e-9)
+    assert told.final.slope("x", "x") == pytest.approx(np.cos(2), abs=1e-9)
+
+
+def test_ensembles_with_slopes_and_series_are_pickled():
+    model = ch.Model(SPRING, ch.Hamilton(), {"e": 1}, {"x": 1.0, "x'": 0.0}, [0, 1, 2], slopes=["x"], max_steps=10_000)
+    many = ch.simulate_many(ch.derive(SPRING), {"x": [1, 0.5], "x'": 0}, [0, 1, 2], parameters={"e": 1}, slopes=["x"])
+    again = pickle.loads(pickle.dumps(many))  # noqa: S301 - our own
+    assert np.array_equal(again["x"], many["x"]) and np.array_equal(again.slope("x", "x"), many.slope("x", "x"))
+    one = ch.simulate_many(model)
+    assert one["x"].shape == (1, 3) and one.slope("x", "x")[0] == many.slope("x", "x")[0] == ch.simulate(model).final.slope("x", "x")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"jet": "k"}, "is no jet"),
+        ({"parameter": "w"}, "w"),
+        ({"group": "A", "component": 7}, "A"),
+        ({"jet": "x'", "colour": 1}, "colour"),
+    ],
+)
+def test_directions_in_a_file_that_the_system_does_not_have_are_refused(change, told):
+    with pytest.raises((ValueError, KeyError), match=told):
+        direction_of(_direction({"name": "x", **change}), ch.derive(SLOPED))
+
+
+def test_a_model_with_times_has_an_interval_where_one_is_needed():
+    model = ch.Model(SPRING, ch.Hamilton(), {"e": 1}, {"x": 1.0, "x'": 0.0}, np.linspace(0, 3, 4))
+    assert model.interval == (0.0, 3.0) and ch.simulate(model).t.tolist() == [0, 1, 2, 3]
+    assert "INTERVAL = (0.0, 3.0)" in ch.code(model, "numpy") and ch.prepare(model).t == (0.0, 3.0)
+    assert subject_of(replace(model, keep="final"), None, None, {}).motion.t.tolist() == [0, 1, 2, 3]  # a page shows the whole motion
 
 
 def test_ensembles_take_the_settings_of_a_model():
@@ -171,6 +252,14 @@ def test_unknown_keys_are_refused_everywhere(table, line):
         ("[simulate]\ntolerance = [1e-9]", "a number, or a list of numbers is expected"),
         ("[simulate]\ntolerance = [0, 1e-9]", "not a positive number"),
         ("[simulate]\nbranch = 1.5", "not a whole number"),
+        ("[simulate]\nt = [0, 2, 1]", "not in order"),
+        ("[simulate]\nt = [0, 1, 1]", "not in order"),
+        ("[simulate]\nt = [1]", "no interval"),
+        ("[simulate]\nt = [0, 1, inf]", "no interval"),
+        ('[simulate]\nkeep = "all"', "not what a motion can store"),
+        ("[simulate]\nmax_steps = 0", "not a number of steps"),
+        ("[simulate]\nmax_steps = 1.5", "not a number of steps"),
+        ('[simulate]\nslopes = "x"', "a list of texts is expected"),
         ("[simulate]\nbranch = true", "is expected here"),
         ('[scale]\nx = "1"', "a number is expected"),
         ('[gauge]\nx = "wrong"', "wrong"),
@@ -193,3 +282,37 @@ def test_settings_of_a_wrong_kind_are_refused_with_their_line(lines, told):
     with pytest.raises(ch.ChetaevError, match=told) as fault:
         loads('name = "p"\nlagrangian = "x\'^2/2"\n[coordinates]\nx = "line"\n[principle]\nname = "hamilton"\n' + lines)
     assert "line" in fault.value.where
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"parameters": {"e": 1, "w": 2}}, "w is not a parameter"),
+        ({"inputs": {"w": "t"}}, "w is not an input"),
+        ({"start": {"x": 1, "w": 0}}, "load would not read this model: unknown name"),
+        ({"scale": {"w": 1}}, "load would not read this model: unknown name"),
+        ({"gauge": {"w": "t"}}, "load would not read this model: unknown name"),
+        ({"events": ("w",)}, "load would not read this model: unknown name"),
+        ({"invariants": {"sum": "x + w"}}, "load would not read this model: unknown name"),
+        ({"keep": "all"}, "load would not read this model: all is not what a motion can store"),
+    ],
+)
+def test_what_load_would_refuse_is_not_saved(change, told, tmp_path):
+    model = ch.Model(SPRING, ch.Hamilton(), {"e": 1}, {"x": 1.0, "x'": 0.0})
+    with pytest.raises(ch.ChetaevError, match=told):
+        ch.save(replace(model, **change), tmp_path / "a.toml")
+    assert not list(tmp_path.iterdir())
+    ch.save(model, tmp_path / "a.toml")
+
+
+def test_values_under_greek_names_are_saved(tmp_path):
+    system = ch.System("x", "θ", lagrangian="x'^2/2 - θ*x^2/2")
+    model = ch.Model(system, ch.Hamilton(), {"θ": 2.5}, {"x": 1.0, "x'": 0.0})
+    assert ch.load(ch.save(model, tmp_path / "a.toml")).parameters == {"theta": 2.5}
+
+
+def test_unknown_names_are_refused_by_ensembles_and_analyses():
+    with pytest.raises(ch.UsageError, match="slopes: w is neither a parameter nor an initial value"):
+        ch.simulate_many(ch.derive(SPRING), {"x": [1, 2], "x'": 0}, (0, 1), parameters={"e": 1}, slopes=["w"])
+    with pytest.raises(ch.ParameterError, match="w is not a parameter"):
+        ch.analyze(ch.derive(SPRING), parameters={"w": 1})

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 _TABLES = (".csv", ".nc", ".npz")
 _SUFFIXES = (".png", ".svg", ".pdf")
+_FORMATS = (*_TABLES, *_SUFFIXES, ".toml", ".html", ".htm", ".mp4", ".gif", ".py", ".c", ".js", ".mjs", ".tex")
+"""Endings of the files that the library reads or writes. A text under another of these endings would be mistaken for something else."""
 _UNNAMED = "\N{EM DASH}"
 """The value of --plot without a file name."""
 
@@ -31,6 +33,12 @@ def write_text(path: Path, text: str) -> Path:
     except OSError as cause:
         raise UsageError(f"the file cannot be written: {cause.strerror or cause}.", where=str(path), hint="another path") from None
     return path
+
+
+def check_ending(given: str, own: tuple[str, ...]) -> None:
+    """Raise for a file whose ending names another format than its contents have; a name without such an ending is the user's choice."""
+    if Path(given).suffix.lower() in _FORMATS:
+        files.require_ending(given, own, given)
 
 
 def check_output(given: str, suffixes: tuple[str, ...] = _TABLES) -> None:

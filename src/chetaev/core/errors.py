@@ -20,6 +20,8 @@ from chetaev.core.support.text import visible
 
 _WINDOW = 100
 """Widest excerpt of the user's text shown above a caret."""
+_LONGEST = 4000
+"""Characters of a line of a message. A message quotes texts of the user; a hostile file could fill a terminal or a log with them."""
 _TRACEBACK = "CHETAEV_TRACEBACK"
 """The environment variable that asks for whole tracebacks in notebooks."""
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
@@ -85,7 +87,7 @@ class ChetaevError(Exception):
         lines += self._body()
         if self.hint:
             lines.append(f"  -> {self.hint}")
-        return visible("\n".join(lines))  # quoted texts may contain control characters
+        return visible("\n".join(map(_shortened, lines)))  # quoted texts may contain control characters
 
     def _body(self) -> list[str]:
         return ["  " + "  ".join(part for part in (self.what, self.why) if part)]
@@ -103,6 +105,10 @@ class ChetaevError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.__dict__)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ... ({len(text)} characters)"
 
 
 class NotationError(ChetaevError):

@@ -188,7 +188,7 @@ def assembled(system: Prolongation, equations: Equations, binding: Binding, now:
         unknowns=found.top,
         parameters={p: v for p, v in binding.parameters.items() if isinstance(p, Parameter)},
         start=tuple(now.jets[z] for z in found.state),
-        interval=model.t,
+        interval=model.interval,
         columns=columns,
         opened=opened,
         system=tape_of(graph, column, [write_out(e) for e in entries]),

@@ -24,12 +24,13 @@ from sympy import Expr, S
 
 from chetaev.core.constraints import Constraint, VariationalConstraint
 from chetaev.core.declarations import read_value, with_variations
-from chetaev.core.errors import ChetaevError, InitialError, ModelError, ParameterError, UsageError
+from chetaev.core.errors import ChetaevError, InitialError, ModelError, ParameterError, UsageError, did_you_mean
 from chetaev.core.fixes import Fix, Guess, SetInitial, SetInput, SetParameter, UsePrinciple
 from chetaev.core.notation import Vocabulary, parse_row, show
 from chetaev.core.parts import PARTS, AsWritten, Kind, parts_of
 from chetaev.core.scene import Scene, written
 from chetaev.core.support.files import require_ending, write_text
+from chetaev.core.support.letters import spell
 from chetaev.core.symbols import delta
 from chetaev.core.system import System
 from chetaev.mechanics.model import Model
@@ -65,11 +66,30 @@ def save(model: Model | Trajectory, path: Any) -> Path:
         raise UsageError(what, where="save", hint="save(ch.Model(system, principle, parameters=..., start=...), path)")
     require_ending(path, (".toml",), f"save {model.system.label}")
     file, text = Path(path), dumps(model)
+    _require_readable(text, model)
     try:
         write_text(file, text)
     except OSError as cause:
         raise ModelError(f"the file cannot be written: {cause.strerror or cause}.", where=f"save {file}", hint="another path") from None
     return file
+
+
+def _require_readable(text: str, model: Model) -> None:
+    """Raise a ModelError, before a file is written, if `load` would refuse it, or if it would leave out a value."""
+    from chetaev.io.reading import loads
+
+    where = f"save {model.system.label}"
+    for kind, given, known in (
+        ("a parameter", model.parameters, [p.name for p in model.system.parameters]),
+        ("an input", model.inputs, [z.base for z in model.system.inputs]),
+    ):
+        unknown = [str(name) for name in given if spell(str(name)) not in known]
+        if unknown:
+            raise ParameterError(f"{unknown[0]} is not {kind}.", where=where, hint=f"{did_you_mean(unknown[0], known)}".strip())
+    try:
+        loads(text, "the file")
+    except ChetaevError as fault:
+        raise ModelError(f"load would not read this model: {fault.what}", where=where, why=f"({fault.where})", hint=fault.hint) from fault
 
 
 def dumps(model: Model) -> str:
@@ -135,9 +155,10 @@ def _scene(scene: Scene | None) -> str:
 def _parameter(symbol: Any, model: Model) -> str:
     """Return the value of a parameter, or an inline table where the parameter is declared positive or has no value."""
     kind = "positive" if symbol.is_positive else "real"
-    if symbol.name not in model.parameters:
+    values = {spell(str(name)): value for name, value in model.parameters.items()}
+    if symbol.name not in values:
         return f'{{kind = "{kind}"}}'
-    given = _constant(symbol.name, model.parameters[symbol.name], model)
+    given = _constant(symbol.name, values[symbol.name], model)
     value = _text(given) if isinstance(given, str) else repr(given)
     return value if kind == "real" else f'{{value = {value}, kind = "{kind}"}}'
 

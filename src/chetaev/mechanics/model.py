@@ -16,7 +16,7 @@ from chetaev.core.support.text import fault
 from chetaev.core.system import System
 from chetaev.mechanics.principles import Principle
 
-_RUN = ("tolerance", "max_step", "method", "conserve", "scale", "events", "branch", "gauge")
+_RUN = ("tolerance", "max_step", "max_steps", "method", "conserve", "scale", "events", "branch", "gauge", "keep", "slopes")
 """The fields that are settings of a run; `numerics/motion/run_settings.py` reads and writes them in model files."""
 
 
@@ -32,8 +32,8 @@ class Model:
     """Values of the parameters, by name."""
     start: State = field(default_factory=State)
     """Initial data; a mapping is read as fixed values."""
-    t: tuple[float, float] = (0.0, 10.0)
-    """The interval of time."""
+    t: tuple[float, ...] = (0.0, 10.0)
+    """The interval of time; with three or more times, the states at these are stored instead of every step."""
     tolerance: float | tuple[float, float] = 1e-9
     """The relative tolerance, or the relative and the absolute one."""
     inputs: Mapping[str, Any] = field(default_factory=Frozen)
@@ -50,6 +50,8 @@ class Model:
     """Corrections of that literature."""
     max_step: float | None = None
     """The longest step of the integrator; None for no limit."""
+    max_steps: int | None = None
+    """The largest number of steps; None for the default."""
     method: Any = None
     """The integrator, a `Method`; None for the default one."""
     scale: Mapping[str, Any] = field(default_factory=Frozen)
@@ -62,6 +64,10 @@ class Model:
     """Functions of time for quantities that the equations leave free, by name."""
     events: tuple[Any, ...] = ()
     """Events: expressions, or `On(...)`."""
+    keep: str | None = None
+    """`"final"` to store the end, extrema and drift only; None for all steps, or all times of `t`."""
+    slopes: tuple[str, ...] = ()
+    """Parameters and initial values by which the motion is differentiated."""
     scene: Scene | None = None
     """The picture of the model; None for a default scene by the kinds and names of the coordinates."""
 
@@ -76,6 +82,9 @@ class Model:
         object.__setattr__(self, "prose", cleandoc(self.prose).replace("\r\n", "\n"))
         object.__setattr__(self, "corrections", tuple(self.corrections))
         object.__setattr__(self, "events", (self.events,) if isinstance(self.events, str) else tuple(self.events))
+        object.__setattr__(self, "slopes", (self.slopes,) if isinstance(self.slopes, str) else tuple(self.slopes))
+        if hasattr(self.t, "tolist"):
+            object.__setattr__(self, "t", tuple(self.t.tolist()))
         if isinstance(self.tolerance, list):
             object.__setattr__(self, "tolerance", tuple(self.tolerance))
         self._check_texts()
@@ -108,6 +117,11 @@ class Model:
         return (self.principle, *self.also)
 
     @property
+    def interval(self) -> tuple[float, float]:
+        """The first and the last time of `t`."""
+        return self.t[0], self.t[-1]
+
+    @property
     def choice(self) -> dict[str, Any]:
         """The choice of `branch` and `gauge`, as arguments of `simulate` and `evaluate`."""
         return {name: self.run[name] for name in ("branch", "gauge")}
@@ -116,7 +130,7 @@ class Model:
     def run(self) -> dict[str, Any]:
         """The settings of a run, as arguments of `simulate` besides start, interval and values."""
         found = {name: getattr(self, name) for name in _RUN}
-        return {name: None if isinstance(value, Mapping) and not value else value for name, value in found.items()}
+        return {name: None if isinstance(value, Mapping | tuple) and not value else value for name, value in found.items()}
 
     def under(self, principle: Principle) -> Model:
         """The same model under another principle of `also`, with its additional initial data."""

@@ -145,7 +145,8 @@ def _settings(found: Trajectory) -> list[str]:
     words = [f"absolute tolerance {absolute[1]:g}"] if isinstance(absolute, list) else []
     words += [f"{name} {', '.join(f'{k} = {v}' for k, v in value.items())}" for name, value in asked.items() if isinstance(value, dict)]
     words += [f"event {event['expression']} = 0" for event in asked.pop("events", ())]
-    return words + [f"{name.replace('_', ' ')} {value}" for name, value in asked.items() if not isinstance(value, dict)]
+    words += [f"{name} by {', '.join(value)}" for name, value in asked.items() if isinstance(value, list)]
+    return words + [f"{name.replace('_', ' ')} {value}" for name, value in asked.items() if not isinstance(value, dict | list)]
 
 
 def _states(subject: Subject, found: Trajectory) -> str:

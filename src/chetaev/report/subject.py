@@ -87,8 +87,9 @@ def _completed(given: Model | Equations, start: Any, t: Any, settings: Mapping[s
         base,
         parameters={**base.parameters, **(settings.get("parameters") or {})},
         start=state,
-        t=base.t if t is None else (float(t[0]), float(t[-1])),
+        t=base.t if t is None else tuple(map(float, t)),
         inputs={**base.inputs, **(settings.get("inputs") or {})},
+        keep=None,  # a page shows the whole motion
         **{name: value for name, value in settings.items() if name in base.run and value is not None},
     )
 

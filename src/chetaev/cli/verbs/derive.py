@@ -8,10 +8,20 @@ import click
 
 from chetaev.cli import options
 from chetaev.cli.options import examples
-from chetaev.cli.output import write_text
+from chetaev.cli.output import check_ending, write_text
 from chetaev.cli.printing import note, say
 from chetaev.cli.source import MODEL, read
 from chetaev.core.errors import UsageError
+
+_ENDINGS = {
+    "text": (".txt",),
+    "latex": (".tex",),
+    "numpy": (".py",),
+    "casadi": (".py",),
+    "c": (".c",),
+    "javascript": (".js", ".mjs"),
+}
+"""The endings of files by what they contain; registered languages have endings of their own."""
 
 
 @click.command(
@@ -48,6 +58,8 @@ def command(
         raise UsageError("code is not combined with other forms.", where="derive --code", hint="leave out the other options")
     if language is None and (branch is not None or gauges):
         raise UsageError("a branch or a gauge is chosen for code only.", where="derive", hint="--code numpy, or leave it out")
+    if output is not None and (form := language.lower() if language is not None else "latex" if latex else "text") in _ENDINGS:
+        check_ending(output, _ENDINGS[form])
     model = options.changed(read(given).model, word, settings)
     if language is not None:
         from chetaev.export import code

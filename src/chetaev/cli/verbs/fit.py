@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from pathlib import Path
+import io
+from collections import Counter
 
 import click
 
@@ -12,6 +13,10 @@ from chetaev.cli.options import examples
 from chetaev.cli.printing import say
 from chetaev.cli.source import MODEL, read
 from chetaev.core.errors import Location, UsageError
+from chetaev.core.support.files import read_bytes
+
+_LARGEST_TABLE = 100_000_000
+"""Bytes of a table of measured values. A longer one is refused: a device has no end, and a fit of millions of values takes hours."""
 
 
 @click.command(
@@ -45,7 +50,10 @@ def command(
     where = Location(f"fit {source.name}", source=source.name)
     if not unknowns:
         raise UsageError("no unknown is named.", where=where, hint="--unknown a, or --unknown a=0,1 with bounds")
-    wanted = dict(_unknown(text, where) for text in unknowns)
+    read_unknowns = [_unknown(text, where) for text in unknowns]
+    if twice := _given_twice([name for name, _ in read_unknowns]):
+        raise UsageError(f"--unknown {twice} is given twice.", where=where, hint="once, with or without bounds")
+    wanted = dict(read_unknowns)
     data = _table(table, where)
     from chetaev.numerics.identification import fit, which
 
@@ -66,16 +74,29 @@ def _unknown(text: str, where: Location) -> tuple[str, tuple[str, str] | str | N
     return name.strip(), parts[0] if len(parts) == 1 else (parts[0], parts[1])
 
 
+def _given_twice(names: list[str]) -> str | None:
+    """A name that occurs more than once."""
+    return next((name for name, count in Counter(names).items() if count > 1), None)
+
+
 def _table(path: str, where: Location) -> dict[str, list[float]]:
     """The columns of a file, under the names in its first line."""
+    hint = "a text file with names in its first line"
     try:
-        with Path(path).open(newline="", encoding="utf-8-sig") as file:
-            lines = [line for line in csv.reader(file, skipinitialspace=True) if line]
-    except (OSError, UnicodeDecodeError) as fault:
-        raise UsageError(f"{path} cannot be read: {fault}.", where=where, hint="a text file with names in its first line") from None
+        contents = read_bytes(path, _LARGEST_TABLE + 1)
+        if len(contents) > _LARGEST_TABLE:
+            raise UsageError(f"{path} has more than {_LARGEST_TABLE} bytes, the largest size that is read.", where=where, hint=hint)
+        text = io.StringIO(contents.decode("utf-8-sig"), newline="")
+        lines = [line for line in csv.reader(text, skipinitialspace=True) if line]
+    except OSError as fault:
+        raise UsageError(f"{path} cannot be read: {fault.strerror or fault}.", where=where, hint=hint) from None
+    except (UnicodeDecodeError, csv.Error) as fault:
+        raise UsageError(f"{path} cannot be read: {fault}.", where=where, hint=hint) from None
     if len(lines) < 2:
         raise UsageError(f"{path} has no data.", where=where, hint="names in the first line, then a line for each time")
     names = [name.strip() for name in lines[0]]
+    if twice := _given_twice(names):
+        raise UsageError(f"{path} has two columns {twice!r}.", where=where, hint="one column for each name")
     found: dict[str, list[float]] = {name: [] for name in names}
     for number, line in enumerate(lines[1:], 2):
         if len(line) != len(names):

@@ -8,7 +8,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from chetaev.cli.options import examples
-from chetaev.cli.output import write_text
+from chetaev.cli.output import check_ending, write_text
 from chetaev.cli.printing import note, on_terminal, prose, say, table
 from chetaev.cli.source import gallery_names
 from chetaev.core.errors import UsageError
@@ -70,6 +70,7 @@ def write(name: str, file: str | None, force: bool) -> None:
         click.echo(text, nl=False)
         return
     path = Path(f"{name.replace('_', '-')}.toml" if file is None else file)
+    check_ending(str(path), (".toml",))
     if path.exists() and not force:
         raise UsageError("the file exists.", where=str(path), hint="another name, or --force to replace it")
     note(f"wrote {write_text(path, text)}")

@@ -130,8 +130,9 @@ def _values(motion: Trajectory) -> None:
     rows = []
     jets = {z.name: z for z in motion.jets}
     sizes = sizes_beside({jets[name]: max(map(abs, ends)) for name, ends in motion.extrema.items()}, motion.equations.system)
+    begin = motion.t[0] if motion.asked is None else motion.asked.t[0]
     for name, (least, largest) in motion.extrema.items():
-        start = motion[name][0] if len(motion.t) else float("nan")
+        start = motion[name][0] if motion.t[0] == begin else float("nan")  # with keep = "final" the start is not stored
         values = (start, motion.final[name], least, largest)
         rows.append([name, *[f"{sizes[jets[name]].cleared(v) + 0.0:.6g}" for v in values]])
-    table([f"t = {motion.t[0]:g} to {motion.end[0]:g}", "start", "end", "least", "largest"], rows)
+    table([f"t = {begin:g} to {motion.end[0]:g}", "start", "end", "least", "largest"], rows)

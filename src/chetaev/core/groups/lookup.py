@@ -22,6 +22,9 @@ Own = Mapping[str, MatrixGroup | LieAlgebra]
 _KEYS = ({"basis"}, {"brackets"}, {"brackets", "dimension"})
 """The sets of keys by which a table describes a group."""
 
+_MOST_GROUPS = 500
+"""Groups of one system. The brackets of each are checked exactly, which takes milliseconds to seconds."""
+
 
 def group_of(key: str) -> Group | None:
     """The group of a key or word: its own, or in lower case that of its Lie algebra; None if it names no group."""
@@ -39,11 +42,14 @@ def key_of(word: str, own: Own) -> str | None:
     for name, group in own.items():
         if name.lower() == word:
             return f"{word}{{{algebra_of(group).key}}}"
-    return word if group_of(word) is not None else None
+    return word if "{" not in word and group_of(word) is not None else None  # a text of the user is a word, not a key
 
 
 def read_groups(given: Any, where: Any) -> dict[str, MatrixGroup | LieAlgebra]:
     """The groups of a system, given as values or as tables with `basis`, or with `brackets` and `dimension`."""
+    if len(given) > _MOST_GROUPS:
+        what = f"{len(given)} groups are declared; at most {_MOST_GROUPS} are read."
+        raise ModelError(what, where=where.about("groups"), hint="leave out those that no coordinate uses")
     found: dict[str, MatrixGroup | LieAlgebra] = {}
     for word, value in given.items():
         place = where.about("groups", str(word))

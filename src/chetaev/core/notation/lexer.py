@@ -9,13 +9,10 @@ from typing import NamedTuple
 
 from chetaev.core.errors import NotationError
 from chetaev.core.notation.bounds import MOST_DIGITS
-from chetaev.core.support.letters import GREEK, spell
+from chetaev.core.support.letters import GREEK, LONGEST_NAME, spell
 
 LONGEST_TEXT = 1_000_000
 """Characters of one text of the notation. Reading this many takes seconds; a longer text is refused before it is read."""
-
-_LONGEST_NAME = 100
-"""Characters of a name."""
 
 _LETTER = "A-Za-z" + "".join(GREEK)
 """Characters with which a name may begin, for regular expressions."""
@@ -95,8 +92,8 @@ def tokens(text: str, where: str) -> list[Token]:
         if group == "name":
             if piece == "δ" and _BLANK_THEN_LETTER.match(text, at):
                 raise NotationError("δ must be glued to a name, as in δx.", where=where, text=text, span=(start, at))
-            if len(piece) > _LONGEST_NAME:
-                raise NotationError(f"a name of more than {_LONGEST_NAME} letters.", where=where, text=text, span=(start, start + 1))
+            if len(piece) > LONGEST_NAME:
+                raise NotationError(f"a name of more than {LONGEST_NAME} letters.", where=where, text=text, span=(start, start + 1))
             piece = spell(piece)
         elif group == "number" and len(piece) > MOST_DIGITS and sum(map(str.isdigit, piece)) > MOST_DIGITS:
             raise NotationError(f"a number of more than {MOST_DIGITS} digits.", where=where, text=text, span=(start, start + 1))

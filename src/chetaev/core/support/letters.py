@@ -19,7 +19,9 @@ MOST_PRIMES = 3
 HIGHEST_DERIVATIVE = 20
 """Largest k in `D(e, k)`, and largest number of primes in a text: derivatives of expressions grow quickly with the order. Names of higher
 jets nest two."""
-NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+LONGEST_NAME = 100
+"""Letters of the longest name of a coordinate, parameter, input, function or group; messages and pictures repeat names."""
+NAME = re.compile(rf"[A-Za-z][A-Za-z0-9_]{{,{LONGEST_NAME - 1}}}")
 """A name that a system or a function can declare, in its ASCII spelling."""
 
 LATEX_LETTERS = frozenset(

@@ -27,6 +27,7 @@ from chetaev.numerics.methods.accuracy import read_accuracy
 from chetaev.numerics.motion.settings import is_usual
 from chetaev.numerics.motion.simulate import names_of_state, read_max_step, read_max_steps, read_method, read_times
 from chetaev.numerics.pieces.events import read_events
+from chetaev.numerics.slopes.directions import require_names
 from chetaev.numerics.verdict.branch_choice import Wish, chosen
 
 _BLOCK = 1 << 16
@@ -46,7 +47,7 @@ def simulate_many(
     method: Any = None,
     events: Sequence[Any] | None = None,
     threads: int | None = None,
-    max_steps: int = 1_000_000,
+    max_steps: int | None = None,
     max_step: Any = None,
     series: Any = None,
     progress: bool | None = None,
@@ -72,7 +73,7 @@ def simulate_many(
         method: The integrator; `simulate` runs every member if it is not the default one.
         events: Events at roots of expressions, as in `simulate`.
         threads: The number of threads; all processors by default.
-        max_steps: The largest number of steps of a member.
+        max_steps: The largest number of steps of a member, a million by default.
         max_step: The longest step, as in `simulate`.
         series: Where the states at given times are written: an array of members, times and components, or the name of a file, `"x.npy"`,
             which is mapped into memory. A new array by default; if it would not fit into memory, that is said before the run begins.
@@ -106,6 +107,8 @@ def simulate_many(
         t = model.t if t is None else t
         tolerance = model.tolerance if tolerance is None else tolerance
         max_step = model.max_step if max_step is None else max_step
+        max_steps = model.max_steps if max_steps is None else max_steps
+        slopes = model.run["slopes"] if slopes is None else slopes
         scale = model.run["scale"] if scale is None else scale
         method = model.method if method is None else method
         branch, gauge = (model.choice[name] if wish is None else wish for name, wish in (("branch", branch), ("gauge", gauge)))
@@ -142,6 +145,7 @@ def simulate_many(
         {} if slopes is None else _texts(starts),
     )
     read_events(settings.events, equations, given.batch.compiled.flow.state, where)
+    require_names(slopes or (), equations, starts, where)
     together = is_usual(method) and not settings.events and branch is None and gauge is None and slopes is None
     room = room_for_series(series, given.size, len(times), given.batch.compiled.size, where) if settings.series else None
     found, touching = Collection(given, room, max_steps), may_touch_zero(given)

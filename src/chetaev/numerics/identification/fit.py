@@ -179,7 +179,7 @@ def problem_of(model: Any, data: Any, unknown: Any, weights: Any, start: Any, pa
     models = _models(model, start, parameters, t)
     equations = derive(models[0]) if not isinstance(model, Equations) else model
     where = f"fit {equations.system.label}"
-    interval = (float(models[0].t[0]), float(models[0].t[1])) if t is None else (float(t[0]), float(t[1]))
+    interval = (float(models[0].t[0]), float(models[0].t[-1])) if t is None else (float(t[0]), float(t[1]))
     experiments = read_experiments(data, equations, weights, interval, where)
     if len(models) not in (1, len(experiments)):
         raise UsageError(

@@ -4,8 +4,8 @@ An installed package holds their machine code for the usual kinds of machine (`p
 from which llvmlite makes machine code for any other within seconds. Where the sources were changed, numba compiles them again, once; what
 it and llvmlite make is kept beside this file, or in the user's cache directory where that cannot be written to; what others than the user
 could have written is not used. Names of files hold a digest of the sources, and of the processor and the version of LLVM where code was
-made on this machine, so that nothing that changed is loaded; a file begins with a digest of itself, so that half a file is not loaded
-either.
+made on this machine, so that nothing that changed is loaded, and two environments may share a folder; a file begins with a digest of
+itself, so that half a file is not loaded either.
 
 The functions return nothing; results are written to arrays. Numba passes an array by its parts and a tuple by its fields. `_flat` does the
 same, and checks the kinds of the parts against the compiled signature: machine code would not notice a wrong argument.
@@ -114,14 +114,25 @@ class Precompiled:
         made_here = f"{self._stem}-{_digest_of_this_machine()}.o"
         found = installed or _kept(made_here)
         if found is None:
-            found = self._bitcode().for_target(None)
+            found = self._for_this_machine()
             _write(made_here, found.packed())
         return found
 
+    def _for_this_machine(self) -> Code:
+        """From bitcode; where its LLVM is newer than ours, which cannot read it then, from bitcode that is made now."""
+        try:
+            return self._bitcode().for_target(None)
+        except RuntimeError:  # what llvmlite raises for bitcode that it cannot read
+            return self._made_here(again=True).for_target(None)
+
     def _bitcode(self) -> Code:
         """As it was installed, as it was made here before, or made now."""
-        file = f"{self._stem}.bc"
-        found = _read(_built() / file) or _kept(file)
+        return _read(_built() / f"{self._stem}.bc") or self._made_here()
+
+    def _made_here(self, again: bool = False) -> Code:
+        """Bitcode of this machine's LLVM."""
+        file = f"{self._stem}-{_digest_of([llvmlite.__version__.encode()])}.bc"
+        found = None if again else _kept(file)
         if found is None:
             found = self._compiled()
             _write(file, found.packed())
@@ -134,9 +145,10 @@ class Precompiled:
             if (missing.name or "").partition(".")[0] != "numba":
                 raise
             raise UsageError(
-                "the stepping loop is not compiled for these sources, and numba, which compiles it, is not installed.",
+                "the stepping loop is not compiled for these sources and this version of llvmlite, and numba, which compiles it, is not "
+                "installed.",
                 where="simulate",
-                hint="pip install numba",
+                hint="pip install --upgrade llvmlite, or pip install numba",
             ) from None
         if _somebody_watches():
             print("chetaev compiles its stepping loop, once for this machine: about a minute", file=sys.stderr)
@@ -200,9 +212,17 @@ def _folders() -> list[Path]:
 
 def _is_private(status: os.stat_result) -> bool:
     """Tell whether only this user and the administrator can write here: code that is loaded is executed."""
-    if not hasattr(os, "geteuid"):  # Windows keeps the user's folder from others by other means
-        return True
-    return status.st_uid in (0, os.geteuid()) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return _is_ours(status) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _is_ours(status: os.stat_result) -> bool:
+    """Tell whether this user or the administrator made it. Windows keeps the user's folder from others by other means."""
+    return not hasattr(os, "geteuid") or status.st_uid in (0, os.geteuid())
+
+
+def _has_private_place(file: Path) -> bool:
+    """Tell whether the folder of a file is private, and neither is a link that another user has made."""
+    return _is_private(file.parent.stat()) and all(_is_ours(os.lstat(place)) for place in (file.parent, file))
 
 
 def _kept(name: str) -> Code | None:
@@ -213,7 +233,7 @@ def _kept(name: str) -> Code | None:
 def _read(file: Path, made_here: bool = False) -> Code | None:
     try:
         with open_file(file) as stream:
-            trusted = not made_here or (_is_private(os.stat(file.parent)) and _is_private(os.fstat(stream.fileno())))
+            trusted = not made_here or (_has_private_place(file) and _is_private(os.fstat(stream.fileno())))
             return Code.unpacked(stream.read()) if trusted else None
     except OSError:
         return None
@@ -224,7 +244,7 @@ def _write(name: str, contents: bytes) -> None:
     for folder in _folders():
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if not _is_private(folder.stat()):
+            if not _is_private(folder.stat()) or not _is_ours(os.lstat(folder)):
                 continue
             with replacing(folder / name) as beside:  # atomic: another process may be reading
                 beside.write_bytes(contents)

@@ -83,6 +83,11 @@ def not_certified(certificate: Certificate, ended: Outcome) -> Verdict:
     )
 
 
+def stopped_in_checks() -> Verdict:
+    """The user stopped while a motion that had ended was computed again, because its checks needed that."""
+    return Outcome.INTERRUPTED, "stopped by the user while the motion was computed again to check it."
+
+
 _REMEDIES = dict.fromkeys(("rows", "defect", "balance"), "A smaller tolerance may help, or another start") | {
     "rounding": "Numbers that nearly cancel can be written in another way, and narrow features belong near time and position zero; a "
     "larger tolerance asks for fewer digits",

@@ -275,4 +275,12 @@ def follow(
         return motion
     whole, fresh = replace(request, final=False, times=request.times[[0, -1]], slopes=None), replace(surfaces, _rest=None)
     again = follow(whole, start, fresh, Progress(False, progress.t0, progress.t1, progress.title, request.where), certified_to)
+    if again.outcome is Outcome.INTERRUPTED:
+        return stopped(motion)
     return replace(motion, certificate=motion.certificate.with_figures(again.certificate, "rounding"))
+
+
+def stopped(motion: Trajectory) -> Trajectory:
+    """A motion whose checks the user did not wait for."""
+    outcome, message = outcomes.stopped_in_checks()
+    return replace(motion, outcome=outcome, message=message)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import pairwise
 from typing import Any
 
 from chetaev.core.errors import InitialError, ModelError
@@ -22,6 +23,7 @@ from chetaev.core.support.plain import (
     SMALLEST_TOLERANCE,
     TABLE,
     TEXT,
+    TEXTS,
     TOLERANCE,
     TRUTH,
     fits,
@@ -34,7 +36,7 @@ from chetaev.core.support.plain import (
 from chetaev.core.support.registry import spec_of
 from chetaev.numerics.graphs.binding import number
 from chetaev.numerics.methods.registry import METHODS
-from chetaev.numerics.motion.settings import described, event_of, in_words, is_usual
+from chetaev.numerics.motion.settings import MOST_TIMES, described, event_of, in_words, is_usual
 
 
 class Form(Enum):
@@ -82,20 +84,39 @@ def _checked(given: Any, kind: str, name: str) -> Any:
     return named_texts(given, name) if kind == TABLE else given
 
 
-def _interval(given: list[Any], where: str) -> tuple[float, float]:
-    if len(given) != 2 or not all(map(finite, given)):
-        raise ModelError(f"t = {given} is no interval.", where=where, hint="t = [0, 10]")
-    first, last = map(float, given)
-    if first == last:
+def _times(given: list[Any], where: str) -> tuple[float, ...]:
+    """The ends of an interval, or three or more times in order, at which states are stored."""
+    if len(given) < 2 or not all(map(finite, given)):
+        shown = given if len(given) < 4 else f"[{given[0]}, {given[1]}, ...]"
+        raise ModelError(f"t = {shown} is no interval.", where=where, hint="t = [0, 10]")
+    found = tuple(map(float, given))
+    if len(found) == 2 and found[0] == found[1]:
         raise ModelError("the interval has no length.", where=where, hint="t = [0, 10]")
-    return first, last
+    forward = found[0] < found[-1]
+    if any(a >= b if forward else a <= b for a, b in pairwise(found)):
+        raise ModelError("the times are not in order.", where=where, hint="t = [0, 10], or increasing (or decreasing) times")
+    return found
 
 
-def _plain_interval(given: Any, where: str) -> list[float]:
-    if isinstance(given, str) or len(given) != 2:
-        what = f"t is no interval: it has {len(given)} entries."
+def _plain_times(given: Any, where: str) -> list[float]:
+    if isinstance(given, str) or len(given) < 2:
+        raise ModelError(f"t = {given!r} is no interval.", where=where, hint="t=(0, 10)")
+    if len(given) > MOST_TIMES:
+        what = f"t has {len(given)} times; a model file holds at most {MOST_TIMES}."
         raise ModelError(what, where=where, hint="t=(0, 10) in the model; times to keep are given to simulate")
     return [number(v, {}, f"{where}, t", InitialError) for v in given]
+
+
+def _max_steps(given: Any, where: str) -> int:
+    if not isinstance(given, int) or given < 1:
+        raise ModelError(f"max_steps = {given} is not a number of steps.", where=where, hint="max_steps = 1000000")
+    return given
+
+
+def _keep(given: str, where: str) -> str:
+    if given not in ("steps", "final"):
+        raise ModelError(f"{given} is not what a motion can store.", where=where, hint='keep = "final", or keep = "steps"')
+    return given
 
 
 def _tolerance(given: Any, where: str) -> float | tuple[float, float]:
@@ -175,9 +196,12 @@ def finite(value: Any) -> bool:
 
 
 RUN_SETTINGS = (
-    RunSetting("t", NUMBERS, _interval, _plain_interval),
+    RunSetting("t", NUMBERS, _times, _plain_times),
     RunSetting("tolerance", TOLERANCE, _tolerance, _plain_tolerance),
     RunSetting("max_step", NUMBER, lambda given, where: _positive("max_step", given, where, "0.1"), _plain_longest_step),
+    RunSetting("max_steps", NUMBER, _max_steps, lambda given, _: None if given is None else int(given)),
+    RunSetting("keep", TEXT, _keep, lambda given, _: given),
+    RunSetting("slopes", TEXTS, lambda given, _: tuple(given), lambda given, _: list(map(str, given)) or None),
     RunSetting("branch", ANY, _branch, _plain_branch),
     RunSetting("conserve", TEXT, _conserve, lambda given, _: given),
     RunSetting("method", METHOD, METHODS.of_spec, _plain_method),

@@ -29,13 +29,16 @@ if TYPE_CHECKING:
 MOST_STEPS = 1_000_000
 """Default limit of the steps of a motion, a run of minutes. A motion that needs more ends with `step_too_small`."""
 
+MOST_TIMES = 20_000
+"""Times that a model file holds: 400 kB of the 1 MB that is read. Of more it holds the first and the last, and a report says so."""
+
 
 @dataclass(frozen=True)
 class Asked:
-    """The start as it was given, the interval, the method, and the other arguments of `simulate`."""
+    """The start as it was given, the interval or the times, the method, and the other arguments of `simulate`."""
 
     start: State
-    t: tuple[float, float]
+    t: tuple[float, ...]
     method: Method | None
     """None for an unregistered method of a motion that was loaded from a file."""
     besides: tuple[str, ...] = ()
@@ -52,8 +55,9 @@ def is_usual(method: Method | None) -> bool:
 def settled(accuracy: Accuracy, request: Request, choice: Mapping[str, Any], rewritten: bool) -> tuple[Frozen[str, Any], tuple[str, ...]]:
     """Return the settings of a run under the names of the fields of `Model`, and the names of those that a model file cannot hold."""
     found: dict[str, Any] = {"tolerance": (accuracy.relative, accuracy.absolute) if accuracy.absolute > 0 else accuracy.relative}
-    if math.isfinite(request.max_step):
-        found["max_step"] = request.max_step
+    found |= _limits(request.max_step, request.max_steps, request.final)
+    if request.slopes is not None:
+        found["slopes"] = request.slopes.names
     if accuracy.scale:
         found["scale"] = accuracy.scale
     if request.conserve:
@@ -68,19 +72,26 @@ def settled(accuracy: Accuracy, request: Request, choice: Mapping[str, Any], rew
     left_out = {
         "a branch that is given as an object": branch is not None and "branch" not in found,
         "rows that were rewritten": rewritten,
-        "a number of steps": request.max_steps != MOST_STEPS,
         f"the method {type(request.method).__name__}": not METHODS.holds(request.method),
     }
     return Frozen(found), tuple(name for name, left in left_out.items() if left)
 
 
-def plain_settings(accuracy: Accuracy, max_step: float, max_steps: int, rewritten: bool) -> tuple[Frozen[str, Any], tuple[str, ...]]:
-    """The same for a run of the default method without events, branch or gauge."""
+def plain_settings(
+    accuracy: Accuracy, motion: Trajectory, max_steps: int, max_step: float, final: bool
+) -> tuple[Frozen[str, Any], tuple[str, ...]]:
+    """The same for a motion by the default method without events, branch or gauge."""
     found: dict[str, Any] = {"tolerance": (accuracy.relative, accuracy.absolute) if accuracy.absolute > 0 else accuracy.relative}
-    if math.isfinite(max_step):
-        found["max_step"] = max_step
-    left_out = {"rows that were rewritten": rewritten, "a number of steps": max_steps != MOST_STEPS}
-    return Frozen(found), tuple(name for name, left in left_out.items() if left)
+    found |= _limits(max_step, max_steps, final)
+    if motion.slopes is not None:
+        found["slopes"] = motion.slopes.directions.names
+    return Frozen(found), ("rows that were rewritten",) if motion.equations.rewritten is not None else ()
+
+
+def _limits(max_step: float, max_steps: int, final: bool) -> dict[str, Any]:
+    """The limits of steps, and what is stored, where they are not the usual ones."""
+    found: dict[str, Any] = {"max_step": max_step} if math.isfinite(max_step) else {}
+    return found | ({"max_steps": max_steps} if max_steps != MOST_STEPS else {}) | ({"keep": "final"} if final else {})
 
 
 def in_words(given: Any) -> str:

@@ -22,13 +22,13 @@ from chetaev.numerics.flow.compiled import Array, compile_equations
 from chetaev.numerics.flow.exact_rates import with_exact_rates
 from chetaev.numerics.flow.prolongation import square_prolongation
 from chetaev.numerics.graphs.binding import bind, number
-from chetaev.numerics.methods.accuracy import Accuracy, read_accuracy
+from chetaev.numerics.methods.accuracy import read_accuracy
 from chetaev.numerics.methods.base import Explicit, Method
 from chetaev.numerics.motion.one_piece import Wanted, one_piece
 from chetaev.numerics.motion.outcomes import not_certified
 from chetaev.numerics.motion.progress import Progress
-from chetaev.numerics.motion.run import follow
-from chetaev.numerics.motion.settings import MOST_STEPS, Asked, plain_settings, settled
+from chetaev.numerics.motion.run import follow, stopped
+from chetaev.numerics.motion.settings import MOST_STEPS, MOST_TIMES, Asked, plain_settings, settled
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
 from chetaev.numerics.pieces.events import On, read_events
 from chetaev.numerics.pieces.request import Request
@@ -59,8 +59,8 @@ def simulate(
     branch: Any = None,
     gauge: Any = None,
     conserve: str | None = None,
-    keep: str = "steps",
-    max_steps: int = MOST_STEPS,
+    keep: str | None = None,
+    max_steps: int | None = None,
     max_step: Any = None,
     progress: bool | None = None,
     slopes: Sequence[str] | None = None,
@@ -88,8 +88,8 @@ def simulate(
             algorithm) or its constraints (`"q3 = 0"`). A start on exactly one of them needs no choice.
         gauge: Functions of time for quantities that the equations leave free: `{"q2": "sin(t)"}`.
         conserve: `"energy"` to project onto the energy as well, where it is a first integral.
-        keep: `"steps"`, or `"final"` to store the end, extrema and drift only.
-        max_steps: The largest number of steps.
+        keep: `"steps"`, the default, or `"final"` to store the end, extrema and drift only.
+        max_steps: The largest number of steps, a million by default.
         max_step: The longest step, for data without known bounds.
         progress: Whether a bar shows the progress; by default for runs longer than a second on a terminal or in a notebook.
         slopes: Parameters, and values given in the start, by which the motion is differentiated: `motion.slope("x", "a")`. A slope by an
@@ -117,11 +117,11 @@ def simulate(
         start = model.start if start is None else start
         t = model.t if t is None else t
         own = model.run
-        tolerance, scale, method, max_step, conserve, branch, gauge, events = (
+        tolerance, scale, method, max_step, max_steps, conserve, branch, gauge, events, keep, slopes = (
             own[name] if given is None else given
             for name, given in {
-                "tolerance": tolerance, "scale": scale, "method": method, "max_step": max_step, "conserve": conserve, "branch": branch,
-                "gauge": gauge, "events": events,
+                "tolerance": tolerance, "scale": scale, "method": method, "max_step": max_step, "max_steps": max_steps,
+                "conserve": conserve, "branch": branch, "gauge": gauge, "events": events, "keep": keep, "slopes": slopes,
             }.items()
         )  # fmt: skip
         parameters, inputs = {**model.parameters, **(parameters or {})}, {**model.inputs, **(inputs or {})}
@@ -141,11 +141,12 @@ def simulate(
             read_max_steps(max_steps, where),
             read_max_step(max_step, where),
         )
-        final, title = _one_of(keep, ("steps", "final"), "keep", where) == "final", equations.system.name or "simulate"
+        final, title = _one_of(keep, (None, "steps", "final"), "keep", where) == "final", equations.system.name or "simulate"
         shown = Progress(progress, float(times[0]), float(times[-1]), title, where)
         short = known.motion(start, binding, Wanted(times, accuracy, final, steps, longest, slopes), where, shown)
         if short is not None:
-            return _unless_interrupted(replace(short, asked=_asked(start, times, accuracy, steps, longest, equations), scene=scene))
+            settings, unwritten = plain_settings(accuracy, short, steps, longest, final)
+            return _unless_interrupted(replace(short, asked=_asked(start, times, Explicit(), settings, unwritten), scene=scene))
     wish = Wish({} if start is None else start, float(times[0]), branch, gauge, where, "simulate")
     stated, meant = equations, chosen(equations, binding, wish)
     equations, start, where = meant.equations, meant.start, meant.where
@@ -169,7 +170,7 @@ def simulate(
         method=read_method(method, where),
         events=read_events(events, equations, surfaces.jets(begun.setting.configuration), where),
         conserve=_conserved(conserve, not equations.system.equations and begun.setting.flow.conserves_energy, where),
-        final=_one_of(keep, ("steps", "final"), "keep", where) == "final",
+        final=_one_of(keep, (None, "steps", "final"), "keep", where) == "final",
         max_steps=read_max_steps(max_steps, where),
         max_step=read_max_step(max_step, where),
         where=where,
@@ -187,7 +188,9 @@ def simulate(
         slow = replace(begun, setting=replace(begun.setting, compiled=with_exact_rates(begun.setting.compiled, binding)))
         few = min(request.max_steps, _AGAIN * (motion.counts["accepted"] + motion.counts["rejected"]) + 100)
         again = run(replace(request, method=Explicit(), max_steps=few), slow, replace(surfaces, _rest=None))
-        if again.outcome == motion.outcome and again.certificate.ok:
+        if again.outcome is Outcome.INTERRUPTED:
+            motion = stopped(motion)
+        elif again.outcome == motion.outcome and again.certificate.ok:
             motion = replace(again, certificate=replace(again.certificate, digits=True))
     if not motion.certificate.ok and motion.outcome.reached_end:
         finer = replace(accuracy, relative=max(_FINER * accuracy.relative, min(_FINEST, accuracy.relative)))
@@ -195,13 +198,13 @@ def simulate(
         begun = replace(begun, setting=begun.setting.renew(float(times[0]), begun.jets))
         motion = certified(motion, run(replace(request, tolerance=finer.relative, accuracy=finer), begun, surfaces))
     settings, unwritten = settled(accuracy, request, {"branch": branch, "gauge": gauge}, stated.rewritten is not None)
-    begun_at = wish.start if isinstance(wish.start, State) else State(wish.start)
-    motion = replace(motion, asked=Asked(begun_at, (float(times[0]), float(times[-1])), request.method, unwritten, settings), scene=scene)
-    return _unless_interrupted(motion)
+    return _unless_interrupted(replace(motion, asked=_asked(wish.start, times, request.method, settings, unwritten), scene=scene))
 
 
 _AGAIN = 4
 """Most steps of a motion in many digits, in units of those of the motion in doubles."""
+_ENDLESS = 2**62
+"""Steps: more than any run takes, and a number that the compiled loop can count to."""
 _EXPENSIVE = 400_000
 """Instructions in many digits, each a few microseconds, that a motion may take: with more it is not computed again in many digits."""
 
@@ -234,15 +237,18 @@ def _unless_interrupted(motion: Trajectory) -> Trajectory:
     return motion
 
 
-def _asked(start: Any, times: Array, accuracy: Accuracy, max_steps: int, max_step: float, equations: Equations) -> Asked:
-    """The arguments of a run of the default method without events."""
-    settings, unwritten = plain_settings(accuracy, max_step, max_steps, equations.rewritten is not None)
+def _asked(start: Any, times: Array, method: Method, settings: Frozen[str, Any], unwritten: tuple[str, ...]) -> Asked:
+    """The arguments of a run."""
     begun_at = start if isinstance(start, State) else State(start)
-    return Asked(begun_at, (float(times[0]), float(times[-1])), Explicit(), unwritten, settings)
+    if len(times) > MOST_TIMES:
+        times, unwritten = times[[0, -1]], (*unwritten, f"the {len(times)} times at which states were stored")
+    return Asked(begun_at, tuple(times.tolist()), method, unwritten, settings)
 
 
 def certified(first: Trajectory, second: Trajectory) -> Trajectory:
     """Return one of two motions: the first, whose checks failed, or the second, computed again with smaller steps and other pivots."""
+    if second.outcome is Outcome.INTERRUPTED:
+        return stopped(first)
     better = second if second.outcome == first.outcome else first
     found = replace(better.certificate, repeated=True)
     if found.ok:
@@ -298,10 +304,12 @@ def _conserved(given: Any, conserves: bool | None, where: str) -> bool:
 
 
 def read_max_steps(given: Any, where: str) -> int:
-    """Return the largest number of steps."""
+    """Return the largest number of steps, `MOST_STEPS` by default."""
+    if given is None:
+        return MOST_STEPS
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
         raise UsageError(f"max_steps={given!r} is not a number of steps.", where=where, hint="max_steps=1_000_000")
-    return int(given)
+    return min(int(given), _ENDLESS)
 
 
 def read_max_step(given: Any, where: str) -> float:

@@ -84,7 +84,7 @@ def prepare(
         if own["conserve"] is not None or own["events"]:
             what = "the model asks for events or conserve, which prepare does not take."
             raise UsageError(what, where=f"prepare {equations.system.label}", hint="ch.simulate(model), or prepare(ch.derive(model), ...)")
-        t = model.t if t is None else t
+        t = model.interval if t is None else t
         tolerance, scale, max_step = (
             own[name] if given is None else given for name, given in (("tolerance", tolerance), ("scale", scale), ("max_step", max_step))
         )

@@ -37,6 +37,33 @@ class By:
     component: int = 0
     """The place of the component among those of the group."""
 
+    @property
+    def described(self) -> dict[str, Any]:
+        """The direction as texts and numbers, for a file."""
+        if self.parameter is not None:
+            return {"name": self.name, "parameter": self.parameter.name}
+        if self.jet is not None:
+            return {"name": self.name, "jet": self.jet.name}
+        assert self.group is not None  # noqa: S101 - one of the three is given
+        return {"name": self.name, "group": self.group.name, "component": self.component}
+
+
+def direction_of(given: Mapping[str, Any], equations: Equations) -> By:
+    """The direction of such a description; a KeyError, ValueError or NotationError for what the equations do not have."""
+    name = str(given["name"])
+    if "parameter" in given:
+        return By(name, {z.name: z for z in equations.system.parameters}[given["parameter"]])
+    if "jet" in given:
+        jet = read_value(given["jet"], equations.vocabulary, "slopes")
+        if not isinstance(jet, Jet):
+            raise ValueError(f"{given['jet']} is no jet")
+        return By(name, jet=jet)
+    group = equations.system.groups[given["group"]]
+    component = int(given["component"])
+    if not 0 <= component < len(group.components):
+        raise ValueError("a group has no such component")
+    return By(name, group=group, component=component)
+
 
 @dataclass(frozen=True)
 class Directions:
@@ -79,6 +106,22 @@ def read_directions(given: Any, equations: Equations, start: State | Mapping[str
     if twice:
         raise UsageError(f"slopes: {twice[0]} is given twice.", where=where, hint="give it once")
     return Directions(tuple(found))
+
+
+def require_names(given: Sequence[Any], equations: Equations, start: Any, where: str) -> None:
+    """Raise for a name that means nothing in a system, whatever the numbers in a start are."""
+    fixed = start.fixed if isinstance(start, State) else start if isinstance(start, Mapping) else {}
+    known = {z.name for z in equations.system.parameters} | set(equations.system.groups) | {_spelled(str(name)) for name in fixed}
+    for name in [name for name in given if isinstance(name, str) and not _spelled(name).startswith("δ")]:
+        text = _spelled(name)
+        if text in known:
+            continue
+        try:
+            read_value(text, equations.vocabulary, where)
+        except NotationError:
+            listed = " ".join(z.name for z in (*equations.system.parameters, *equations.unknowns))
+            what = f"slopes: {name} is neither a parameter nor an initial value."
+            raise UsageError(what, where=where, hint=f"{did_you_mean(text, listed.split())}  Known: {listed}".strip()) from None
 
 
 def _spelled(name: str) -> str:

@@ -14,12 +14,13 @@ import numpy as np
 from sympy import Dummy, Expr, Number, S
 
 from chetaev.core.constants import cancelled
-from chetaev.core.errors import UsageError
+from chetaev.core.errors import ParameterError, UsageError, did_you_mean
 from chetaev.core.exact.signature import has_values, vanishing
 from chetaev.core.functions import in_own_functions
 from chetaev.core.notation import show
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.letters import spell
 from chetaev.core.symbols import Input, Jet, Multiplier, jets_in, largest_constants
 from chetaev.core.system import lowest_written
 from chetaev.core.values import Undefined
@@ -85,6 +86,11 @@ def analyze(equations: Any, start: State | Mapping[str, Any] | None = None, para
             what = f"analyze takes equations or a model, not {type(equations).__name__}."
             raise UsageError(what, where="analyze", hint="analyze(ch.derive(...))")
         equations = derive(equations)
+    known = {p.name for p in equations.system.parameters}
+    unknown = [str(name) for name in parameters or () if spell(str(name)) not in known]
+    if unknown:
+        hint = f"{did_you_mean(unknown[0], sorted(known))}  Parameters: {' '.join(sorted(known))}".strip()
+        raise ParameterError(f"{unknown[0]} is not a parameter.", where=f"analyze {equations.system.label}", hint=hint)
     sides = sides_of(equations, start, parameters)
     if not sides:
         return _analysis(equations)

@@ -35,7 +35,7 @@ _POINTS = 1200
 def live_page(animation: Animation) -> str:
     """Return a page that computes the motion of an animation with sliders."""
     model, slides = animation.repeated, animation.slides
-    begin, end = model.t
+    begin, end = model.interval
     n = min(len(animation.times), _MOST_FRAMES)
     finer = int(np.clip(np.ceil(_POINTS / (n - 1)), 1, 8))
     shown = np.linspace(animation.times[0], animation.times[-1], n)

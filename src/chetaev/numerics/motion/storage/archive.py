@@ -60,8 +60,8 @@ class Archive:
         self._compare(text)
         return model
 
-    def array(self, name: str, *shape: int | None) -> Array:
-        """An array of finite floats of a given shape; None leaves a length open."""
+    def array(self, name: str, *shape: int | None, finite: bool = True) -> Array:
+        """An array of floats of a given shape, finite ones unless told otherwise; None leaves a length open."""
         info = self.archive.getinfo(f"{name}.npy")
         self._check(info)
         with self.archive.open(info) as stream:
@@ -73,7 +73,7 @@ class Archive:
             if fortran or dtype != np.dtype("<f8") or not fits or 8 * math.prod(found) != rest:
                 raise ValueError(f"{name} is an array of shape {found} and type {dtype}")
             values = np.frombuffer(stream.read(rest), dtype="<f8").reshape(found).astype(np.float64)
-        if not np.isfinite(values).all():
+        if finite and not np.isfinite(values).all():
             raise ValueError(f"{name} holds a number that is not finite")
         return values
 

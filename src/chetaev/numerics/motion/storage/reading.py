@@ -33,10 +33,13 @@ from chetaev.numerics.motion.settings import Asked
 from chetaev.numerics.motion.storage.archive import Archive, Array
 from chetaev.numerics.motion.trajectory import Enclosed, Event, Outcome, Switch, Trajectory
 from chetaev.numerics.pieces.piece import Layout, Piece, Seat, Setting, setting
+from chetaev.numerics.slopes.along import Integers, Slopes
+from chetaev.numerics.slopes.directions import Directions, direction_of
+from chetaev.numerics.slopes.variation import lanes_for
 
 _KEYS = (
     "format version chetaev system principle rewritten assumptions parameters inputs t start jets outcome message drift extrema events "
-    "counts tolerance switches dense pieces enclosed scales certificate asked scene"
+    "counts tolerance switches dense pieces enclosed scales certificate asked scene slopes"
 ).split()
 _PIECE = "modes renewed seated basis conserve energy work t".split()
 _MOST_PIECES = 1_000_000
@@ -64,6 +67,7 @@ def read_motion(archive: Archive) -> Trajectory:
     which = archive.array("pieces", len(t)).astype(np.int64)
     if np.any(which < 0) or np.any(which >= len(pieces)):
         raise ValueError("the nodes do not belong to the pieces")
+    slopes = None if model.get("slopes") is None else _slopes(archive, model["slopes"], switched, layout, pieces, which, dense)
     return Trajectory(
         equations=equations,
         t=t,
@@ -76,7 +80,8 @@ def read_motion(archive: Archive) -> Trajectory:
         extrema=Frozen({name: (float(a), float(b)) for name, (a, b) in _mapping(model, "extrema").items()}),
         events=tuple(_event(e) for e in list_of(model["events"], "events")),
         counts=Frozen({name: int(n) for name, n in _mapping(model, "counts").items()}),
-        reader=Reader(switched, binding, layout, pieces, dense),
+        reader=Reader(switched, binding, layout, pieces if slopes is None else slopes.pieces, dense),
+        slopes=slopes,
         tolerance=float(model["tolerance"]),
         switches=tuple(_switch(s) for s in list_of(model["switches"], "switches")),
         pieces=which,
@@ -115,11 +120,11 @@ def _asked(given: Any) -> Asked | None:
     if given is None:
         return None
     require_keys(given, ("fixed", "guess", "t", "method", "besides", "settings"), "what was asked")
-    first, last = (float(v) for v in given["t"])
+    times = tuple(float(v) for v in list_of(given["t"], "t"))
     method = None if given["method"] is None else METHODS.of_spec(given["method"], "a motion file, method")
     fixed, guess = ({name: _datum(v) for name, v in _mapping(given, kind).items()} for kind in ("fixed", "guess"))
     besides, settings = tuple(texts(given["besides"], "besides")), _settings(given.get("settings", {}))
-    return Asked(State(fixed, guess), (first, last), method, besides, settings)
+    return Asked(State(fixed, guess), times, method, besides, settings)
 
 
 def _settings(given: Any) -> Frozen[str, Any]:
@@ -198,6 +203,39 @@ def _run(archive: Archive, k: int, here: Setting, basis: str) -> Any:
     states = archive.array(f"node_states_{k}", len(nodes), size)
     rows = 7 if basis == NESTED else None
     return SimpleNamespace(nodes=nodes, states=states, coefficients=archive.array(f"coefficients_{k}", len(nodes) - 1, rows, size))
+
+
+def _slopes(
+    archive: Archive, given: Any, switched: Switched, layout: Layout, pieces: tuple[Piece, ...], which: Integers, dense: bool
+) -> Slopes:
+    """The slopes of a motion, and its pieces with what ran beside their states."""
+    directions = Directions(tuple(direction_of(_direction(one), switched.original) for one in list_of(given, "slopes")))
+    k = len(directions)
+    kept, beside = [], []
+    for number, piece in enumerate(pieces):
+        m = len(piece.setting.flow.state)
+        kept.append(archive.array(f"slopes_{number}", int((which == number).sum()), m, k, finite=False))
+        beside.append(_with_slopes(archive, number, piece, m * lanes_for(k)) if dense else piece)
+    last = beside[-1]
+    y = archive.array("last_state", last.setting.compiled.size)
+    ends = archive.array("last_slopes", len(last.setting.flow.state) * lanes_for(k), finite=False)
+    run = {} if last.run is None else {**vars(last.run)}
+    run = {**run, "y": y, "beside": SimpleNamespace(**{**vars(run.get("beside", SimpleNamespace())), "y": ends})}
+    beside[-1] = replace(last, run=SimpleNamespace(**run))
+    return Slopes(directions, switched, layout, tuple(beside), tuple(kept), archive.array("end_moves", k, finite=False))
+
+
+def _direction(given: Any) -> dict[str, Any]:
+    require_keys(given, ("name", "parameter", "jet", "group", "component"), "a direction of slopes")
+    return {key: value if key == "component" else text_of(value, key) for key, value in given.items()}
+
+
+def _with_slopes(archive: Archive, k: int, piece: Piece, size: int) -> Piece:
+    """A piece of dense output with the slopes at its nodes and their polynomials."""
+    nodes = len(piece.run.nodes)
+    states = archive.array(f"node_slopes_{k}", nodes, size, finite=False)
+    coefficients = archive.array(f"slope_coefficients_{k}", nodes - 1, piece.run.coefficients.shape[1], size, finite=False)
+    return replace(piece, run=SimpleNamespace(**vars(piece.run), beside=SimpleNamespace(states=states, coefficients=coefficients)))
 
 
 def _switch(given: Any) -> Switch:

@@ -25,6 +25,7 @@ from chetaev.numerics.motion.settings import Asked
 from chetaev.numerics.motion.storage.archive import FORMAT, VERSION, Array, write
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.pieces.piece import Piece
+from chetaev.numerics.slopes.along import Slopes
 
 
 def write_motion(motion: Trajectory, target: Any) -> None:
@@ -43,6 +44,18 @@ def _arrays(motion: Trajectory, reader: Reader) -> dict[str, Array]:
         arrays[f"first_{k}"] = piece.first
         if reader.dense:
             arrays |= {f"nodes_{k}": piece.run.nodes, f"node_states_{k}": piece.run.states, f"coefficients_{k}": piece.run.coefficients}
+    return arrays | ({} if motion.slopes is None else _slopes(motion.slopes, reader.dense))
+
+
+def _slopes(slopes: Slopes, dense: bool) -> dict[str, Array]:
+    """The slopes at the stored times, at the end, and between the nodes of dense output."""
+    last = slopes.pieces[-1].run
+    arrays: dict[str, Array] = {"end_moves": slopes.end_moves, "last_state": last.y, "last_slopes": last.beside.y}
+    for k, (piece, kept) in enumerate(zip(slopes.pieces, slopes.kept, strict=True)):
+        arrays[f"slopes_{k}"] = kept
+        if dense:
+            beside = piece.run.beside
+            arrays |= {f"node_slopes_{k}": beside.states, f"slope_coefficients_{k}": beside.coefficients}
     return arrays
 
 
@@ -79,6 +92,7 @@ def _described(motion: Trajectory, reader: Reader, where: str) -> dict[str, Any]
         "switches": [{"text": s.text, "t": _number(s.t), "before": s.before, "after": s.after} for s in motion.switches],
         "dense": reader.dense,
         "asked": _asked(motion.asked),
+        "slopes": None if motion.slopes is None else [by.described for by in motion.slopes.directions.several],
         "scene": None if motion.scene is None else written(motion.scene),
         "pieces": [_piece(piece) for piece in reader.pieces],
     }
