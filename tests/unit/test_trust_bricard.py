@@ -1,6 +1,7 @@
 """Bricard's mechanism: six hinges along the edges of a cube, 30 rows of rank 29 along a motion with one degree of freedom.
 
-The reference is written by hand: Newton's and Euler's equations of the five moving links with the reactions of all rows, solved by least squares.
+The reference is written by hand: Newton's and Euler's equations of the five moving links with the reactions of all rows, solved by least
+squares.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def bricard() -> ch.Equations:
 
 def by_hand(y: np.ndarray) -> tuple[np.ndarray, int]:
     """Rates of places, matrices, velocities and angular velocities, and the rank of the rows."""
-    x, R, v, w = y[:15].reshape(5, 3), y[15:60].reshape(5, 3, 3), y[60:75].reshape(5, 3), y[75:].reshape(5, 3)
+    R, v, w = y[15:60].reshape(5, 3, 3), y[60:75].reshape(5, 3), y[75:].reshape(5, 3)
     rows, right = [], []
 
     def point(k, corner):
