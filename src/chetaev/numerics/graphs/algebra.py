@@ -317,8 +317,8 @@ class GraphAlgebra:
             return self.of(together)
         absorbed = exponentials.into_powers(node) if node.is_Mul else None
         if absorbed is not None:
-            rest, root, powers = absorbed
-            return _balanced([self.of(rest), *[integer_power(times(self.of(root), self.of(base)), n) for base, n in powers]], times)
+            others, root, powers = absorbed
+            return _balanced([self.of(others), *[integer_power(times(self.of(root), self.of(base)), n) for base, n in powers]], times)
         series = removable(node) if node.is_Mul or node.is_Add else None
         if series is not None:
             return self._around(series)
