@@ -28,7 +28,7 @@ from chetaev.core.functions import SMOOTH, SPELLING
 from chetaev.core.groups.coordinate import coordinate_of
 from chetaev.core.symbols import Entry, Parameter
 from chetaev.core.values import Tape, Undefined
-from chetaev.numerics.graphs import overflow
+from chetaev.numerics.graphs import exponentials, overflow
 from chetaev.numerics.graphs.cancelled import Suspect, may_cancel, suspects_in, without
 from chetaev.numerics.graphs.doubts import values_and_doubts
 from chetaev.numerics.graphs.removable import Removable, removable
@@ -312,6 +312,13 @@ class GraphAlgebra:
             number = ca.SX(0) if known.zero else self._number_leaf(self._numbers, constant, f"number {constant}")
             rest = [self._known[a] for a in node.args if not a.is_number] if node.is_Add else []
             return _balanced([number, *rest] if not known.zero else rest or [number], plus)
+        together = exponentials.merged(node) if node.is_Mul else None
+        if together is not None:
+            return self.of(together)
+        absorbed = exponentials.into_powers(node) if node.is_Mul else None
+        if absorbed is not None:
+            others, root, powers = absorbed
+            return _balanced([self.of(others), *[integer_power(times(self.of(root), self.of(base)), n) for base, n in powers]], times)
         series = removable(node) if node.is_Mul or node.is_Add else None
         if series is not None:
             return self._around(series)

@@ -1,0 +1,64 @@
+r"""Products of exponentials whose factors leave the range of doubles while the product does not, such as $e^{-1000} e^x$ at $x = 1000$.
+
+In doubles $e^{-1000}$ is zero, and so would be the product wherever the motion is. One exponential of the sum of the arguments has the
+value wherever it is a double. A constant exponential beside a hyperbolic function or a sum goes into their terms, beside powers into
+their bases: $e^{-800} x^{100} = (e^{-8} x)^{100}$. Beside anything else it is negligible, and stays.
+"""
+
+from __future__ import annotations
+
+import sympy
+from sympy import Add, Expr, Mul
+
+_RANGE = 600
+"""Largest size of the argument of a constant exponential that is used as it stands: doubles end at e^709, and the margin leaves room for
+other factors. Beyond it the constant is merged with the other factors of its product."""
+
+_MANY = 3
+"""Number of exponentials of a product from which they are merged, constants or not: of two, one underflows only where the product is below
+round-off or overflows visibly; of three, two may make up for the third."""
+
+_GROWING = (sympy.exp, sympy.cosh, sympy.sinh)
+
+
+def merged(node: Expr) -> Expr | None:
+    """Return a product with one exponential in place of several; None for a product that is evaluated as it stands.
+
+    >>> x, y = sympy.symbols("x y")
+    >>> merged(y*sympy.exp(-1000)*sympy.exp(x))
+    y*exp(x - 1000)
+    >>> merged(sympy.exp(-2)*sympy.exp(x)) is None
+    True
+    """
+    found = [f for f in node.args if isinstance(f, sympy.exp)]
+    extreme = next((f for f in found if _extreme(f)), None)
+    if len(found) >= (_MANY if extreme is None else 2):
+        return Mul(*[f for f in node.args if f not in found], sympy.exp(Add(*[f.args[0] for f in found])))
+    others = [f for f in node.args if f is not extreme]
+    grows = (
+        None if extreme is None else next((f for f in others if isinstance(f, Add | sympy.cosh | sympy.sinh) and f.has(*_GROWING)), None)
+    )
+    if extreme is None or grows is None:
+        return None
+    rest = Mul(*[f for f in others if f is not grows])
+    return Add(*[Mul(rest, term, extreme) for term in Add.make_args(grows if grows.is_Add else grows.rewrite(sympy.exp).expand())])
+
+
+def into_powers(node: Expr) -> tuple[Expr, Expr, list[tuple[Expr, int]]] | None:
+    """Return the other factors of a product with an extreme constant and powers, a root of the constant, and the powers that absorb it.
+
+    >>> x, y = sympy.symbols("x y")
+    >>> into_powers(sympy.exp(-800)*x**60*y**40*sympy.sin(x))
+    (sin(x), exp(-8), [(x, 60), (y, 40)])
+    """
+    extreme = next((f for f in node.args if _extreme(f)), None)
+    powers = [f for f in node.args if f.is_Pow and f.exp.is_Integer and f.exp > 1]
+    if extreme is None or not powers:
+        return None
+    rest = Mul(*[f for f in node.args if f is not extreme and f not in powers])
+    root = sympy.exp(extreme.args[0] / sum(int(f.exp) for f in powers))
+    return rest, root, [(f.base, int(f.exp)) for f in powers]
+
+
+def _extreme(factor: Expr) -> bool:
+    return bool(isinstance(factor, sympy.exp) and factor.args[0].is_number and abs(float(factor.args[0])) > _RANGE)
