@@ -44,8 +44,11 @@ class Sizes:
     @property
     def among(self) -> Array:
         """For each component the largest value of its kind so far."""
-        found = np.zeros(len(self.largest))
-        np.maximum.at(found, self.measures.kinds, np.maximum(self.largest, self.sizes))
+        return self._largest_of_kind(self.largest)
+
+    def _largest_of_kind(self, largest: Array) -> Array:
+        found = np.zeros(len(largest))
+        np.maximum.at(found, self.measures.kinds, np.maximum(largest, self.sizes))
         return found[self.measures.kinds]
 
     @property
@@ -62,10 +65,10 @@ class Sizes:
 
     def show(self, end: Array) -> bool:
         """Tell whether components have another size at the end of a step than the one they were measured by: it is to be made again."""
-        size = np.abs(end)
-        woken = self._faint & (size >= FAINT * self.among)
-        without = (self.measures.sizes < 0) & (self.largest == 0)
-        found = woken | (without & (size > NO_SIZE) & (size < AS_EXPECTED * self.floor))
+        size, among = np.abs(end), self._largest_of_kind(np.maximum(self.largest, np.abs(end)))
+        own = (self.measures.sizes < 0) & (size >= np.maximum(FAINT * among, NO_SIZE))
+        smaller = (self.largest == 0) & (size < AS_EXPECTED * self.floor)
+        found = own & (smaller | (np.maximum(self.largest, self.floor) < FAINT * among))
         self.floor = np.where(found, size, self.floor)
         return bool(found.any())
 

@@ -45,10 +45,12 @@ def show_sizes(scales: Matrix, kinds: Integers, end: Array) -> bool:
     """
     found = False
     for j in range(end.size):
+        scales[AMONG, kinds[j]] = max(scales[AMONG, kinds[j]], abs(end[j]))
+    for j in range(end.size):
         among, size = scales[AMONG, kinds[j]], abs(end[j])
-        woken = _is_faint(scales, j, among) and FAINT * among <= size < np.inf
-        smaller = scales[GIVEN, j] < 0.0 and scales[LARGEST, j] == 0.0 and NO_SIZE < size < AS_EXPECTED * scales[FLOOR, j]
-        if woken or smaller:
+        own = scales[GIVEN, j] < 0.0 and max(FAINT * among, NO_SIZE) <= size < np.inf
+        smaller = scales[LARGEST, j] == 0.0 and size < AS_EXPECTED * scales[FLOOR, j]
+        if own and (smaller or _is_faint(scales, j, among)):
             scales[FLOOR, j] = size
             found = True
     return found
