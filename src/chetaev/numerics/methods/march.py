@@ -26,7 +26,7 @@ from chetaev.numerics.methods.accuracy import usual_sizes
 from chetaev.numerics.methods.base import POWERS, Task, interpolate
 from chetaev.numerics.methods.changes import Change, root, sign_changes
 from chetaev.numerics.methods.dop853 import Status, codes
-from chetaev.numerics.methods.dop853.codes import CORNER, DEEP, EARLY, INTEGRAL, LATEST, LOST, TOUCHING
+from chetaev.numerics.methods.dop853.codes import CORNER, EARLY, INTEGRAL, LATEST, TOUCHING
 from chetaev.numerics.methods.dop853.location import sign_of
 from chetaev.numerics.methods.dop853.room import room_for_extremes
 from chetaev.numerics.methods.dop853.scale_constants import DIGITS, FIRST_PLACE, GOLDEN_PART, PLACES
@@ -265,9 +265,7 @@ class _March:
             tube = Stretch(t, t_new - t, y, rows).box(0.0, 1.0)
             turn = 0.0 if task.turns is None else float(task.turns(0.0, tube, task.p)[0])
             whole = level_part(partial(along.value, 0), turn, along.look)
-            h = (t_new - t) * whole
-            deep = whole < 1.0 and abs(along.value(0, 0.0)) < DEEP * task.first_determinant and self._vanishes(h / LOST, t)
-            if deep or (whole < 1.0 and self._vanishes(h / TOUCHING, t)):  # it touches zero here, however far the pivots fell
+            if whole < 1.0 and self._vanishes((t_new - t) * whole / TOUCHING, t):  # it touches zero here, however far the pivots fell
                 raise StepFailed(Status.FLOOR)
         return whole
 

@@ -67,10 +67,6 @@ FALL = 1e-2
 TOUCHING = 50.0
 """Steps before a determinant that touches zero end so many times earlier than others that are too small. Later the digits of the state are
 so few that it is not seen at zero any more, and the motion passes."""
-DEEP, LOST = 1e-24, 1e6
-"""A determinant below the first part of its largest value, in steps that end the second number of times earlier than others that are too
-small, touches zero: of second order it would vanish within 1e-12 of the state. Of higher order, as where two sheets of y^2 = x^4 touch, it
-is so small there that the state does not tell any more on which sheet it is, and the motion would go on on either of them."""
 RADIAN = 1.0
 """Angles that move by less in a step do not make a determinant come to zero and turn back twice in it; otherwise it is looked at in so
 many places that they move by less than a fifth of that between two."""

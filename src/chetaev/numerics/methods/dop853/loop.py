@@ -14,7 +14,6 @@ from chetaev.numerics.methods.dop853.calls import settle as settle_one
 from chetaev.numerics.methods.dop853.codes import (
     ACCEPTED,
     AGAIN,
-    DEEP,
     DRIFT,
     EVALUATIONS,
     FINISHED,
@@ -26,7 +25,6 @@ from chetaev.numerics.methods.dop853.codes import (
     KEPT,
     LATELY,
     LATEST,
-    LOST,
     NEW,
     NO_ROOM,
     NOT_FINITE,
@@ -278,7 +276,6 @@ def _follow(
     direction, watched, closely = 1.0 if t1 >= t else -1.0, watches.floor.size, any_closely(watches)
     broken, drifted, shortened, again, rejected, left = 0, 0, 0, 0, counts[LATELY] != 0, 0.0
     counts[LATELY] = 0
-    highest = 0.0  # of the determinant
     while True:
         status = _before_step(control, t, t1, h, counts, broken, drifted, flag)
         if status != RUNNING:
@@ -317,14 +314,12 @@ def _follow(
                     shortened += 1
                     rejected, h = True, step * whole
                     continue
-            highest = max(highest, abs(work.before[0]))
             if tube.determinant != 0 and may_touch(system, t, step, y, work, tube, boxed):
                 whole = level_part(system, t, step, y, work, tube, counts)
                 if whole < 1.0:
                     counts[REJECTED] += 1
                     shortened, rejected, h = max(shortened, 1), True, step * whole
-                    deep = abs(work.before[0]) < DEEP * highest and _vanishes(h / LOST, t, t1)
-                    if deep or _vanishes(h / TOUCHING, t, t1):  # the determinant touches zero here, however far the pivots fell
+                    if _vanishes(h / TOUCHING, t, t1):  # the determinant touches zero here, however far the pivots fell
                         counts[STOPPER] = 0
                         return FLOOR, t, h
                     continue
