@@ -55,7 +55,7 @@ class OneStep:
             good = np.isfinite(size) and bool(np.all(np.isfinite(end)))
             grown = (_SAFE * max(size, 1e-300) ** (-1 / self.order)) if good else 0.0  # an error of exactly 0 grows to the longest step
             self.h = abs(h) * float(np.clip(grown, _SHORTEST, longest))
-            if good and size <= 1.0:
+            if good and size <= 1.0 and not self.sizes.show(end):
                 break
             self.rejected, longest = self.rejected + 1, 1.0
             if self.h < 10 * np.spacing(abs(t)):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chetaev.numerics.methods.accuracy import Array, Measures
 from chetaev.numerics.methods.dop853.scale_constants import AT_ONCE, BESIDE, GUESSES, MEMORY, NOISE, SHAKEN, SMALL_PART, TINY
-from chetaev.numerics.methods.strides.codes import FAINT
+from chetaev.numerics.methods.strides.codes import AS_EXPECTED, FAINT, NO_SIZE
 
 Rates = Callable[[float, Array], Array]
 
@@ -22,12 +23,14 @@ class Sizes:
         self.largest = np.maximum(np.abs(y), measures.before)
         self.sizes = np.where(measures.sizes >= 0, measures.sizes, np.maximum(np.abs(y), SMALL_PART * self.largest))
         self.slope = rates(t, y)
-        self.time = self._time(t, y, span)
+        self.time, bend = self._time(t, y, span)
         """In which the motion bends at the start; infinite for a straight one."""
         usual = np.maximum(np.abs(y), self.sizes)
-        expected = np.abs(self.slope) * (self.time if np.isfinite(self.time) else abs(span))
-        self.floor = np.where(usual > 0, 0.0, np.where(expected > 0, expected, 1.0))
-        """What stands for the sizes of those components that have none yet."""
+        ahead = min(self.time, abs(span))
+        expected = np.abs(self.slope) * ahead + np.where(np.isfinite(bend), bend, 0.0) * ahead**2 / 2
+        nothing = np.where(self.among > 0, 0.0, 1.0)
+        self.floor = np.where(usual > 0, 0.0, np.where(expected > 0, expected, nothing))
+        """What stands for the sizes of those components that have none yet: what they will be soon, as their rates at the start tell."""
         self.noise = np.maximum(self._round_off(t, y), np.where(usual > 0, 0.0, round_off * abs(span)))
 
     def remember(self, y: Array) -> None:
@@ -41,8 +44,11 @@ class Sizes:
     @property
     def among(self) -> Array:
         """For each component the largest value of its kind so far."""
-        found = np.zeros(len(self.largest))
-        np.maximum.at(found, self.measures.kinds, np.maximum(self.largest, self.sizes))
+        return self._largest_of_kind(self.largest)
+
+    def _largest_of_kind(self, largest: Array) -> Array:
+        found = np.zeros(len(largest))
+        np.maximum.at(found, self.measures.kinds, np.maximum(largest, self.sizes))
         return found[self.measures.kinds]
 
     @property
@@ -50,7 +56,21 @@ class Sizes:
         """Sizes by which errors are measured: of what is round-off beside others of its kind, theirs."""
         among = self.among
         own = np.maximum(self.sizes, self.floor)
-        return np.where((self.measures.sizes < 0) & (self.largest < FAINT * among), among, own)
+        return np.where(self._faint, among, own)
+
+    @property
+    def _faint(self) -> NDArray[np.bool_]:
+        """Which components are round-off beside the largest of their kind, and nothing is expected of them."""
+        return np.asarray((self.measures.sizes < 0) & (np.maximum(self.largest, self.floor) < FAINT * self.among))
+
+    def show(self, end: Array) -> bool:
+        """Tell whether components have another size at the end of a step than the one they were measured by: it is to be made again."""
+        size, among = np.abs(end), self._largest_of_kind(np.maximum(self.largest, np.abs(end)))
+        own = (self.measures.sizes < 0) & (size >= np.maximum(FAINT * among, NO_SIZE))
+        smaller = (self.largest == 0) & (size < AS_EXPECTED * self.floor)
+        found = own & (smaller | (np.maximum(self.largest, self.floor) < FAINT * among))
+        self.floor = np.where(found, size, self.floor)
+        return bool(found.any())
 
     @property
     def absolute(self) -> Array:
@@ -68,8 +88,8 @@ class Sizes:
             return 1e-3 * abs(span)
         return float(min((0.01 * self.measures.rtol) ** (1 / order) * self.time, abs(span)))
 
-    def _time(self, t: float, y: Array, span: float) -> float:
-        """As `dop853.step.first_step` finds it."""
+    def _time(self, t: float, y: Array, span: float) -> tuple[float, Array]:
+        """As `dop853.step.first_step` finds it, and the rates of the rates at the start."""
         with np.errstate(all="ignore"):
             moving = (y != 0) & (self.slope != 0)
             slowest = float(np.abs(y[moving] / self.slope[moving]).max(initial=0.0))
@@ -84,7 +104,7 @@ class Sizes:
             size = np.maximum(np.abs(y), BESIDE * self.among)
             times = np.where(bend > 0, np.maximum(np.sqrt(size / bend), np.abs(self.slope) / bend), 0.0)
             own = times > np.where(size > 0, 0.0, AT_ONCE * guess)
-            return float(np.min(times[own], initial=np.inf))
+            return float(np.min(times[own], initial=np.inf)), bend
 
     def _round_off(self, t: float, y: Array) -> Array:
         """What round-off of the rates makes of components that have no other size, over the time in which the motion bends."""

@@ -37,6 +37,8 @@ _AGAIN = 20.0
 _CLOSELY = 2.5e-5
 """Relative to the duration of the run: roots that follow the beginning of a piece in less time are found in a separate short piece, since
 the integrator takes roots in the first 1e-6 of its first step for the beginning."""
+_JUST_AHEAD = 1e-5
+"""Relative to the time: a determinant that was twice as large so long ago is about to vanish, and does not decay."""
 _ROUND_OFF = 8 * float(np.finfo(float).eps)
 """Relative to its terms: a smaller sum is zero."""
 
@@ -200,6 +202,8 @@ class Course(Transitions):
                 self.record.met(events[int(index) - 2].text, float(at), here.named(state))
         index = int(run.index) - 2
         renewed = None
+        if run.status is dop853.Status.FLOOR and run.index == 0 and self._decays(piece, task):
+            return Place(here, t, here.named(native), self._work(piece), piece.energy)
         if run.status is dop853.Status.FLOOR and self.reorderings < REORDERINGS:
             renewed = here.with_other_pivots(t, native) if run.index == 1 else here.with_other_minor(t, native)
         if renewed is not None:
@@ -232,6 +236,15 @@ class Course(Transitions):
             return self._reset(piece, event, met)
         change = changes_of(request.switched, here.configuration)[index - len(events)]
         return self._through(self._switched(piece, task, change.mode, change.value), change.function)
+
+    def _decays(self, piece: Piece, task: Task) -> bool:
+        """Whether a small determinant became so over the whole time, as exp(-t) does, and does not vanish at a time just ahead."""
+        t, y = float(piece.run.t), np.array(piece.run.y)
+        ahead = _JUST_AHEAD * (abs(t) + 1e-3 * abs(float(self.request.times[-1]) - t)) * self.surfaces.direction
+        rates = task.rhs(t, y, task.parameters_at(t, y))
+        places = ((t - far, y - far * rates) for far in (0.0, ahead))
+        here, before = (abs(float(task.watch(at, state, task.parameters_at(at, state))[0])) for at, state in places)
+        return bool(0 < before < 2 * here)
 
     def _within(self, t: float) -> bool:
         """Whether a time is before the end of the run."""

@@ -25,6 +25,10 @@ SMALLEST_PIVOT = 1e-10
 """Relative to its value at the beginning of a piece: a pivot that is smaller at the root of a switching function, which is located to 1e-13
 of a step, vanishes with it. Then the surface is a singular locus and not a switch. The determinant would be smaller for many pivots."""
 
+DEEP = 1e-24
+"""Relative to its value at the beginning of a piece: a determinant that is smaller may be at its zero. Of second order it would vanish
+within 1e-12 of the state. Of fourth order, as where two sheets of y^2 = x^4 touch, it is so small at a distance of 1e-6, and a motion that
+goes on loses the digits that tell the sheets apart."""
 
 _CHANGES: Remembered[tuple[Change, ...]] = Remembered(256)
 
@@ -98,7 +102,8 @@ def make_task(
     floor = WORST_PIVOT * min(1.0, float(pivot))
     lasting = here.lowest_pivot > floor  # pivots then stay above their limit at all states
     touching = not lasting and may_vanish(here.flow, {z: (v, v) for z, v in here.binding.parameters.items()})
-    jacobian = () if lasting and not watched.watches else (Watch(0, True), Watch(0, False, floor))
+    deepest = DEEP * abs(float(determinant)) if touching else 0.0
+    jacobian = () if lasting and not watched.watches else (Watch(0, True, deepest), Watch(0, False, floor))
     return Task(
         compiled=here.compiled,
         binding=here.binding,

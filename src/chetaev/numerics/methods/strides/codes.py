@@ -38,6 +38,10 @@ FAR = 10.0
 """Tolerances: largest correction by the projection at the end of a step, unless round-off explains it."""
 FAINT = 30 * 2.0**-52
 """Part of the largest value of its kind below which a component is round-off: steps in powers do not look for it otherwise."""
+AS_EXPECTED = 1e-3
+"""Part of the size that is expected of a component without one: if it is smaller after its first step, the step is made again."""
+NO_SIZE = 1e-290
+"""What is smaller, in whatever units, is no size: the digits of numbers below 1e-308 are lost."""
 INSIDE_EVERY = 8
 """Every so many steps of a stride are looked at inside, beginning with its first. A look takes one evaluation; a step of a series of order
 20 takes as long as dozens of them."""

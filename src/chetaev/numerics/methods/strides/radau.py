@@ -35,7 +35,7 @@ from chetaev.numerics.methods.strides.codes import (
     TYPICAL,
 )
 from chetaev.numerics.methods.strides.matrices import factor, factor_complex, solve, solve_complex
-from chetaev.numerics.methods.strides.sizes import find_typical
+from chetaev.numerics.methods.strides.sizes import find_typical, show_sizes
 from chetaev.numerics.methods.strides.types import Newton, Path, Room
 
 _ITERATIONS = 6
@@ -81,6 +81,10 @@ def radau_step(system: System, slopes: int, control: Control, path: Path, room: 
         error = _estimate(system, control, t, h, rejected, path, room, newton)
         safety = _SAFETY * (2 * _ITERATIONS + 1) / (2 * _ITERATIONS + iterations)
         grown = safety * _factor(clock, length, error, known)
+        if error <= 1.0 and show_sizes(path.scales, path.kinds, room.free):
+            find_typical(path.scales, path.kinds)
+            path.counts[REJECTED] += 1
+            continue
         if error <= 1.0:
             clock[ERROR], clock[PROPOSED] = max(error, _LEAST_ERROR), length * min(_LARGEST, max(_SMALLEST, grown))
             _polynomial(y, room, newton)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from chetaev.numerics.machine.native import call_kernel, inner
+from chetaev.numerics.machine.native import call_kernel, inner, part
 from chetaev.numerics.methods.dop853.calls import finite
 from chetaev.numerics.methods.dop853.codes import NOT_FINITE, RUNNING, STEP_TOO_SMALL
 from chetaev.numerics.methods.dop853.step import EPSILON
 from chetaev.numerics.methods.dop853.types import Control, System
 from chetaev.numerics.methods.strides.codes import ATOL, END, EVALUATIONS, LONGEST, NEW, NEXT, NOISE, NOW, PROPOSED, TYPICAL
 from chetaev.numerics.methods.strides.polynomial import rest
-from chetaev.numerics.methods.strides.sizes import find_typical
+from chetaev.numerics.methods.strides.sizes import find_typical, show_sizes
 from chetaev.numerics.methods.strides.types import Path, Room
 
 _GROWTH = 6.0
@@ -24,10 +24,24 @@ _GROWTH = 6.0
 _SAFETY = 0.7
 """How much shorter a step is than the coefficients allow, as an exponent over the order: the number of Jorba and Zou."""
 
+_RENEWED = 20
+"""How often a step is made again because components turned out to have other sizes; each time it is shorter."""
+
 
 @inner
 def series_step(system: System, series: int, control: Control, path: Path, room: Room) -> int:
     """The next step, unchecked: its polynomial in `room.rows`, its end in `room.free` and its time in the clock; status."""
+    status = _one_step(system, series, control, path, room)
+    for _ in range(_RENEWED):
+        if status != RUNNING or not show_sizes(path.scales, path.kinds, room.free):
+            break
+        status = _one_step(system, series, control, path, room)
+    return status
+
+
+@part
+def _one_step(system: System, series: int, control: Control, path: Path, room: Room) -> int:
+    """A step as long as the sizes allow that are known."""
     clock, scales, rows, y = path.clock, path.scales, room.rows, path.y
     t, end, m = clock[NOW], clock[END], room.order
     call_kernel(series, t, y.ctypes, system.p.ctypes, rows.ctypes)
