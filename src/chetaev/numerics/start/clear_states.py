@@ -114,7 +114,8 @@ class Clear:
         above, below = found
         sizes = [min(abs(u), abs(v)) for u, v in zip(above, below, strict=True)]
         allowed = [*[LOST * size for size in sizes[:n]], *[VIOLATED * size for size in sizes[m:]]]
-        return all(0.5 * abs(u - v) <= most for u, v, most in zip(above[:m], below[:m], allowed, strict=True))  # false where one is no number
+        bounds = [0.5 * abs(u - v) for u, v in zip(above[:m], below[:m], strict=True)]
+        return all(bound <= most for bound, most in zip(bounds, allowed, strict=True))  # false where one is no number
 
     def values(self, points: Alone, x: Matrix) -> Matrix | None:
         """The jets above a state; None where the system Jacobian is not clearly regular."""
