@@ -18,7 +18,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.graphs.remembered import Remembered
-from chetaev.numerics.machine.tape import fold
+from chetaev.numerics.machine.tape import Line, fold, lines_of, tape_of
 
 Range = tuple[float, float]
 
@@ -30,6 +30,9 @@ _LARGEST = 709.0
 
 _KNOWN: Remembered[bool] = Remembered(256)
 _TIMED: Remembered[bool] = Remembered(256)
+_Pivots = tuple[list[Symbol], ca.Function, list[Line] | None]
+"""Pivots as a function of the symbols in them, with its tape unless that is too long."""
+_PIVOTS: Remembered[_Pivots | None] = Remembered(64)
 
 
 def may_vanish(flow: Flow, parameters: Mapping[Symbol, Range], interval: Range = _EVERYTHING) -> bool:
@@ -40,16 +43,24 @@ def may_vanish(flow: Flow, parameters: Mapping[Symbol, Range], interval: Range =
 
 
 def _may_vanish(flow: Flow, ranges: Mapping[Symbol, Range]) -> bool:
-    pivots = [e for e in flow.solved.pivots if not e.is_constant()]
-    if not pivots:
+    found = _PIVOTS.get(flow, (), lambda: _pivots(flow))
+    if found is None:
         return False
-    graph = flow.graph
-    symbols = sorted(graph.symbols_of(pivots), key=lambda z: z.name)
-    function = graph.function("pivots", [graph.vector(symbols)], ca.vertcat(*pivots), cse=True)
-    if function.n_instructions() > _MOST:
+    symbols, function, lines = found
+    if lines is None:
         return True
     leaves = [_fixed(ranges[z]) if z in ranges and z != TIME else _moving(ranges.get(z, _EVERYTHING)) for z in symbols]
-    return any(low <= 0 <= high for low, high in _run(function, leaves))
+    return any(low <= 0 <= high for low, high in _run(function, lines, leaves))
+
+
+def _pivots(flow: Flow) -> _Pivots | None:
+    """The pivots; None if all are numbers."""
+    pivots = [e for e in flow.solved.pivots if not e.is_constant()]
+    if not pivots:
+        return None
+    symbols = sorted(flow.graph.symbols_of(pivots), key=lambda z: z.name)
+    function = flow.graph.function("pivots", [flow.graph.vector(symbols)], ca.vertcat(*pivots), cse=True)
+    return symbols, function, list(lines_of(tape_of(function))) if function.n_instructions() <= _MOST else None
 
 
 class _Value(NamedTuple):
@@ -82,8 +93,8 @@ def _scaled(a: _Value, factor: Range) -> _Value:
     return _Value(_checked(_product(a.factor, factor)), a.root, a.of)
 
 
-def _run(function: ca.Function, arguments: list[_Value]) -> list[Range]:
-    found = fold(function, lambda _, entry: arguments[entry], lambda number: _fixed((number, number)), _applied)
+def _run(function: ca.Function, lines: list[Line], arguments: list[_Value]) -> list[Range]:
+    found = fold(function, lambda _, entry: arguments[entry], lambda number: _fixed((number, number)), _applied, lines)
     return [(0.0, 0.0) if one is None else one.bounds for one in found]
 
 
