@@ -79,6 +79,7 @@ class _Value(NamedTuple):
 
 
 _ONE: Range = (1.0, 1.0)
+"""The factor of a number that is a multiple of nothing else."""
 
 
 def _fixed(bounds: Range) -> _Value:
