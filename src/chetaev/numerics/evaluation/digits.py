@@ -23,11 +23,8 @@ from chetaev.mechanics.ranks.factored import equilibrated
 from chetaev.mechanics.tolerances import CUT
 from chetaev.numerics.flow.exact_rates import Array, with_enough_digits
 from chetaev.numerics.flow.prolongation import Pair, Problem
+from chetaev.numerics.start.clear_states import LOST, VIOLATED
 
-_LOST = 1e-9
-"""Relative bound of the error of a value above which it is computed with more digits."""
-_VIOLATED = 1e-8
-"""Relative to what its jets contribute: a row that is off by more does not hold."""
 _TINY = 1e-300
 """An absolute error that does not matter."""
 _LARGEST = 60
@@ -63,7 +60,7 @@ def _require_rows(problem: Problem, jets: Mapping[Jet, float]) -> None:
         return
     doubts, size = np.array(tape.doubts(point, _given(problem, tape.symbols)))[: len(pairs)], len(pairs)
     terms = np.abs(values[size:].reshape(size, len(state))) @ np.abs([jets[z] for z in state])
-    if (doubts <= _VIOLATED * terms).all():
+    if (doubts <= VIOLATED * terms).all():
         return
     rows = [system.row(pair) for pair in pairs]
     slopes = [e for row in rows for e in graph.gradient(row, state)]
@@ -72,7 +69,7 @@ def _require_rows(problem: Problem, jets: Mapping[Jet, float]) -> None:
         return
     usual = [max(abs(jets[w]) for w in state if type(w) is type(z) and w.order == z.order) for z in state]
     terms = np.abs(found[size:].reshape(size, len(state))) @ np.array(usual)
-    for k in np.flatnonzero(np.abs(found[:size]) > _VIOLATED * terms):
+    for k in np.flatnonzero(np.abs(found[:size]) > VIOLATED * terms):
         raise StateError(
             f"{system.label(pairs[k])} does not hold at this state, and rounding hides it: numbers cancel in the row.",
             where=problem.where,
@@ -123,7 +120,7 @@ def _lost(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], jets
     sizes = np.abs(jacobian).max(axis=1, initial=0.0)
     inverse = np.linalg.pinv(jacobian / np.where(sizes > 0, sizes, 1.0)[:, None])
     off = np.abs(inverse) @ (errors / np.where(sizes > 0, sizes, 1.0))
-    return bool(np.any(off > _LOST * np.abs(u))) and not _dependent(jacobian, unsure, sizes)
+    return bool(np.any(off > LOST * np.abs(u))) and not _dependent(jacobian, unsure, sizes)
 
 
 def _dependent(jacobian: Array, unsure: Array, sizes: Array) -> bool:
@@ -131,7 +128,7 @@ def _dependent(jacobian: Array, unsure: Array, sizes: Array) -> bool:
 
     Such rows agree only as far as the state is given, so more digits would make a difference of nothing.
     """
-    if (unsure > _LOST * sizes[:, None]).any():
+    if (unsure > LOST * sizes[:, None]).any():
         return False
     s = np.linalg.svd(equilibrated(jacobian, 0.0)[1], compute_uv=False)
     return len(s) < max(jacobian.shape) or bool(s[-1] <= CUT * s[0])

@@ -218,12 +218,14 @@ def _clearly(equations: Equations, binding: Binding, wish: Wish) -> Evaluation |
     """The values at a state about which nothing is in doubt; None for any other."""
     if wish.branch is not None or wish.gauge is not None or smooth(equations, Frozen(binding.inputs)).modes:
         return None
-    found = state_at_once(equations, wish.start, binding, wish.t, wish.where)
+    found = state_at_once(equations, wish.start, binding, wish.t, wish.where, digits=True)
     if found is None:
         return None
-    system = square_prolongation(equations)
-    assert system is not None  # noqa: S101 - a state was found with it
-    jets = with_all_digits(Problem(system, binding, wish.t, wish.where), found.jets, _levels(system))
+    jets = found.jets
+    if not found.digits:
+        system = square_prolongation(equations)
+        assert system is not None  # noqa: S101 - a state was found with it
+        jets = with_all_digits(Problem(system, binding, wish.t, wish.where), jets, _levels(system))
     return Evaluation(equations, jets, binding, wish.t, (), frozenset(found.state))
 
 

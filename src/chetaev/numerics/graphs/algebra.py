@@ -33,6 +33,9 @@ from chetaev.numerics.graphs.cancelled import Suspect, may_cancel, suspects_in, 
 from chetaev.numerics.graphs.doubts import values_and_doubts
 from chetaev.numerics.graphs.removable import Removable, removable
 from chetaev.numerics.graphs.saturated import LARGE, SATURATING, Growing, terms_of
+from chetaev.numerics.machine.doubting import doubting
+from chetaev.numerics.machine.engine import entry_of
+from chetaev.numerics.machine.kernels import compile_kernel
 from chetaev.numerics.machine.tape import LIMIT, Line, lines_of, program_of, tape_of
 
 _UNARY = {name: int(getattr(ca, f"OP_{name.upper()}")) for name in (*SMOOTH, "sign")} | {"abs": int(ca.OP_FABS)}
@@ -469,6 +472,14 @@ class GraphAlgebra:
         return _balanced([self._known[a] for a in node.args], times)
 
 
+class _Room:
+    """A point and a result that stay in their places in memory: to ask an array for its address takes longer than a small program."""
+
+    def __init__(self, size: int, results: int) -> None:
+        self.point, self.result = np.zeros(size), np.zeros(results)
+        self.begin, self.end = self.point.ctypes.data, self.result.ctypes.data
+
+
 class GraphTape:
     """Expressions of a graph compiled for evaluation."""
 
@@ -487,6 +498,8 @@ class GraphTape:
         self._size, self._computed = size, len(expressions)
         self._free: list[tuple[Any, Callable[[], None]]] = []
         """Rooms that no call uses at present; a call in another thread takes another one."""
+        self._rooms: list[_Room] = []
+        """Such rooms of `between`."""
 
     @cached_property
     def function(self) -> ca.Function:
@@ -531,6 +544,31 @@ class GraphTape:
         point, spread = (np.array([given[z] for z in self.order], dtype=float) for given in (values, doubts))
         found: list[float] = self._spread(values_and_doubts(self._function, point, spread, self._lines)[1]).tolist()
         return found
+
+    def between(self, point: NDArray[np.float64]) -> tuple[list[float], list[float]] | None:
+        """The expressions at a point whose numbers are exact, plus bounds of their errors and minus these, in machine code; None where
+        programs are not interpreted. Both sums are rounded; a bound without a value is not a number, or infinite.
+        """
+        if self._bounds is None:
+            return None
+        try:
+            used = self._rooms.pop()
+        except IndexError:
+            used = _Room(len(self.order), 2 * self._computed)
+        used.point[:] = point
+        self._bounds(0.0, used.begin, 0, used.end)
+        above, below = used.result[: self._computed], used.result[self._computed :]
+        found = self._spread(above).tolist(), self._spread(below).tolist()
+        self._rooms.append(used)
+        return found
+
+    @cached_property
+    def _bounds(self) -> Callable[..., None] | None:
+        """The code of these sums."""
+        point, nothing = ca.SX.sym("point", len(self.order)), ca.SX(0, 1)
+        kernel = compile_kernel(ca.Function("between", [ca.SX.sym("t"), point, nothing], [self._function(point)]), False, False)
+        address = doubting(kernel)
+        return entry_of(address) if address else None
 
     @cached_property
     def _lines(self) -> list[Line]:

@@ -113,6 +113,8 @@ def _finite(given: Any, where: str, kind: type[ChetaevError]) -> float:
 def inputs_of(system: System, inputs: Mapping[str, Any] | None, where: str) -> dict[str, Expr]:
     """Bind every input of a system to a function of time; raise a ParameterError that names a missing one."""
     require_mapping(inputs or {}, "inputs are", where, 'inputs={"u": "sin(t)"}')
+    if not system.inputs and not inputs:
+        return {}
     known = {z.base: expression for z, expression in system.inputs.items()}
     given = {spell(str(k)): v for k, v in (inputs or {}).items()}
     _refuse_unknown(given, known, "input", where)

@@ -49,6 +49,16 @@ def entry_of(address: int) -> Callable[..., None]:
     return ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(address)
 
 
+def address_of(numbers: Any) -> int:
+    """Where the numbers of an array begin; the caller keeps the array. NumPy's own way makes an object for each question, which takes as
+    long as a small program.
+    """
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(numbers))
+    except (TypeError, ValueError):  # an array that is read-only, has gaps, or is empty
+        return int(numbers.ctypes.data)
+
+
 def _in_blocks(text: str) -> str:
     """Split a text into blocks of `_BLOCK` lines by jumps to the next line: LLVM's time grows with the square of the block length."""
     head, opening, body = text.rpartition("{\n")

@@ -11,7 +11,7 @@ import casadi
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chetaev.numerics.machine.engine import CALLED, SAME_BITS, bind, entry_of, machine_code
+from chetaev.numerics.machine.engine import CALLED, SAME_BITS, address_of, bind, entry_of, machine_code
 from chetaev.numerics.machine.instructions import entries_read, joined, program_of, text_of
 from chetaev.numerics.machine.interpreter import interpreted, interprets
 
@@ -102,7 +102,7 @@ class Kernel:
     def __call__(self, t: float, y: ArrayLike, p: ArrayLike) -> NDArray[np.float64]:
         state, parameters = _vector("y", y, self.n_state), _vector("p", p, self.n_parameters)
         out = np.empty(self.n_out)
-        self._entry(float(t), state.ctypes.data, parameters.ctypes.data, out.ctypes.data)
+        self._entry(float(t), address_of(state), address_of(parameters), address_of(out))
         return out
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from chetaev.numerics.machine.engine import NAME, machine_code
+from chetaev.numerics.machine.engine import NAME, address_of, machine_code
 from chetaev.numerics.machine.precompiled import flattened
 
 
@@ -51,7 +51,7 @@ class Packed:
         """Replace an argument, counted with the fields of tuples one by one; an array by one of its kind that the caller keeps."""
         place = self._places[argument]
         if isinstance(value, np.ndarray):
-            parts = (value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides)
+            parts = (value.size, value.itemsize, address_of(value), *value.shape, *value.strides)
             self._row[place + 2 : place + 2 + len(parts)] = parts
         elif isinstance(value, float):
             self._floats[place] = value

@@ -312,7 +312,7 @@ class Net:
             return
         self.begun = max(self.begun, _energies(piece, piece.begin, piece.first)[1])
         self.rows.append(Evidence(piece, len(self.rows)).of_rows())
-        broken = broken_row(piece, ROWS, usual_state(sizes_of(piece), piece)) if interprets() else None
+        broken = broken_row(piece, ROWS, lambda: usual_state(sizes_of(piece), piece)) if interprets() else None
         if broken is not None:
             size, row, at = broken
             self.rows.append((size, piece.setting.flow.system.label(piece.setting.flow.system.hidden()[row]), at))

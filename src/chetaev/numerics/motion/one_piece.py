@@ -130,7 +130,8 @@ class OnePiece:
     ) -> dop853.Run:
         lowest = self.compiled.lowest_pivot
         lasting = lowest is not None and bool(lowest(wanted.times[0], y, p)[0] > floor)
-        touching = not lasting and may_vanish(self.flow, {z: (v, v) for z, v in here.binding.parameters.items()})
+        interval = float(wanted.times[0]), float(wanted.times[-1])
+        touching = not lasting and may_vanish(self.flow, {z: (v, v) for z, v in here.binding.parameters.items()}, interval)
         watching = dop853.Watching() if lasting else dop853.Watching(terminal=[True, False], floor=[0.0, floor])
         keep = keep_of(wanted.final, wanted.times)
         with progress, ExitStack() as stack:

@@ -108,7 +108,8 @@ class Straight:
             if len(self._touching) >= _KNOWN:
                 self._touching.clear()
             values = zip(self.flow.system.equations.system.parameters, map(float, p), strict=False)
-            self._touching[key] = may_vanish(self.flow, {z: (v, v) for z, v in values if isinstance(z, Parameter)})
+            known = {z: (v, v) for z, v in values if isinstance(z, Parameter)}
+            self._touching[key] = may_vanish(self.flow, known, (self.t0, self.t1))
         return self._touching[key]
 
     def allowed(self, accepted: int) -> tuple[float, float]:

@@ -101,7 +101,7 @@ def make_task(
     determinant, pivot, *_ = watch(place.t, native, p)
     floor = WORST_PIVOT * min(1.0, float(pivot))
     lasting = here.lowest_pivot > floor  # pivots then stay above their limit at all states
-    touching = not lasting and may_vanish(here.flow, {z: (v, v) for z, v in here.binding.parameters.items()})
+    touching = not lasting and may_vanish(here.flow, {z: (v, v) for z, v in here.binding.parameters.items()}, (place.t, until))
     deepest = DEEP * abs(float(determinant)) if touching else 0.0
     jacobian = () if lasting and not watched.watches else (Watch(0, True, deepest), Watch(0, False, floor))
     return Task(

@@ -14,6 +14,9 @@ too large is looked at again, at its nodes:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -132,7 +135,7 @@ class _Nodes:
         return np.maximum(np.abs(sums) - _CHANCE * np.sqrt(squares[0]), 0.0) + np.sqrt(squares[1]), when
 
 
-def broken_row(piece: Piece, allowed: float, usual: Array) -> tuple[float, int, float] | None:
+def broken_row(piece: Piece, allowed: float, usual: Callable[[], Array]) -> tuple[float, int, float] | None:
     """The row that restricts the state and is violated most, relative to what jets of their `usual` sizes contribute to it, if rounding
     hides that; None otherwise. The row itself, and the time, where the piece begins or ends.
 
@@ -143,26 +146,40 @@ def broken_row(piece: Piece, allowed: float, usual: Array) -> tuple[float, int, 
     if not rows:
         return None
     found = None
-    for t, y in ((piece.begin, piece.first[: compiled.size]), (piece.end, piece.run.y[: compiled.size])):
-        p = setting.parameters(t, piece.reference)
-        states = np.concatenate([[y], y * (1 + _FAR * np.resize(_SIGNS[:, 1:], (len(_SIGNS), len(y))))])
-        address, n = doubting(compiled.measure), compiled.measure.n_out
-        both = dop853.evaluate(address, np.full(len(states), t), states, p, 2 * n).reshape(len(states), 2, n)[:, :, :rows]
-        with np.errstate(invalid="ignore", over="ignore"):
-            values, doubts = both.mean(axis=1), np.abs(both[0, 0] - both[0, 1]) / 2
-            terms = np.abs(values[1:] - values[0]).max(axis=0) / _FAR
-            if (doubts <= allowed * terms).all():
-                continue
-        exact = exact_rows(compiled, setting.binding)(t, y, p, _TINY)
+    for t, y in _hiding(piece, rows, allowed):
+        exact = exact_rows(compiled, setting.binding)(t, y, setting.parameters(t, piece.reference), _TINY)
         if exact is None:
             continue
         slopes = np.abs(exact[rows:].reshape(rows, -1))
-        terms = slopes @ np.maximum(usual[: compiled.size], np.abs(y))[: slopes.shape[1]]
+        terms = slopes @ np.maximum(usual()[: compiled.size], np.abs(y))[: slopes.shape[1]]
         relative = np.abs(exact[:rows]) / np.where(terms > 0, terms, 1.0)
         worst = int(np.argmax(relative))
         if found is None or relative[worst] > found[0]:
             found = float(relative[worst]), worst, t
     return found
+
+
+def _hiding(piece: Piece, rows: int, allowed: float) -> list[tuple[float, Array]]:
+    """Those ends of a piece at which the round-off of a row is more than a part of its terms."""
+    setting, compiled = piece.setting, piece.setting.compiled
+    ends, size = (piece.begin, piece.end), compiled.size
+    moved = _moved(size)
+    states = np.concatenate([piece.first[:size] * moved, piece.run.y[:size] * moved])
+    driven = bool(compiled.flow.inputs)
+    p = np.repeat([setting.parameters(t, piece.reference) for t in ends], len(moved), axis=0) if driven else piece.parameters
+    times, n = [t for t in ends for _ in moved], compiled.measure.n_out
+    both = dop853.evaluate(doubting(compiled.measure), times, states, p, 2 * n).reshape(len(ends), len(moved), 2, n)[..., :rows]
+    with np.errstate(invalid="ignore", over="ignore"):
+        values, doubts = 0.5 * (both[:, :, 0] + both[:, :, 1]), 0.5 * np.abs(both[:, 0, 0] - both[:, 0, 1])
+        terms = np.abs(values[:, 1:] - values[:, :1]).max(axis=1) / _FAR
+        clear = (doubts <= allowed * terms).all(axis=1)
+    return [(t, y[:size]) for t, y, known in zip(ends, (piece.first, piece.run.y), clear.tolist(), strict=True) if not known]
+
+
+@lru_cache(maxsize=64)
+def _moved(size: int) -> Array:
+    """What the state at a point, and then at points beside it, is multiplied by."""
+    return np.concatenate([np.ones((1, size)), 1 + _FAR * np.resize(_SIGNS[:, 1:], (len(_SIGNS), size))])
 
 
 def _groups(weights: Array, count: int) -> list[tuple[NDArray[np.int64], int]]:

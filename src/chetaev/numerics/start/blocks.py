@@ -12,14 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-import numpy as np
-
 from chetaev.core.errors import StateError
 from chetaev.core.exact.program import Program
 from chetaev.core.symbols import Jet, Place
 from chetaev.numerics.flow.local_rank import factored_at
 from chetaev.numerics.flow.prolongation import Pair, Problem
 from chetaev.numerics.start.conditions import Conditions, residual_of
+from chetaev.numerics.start.matching import matched, strong_components
 from chetaev.numerics.start.newton import jets_in_rows
 from chetaev.numerics.start.single_root import Row, all_roots
 
@@ -61,20 +60,12 @@ def _blocks(rows: Sequence[tuple[Pair, set[Jet]]], missing: Sequence[Jet]) -> li
     """Return blocks of rows and as many jets that determine each other, in the order of their dependence."""
     if not rows:
         return []
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
-
     columns = {z: j for j, z in enumerate(missing)}
-    entries = [(i, columns[z]) for i, (_, jets) in enumerate(rows) for z in jets]
-    shape = (len(rows), len(missing))
-    incidence = csr_matrix((np.ones(len(entries)), tuple(np.array(entries).T)), shape=shape)
-    owner = maximum_bipartite_matching(incidence, perm_type="row")  # for each column its row, -1 for none
-    column_of = {int(i): j for j, i in enumerate(owner) if i >= 0}
-    needs = np.zeros((len(rows), len(rows)))
-    for i, j in entries:
-        if owner[j] >= 0 and i in column_of:
-            needs[i, owner[j]] = 1
-    _, label = connected_components(csr_matrix(needs), directed=True, connection="strong")
+    entries = [{columns[z] for z in jets} for _, jets in rows]
+    owner = matched(entries, len(missing))
+    column_of = {i: j for j, i in enumerate(owner) if i >= 0}
+    needs = [{owner[j] for j in present if owner[j] >= 0} if i in column_of else set() for i, present in enumerate(entries)]
+    label = strong_components(needs)
     members = {c: [i for i in column_of if label[i] == c] for c in dict.fromkeys(label[i] for i in column_of)}
     done: set[int] = set()
     ordered = []
@@ -84,10 +75,10 @@ def _blocks(rows: Sequence[tuple[Pair, set[Jet]]], missing: Sequence[Jet]) -> li
     return ordered
 
 
-def _needed(rows: Sequence[int], needs: np.ndarray, label: np.ndarray, members: Mapping[int, Sequence[int]]) -> set[int]:
+def _needed(rows: Sequence[int], needs: Sequence[set[int]], label: Sequence[int], members: Mapping[int, Sequence[int]]) -> set[int]:
     """The other blocks whose values some rows contain."""
-    found = {int(label[j]) for i in rows for j in np.flatnonzero(needs[i])}
-    return {c for c in found if c in members} - {int(label[i]) for i in rows}
+    found = {label[j] for i in rows for j in needs[i]}
+    return {c for c in found if c in members} - {label[i] for i in rows}
 
 
 def _solved(problem: Problem, pairs: Sequence[Pair], jets: Sequence[Jet], at: Mapping[Jet, float]) -> dict[Jet, float]:

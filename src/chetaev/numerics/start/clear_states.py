@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from chetaev.mechanics.ranks.factored import Matrix
 from chetaev.numerics.flow.compiled import flow_of
 from chetaev.numerics.flow.flow import WORST_PIVOT, Flow
 from chetaev.numerics.flow.prolongation import Problem, Prolongation, square_prolongation
-from chetaev.numerics.graphs.algebra import GraphTape
+from chetaev.numerics.graphs.algebra import GraphTape, is_nothing
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.graphs.remembered import Remembered
 from chetaev.numerics.start.at_once import Completion, completion_of, excesses, positive
@@ -28,6 +28,10 @@ from chetaev.numerics.start.initial import read_state
 HOLDS = 1e-11
 """Relative to the sum of its terms: largest residual of a row of motion with the accelerations found. Those of good divisors leave 1e-15;
 the checks of a motion allow 1e-8."""
+LOST = 1e-9
+"""Relative bound of the error of a value above which it is computed with more digits."""
+VIOLATED = 1e-8
+"""Relative to what its jets contribute: a row that is off by more does not hold."""
 _FIRST = np.zeros(1, dtype=np.int64)
 _KNOWN: Remembered[Clear | None]
 
@@ -39,6 +43,8 @@ class ClearState:
     state: Mapping[Jet, float]
     jets: Mapping[Jet, float]
     """All reported jets, in the order of the unknowns."""
+    digits: bool
+    """Whether bounds of round-off show that rows and jets have their digits; False where they do not show it, or were not asked for."""
 
 
 class Clear:
@@ -54,6 +60,8 @@ class Clear:
         self.asked = False
         """Whether a state was asked for."""
         self.above = [z for z in self.reported if z not in self.places]
+        self.rows = len(self.system.hidden())
+        """How many rows restrict the state."""
 
     @cached_property
     def tape(self) -> GraphTape:
@@ -69,8 +77,17 @@ class Clear:
         ]
         return flow.graph.tape([*[flow.jet(z) for z in self.above], positive(doubts)])
 
-    def at(self, problem: Problem, fixed: Mapping[Jet, float]) -> ClearState | None:
-        """The state for given values of some of its jets; None if anything about it is in doubt."""
+    @cached_property
+    def losses(self) -> GraphTape:
+        """The jets above the state, the rows that restrict it, and the sum of what the jets of the state contribute to each of these."""
+        flow, system, state = self.flow, self.system, self.completion.state
+        rows = [system.row(pair) for pair in system.hidden()]
+        leaves = [flow.graph.leaf(z) for z in state]
+        terms = [_contributed(flow.graph.gradient(row, state), leaves) for row in rows]
+        return flow.graph.tape([*[flow.jet(z) for z in self.above], *rows, *terms])
+
+    def at(self, problem: Problem, fixed: Mapping[Jet, float], digits: bool = False) -> ClearState | None:
+        """The state for given values of some of its jets; None if anything about it is in doubt. With `digits` bounds of round-off too."""
         state = self.completion.state
         x, points = np.array([[fixed.get(z, 0.0) for z in state]]), Alone(problem, state)
         try:
@@ -82,7 +99,23 @@ class Clear:
             return None
         values = dict(zip(state, x[0].tolist(), strict=True))
         known = {**values, **dict(zip(self.above, above.tolist(), strict=True))}
-        return ClearState(values, {z: known[z] for z in self.reported})
+        kept = digits and not problem.binding.inputs and self.keeps_digits(points, x)  # inputs are computed, and have errors of their own
+        return ClearState(values, {z: known[z] for z in self.reported}, kept)
+
+    def keeps_digits(self, points: Alone, x: Matrix) -> bool:
+        """Whether bounds of round-off show that the jets above a state have their digits, and that no row hides a violation in them.
+
+        The bounds go through all operations, the divisions by pivots included: they are those of the jets themselves.
+        """
+        found = self.losses.between(points.point(self.losses, x))
+        if found is None:
+            return False
+        n, m = len(self.above), len(self.above) + self.rows
+        above, below = found
+        sizes = [min(abs(u), abs(v)) for u, v in zip(above, below, strict=True)]
+        allowed = [*[LOST * size for size in sizes[:n]], *[VIOLATED * size for size in sizes[m:]]]
+        bounds = [0.5 * abs(u - v) for u, v in zip(above[:m], below[:m], strict=True)]
+        return all(bound <= most for bound, most in zip(bounds, allowed, strict=True))  # false where one is no number
 
     def values(self, points: Alone, x: Matrix) -> Matrix | None:
         """The jets above a state; None where the system Jacobian is not clearly regular."""
@@ -90,8 +123,20 @@ class Clear:
         return found[:-1] if found[-1] == 0.0 and np.isfinite(found).all() else None
 
 
+def _contributed(slopes: Sequence[ca.SX], leaves: Sequence[ca.SX]) -> ca.SX:
+    """The sum of the sizes of slopes times values."""
+    return sum((ca.fabs(slope * leaf) for slope, leaf in zip(slopes, leaves, strict=True) if not is_nothing(slope)), ca.SX(0))
+
+
 def state_at_once(
-    equations: Equations, start: State | Mapping[str, Any], binding: Binding, t: float, where: str, *, often: bool = True
+    equations: Equations,
+    start: State | Mapping[str, Any],
+    binding: Binding,
+    t: float,
+    where: str,
+    *,
+    often: bool = True,
+    digits: bool = False,
 ) -> ClearState | None:
     """The state for a user's data; None if anything about it is in doubt, or if the data are more than values of jets of the state.
 
@@ -108,7 +153,7 @@ def state_at_once(
     data = read_state(equations, start, binding, where, expressions=True)
     if data.guess or data.demands or not data.fixed.keys() <= clear.places:
         return None
-    return clear.at(Problem(system, binding, t, where), data.fixed)
+    return clear.at(Problem(system, binding, t, where), data.fixed, digits)
 
 
 def clear_states(system: Prolongation) -> Clear | None:

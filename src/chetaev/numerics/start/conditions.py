@@ -151,23 +151,32 @@ class Alone:
 
     def values(self, tape: GraphTape, x: Matrix, which: Indices) -> Matrix:
         """A tape at the states of the lines of x."""
-        if tape not in self._points:
-            if not self._known or self._problem.binding.inputs:
-                self._known = self._problem.binding.at(tape.symbols, self._problem.t)
-            places, columns, others = _places(tape, self.jets)
-            point = np.zeros(len(tape.order))
-            for k, z in others:
-                point[k] = self._known[z]
-            self._points[tape] = places, columns, point
-        places, columns, point = self._points[tape]
         if len(x) == 1:
-            point[places] = x[0, columns]
-            return tape.at(point)[None, :]
+            return tape.at(self.point(tape, x))[None, :]
+        places, columns, point = self._places_of(tape)
         found = []
         for state in x:
             point[places] = state[columns]
             found.append(tape.at(point))
         return np.array(found)
+
+    def point(self, tape: GraphTape, x: Matrix) -> Matrix:
+        """The point of a tape at the one state of x; valid until the next call."""
+        places, columns, point = self._places_of(tape)
+        point[places] = x[0, columns]
+        return point
+
+    def _places_of(self, tape: GraphTape) -> tuple[Indices, Indices, Matrix]:
+        """Where a tape reads which jets, and a point with the values of its other symbols."""
+        if tape not in self._points:
+            if not self._known or self._problem.binding.inputs:
+                self._known = self._problem.binding.at(tape.symbols, self._problem.t)
+            places, columns, others = _places(tape, self.jets)
+            values = [0.0] * len(tape.order)
+            for k, z in others:
+                values[k] = self._known[z]
+            self._points[tape] = places, columns, np.array(values)
+        return self._points[tape]
 
 
 @lru_cache(maxsize=256)

@@ -495,6 +495,8 @@ def _read(
 ) -> tuple[dict[Jet, float], list[Demand]]:
     values: dict[Jet, float] = {}
     demands: list[Demand] = []
+    if not given:
+        return values, demands
     known = [z.base for z in equations.unknowns]
     names = _NAMES.get(equations, (), dict)
     for key, v in given.items():

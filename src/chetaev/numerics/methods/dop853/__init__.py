@@ -59,7 +59,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chetaev.numerics.machine.engine import entry_of
+from chetaev.numerics.machine.engine import address_of, entry_of
 from chetaev.numerics.machine.processor import targets_to_build
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.dop853.again import NEVER, Room, interpolated, room_for, with_more_room
@@ -416,7 +416,7 @@ def evaluate(address: int, times: ArrayLike, states: ArrayLike, p: ArrayLike, ou
         values = np.ascontiguousarray(np.broadcast_to(values, (wanted.size, values.shape[-1])))
         LOOP.evaluate(int(address), wanted, y, values, found)
         return found
-    entry, (at_y, at_p, at) = entry_of(int(address)), [a.ctypes.data for a in (y, values, found)]
+    entry, (at_y, at_p, at) = entry_of(int(address)), map(address_of, (y, values, found))
     of_y, of_p, of = y.strides[0], values.strides[0] if values.ndim > 1 else 0, found.strides[0]
     for k, t in enumerate(wanted.tolist()):
         entry(t, at_y + k * of_y, at_p + k * of_p, at + k * of)
