@@ -7,10 +7,12 @@ changes of sign are located on a bounded function of the same sign, and the mode
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import sympy
 from sympy import Expr, Mul, Pow, S, fraction, together
 
-from chetaev.core.symbols import TIME, jets_in, long, moved_by, symbols_in
+from chetaev.core.symbols import TIME, Entry, Jet, Place, long
 
 _ODD = (sympy.atan, sympy.tanh, sympy.sinh, sympy.asinh, sympy.asin, sympy.atanh, sympy.erf)
 """Functions with the sign of their argument."""
@@ -30,16 +32,28 @@ def plain(s: Expr) -> Expr:
 
 def may_jump(s: Expr) -> bool:
     """Whether a function contains a quotient whose denominator depends on the motion and may vanish, a tangent, or atan2."""
+    return _may_jump(s, set())
+
+
+def jumping_among(functions: Iterable[Expr]) -> frozenset[Expr]:
+    """Those of some functions that may jump. What they share, as nested corners do, is searched once."""
+    free: set[Expr] = set()
+    return frozenset(s for s in functions if _may_jump(s, free))
+
+
+def _may_jump(s: Expr, free: set[Expr]) -> bool:
+    """Whether a function may jump, apart from its parts in `free`; if it does not, its parts are added there."""
     stack, seen = [s], {s}
     while stack:
         e = stack.pop()
-        if isinstance(e, _JUMPS) and _moves(e):
+        if isinstance(e, _JUMPS) and moves(e):
             return True
-        if isinstance(e, Pow) and e.exp.is_negative and not e.base.is_nonzero and _moves(e.base):
+        if isinstance(e, Pow) and e.exp.is_negative and not e.base.is_nonzero and moves(e.base):
             return True
-        new = {a for a in e.args if a not in seen}
+        new = {a for a in e.args if a not in seen and a not in free}
         seen |= new
         stack += new
+    free |= seen
     return False
 
 
@@ -59,13 +73,21 @@ def _above(f: Expr) -> Expr:
 def _below(f: Expr) -> Expr:
     """A factor with the sign of the inverse of a factor. Parameters stay below: nothing is gained by moving them."""
     base, exponent = f.as_base_exp()
-    if not _moves(f):
+    if not moves(f):
         return 1 / f
     if not exponent.is_odd:  # even powers and roots are not negative
         return S.One if exponent.is_number else f
     return plain(base) if isinstance(base, _ODD) else base
 
 
-def _moves(e: Expr) -> bool:
-    """Whether an expression changes along a motion."""
-    return bool(jets_in(e) or moved_by(e)) or TIME in symbols_in(e)
+def moves(e: Expr) -> bool:
+    """Whether an expression changes along a motion; the search ends at the first symbol that does."""
+    stack, seen = [e], {e}
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Jet | Entry | Place) or node == TIME:
+            return True
+        new = [a for a in node.args if a not in seen]
+        seen.update(new)
+        stack += new
+    return False
