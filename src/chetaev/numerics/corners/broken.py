@@ -3,6 +3,9 @@ r"""Switching functions that change their sign without a root: at a pole, as tan
 Only the sign of a switching function counts. A quotient $n/d$ has the sign of $n\,d$, and an odd increasing function has the sign of its
 argument, so `plain` removes most poles. For functions whose poles lie deeper, as in $\frac12 + \arctan\frac1x$, `may_jump` is true: their
 changes of sign are located on a bounded function of the same sign, and the mode changes there as it does at a root.
+
+A force such as $\arctan\frac1{x - 3}$ jumps at its pole and is bounded, so motions cross it. `with_visible_jumps` writes it as
+$\operatorname{atan2}(m, m\,(x - 3))$ with $m = \mathrm{sign}(x - 3)$: smooth on either side and a little beyond, with a jump that is a corner.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from collections.abc import Iterable
 import sympy
 from sympy import Expr, Mul, Pow, S, fraction, together
 
+from chetaev.core.functions import Sign
 from chetaev.core.symbols import TIME, Entry, Jet, Place, long
 
 _ODD = (sympy.atan, sympy.tanh, sympy.sinh, sympy.asinh, sympy.asin, sympy.atanh, sympy.erf)
@@ -33,6 +37,29 @@ def plain(s: Expr) -> Expr:
 def may_jump(s: Expr) -> bool:
     """Whether a function contains a quotient whose denominator depends on the motion and may vanish, a tangent, or atan2."""
     return _may_jump(s, set())
+
+
+def with_visible_jumps(e: Expr) -> Expr:
+    """The same expression with the jump of an arctangent at a pole of its argument written as one of sign."""
+    table = {f: g for f in e.atoms(sympy.atan) if not long(f) and may_jump(f.args[0]) and (g := _angle(f.args[0])) is not None}
+    return e.xreplace(table) if table else e
+
+
+def _angle(u: Expr) -> Expr | None:
+    """The arctangent of a quotient as an angle with two arguments; None if the sign of the denominator is not known by its factors."""
+    tangents = {f: sympy.sin(f.args[0]) / sympy.cos(f.args[0]) for f in u.atoms(sympy.tan)}
+    above, below = fraction(together(u.xreplace(tangents)))
+    turning = []
+    for factor in Mul.make_args(below):
+        base, exponent = factor.as_base_exp()
+        if not exponent.is_Rational or may_jump(base):
+            return None
+        if exponent.is_odd:
+            turning.append(base)
+    if not moves(below) or may_jump(above):
+        return None
+    side = Sign(Mul(*turning)) if turning else S.One
+    return sympy.atan2(side * above, side * below)
 
 
 def jumping_among(functions: Iterable[Expr]) -> frozenset[Expr]:

@@ -30,7 +30,7 @@ from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Sliding
 from chetaev.mechanics.principles.base import RowV
-from chetaev.numerics.corners.broken import jumping_among, moves, plain
+from chetaev.numerics.corners.broken import jumping_among, moves, plain, with_visible_jumps
 from chetaev.numerics.corners.corners import Rewriting
 from chetaev.numerics.corners.planar_friction import Component, acting, at_rest, directions_in, named
 from chetaev.numerics.graphs.binding import Binding
@@ -215,11 +215,11 @@ def smooth(equations: Equations, inputs: Frozen[str, Expr]) -> Switched:
 
     one = Rewriting(mode_of, changing.get)
     with deep():
-        rewritten = _rewritten(equations, one)
+        rewritten = _rewritten(_with_visible_jumps(equations), one)
         driving = Frozen({name: one(e) for name, e in inputs.items()})
     moving = directions_in(rewritten)
     if not modes and not moving:
-        return Switched(equations, equations, (), inputs)
+        return Switched(equations, rewritten if rewritten.system.forces != equations.system.forces else equations, (), inputs)
     plain = {square: parts for square, parts in moving.items() if square.free_symbols.isdisjoint(signs)}
     unit = [Direction(named(square, signs.__contains__), square, show(square), parts) for square, parts in plain.items()]
     found = (*modes.values(), *unit)
@@ -227,6 +227,15 @@ def smooth(equations: Equations, inputs: Frozen[str, Expr]) -> Switched:
     with_modes = system.exchange(parameters=(*system.parameters, *[mode.symbol for mode in found]))
     smoothed = replace(rewritten, lowered=replace(rewritten.lowered, system=with_modes))
     return Switched(equations, smoothed, found, driving, _choosing(smoothed, driving, signs))
+
+
+def _with_visible_jumps(equations: Equations) -> Equations:
+    """The equations with forces whose jumps at poles are corners."""
+    system = equations.lowered.system
+    forces = Frozen({q: with_visible_jumps(u) for q, u in system.forces.items()})
+    if forces == system.forces or equations.rewritten is not None:
+        return equations
+    return replace(equations, lowered=replace(equations.lowered, system=system.exchange(forces=forces)))
 
 
 def _choosing(equations: Equations, inputs: Mapping[str, Expr], modes: Iterable[Symbol]) -> frozenset[Symbol]:
