@@ -186,7 +186,12 @@ def test_what_is_exchanged_is_not_printed_as_it_was_written():
 
 def test_texts_follow_the_names_that_they_are_written_with():
     """`r` gets another meaning, and with it every formula and row that is written with `r`; the others stay."""
-    given = {"lagrangian": "x'^2 + y'^2 - r^2", "kinematic": ["r' = 0", "x'' = y"], "variational": ["δr = 0"], "forces": {"x": "r", "y": "x"}}
+    given = {
+        "lagrangian": "x'^2 + y'^2 - r^2",
+        "kinematic": ["r' = 0", "x'' = y"],
+        "variational": ["δr = 0"],
+        "forces": {"x": "r", "y": "x"},
+    }
     system = ch.System("x y", where={"r": "x + y"}, **given)
     changed = system.replace(where={"r": "x - y"})
     assert changed == ch.System("x y", where={"r": "x - y"}, **given)

@@ -265,9 +265,11 @@ class System:
             given = parts[part.name]
             if part.kind is Kind.ROWS and given is not None:
                 rows = getattr(self, part.name)
-                found[part.name] = by_label(rows, getattr(self, f"{part.name}_labels"), [
-                    old.text if follows(old.text) else new for old, new in zip(rows, given, strict=True)
-                ])
+                found[part.name] = by_label(
+                    rows,
+                    getattr(self, f"{part.name}_labels"),
+                    [old.text if follows(old.text) else new for old, new in zip(rows, given, strict=True)],
+                )
             elif part.kind is Kind.FORMULAS:
                 texts = {name: self.written.get(part.titled(name), "") for name in given}
                 found[part.name] = {name: texts[name] if follows(texts[name]) else e for name, e in given.items()}

@@ -25,7 +25,7 @@ from chetaev.core.functions import CORNERS, Branch, Sign, corners_in, has_corner
 from chetaev.core.notation.show import Showing, show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.recursion import deep
-from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Parameter, jets_in, long, moved_by, symbols_in
+from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Parameter, jets_in, long, moved_by, note_symbols, symbols_in
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Sliding
@@ -223,6 +223,7 @@ def smooth(equations: Equations, inputs: Frozen[str, Expr]) -> Switched:
     plain = {square: parts for square, parts in moving.items() if square.free_symbols.isdisjoint(signs)}
     unit = [Direction(named(square, signs.__contains__), square, show(square), parts) for square, parts in plain.items()]
     found = (*modes.values(), *unit)
+    note_symbols(mode.function for mode in found)
     system = rewritten.system
     with_modes = system.exchange(parameters=(*system.parameters, *[mode.symbol for mode in found]))
     smoothed = replace(rewritten, lowered=replace(rewritten.lowered, system=with_modes))
