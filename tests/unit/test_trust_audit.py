@@ -10,7 +10,7 @@ BENT = "D(x,3)^2 + D(y,3) = 1 + x"
 
 @pytest.mark.parametrize("lagrangian", ["(x'^2 + y'^2)/2", "(x'^2 + y'^2)/2 - x^2*y"])
 def test_rows_that_bend_in_their_highest_derivatives_are_regular(lagrangian):
-    """Chetaev: E_x is solved for x''' = .../(2 lambda), E_y for lambda, the row for y''': the Jacobian is -2 lambda, six values are free."""
+    """Chetaev: E_x is solved for x''' = .../(2 lambda), E_y for lambda, the row for y'''; the Jacobian is -2 lambda: six free values."""
     found = ch.analyze(ch.derive(ch.System("x y", lagrangian=lagrangian, kinematic=[BENT]), ch.Chetaev()))
     assert (found.verdict, found.dimension) == ("REGULAR", 6)
     assert [ch.show(f) for f in found.singular_locus] == ["lambda1"]

@@ -5,7 +5,7 @@ argument, so `plain` removes most poles. For functions whose poles lie deeper, a
 changes of sign are located on a bounded function of the same sign, and the mode changes there as it does at a root.
 
 A force such as $\arctan\frac1{x - 3}$ jumps at its pole and is bounded, so motions cross it. `with_visible_jumps` writes it as
-$\operatorname{atan2}(m, m\,(x - 3))$ with $m = \mathrm{sign}(x - 3)$: smooth on either side and a little beyond, with a jump that is a corner.
+$\operatorname{atan2}(m, m\,(x - 3))$ with $m = \mathrm{sign}(x - 3)$: smooth on either side and a little beyond, and the jump is a corner.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from chetaev.mechanics.singular_locus import locus_factors
 from chetaev.numerics.flow.prolongation import Prolongation, open_jets, prolongation
 
 _ON_LOCUS = 1e-8
-"""Relative to its terms: a smaller factor vanishes at a state. A single term is compared with its size for the largest jets of each order."""
+"""Relative to its terms: a smaller factor vanishes at a state. A single term is compared with its size at the largest jets."""
 _INVOLVED = 0.2
 """Relative to the largest weight in a dependence: rows with a larger weight are named."""
 
@@ -58,7 +58,7 @@ def vanishing_factor(equations: Equations, point: Mapping[Symbol, float]) -> str
 
 
 def _usual(factor: Expr, tape: Tape, point: Mapping[Symbol, float]) -> float:
-    """The size of a single term if each of its jets were as large as the largest of its order; at least 1 for a function, such as sin(q)."""
+    """The size of a single term if each of its jets were as large as the largest of its order; at least 1 for functions such as sin(q)."""
     jets = {z: v for z, v in point.items() if isinstance(z, Jet)}
     least = 1.0 if factor.has(Function) else 0.0
     try:

@@ -4,7 +4,7 @@ A state is admissible if the rows of the constraints found so far can be solved 
 vector field in the other. Rows left without unknowns are further constraints. The algebra is that of `chetaev.singular.algorithm`; this
 loop follows one manifold and raises `Branching` where the states split into several.
 
-What vanishes on the manifold, and the ranks there, are found in a finite field where it has points of the manifold (`mechanics.ranks.exact`),
+What vanishes on the manifold, and ranks there, are found in a finite field if it has points of the manifold (`mechanics.ranks.exact`),
 which is faster than the ideals of `constraint_algorithm`, which must see every case. Otherwise a real point with a value well above its
 round-off proves that an expression does not vanish; what has no such point is decided by the ideals.
 """
