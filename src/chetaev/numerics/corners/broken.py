@@ -41,7 +41,15 @@ def may_jump(s: Expr) -> bool:
 
 def with_visible_jumps(e: Expr) -> Expr:
     """The same expression with the jump of an arctangent at a pole of its argument written as one of sign."""
-    table = {f: g for f in e.atoms(sympy.atan) if not long(f) and may_jump(f.args[0]) and (g := _angle(f.args[0])) is not None}
+    table: dict[Expr, Expr] = {}
+    stack, seen = [e], {e}
+    while stack:  # parts that occur often are visited once
+        node = stack.pop()
+        if isinstance(node, sympy.atan) and not long(node) and may_jump(node.args[0]) and (found := _angle(node.args[0])) is not None:
+            table[node] = found
+        new = [a for a in node.args if a not in seen]
+        seen.update(new)
+        stack += new
     return e.xreplace(table) if table else e
 
 
