@@ -1,5 +1,6 @@
 """Corners inside one another, summed, in coefficients, inputs and events: closed forms, and SciPy stopped at every corner."""
 
+import cProfile
 import itertools
 import math
 import sys
@@ -352,3 +353,28 @@ def test_a_sign_of_a_narrow_function():
     motion = ch.simulate(ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": force})), {"x": 0, "x'": 2}, (0, 5))
     assert motion.outcome == "finished"
     assert motion.final["x'"] == pytest.approx(math.sqrt(2), abs=1e-7)
+
+
+def _nested(n):
+    """n maxima around one another. On x > 0.01 * n the last of their arguments, which is the steepest, is the largest."""
+    text = "x"
+    for k in range(1, n + 1):
+        text = f"max({text}, {k + 1}*x - {k}/100)"
+    return text
+
+
+def _work(call):
+    """How many functions Python calls, which does not depend on the load of the machine, and the result."""
+    profile = cProfile.Profile()
+    result = profile.runcall(call)
+    return sum(entry.callcount for entry in profile.getstats()), result
+
+
+def test_the_work_for_nested_corners_is_proportional_to_their_number():
+    """The force at x = 1 is -(n + 1 - n/100), since the slopes k + 1 grow faster than the offsets k/100."""
+    work = {}
+    for n in (30, 60, 120):
+        equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": f"-({_nested(n)})"}))
+        work[n], found = _work(lambda e=equations: ch.evaluate(e, {"x": 1, "x'": 0}))
+        assert found["x''"] == pytest.approx(-(n + 1 - n / 100))
+    assert work[120] - work[60] < 3 * (work[60] - work[30])

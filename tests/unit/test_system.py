@@ -184,14 +184,29 @@ def test_what_is_exchanged_is_not_printed_as_it_was_written():
     assert system.replace(name="n") == ch.System("x y", "m g", **NESTED, name="n")
 
 
-def test_rows_written_with_names_that_change_are_written_out():
-    """A row keeps its meaning; its text would have another one under the new names."""
-    system = ch.System("x y", where={"r": "x + y"}, lagrangian="x'^2 + y'^2", kinematic=["r' = 0"], variational=["δr = 0"])
+def test_texts_follow_the_names_that_they_are_written_with():
+    """`r` gets another meaning, and with it every formula and row that is written with `r`; the others stay."""
+    given = {
+        "lagrangian": "x'^2 + y'^2 - r^2",
+        "kinematic": ["r' = 0", "x'' = y"],
+        "variational": ["δr = 0"],
+        "forces": {"x": "r", "y": "x"},
+    }
+    system = ch.System("x y", where={"r": "x + y"}, **given)
     changed = system.replace(where={"r": "x - y"})
+    assert changed == ch.System("x y", where={"r": "x - y"}, **given)
+    assert [str(row) for row in changed.kinematic] == ["r' = 0", "x'' = y"]
+    assert [str(row) for row in system.replace(name="same").kinematic] == ["r' = 0", "x'' = y"]
+    numbers = ch.System("x", where={"k2": "2"}, lagrangian="x'^2/2 - k2*x^2/2").replace(where={"k2": "5"})
+    assert ch.evaluate(ch.derive(numbers), {"x": 1, "x'": 0})["x''"] == -5
+
+
+def test_texts_with_names_that_are_gone_keep_their_meaning():
+    system = ch.System("x y", where={"r": "x + y"}, lagrangian="x'^2 + y'^2", kinematic={"stop": "r' = 0"}, variational=["δr = 0"])
+    changed = system.replace(where={})
     assert changed.kinematic == system.kinematic and changed.variational == system.variational
-    assert [str(row) for row in changed.kinematic] == ["x' + y' = 0"]
+    assert [str(row) for row in changed.kinematic] == ["x' + y' = 0"] and changed.kinematic_labels == ("stop",)
     assert [str(row) for row in changed.variational] == ["delta x + delta y = 0"]
-    assert [str(row) for row in system.replace(name="same").kinematic] == ["r' = 0"]
 
 
 def test_every_argument_of_a_system_has_its_line_in_the_table_of_parts():

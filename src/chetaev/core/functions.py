@@ -277,6 +277,21 @@ def in_own_functions(e: Expr) -> Expr:
     return e.replace(lambda f: isinstance(f, sympy.Abs | sympy.sign), lambda f: SYMPY_CORNERS[type(f)](*f.args))
 
 
+def has_corner(e: Expr, without: set[Expr] | None = None) -> bool:
+    """Whether `e` contains a corner function. Parts in `without` are known to contain none; if `e` has none, its parts are added there."""
+    known = set() if without is None else without
+    stack, seen = [e], {e}
+    while stack:
+        node = stack.pop()
+        if isinstance(node, _Corner):
+            return True
+        new = [a for a in node.args if a not in seen and a not in known]
+        seen.update(new)
+        stack += new
+    known |= seen
+    return False
+
+
 def corners_in(e: Expr) -> set[Expr]:
     """All corner functions in `e`, also nested ones; shared parts are visited once."""
     found: set[Expr] = set()

@@ -284,12 +284,38 @@ def jets_in(expression: sympy.Expr, kind: type[Jet] = Jet) -> set[Jet]:
 @lru_cache(maxsize=1024)
 def symbols_in(*expressions: sympy.Expr) -> frozenset[sympy.Symbol]:
     """The symbols of `expressions`. Shared parts are visited once; SymPy's `free_symbols` visits each of their places."""
+    if len(expressions) == 1 and expressions[0] in _NOTED:
+        return _NOTED[expressions[0]]
     seen, stack = set(expressions), [*expressions]
     while stack:
         new = {a for a in stack.pop().args if a not in seen}
         seen |= new
         stack += new
     return frozenset(z for z in seen if isinstance(z, sympy.Symbol))
+
+
+_NOTED: dict[sympy.Expr, frozenset[sympy.Symbol]] = {}
+"""The symbols of expressions that `note_symbols` was asked for."""
+_MOST_NOTED = 4096
+"""Expressions in `_NOTED` at which it is emptied; only time depends on it."""
+
+
+def note_symbols(expressions: Iterable[sympy.Expr]) -> None:
+    """Find the symbols of expressions that consist of each other, such as nested corners, in one pass; `symbols_in` then knows them."""
+    found: dict[sympy.Basic, frozenset[sympy.Symbol]] = {}
+    asked = list(expressions)
+    waiting: list[sympy.Basic] = [*asked]
+    while waiting:
+        node = waiting[-1]
+        new = [] if node in found else [a for a in node.args if a not in found]
+        if new:
+            waiting += new
+        else:
+            own = [node] if isinstance(node, sympy.Symbol) else []
+            found[waiting.pop()] = frozenset(own).union(*[found[a] for a in node.args])
+    if len(_NOTED) + len(asked) > _MOST_NOTED:
+        _NOTED.clear()
+    _NOTED.update({e: found[e] for e in asked})
 
 
 def largest_constants(*expressions: sympy.Expr) -> list[sympy.Expr]:

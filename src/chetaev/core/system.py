@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,7 @@ import sympy
 from sympy import Expr
 
 from chetaev.core.calculus import SYMBOLIC, Frame
-from chetaev.core.constraints import Constraint, VariationalConstraint
+from chetaev.core.constraints import Constraint, VariationalConstraint, by_label
 from chetaev.core.declarations import (
     COORDINATE_KINDS,
     PARAMETER_KINDS,
@@ -32,7 +32,7 @@ from chetaev.core.groups.lie_algebra import LieAlgebra
 from chetaev.core.groups.lookup import Own, read_groups
 from chetaev.core.groups.matrix_group import MatrixGroup
 from chetaev.core.notation import Vocabulary, from_sympy, parse_row, show
-from chetaev.core.notation.lexer import spell
+from chetaev.core.notation.lexer import names_in, spell
 from chetaev.core.parts import ARGUMENTS, PART_TITLED, PARTS, Kind, arguments_of, name_of, texts_in
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.text import in_latex
@@ -238,15 +238,44 @@ class System:
     def replace(self, **changes: Any) -> System:
         """The same system with some parts changed; `changes` are arguments of the constructor.
 
-        Rows keep their meaning: if `where` or `quasi` change, rows that use names from these are stored as expressions.
+        If `where` or `quasi` change, formulas and rows whose texts use names from these follow their new meanings. A text with a name that
+        no longer exists keeps its meaning, as an expression.
         """
         renamed = bool(changes.keys() & {"where", "quasi"})
         parts = {part.name: part.argument(self, keep_texts=not renamed) for part in PARTS}
+        if renamed:
+            defined = {name for part in ("where", "quasi") for name in {**(changes.get(part, parts[part]) or {})}}
+            parts |= self._following({spell(str(name)) for name in defined}, parts)
         changed = System(**(parts | changes))
         if not renamed:
             kept = {title: text for title, text in self.written.items() if PART_TITLED[title.split()[0]] not in changes}
             changed._keep_texts(kept | dict(changed.written))
         return changed
+
+    def _following(self, defined: Set[str], parts: Mapping[str, Any]) -> dict[str, Any]:
+        """The parts with the user's texts in place of expressions where these texts use named expressions, all of which are `defined`."""
+        known = {*self.where, *self.quasi}
+
+        def follows(text: str) -> bool:
+            used = names_in(text) & known
+            return bool(used) and used <= defined
+
+        found: dict[str, Any] = {}
+        for part in PARTS:
+            given = parts[part.name]
+            if part.kind is Kind.ROWS and given is not None:
+                rows = getattr(self, part.name)
+                found[part.name] = by_label(
+                    rows,
+                    getattr(self, f"{part.name}_labels"),
+                    [old.text if follows(old.text) else new for old, new in zip(rows, given, strict=True)],
+                )
+            elif part.kind is Kind.FORMULAS:
+                texts = {name: self.written.get(part.titled(name), "") for name in given}
+                found[part.name] = {name: texts[name] if follows(texts[name]) else e for name, e in given.items()}
+            elif part.kind is Kind.FORMULA and follows(text := self.written.get(part.titled(""), "")):
+                found[part.name] = text
+        return found
 
     def exchange(self, **parts: Any) -> System:
         """The same system with some fields replaced by values that are in their final form, without reading and checking."""

@@ -7,7 +7,8 @@ for zero tests.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -135,7 +136,12 @@ class Tape:
         self._constants: list[tuple[int, int, int]] = []
         self._pis: list[int] = []
         self._operations: list[tuple[int, str, tuple[int, ...]]] = []
-        self._outputs = [self._slot(e) for e in expressions]
+        self._outputs: list[int] = []
+        self._ends: list[int] = []
+        """The number of operations after which each output is known."""
+        for e in expressions:
+            self._outputs.append(self._slot(e))
+            self._ends.append(len(self._operations))
         self.symbols: frozenset[Symbol] = frozenset(symbol for _, symbol in self._leaves)
         tally(len(self._slots))
 
@@ -158,6 +164,28 @@ class Tape:
         if arithmetic is FLOAT and not all(map(math.isfinite, found)):
             raise Undefined("not a finite number")
         return found
+
+    def in_turn(self, values: Mapping[Symbol, float]) -> Iterator[float | None]:
+        """The values of the expressions, one after the other; None for one without a value, or with a symbol that `values` lacks.
+
+        `values` may gain symbols in between, such as the sign of the value before: expressions that contain their predecessors are
+        evaluated in time proportional to their number.
+        """
+        memory: list[Any] = [None] * len(self._slots)
+        for slot, p, q in self._constants:
+            memory[slot] = FLOAT.rational(p, q)
+        for slot in self._pis:
+            memory[slot] = FLOAT.pi
+        leaves, begin = dict(self._leaves), 0
+        for output, end in zip(self._outputs, self._ends, strict=True):
+            for slot, name, sources in self._operations[begin:end]:
+                arguments = [values.get(leaves[i]) if i in leaves else memory[i] for i in sources]
+                if None not in arguments:
+                    with suppress(ValueError, OverflowError, ZeroDivisionError):
+                        memory[slot] = _apply(name, arguments, FLOAT)
+            begin = end
+            found = values.get(leaves[output]) if output in leaves else memory[output]
+            yield found if found is not None and math.isfinite(found) else None
 
     def program(self, order: Sequence[Symbol] | None = None) -> tuple[Program, list[Symbol]]:
         """The same operations as a program for exact arithmetic, and its input symbols. Numbers stay exact; pi stays a constant."""

@@ -123,3 +123,11 @@ def _unknown_character(text: str, at: int) -> str:
     if ascii_form != c and ascii_form.isascii():
         return f"{c!r} ({name}) cannot be read.  Write {ascii_form}"
     return f"{c!r} ({name}) cannot be read."
+
+
+def names_in(text: str) -> set[str]:
+    """The names in a text, without primes and without the sign of a variation; empty for a text that cannot be read."""
+    try:
+        return {token.text.rstrip("'") for token in tokens(text, "") if token.kind is Kind.NAME}
+    except NotationError:
+        return set()

@@ -26,7 +26,9 @@ _STEPS = 12
 _MATCHED = 1e-9
 """Relative residual at which the rates match."""
 _SAME = 1e-6
-"""Largest distance of motions that coincide, in the user's units; it exceeds the errors of both simulations."""
+"""Largest distance of motions that coincide, relative to the size of each coordinate; it exceeds the errors of both simulations."""
+_BESIDE = 1e-3
+"""Least size of a coordinate relative to the largest path of any: one that should rest moves by the errors of the others."""
 _ORDERS = (2, 3)
 """Orders of the derivatives that are matched: accelerations, and their rates, which determine multipliers that accelerations do not."""
 
@@ -61,18 +63,22 @@ def coinciding_multipliers(
     if len(motion.t) < len(times) or len(other.t) < len(times):
         return None
     known = positions or [q.d() for q in coordinates]  # a reduced system has velocities only
-    apart = max(float(np.abs(motion[z.name] - other[z.name]).max()) for z in known)
-    return Frozen(data) if apart < _SAME else None
+    paths = {z.name: float(np.ptp(other[z.name])) for z in known}
+    least = _BESIDE * max(paths.values(), default=0.0)
+    sizes = {name: max(path, least, float(np.abs(other[name]).max())) for name, path in paths.items()}
+    same = all(float(np.abs(motion[name] - other[name]).max()) <= _SAME * size for name, size in sizes.items())
+    return Frozen(data) if same else None
 
 
 def _matched(rates: Any, wanted: Array, count: int) -> Array | None:
     """Return multipliers with the wanted rates, by Gauss-Newton with difference quotients; None if the rates cannot be reached."""
     found = np.zeros(count)
-    scale = max(1.0, float(np.abs(wanted).max()))
+    scale = float(np.abs(wanted).max(initial=0.0))
     for _ in range(_STEPS):
         here = rates(found)
         residual = here - wanted
-        if np.abs(residual).max() < _MATCHED * scale:
+        scale = max(scale, float(np.abs(here).max(initial=0.0)))
+        if np.abs(residual).max() <= _MATCHED * scale:
             return found
         step = 1e-6
         slopes = np.column_stack([(rates(found + step * e) - rates(found - step * e)) / (2 * step) for e in np.eye(count)])

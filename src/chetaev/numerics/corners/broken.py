@@ -3,14 +3,20 @@ r"""Switching functions that change their sign without a root: at a pole, as tan
 Only the sign of a switching function counts. A quotient $n/d$ has the sign of $n\,d$, and an odd increasing function has the sign of its
 argument, so `plain` removes most poles. For functions whose poles lie deeper, as in $\frac12 + \arctan\frac1x$, `may_jump` is true: their
 changes of sign are located on a bounded function of the same sign, and the mode changes there as it does at a root.
+
+A force such as $\arctan\frac1{x - 3}$ jumps at its pole and is bounded, so motions cross it. `with_visible_jumps` writes it as
+$\operatorname{atan2}(m, m\,(x - 3))$ with $m = \mathrm{sign}(x - 3)$: smooth on either side and a little beyond, and the jump is a corner.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import sympy
 from sympy import Expr, Mul, Pow, S, fraction, together
 
-from chetaev.core.symbols import TIME, jets_in, long, moved_by, symbols_in
+from chetaev.core.functions import Sign
+from chetaev.core.symbols import TIME, Entry, Jet, Place, long
 
 _ODD = (sympy.atan, sympy.tanh, sympy.sinh, sympy.asinh, sympy.asin, sympy.atanh, sympy.erf)
 """Functions with the sign of their argument."""
@@ -30,16 +36,59 @@ def plain(s: Expr) -> Expr:
 
 def may_jump(s: Expr) -> bool:
     """Whether a function contains a quotient whose denominator depends on the motion and may vanish, a tangent, or atan2."""
+    return _may_jump(s, set())
+
+
+def with_visible_jumps(e: Expr) -> Expr:
+    """The same expression with the jump of an arctangent at a pole of its argument written as one of sign."""
+    table: dict[Expr, Expr] = {}
+    stack, seen = [e], {e}
+    while stack:  # parts that occur often are visited once
+        node = stack.pop()
+        if isinstance(node, sympy.atan) and not long(node) and may_jump(node.args[0]) and (found := _angle(node.args[0])) is not None:
+            table[node] = found
+        new = [a for a in node.args if a not in seen]
+        seen.update(new)
+        stack += new
+    return e.xreplace(table) if table else e
+
+
+def _angle(u: Expr) -> Expr | None:
+    """The arctangent of a quotient as an angle with two arguments; None if the sign of the denominator is not known by its factors."""
+    tangents = {f: sympy.sin(f.args[0]) / sympy.cos(f.args[0]) for f in u.atoms(sympy.tan)}
+    above, below = fraction(together(u.xreplace(tangents)))
+    turning = []
+    for factor in Mul.make_args(below):
+        base, exponent = factor.as_base_exp()
+        if not exponent.is_Rational or may_jump(base):
+            return None
+        if exponent.is_odd:
+            turning.append(base)
+    if not moves(below) or may_jump(above):
+        return None
+    side = Sign(Mul(*turning)) if turning else S.One
+    return sympy.atan2(side * above, side * below)
+
+
+def jumping_among(functions: Iterable[Expr]) -> frozenset[Expr]:
+    """Those of some functions that may jump. What they share, as nested corners do, is searched once."""
+    free: set[Expr] = set()
+    return frozenset(s for s in functions if _may_jump(s, free))
+
+
+def _may_jump(s: Expr, free: set[Expr]) -> bool:
+    """Whether a function may jump, apart from its parts in `free`; if it does not, its parts are added there."""
     stack, seen = [s], {s}
     while stack:
         e = stack.pop()
-        if isinstance(e, _JUMPS) and _moves(e):
+        if isinstance(e, _JUMPS) and moves(e):
             return True
-        if isinstance(e, Pow) and e.exp.is_negative and not e.base.is_nonzero and _moves(e.base):
+        if isinstance(e, Pow) and e.exp.is_negative and not e.base.is_nonzero and moves(e.base):
             return True
-        new = {a for a in e.args if a not in seen}
+        new = {a for a in e.args if a not in seen and a not in free}
         seen |= new
         stack += new
+    free |= seen
     return False
 
 
@@ -59,13 +108,21 @@ def _above(f: Expr) -> Expr:
 def _below(f: Expr) -> Expr:
     """A factor with the sign of the inverse of a factor. Parameters stay below: nothing is gained by moving them."""
     base, exponent = f.as_base_exp()
-    if not _moves(f):
+    if not moves(f):
         return 1 / f
     if not exponent.is_odd:  # even powers and roots are not negative
         return S.One if exponent.is_number else f
     return plain(base) if isinstance(base, _ODD) else base
 
 
-def _moves(e: Expr) -> bool:
-    """Whether an expression changes along a motion."""
-    return bool(jets_in(e) or moved_by(e)) or TIME in symbols_in(e)
+def moves(e: Expr) -> bool:
+    """Whether an expression changes along a motion; the search ends at the first symbol that does."""
+    stack, seen = [e], {e}
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Jet | Entry | Place) or node == TIME:
+            return True
+        new = [a for a in node.args if a not in seen]
+        seen.update(new)
+        stack += new
+    return False

@@ -16,12 +16,12 @@ so that no switching function contains a mode it jumps with. It jumps unless $u(
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 import sympy
 from sympy import Expr, Mul, S, Symbol
 
-from chetaev.core.functions import Branch, Magnitude, Maximum, Minimum, Sign, Step, corners_in
+from chetaev.core.functions import Branch, Magnitude, Maximum, Minimum, Sign, Step, has_corner
 from chetaev.core.symbols import TIME, Jet, long, symbols_in
 from chetaev.core.zero import zero_signatures
 
@@ -46,6 +46,10 @@ class Rewriting:
         self._mode_of, self._function_of = mode_of, function_of
         self._known: dict[Expr, Expr] = {}
         self._made: dict[tuple[type, tuple[Expr, ...]], Expr] = {}
+        self._smooth: set[Expr] = set()
+        """Expressions known to contain no corner."""
+        self._modes_in: dict[Expr, frozenset[Symbol]] = {}
+        """The modes in expressions that were made here; in others they are searched."""
         self._stepping: set[Symbol] = set()
         """Modes of sign, step and piecewise: an expression may jump with these only."""
 
@@ -56,14 +60,14 @@ class Rewriting:
         return self._known[e]
 
     def _rewritten(self, e: Expr) -> Expr:
-        if not e.args or not corners_in(e):
+        if not e.args or not has_corner(e, self._smooth):
             return e
         if isinstance(e, Maximum | Minimum):
             e = _without_repetitions(e)
         inner = tuple(self(a) for a in e.args)
         kind = type(e)
         if not isinstance(e, (Sign, Step, Branch, Magnitude, Maximum, Minimum)):
-            return e.func(*inner)
+            return self._noted(e.func(*inner), inner)
         return self._corner(kind, inner, _argument(kind, e.args))
 
     def _corner(self, kind: type, arguments: tuple[Expr, ...], written: Expr | None) -> Expr:
@@ -79,34 +83,50 @@ class Rewriting:
             evaluated = kind(*arguments)
             if not isinstance(evaluated, kind):
                 return evaluated
-        m = self._divides(u)
+        m = self._divides(u, arguments)
         if m is not None:
             sides = []
             for value in (S.One, S.NegativeOne):
                 there = {m: value}
                 sides.append(self._corner(kind, tuple(a.xreplace(there) for a in arguments), None).xreplace(there))
-            return _mean(m, *sides)
+            return self._noted(_mean(m, *sides), (m, *sides))
         symbol = self._mode_of(u, written)
         if symbol is None:
-            return kind(*arguments)
-        found = _smoothed(kind, arguments, u, symbol)
+            return self._noted(kind(*arguments), arguments)
+        found = self._noted(_smoothed(kind, arguments, u, symbol), (*arguments, symbol))
         if kind in _JUMPING:
-            self._stepping |= {z for z in symbols_in(found) if self._function_of(z) is not None}
+            self._stepping |= self._modes(found)
         return found
 
-    def _divides(self, u: Expr) -> Symbol | None:
-        """A mode at which the corner of u has to be written out."""
-        inside = sorted((z for z in symbols_in(u) if self._function_of(z) is not None), key=lambda z: str(z.name))
-        jumping = next((m for m in inside if m in self._stepping and self._jumps(u, m)), None)
+    def _noted(self, made: Expr, parts: Sequence[Expr]) -> Expr:
+        """An expression made of some parts, whose modes are noted: searching them in every corner around it would take quadratic time."""
+        if made not in self._modes_in:
+            self._modes_in[made] = frozenset[Symbol]().union(*map(self._modes, parts))
+        return made
+
+    def _modes(self, e: Expr) -> frozenset[Symbol]:
+        """The modes that may change in an expression; some of those of its parts may have cancelled."""
+        if e not in self._modes_in:
+            self._modes_in[e] = frozenset(z for z in symbols_in(e) if self._function_of(z) is not None)
+        return self._modes_in[e]
+
+    def _divides(self, u: Expr, arguments: Sequence[Expr]) -> Symbol | None:
+        """A mode at which the corner of u, a function of `arguments`, has to be written out."""
+        inside = frozenset[Symbol]().union(*map(self._modes, arguments))
+        jumping = next((m for m in _by_name(inside & self._stepping) if self._jumps(u, m)), None)
         if jumping is not None or len(inside) > _MOST_ALIKE:
             return jumping
-        return next((m for m in inside if S.Zero in (u.xreplace({m: S.One}), u.xreplace({m: S.NegativeOne}))), None)
+        return next((m for m in _by_name(inside) if S.Zero in (u.xreplace({m: S.One}), u.xreplace({m: S.NegativeOne}))), None)
 
     def _jumps(self, u: Expr, m: Symbol) -> bool:
         """Tell whether an expression has two values where the switching function of a mode vanishes; true if undecided."""
         function = self._function_of(m)
         assert function is not None  # noqa: S101 - callers pass only modes that may change
         return not divisible(u.xreplace({m: S.One}) - u.xreplace({m: S.NegativeOne}), function)
+
+
+def _by_name(modes: Iterable[Symbol]) -> list[Symbol]:
+    return sorted(modes, key=lambda z: str(z.name))
 
 
 def _argument(kind: type, arguments: tuple[Expr, ...]) -> Expr:

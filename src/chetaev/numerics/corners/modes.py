@@ -21,16 +21,16 @@ import sympy
 from sympy import Expr, Integer, S, Symbol
 
 from chetaev.core.constraints import Constraint, VariationalConstraint
-from chetaev.core.functions import CORNERS, Branch, Sign, corners_in
+from chetaev.core.functions import CORNERS, Branch, Sign, corners_in, has_corner
 from chetaev.core.notation.show import Showing, show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.recursion import deep
-from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Parameter, jets_in, long, moved_by, symbols_in
+from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Parameter, jets_in, long, moved_by, note_symbols, symbols_in
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Sliding
 from chetaev.mechanics.principles.base import RowV
-from chetaev.numerics.corners.broken import may_jump, plain
+from chetaev.numerics.corners.broken import jumping_among, moves, plain, with_visible_jumps
 from chetaev.numerics.corners.corners import Rewriting
 from chetaev.numerics.corners.planar_friction import Component, acting, at_rest, directions_in, named
 from chetaev.numerics.graphs.binding import Binding
@@ -65,11 +65,6 @@ class Mode:
     def constant(self) -> bool:
         """Whether the function depends on parameters alone, so that the mode never changes."""
         return _constant(self.function)
-
-    @cached_property
-    def may_jump(self) -> bool:
-        """Whether the function may change its sign without a root."""
-        return may_jump(self.function)
 
     @cached_property
     def jets(self) -> frozenset[Jet]:
@@ -164,9 +159,23 @@ class Switched:
         tilted = tilted_by(self.smooth, mode)
         return mode.unknown if tilted is None else mode.unknown / tilted
 
+    @cached_property
+    def _functions(self) -> frozenset[Expr]:
+        """The switching functions of all modes, which are without corners."""
+        return frozenset(mode.function for mode in self.modes)
+
+    @cached_property
+    def _jumping(self) -> frozenset[Expr]:
+        """The switching functions that may change their sign without a root."""
+        return jumping_among(mode.function for mode in self.modes)
+
+    def may_jump(self, mode: Mode) -> bool:
+        """Whether the function of a mode may change its sign without a root."""
+        return mode.function in self._jumping
+
     def replaced(self, expression: Expr) -> Expr:
         """An expression in which the corners that have a mode are written with it; others stay."""
-        if not self.modes or not expression.has(*CORNERS):
+        if not self.modes or expression in self._functions or not has_corner(expression):
             return expression
         table = {mode.function: mode for mode in self.modes}
         changing = {mode.symbol: mode.function for mode in self.modes if not mode.constant}
@@ -206,18 +215,28 @@ def smooth(equations: Equations, inputs: Frozen[str, Expr]) -> Switched:
 
     one = Rewriting(mode_of, changing.get)
     with deep():
-        rewritten = _rewritten(equations, one)
+        rewritten = _rewritten(_with_visible_jumps(equations), one)
         driving = Frozen({name: one(e) for name, e in inputs.items()})
     moving = directions_in(rewritten)
     if not modes and not moving:
-        return Switched(equations, equations, (), inputs)
+        return Switched(equations, rewritten if rewritten.system.forces != equations.system.forces else equations, (), inputs)
     plain = {square: parts for square, parts in moving.items() if square.free_symbols.isdisjoint(signs)}
     unit = [Direction(named(square, signs.__contains__), square, show(square), parts) for square, parts in plain.items()]
     found = (*modes.values(), *unit)
+    note_symbols(mode.function for mode in found)
     system = rewritten.system
     with_modes = system.exchange(parameters=(*system.parameters, *[mode.symbol for mode in found]))
     smoothed = replace(rewritten, lowered=replace(rewritten.lowered, system=with_modes))
     return Switched(equations, smoothed, found, driving, _choosing(smoothed, driving, signs))
+
+
+def _with_visible_jumps(equations: Equations) -> Equations:
+    """The equations with forces whose jumps at poles are corners."""
+    system = equations.lowered.system
+    forces = Frozen({q: with_visible_jumps(u) for q, u in system.forces.items()})
+    if forces == system.forces or equations.rewritten is not None:
+        return equations
+    return replace(equations, lowered=replace(equations.lowered, system=system.exchange(forces=forces)))
 
 
 def _choosing(equations: Equations, inputs: Mapping[str, Expr], modes: Iterable[Symbol]) -> frozenset[Symbol]:
@@ -384,7 +403,7 @@ def bends_momenta(equations: Equations, modes: Sequence[Mode]) -> bool:
 
 def _constant(function: Expr) -> bool:
     """Whether a switching function depends on parameters alone."""
-    return not jets_in(function) and not moved_by(function) and TIME not in symbols_in(function)
+    return not moves(function)
 
 
 def _unused(name: str, taken: Mapping[Symbol, Expr]) -> Parameter:

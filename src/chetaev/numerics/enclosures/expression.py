@@ -154,6 +154,8 @@ class Enclosing:
         self._leaves, self._parameter, self._inputs, self._capping = leaves, parameter, inputs, capping
         self._values: dict[Expr, Interval] = {}
         self._rates: dict[Expr, Interval] = {}
+        self._unbounded: set[Expr] = set()
+        """Expressions without a part that has a bounded domain."""
 
     def value(self, e: Expr) -> Interval:
         """Return the interval of an expression."""
@@ -186,6 +188,8 @@ class Enclosing:
         found, seen, stack = [], {e}, [e]
         while stack:
             node = stack.pop()
+            if node in self._unbounded:
+                continue
             inside = list(node.args)
             if node.is_Pow and not node.exp.is_Integer and not node.base.is_nonnegative:
                 found.append((self.value(node.base), 0.0, iv.inf))
@@ -196,6 +200,8 @@ class Enclosing:
             new = [a for a in inside if a not in seen]
             seen.update(new)
             stack += new
+        if not found:
+            self._unbounded |= seen
         return found
 
     def slope(self, e: Expr) -> Interval:

@@ -120,7 +120,10 @@ def _choose_modes(read: Given, flow: Flow, members: Indices, data: Data) -> None
     for _ in modes:  # a function may contain the modes before it
         surfaces = pivoted(read.switched, read.batch.compiled).surfaces
         signs = np.sign(each(surfaces, times[members], x, read.batch.at(times, members))[:, : len(modes)])
-        read.batch.p[members, first : first + len(modes)] = np.where(np.abs(signs) == 1.0, signs, 1.0)
+        chosen = np.where(np.abs(signs) == 1.0, signs, 1.0)
+        if np.array_equal(chosen, read.batch.p[members, first : first + len(modes)]):
+            return
+        read.batch.p[members, first : first + len(modes)] = chosen
 
 
 class _Together:

@@ -10,18 +10,20 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import sympy
-from sympy import Expr, Symbol
+from sympy import Expr, Function, Symbol
 
 from chetaev.core.notation import show
+from chetaev.core.symbols import Jet
 from chetaev.core.values import Tape, Undefined, value
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.factored import Factored
 from chetaev.mechanics.ranks.generic import matrices_at
+from chetaev.mechanics.ranks.sizes import ORDINARY, largest_of_kind
 from chetaev.mechanics.singular_locus import locus_factors
 from chetaev.numerics.flow.prolongation import Prolongation, open_jets, prolongation
 
 _ON_LOCUS = 1e-8
-"""Relative to its terms (absolute for a single term): a smaller factor vanishes at a state."""
+"""Relative to its terms: a smaller factor vanishes at a state. A single term is compared with its size at the largest jets."""
 _INVOLVED = 0.2
 """Relative to the largest weight in a dependence: rows with a larger weight are named."""
 
@@ -49,9 +51,20 @@ def vanishing_factor(equations: Equations, point: Mapping[Symbol, float]) -> str
             parts = tape(point)
         except Undefined:
             continue
-        if (len(parts) == 1 and abs(parts[0]) < _ON_LOCUS) or (len(parts) > 1 and abs(sum(parts)) <= _ON_LOCUS * max(map(abs, parts))):
+        usual = max(map(abs, parts)) if len(parts) > 1 else _usual(factor, tape, point)
+        if abs(sum(parts)) <= _ON_LOCUS * usual:
             return show(factor)
     return ""
+
+
+def _usual(factor: Expr, tape: Tape, point: Mapping[Symbol, float]) -> float:
+    """The size of a single term if each of its jets were as large as the largest of its order; at least 1 for functions such as sin(q)."""
+    jets = {z: v for z, v in point.items() if isinstance(z, Jet)}
+    least = 1.0 if factor.has(Function) else 0.0
+    try:
+        return max(least, abs(tape({**point, **largest_of_kind(jets, ORDINARY)})[0]))
+    except Undefined:
+        return least
 
 
 def open_at(system: Prolongation, point: Mapping[Symbol, float]) -> str:

@@ -57,7 +57,7 @@ def _changes_of(switched: Switched, configuration: Configuration) -> tuple[Chang
             found += [Change(k, value, 1 - value * switched.held(mode), -1) for value in (1, -1)]
         elif not mode.constant:
             function = switched.driven(mode.function, configuration)
-            found.append(Change(k, -m, atan(function) if mode.may_jump else function, -m))  # bounded: no pole is passed over
+            found.append(Change(k, -m, atan(function) if switched.may_jump(mode) else function, -m))  # bounded: no pole is passed over
     return tuple(found)
 
 

@@ -200,7 +200,7 @@ class SurfaceValues:
         """Whether a switching function changed its sign at a state without a root: shortly before, it has the other sign and does not
         become smaller towards the state.
         """
-        if not self.switched.modes[k].may_jump:
+        if not self.switched.may_jump(self.switched.modes[k]):
             return False
         rates, before = here.compiled.rhs(t, native, here.parameters(t)), []
         for part in _BEFORE:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ from sympy import Symbol
 
 from chetaev.core.functions import Sign
 from chetaev.core.state import State
-from chetaev.core.symbols import symbols_in
-from chetaev.core.values import Tape, Undefined, value
+from chetaev.core.symbols import Input
+from chetaev.core.values import Tape, Undefined
 from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Switched
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.start.initial import read_state
@@ -24,19 +25,29 @@ def signs_at(switched: Switched, binding: Binding, start: State | Mapping[str, A
     clear = _all_at_once(switched, binding, point, t)
     if clear is not None:
         return clear
+    return _one_by_one(switched, binding, point, t)
+
+
+def _one_by_one(switched: Switched, binding: Binding, point: Mapping[Symbol, float], t: float) -> Configuration:
+    """The signs where some functions vanish or have no value: each is known before the functions that contain it."""
+    tape = Tape(mode.function for mode in switched.modes)
+    here = {**_known(binding, tape.symbols, t), **point}
     signs = []
-    for mode in switched.modes:
-        symbols = symbols_in(mode.function)
-        here = {**binding.at(symbols, t), **point}
-        sign = 1
-        if symbols <= here.keys():
-            try:
-                sign = int(np.sign(value(mode.function, here))) or (SLIDING if isinstance(mode, Direction) else 1)
-            except Undefined:
-                sign = 1
-        point[mode.symbol] = float(sign)
+    for mode, found in zip(switched.modes, tape.in_turn(here), strict=True):
+        sign = 1 if found is None else int(np.sign(found)) or (SLIDING if isinstance(mode, Direction) else 1)
+        here[mode.symbol] = float(sign)
         signs.append(sign)
     return tuple(signs)
+
+
+def _known(binding: Binding, symbols: frozenset[Symbol], t: float) -> dict[Symbol, float]:
+    """The values of parameters, time and inputs; an input that has no value at this time is left out."""
+    found = binding.at(frozenset(), t)
+    for z in symbols:
+        if isinstance(z, Input):
+            with suppress(Undefined):
+                found |= binding.at(frozenset([z]), t)
+    return found
 
 
 def _all_at_once(switched: Switched, binding: Binding, point: Mapping[Symbol, float], t: float) -> Configuration | None:

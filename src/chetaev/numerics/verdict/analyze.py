@@ -21,7 +21,7 @@ from chetaev.core.notation import show
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.letters import spell
-from chetaev.core.symbols import Input, Jet, Multiplier, jets_in, largest_constants
+from chetaev.core.symbols import Input, Jet, Multiplier, jets_in, largest_constants, long
 from chetaev.core.system import lowest_written
 from chetaev.core.values import Undefined
 from chetaev.core.zero import random_point
@@ -34,9 +34,9 @@ from chetaev.mechanics.ranks.generic import Matrix, matrices_at
 from chetaev.mechanics.ranks.sizes import units_of
 from chetaev.mechanics.structure import Structure
 from chetaev.numerics.flow.closure import Closure, End
-from chetaev.numerics.flow.prolongation import Prolongation, null_space
+from chetaev.numerics.flow.prolongation import Pair, Prolongation, null_space
 from chetaev.numerics.flow.state_families import families
-from chetaev.numerics.verdict.branch_choice import bends_in_tops, decided_by_numbers
+from chetaev.numerics.verdict.branch_choice import bends_in_tops, decided_by_numbers, stated_only_as_written
 from chetaev.numerics.verdict.branches import SECONDS, SECONDS_DECIDED, Branches, branches_of, with_rows
 from chetaev.numerics.verdict.corner_sides import by_side, sides_of
 from chetaev.numerics.verdict.joined import free_jets, joined
@@ -51,6 +51,8 @@ _MEASURED = 3
 """Points at which slopes are compared with the bounds of their errors."""
 _SURE = 4.0
 """Multiple of the bound of its error up to which a slope may be zero."""
+_SHORT = 12
+"""Most parts of a row of the principle that is printed by its formula; longer ones are printed by their labels."""
 _DIGITS = 30
 """Digits of the comparison: enough to see a value below the last digit of a double."""
 
@@ -221,12 +223,13 @@ def _closed(found: Closure) -> Analysis:
     system = found.system
     hidden = system.hidden()
     stated = all(isinstance(system.origin(i), Stated | Sliding) for i, _ in hidden)
+    stated = stated or (found.determined and not found.consequences and system.square and stated_only_as_written(system.equations))
     by_name, more = system.equations.system.by_name, _jets_of_free_functions(found)
     verdict = Verdict.GAUGE if found.free else Verdict.REGULAR if stated else Verdict.CONSTRAINED
     return Analysis(
         equations=system.equations,
         verdict=verdict,
-        hidden=tuple(map(system.label, hidden)),
+        hidden=tuple(_shown(system, pair) for pair in hidden),
         state=by_name(_together([*system.structure.state, *more])),
         free_data=by_name(_together([*_free_data(system, found.dimension), *more])),
         dimension=None if found.dimension is None else found.dimension + len(more),
@@ -239,6 +242,16 @@ def _closed(found: Closure) -> Analysis:
         assumptions=tuple(f"{show(a)} != 0" for a in system.equations.assumptions),
         evidence="; ".join([f"Pryce's offsets; rank {system.rank_evidence}", *map(_remark, below_round_off(system.equations))]),
     )
+
+
+def _shown(system: Prolongation, pair: Pair) -> str:
+    """Return a relation between initial values as it is printed: a short row of the principle by its formula, others by their labels."""
+    i, order = pair
+    rows = system.equations.rows
+    if order or i >= len(rows) or isinstance(system.origin(i), Stated | Sliding) or long(rows[i].residual, _SHORT):
+        return system.label(pair)
+    _, e = rows[i].residual.primitive()
+    return show(-e if e.could_extract_minus_sign() else e)
 
 
 def _jets_of_free_functions(found: Closure) -> list[Jet]:

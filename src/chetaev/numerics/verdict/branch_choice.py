@@ -128,7 +128,7 @@ def is_regular(equations: Equations) -> bool:
     system = prolongation(equations)
     if system is None or system.generic_nullity is None or not system.square or system.added:
         return False
-    return _stated_only(system) or _stated_only_as_written(equations)
+    return _stated_only(system) or stated_only_as_written(equations)
 
 
 def decided_by_numbers(equations: Equations) -> bool:
@@ -147,7 +147,7 @@ def _stated_only(system: Prolongation) -> bool:
 
 
 @lru_cache(maxsize=32)
-def _stated_only_as_written(equations: Equations) -> bool:
+def stated_only_as_written(equations: Equations) -> bool:
     """Tell the same before rows are differentiated, if every coordinate has a derivative of its own."""
     found = structure(equations, GraphAlgebra())
     if found is None or not _stated_only(Prolongation(equations, found)):

@@ -4,8 +4,9 @@ A state is admissible if the rows of the constraints found so far can be solved 
 vector field in the other. Rows left without unknowns are further constraints. The algebra is that of `chetaev.singular.algorithm`; this
 loop follows one manifold and raises `Branching` where the states split into several.
 
-A numerical point of the manifold proves that a pivot does not vanish there, which is faster than the ideals of `constraint_algorithm`,
-which must see every case. Without a real point the exact algorithms are used.
+What vanishes on the manifold, and ranks there, are found in a finite field if it has points of the manifold (`mechanics.ranks.exact`),
+which is faster than the ideals of `constraint_algorithm`, which must see every case. Otherwise a real point with a value well above its
+round-off proves that an expression does not vanish; what has no such point is decided by the ideals.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from sympy import Expr, Symbol
+from sympy import Add, Expr, Symbol
 
+from chetaev.core.calculus import SYMBOLIC
 from chetaev.core.symbols import TIME, Parameter
 from chetaev.core.values import Tape, Undefined
-from chetaev.mechanics.ranks.generic import Point, generic_rank, points_on
+from chetaev.core.zero import random_point
+from chetaev.mechanics.ranks.exact import exact_rank
+from chetaev.mechanics.ranks.generic import Point, Points, points_on, zero_on
+from chetaev.mechanics.ranks.sizes import Sizes, natural_sizes
 from chetaev.singular.algorithm.branches import Branch, refine
 from chetaev.singular.algorithm.elimination import Constraints, Elimination, Row, Solved, Split, eliminate
 from chetaev.singular.algorithm.reality import NeedsSurd, never_vanishes
@@ -26,10 +31,29 @@ from chetaev.singular.algorithm.search import added_to
 from chetaev.singular.algorithm.space import Poly, Space
 
 _POINTS = 4
-"""Real points of a manifold at which expressions are tested; an expression that vanishes at all of them counts as zero."""
-_ZERO = 1e-8
-"""Absolute value below which an expression vanishes at a point of order one, which is found to `POINT_ERROR`. A smaller value takes the
-error of a point for a value; a larger one takes small values for zero."""
+"""Real points of a manifold at which expressions are tested."""
+_CLEAR = 1e-6
+"""Least size of an expression that must not vanish at a point of a branch, relative to its terms there and at points of the sizes of its
+symbols. With a smaller one points of other branches, which are found to `POINT_ERROR`, count as points of this one."""
+
+
+class _Terms:
+    """An expression as a sum of terms, with their usual size."""
+
+    def __init__(self, e: Expr, sizes: Sizes) -> None:
+        self._tape = Tape(Add.make_args(e))
+        try:
+            self._usual = max(map(abs, self._tape(random_point(self._tape.symbols, 0, sizes=sizes))))
+        except Undefined:
+            self._usual = 0.0
+
+    def clear(self, point: Point) -> bool:
+        """Whether the expression is not zero at a point, well above the error of the point."""
+        try:
+            terms = self._tape(point)
+        except Undefined:
+            return False
+        return bool(abs(sum(terms)) > _CLEAR * max(self._usual, *map(abs, terms)))
 
 
 @dataclass(frozen=True)
@@ -38,7 +62,7 @@ class Manifold:
 
     space: Space
     branch: Branch
-    points: tuple[Point, ...]
+    points: Points
 
     @staticmethod
     def of(space: Space, branch: Branch) -> Manifold:
@@ -46,37 +70,29 @@ class Manifold:
         rows = [space.expression(g) for g in branch.constraints(space) if g not in space.relations]
         symbols: list[Symbol] = [*space.phase, *[p for p in space.parameters if isinstance(p, Parameter)], TIME]
         known = [p for p in symbols if p not in space.translation.constants]
-        avoided = Tape([space.expression(n) for n in branch.nonzero])
-        found = []
-        for point in points_on(rows, known, count=2 * _POINTS):
-            try:
-                values = avoided(point)
-            except Undefined:
-                continue
-            if all(abs(v) > _ZERO for v in values):
+        sizes = natural_sizes(rows, SYMBOLIC, symbols=known)
+        avoided = [_Terms(space.expression(n), sizes) for n in branch.nonzero]
+        found = Points(rows=rows)
+        for point in points_on(rows, known, count=2 * _POINTS, sizes=sizes):
+            if len(found) < _POINTS and all(terms.clear(point) for terms in avoided):
                 found.append(point)
-        return Manifold(space, branch, tuple(found[:_POINTS]))
+        return Manifold(space, branch, found)
 
     def vanishes(self, f: Poly) -> bool:
-        """Whether a polynomial is zero at all points, or on the branch if there is no point."""
-        if not self.points:
-            return self.branch.vanishes(self.space, f)
-        tape = Tape([self.space.expression(f)])
-        for point in self.points:
-            try:
-                if abs(tape(point)[0]) > _ZERO:
-                    return False
-            except Undefined:
-                continue
-        return True
+        """Whether a polynomial is zero on the branch."""
+        if not self.branch.reduce(self.space, f):
+            return True
+        known = zero_on([self.space.expression(f)], self.points)[0] if self.points else None
+        return self.branch.vanishes(self.space, f) if known is None else known
 
     def rank(self, rows: Sequence[Sequence[Poly]]) -> int:
         """The rank of a matrix at general points."""
         if not rows:
             return 0
-        if not self.points:
-            return rank_on(self.space, self.branch, [[self.branch.reduce(self.space, e) for e in row] for row in rows])
-        return generic_rank([[self.space.expression(e) for e in row] for row in rows], self.points)
+        known = exact_rank([[self.space.expression(e) for e in row] for row in rows], self.points.rows) if self.points else None
+        if known is not None:
+            return known
+        return rank_on(self.space, self.branch, [[self.branch.reduce(self.space, e) for e in row] for row in rows])
 
     def eliminate(self, rows: Sequence[Row]) -> Solved | Constraints | Split:
         """Elimination with pivots that do not vanish at general points; `Split` holds the factors of a pivot that may vanish."""

@@ -33,8 +33,8 @@ Substitution = dict[Coordinate, Expr]
 _POINTS = 24
 """Random points at which a given inverse is tested; an inverse that holds on a part of the surface must hold at one of them."""
 _LEADS_BACK = 1e-9
-"""Largest difference of positions, of order one, after the formulas and their inverse. Smaller values refuse inverses with round-off,
-larger ones accept formulas that nearly lead back."""
+"""Largest difference of a position after the formulas and their inverse, relative to the position. Smaller values refuse inverses with
+round-off, larger ones accept formulas that nearly lead back."""
 
 
 def read_substitution(system: System, given: Mapping[str, Any], where: str) -> Substitution:
@@ -79,17 +79,17 @@ def require_inverse_on(table: Substitution, inverse: Mapping[Jet, Expr], where: 
         raise UsageError(f"{strange[0].base} is not a new coordinate.", where=where, hint="the inverse gives new coordinates by old ones")
     rule = substitution_rule(table)
     there = {z: rule(e) for z, e in inverse.items()}
-    left = [e.xreplace(there) - e for e in table.values() if jets_in(e, Coordinate) & set(inverse)]
-    tape = Tape(left)
+    moved = [e for e in table.values() if jets_in(e, Coordinate) & set(inverse)]
+    tape = Tape([*[e.xreplace(there) for e in moved], *moved])
     seen = False
     for seed in range(_POINTS):
         point = {z: abs(v) if isinstance(z, Parameter) else v for z, v in random_point(tape.symbols, seed).items()}
         try:
-            sizes = [abs(v) for v in tape(point)]
+            values = tape(point)
         except Undefined:
             continue
         seen = True
-        if max(sizes, default=0.0) < _LEADS_BACK:
+        if all(abs(a - b) <= _LEADS_BACK * abs(b) for a, b in zip(values[: len(moved)], values[len(moved) :], strict=True)):
             return
     if seen:
         raise PrincipleError(
