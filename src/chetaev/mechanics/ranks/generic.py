@@ -20,7 +20,7 @@ from chetaev.core.values import Undefined
 from chetaev.core.zero import random_point
 from chetaev.mechanics.ranks.exact import exact_rank, exactly_zero
 from chetaev.mechanics.ranks.factored import Factored, Matrix, equilibrated, rank
-from chetaev.mechanics.ranks.newton import root
+from chetaev.mechanics.ranks.newton import Root, at_root, least_norm, moved, root
 from chetaev.mechanics.ranks.sizes import Sizes, Slopes, largest_of_kind, natural_sizes
 from chetaev.mechanics.tolerances import POINT_ERROR
 
@@ -37,6 +37,9 @@ _STEPS = 60
 _LARGEST_RESIDUAL = 1e-9
 """Largest residual of a row at a point that is accepted, relative to its change along the last step. Larger values accept points off the
 manifold; smaller ones refuse double roots."""
+_NOT_REMOVED = 1e-11
+"""Largest part of a row, relative to its terms, that a step to a root leaves. Rows that contradict each other are least where a step
+removes nothing, and their rest is small if the iteration runs to infinity; smaller values refuse the round-off of long rows."""
 
 
 class Points(list[Point]):
@@ -91,12 +94,37 @@ class _Stage:
         if found is None:
             return None
         size = max(1.0, found.reach * float(np.abs(found.jacobian).max(initial=0.0)))
-        return found.point if float(np.abs(found.residual).max(initial=0.0)) < _LARGEST_RESIDUAL * size else None
+        small = float(np.abs(found.residual).max(initial=0.0)) < _LARGEST_RESIDUAL * size
+        return self._polished(found.point) if small and self._is_root(found) else None
+
+    def _is_root(self, found: Root) -> bool:
+        """Whether the last step removes what was left of the rows, and these were not merely as small as their slopes."""
+        sizes = np.maximum(1.0, np.abs(self._scaled(found.point)))
+        step = least_norm(found.residual, found.jacobian)
+        left = np.abs(found.residual if step is None else found.residual + found.jacobian @ step[0])
+        terms = np.maximum(1.0, np.abs(found.jacobian) @ sizes)
+        return bool(np.all(left <= _NOT_REMOVED * terms)) and at_root(found.residual, found.jacobian, sizes)
+
+    def _polished(self, point: dict[Symbol, float]) -> dict[Symbol, float]:
+        """The point after one more step.
+
+        The iteration ends with a step that is short beside the largest jet, which may be far larger than the others. Slopes that vanish on
+        the set would not be small there.
+        """
+        try:
+            step = least_norm(*self.slopes(point))
+        except Undefined:
+            return point
+        if step is None or step[1] > POINT_ERROR * self._reach(point):
+            return point
+        return moved(point, self.jets, step[0] * self.slopes.units)
 
     def _reach(self, at: Point) -> float:
         """The longest step: longer ones if the set is far from the start."""
-        far = float(np.linalg.norm(np.array([at[z] for z in self.jets]) / self.slopes.units))
-        return max(1.0, 0.5 * far)
+        return max(1.0, 0.5 * float(np.linalg.norm(self._scaled(at))))
+
+    def _scaled(self, at: Point) -> Matrix:
+        return np.array([at[z] for z in self.jets]) / self.slopes.units
 
 
 def matrices_at(entries: Sequence[Sequence[Any]], points: Sequence[Point], algebra: Algebra[Any] = SYMBOLIC) -> list[Matrix]:
@@ -142,8 +170,9 @@ def measured_at(
         except Undefined:
             found.append(None)
             continue
-        if _may_be_round_off(numbers) or changes_much(tape, at, numbers):
-            found.append((numbers, np.array(tape.doubts(at, _errors(at, error, sizes, drawn))).reshape(shape)))
+        errors = _errors(at, error, sizes, drawn)
+        if _may_be_round_off(numbers) or _left_of_zero(tape, at, errors) or changes_much(tape, at, numbers):
+            found.append((numbers, np.array(tape.doubts(at, errors)).reshape(shape)))
         else:
             found.append((numbers, _AMPLIFIED * error * np.abs(numbers)))
     return found
@@ -160,6 +189,11 @@ def _may_be_round_off(numbers: Matrix) -> bool:
     sizes = np.abs(numbers)
     beside = np.maximum(sizes.max(axis=1, keepdims=True, initial=0.0), sizes.max(axis=0, keepdims=True, initial=0.0))
     return bool(np.any((sizes > 0) & (sizes < _SMALL * beside)))
+
+
+def _left_of_zero(tape: Evaluator, at: Point, errors: Mapping[Symbol, float]) -> bool:
+    """Whether a jet is not zero but smaller than its error: an entry that is alone in its row and column may consist of such jets."""
+    return any(0 < abs(at[z]) <= errors[z] for z in tape.symbols if isinstance(z, Jet))
 
 
 _NUDGES = (1e-9, -3e-9, 7e-9)

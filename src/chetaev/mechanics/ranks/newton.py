@@ -21,6 +21,10 @@ Values = Mapping[Symbol, float]
 RowsAt = Callable[[Values], tuple[Matrix, Matrix]]
 """Rows and their slopes by the jets that move, at a point; raises `Undefined` where one has no value."""
 
+_FALLING = 1e-5
+"""Largest residual of a row at a root, relative to its change when a jet changes by its size. At a multiple root it is at most the error of
+the point; with a larger value $e^x g = 0$ holds at any point far enough to the left, where the row falls towards zero without a root."""
+
 
 class Root(NamedTuple):
     """The end of an iteration."""
@@ -40,6 +44,12 @@ def least_norm(residual: Matrix, jacobian: Matrix) -> tuple[Matrix, float] | Non
     with np.errstate(over="ignore"):
         length = float(np.linalg.norm(step))
     return (step, length) if np.isfinite(length) else None
+
+
+def at_root(residual: Matrix, jacobian: Matrix, sizes: Matrix) -> bool:
+    """Tell whether scaled rows vanish beside their changes when jets change by their `sizes`, and are not merely as small as these."""
+    changes = (np.abs(jacobian) * sizes).max(axis=1, initial=0.0)
+    return bool(np.all(np.abs(residual) <= _FALLING * changes))
 
 
 def moved(at: Values, jets: Sequence[Symbol], shift: Matrix) -> dict[Symbol, float]:

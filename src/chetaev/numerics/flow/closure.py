@@ -223,7 +223,7 @@ def _instructions(rows: Sequence[ca.SX]) -> int:
 def _solution(system: Prolongation, samples: Samples, residues: Residues | None, order: PivotOrder) -> Solved:
     """Return the rows solved for their tops, with the expressions left by rows without a pivot."""
     right = [-system.algebra.without(system.row(pair), system.structure.top) for pair in system.stage(0)]
-    return solve(system.structure.jacobian, right, order, samples, residues)
+    return solve(system.structure.jacobian, right, order, samples, residues, written=system.algebra.of)
 
 
 def _extended(system: Prolongation, new: Sequence[tuple[Consequence, ca.SX]]) -> Prolongation:

@@ -13,13 +13,14 @@ move are returned as a basis of the null space; rows without a pivot leave an ex
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
+from sympy import Expr, Rational
 
 from chetaev.numerics.graphs.algebra import is_nothing, minus, over, times
 from chetaev.numerics.graphs.residues import Residues
@@ -297,10 +298,12 @@ def solve(
     samples: Samples,
     residues: Residues | None = None,
     freeze: bool = False,
+    written: Callable[[Expr], ca.SX] | None = None,
 ) -> Solved:
     """Unroll the elimination in a given order. Entries whose residues are zero at all states are left out.
 
-    With `freeze`, entries that contain the state but do not depend on it are written without the state.
+    With `freeze`, entries that contain the state but do not depend on it are written without the state. `written` writes quotients of
+    numbers, so that they stay exact: CasADi makes a double of 1/3, with which later differences are not zero where they should be.
     """
     rows: list[dict[int, ca.SX]] = [{j: e for j, e in enumerate(line) if not is_nothing(e)} for line in matrix]
     b, n = list(right), samples.numbers.shape[2]
@@ -320,7 +323,7 @@ def solve(
         pivots.append(pivot)
         for k in sorted(holding[j]):
             if k in remaining and j in rows[k]:
-                factor = over(rows[k].pop(j), pivot)
+                factor = _quotient(rows[k].pop(j), pivot, written)
                 _subtract(rows[k], rows[i], factor, j)
                 b[k] = minus(b[k], times(factor, b[i]))
                 steps.append((k, i, factor))
@@ -344,6 +347,13 @@ def solve(
     references = tuple(float(v) or 1.0 for v in sizes.max(axis=0, initial=0.0))
     sign, by = _permutation_sign(order.pairs), (tuple(steps), tuple(rows), order.pairs)
     return Solved(tuple(solution), tuple(pivots), references, sizes, sign, tuple(null), leftover, *by)
+
+
+def _quotient(a: ca.SX, b: ca.SX, written: Callable[[Expr], ca.SX] | None) -> ca.SX:
+    """Return a quotient; that of two numbers as `written` writes it."""
+    if written is None or not (a.is_constant() and b.is_constant()):
+        return over(a, b)
+    return written(Rational(float(a)) / Rational(float(b)))
 
 
 def solve_positive(matrix: Sequence[Sequence[ca.SX]], right: Sequence[ca.SX]) -> list[ca.SX]:

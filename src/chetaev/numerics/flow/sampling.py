@@ -30,6 +30,10 @@ _NEAR = 1e-6
 """Scaled residual below which steps have frozen rank; also the relative cut of that rank."""
 _ARRIVED = 1e-10
 """Scaled length of the last step, and scaled residual, of a point on the set."""
+_LEAST_SLOPE = 1e-8
+"""Smallest singular value, relative to the largest, of a direction in which a point is corrected."""
+_POLISHED = 1e-8
+"""Longest scaled step that only removes the error of a point; towards a multiple root steps are as long as the distance from it."""
 _SHORTEST = 1 / 64
 """Relative to the first displacement: the shortest one with which a point is sought."""
 _STAYS = 0.5
@@ -123,7 +127,7 @@ def _settled(slopes: Slopes, start: Mapping[Symbol, float]) -> Point | None:
             if size < _NEAR:
                 u, s, vt = np.linalg.svd(jacobian, full_matrices=False)
                 if rank is None:
-                    rank = int(np.sum(s > max(1e-8, 30 * size) * max(float(s.max(initial=0.0)), 1e-300)))
+                    rank = int(np.sum(s > max(_LEAST_SLOPE, 30 * size) * max(float(s.max(initial=0.0)), 1e-300)))
                 step = -vt[:rank].T @ ((u[:, :rank].T @ residual) / np.maximum(s[:rank], 1e-300))
                 polished += 1
             else:
@@ -133,10 +137,27 @@ def _settled(slopes: Slopes, start: Mapping[Symbol, float]) -> Point | None:
             at = newton.moved(at, slopes.jets, step * slopes.units)
             length = float(np.abs(step).max(initial=0.0))
             if rank is not None and length < _ARRIVED:
-                residual, _ = slopes(at)
-                return at if float(np.abs(residual).max(initial=0.0)) < _ARRIVED else None
+                return _polished(slopes, at) if _is_root(slopes, at) else None
             if polished > _POLISH or not np.isfinite(length):
                 return None
     except Undefined:
         return None
     return None
+
+
+def _polished(slopes: Slopes, at: dict[Symbol, float]) -> dict[Symbol, float]:
+    """Return the point after one more step with the rank that it has there, if this step is short.
+
+    The rank was frozen farther away, where a direction of small slopes may have been left out: slopes that vanish on the set would not be
+    as small as they should be.
+    """
+    residual, jacobian = slopes(at)
+    step = -np.linalg.lstsq(jacobian, residual, rcond=_LEAST_SLOPE)[0]
+    return newton.moved(at, slopes.jets, step * slopes.units) if float(np.abs(step).max(initial=0.0)) < _POLISHED else at
+
+
+def _is_root(slopes: Slopes, at: Mapping[Symbol, float]) -> bool:
+    """Tell whether rows vanish at a point, and are not merely small there together with their slopes."""
+    residual, jacobian = slopes(at)
+    sizes = np.maximum(1.0, np.abs([at[z] for z in slopes.jets]) / slopes.units)
+    return float(np.abs(residual).max(initial=0.0)) < _ARRIVED and newton.at_root(residual, jacobian, sizes)

@@ -30,7 +30,7 @@ from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Sliding, Slope, Stated
-from chetaev.mechanics.ranks.generic import Matrix, matrices_at
+from chetaev.mechanics.ranks.generic import Matrix, Point, matrices_at
 from chetaev.mechanics.ranks.sizes import units_of
 from chetaev.mechanics.structure import Structure
 from chetaev.numerics.flow.closure import Closure, End
@@ -47,6 +47,8 @@ _EPSILON = 2.0**-52
 """The last digit of a double, relative to it."""
 _INDEPENDENT = 1e-7
 """Smallest singular value of the directions of jets that can be given independently, in units of their sizes; points are found to 1e-11."""
+_LEFT = 1e-9
+"""Part of its size below which a jet of a random point is zero; points are found to 1e-11, and to 1e-10 at a double root."""
 _MEASURED = 3
 """Points at which slopes are compared with the bounds of their errors."""
 _SURE = 4.0
@@ -116,7 +118,16 @@ def _analysis(equations: Equations) -> Analysis:
     symbolic = branches_of(equations, seconds=SECONDS_DECIDED if single else SECONDS)
     if by_numbers.verdict is Verdict.UNDECIDED and found.end is End.EMPTY and _no_point_known(symbolic):
         return _unfounded(by_numbers, symbolic)
-    return joined(by_numbers, symbolic)
+    return joined(by_numbers, symbolic, [_states(c) for c in (found, *found.others)])
+
+
+def _states(found: Closure) -> list[Point]:
+    """Return the states at the random points of a family, without jets that the rows determine, and with 0 for what is left of zero."""
+    top, sizes = set(found.system.structure.top), found.system.sizes
+    return [
+        {z: 0.0 if isinstance(z, Jet) and abs(v) < _LEFT * sizes.get(z, 1.0) else v for z, v in point.items() if z not in top}
+        for point in found.system.points
+    ]
 
 
 def _slopes_missing(found: Closure) -> Analysis | None:

@@ -17,21 +17,21 @@ from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Jet
 from chetaev.mechanics.analysis import NOTHING_COMMON, Analysis, Verdict
-from chetaev.mechanics.ranks.generic import Matrix
+from chetaev.mechanics.ranks.generic import Matrix, Point
 from chetaev.numerics.verdict.branches import Branch, Branches
 
 _DECIDED = (Verdict.REGULAR, Verdict.CONSTRAINED, Verdict.GAUGE)
 
 
-def joined(numbers: Analysis, symbolic: Branches) -> Analysis:
-    """Return one verdict from both results."""
+def joined(numbers: Analysis, symbolic: Branches, sampled: Sequence[Sequence[Point]] = ()) -> Analysis:
+    """Return one verdict from both results; `sampled` are states of each numerical family, in the order of `numbers.branches`."""
     branches = symbolic.branches
     described = tuple(_described(numbers, b) for b in branches)
     if not symbolic.complete:
         evidence = f"{numbers.evidence}; the constraint algorithm did not finish: {symbolic.reason}"
         found = described if numbers.verdict is Verdict.UNDECIDED else numbers.branches
         return replace(numbers, branches=found, evidence=evidence, tree=symbolic.tree)
-    fault = _disagreement(numbers, symbolic)
+    fault = _disagreement(numbers, symbolic, sampled)
     if fault:
         evidence = f"two accounts contradict each other: {fault}. Numbers: {numbers.verdict}, {numbers.evidence}"
         return replace(numbers, verdict=Verdict.UNDECIDED, branches=described, evidence=evidence, tree=symbolic.tree, **NOTHING_COMMON)
@@ -149,17 +149,28 @@ def _assumptions(numbers: Analysis, branches: Sequence[Branch]) -> tuple[str, ..
     return tuple(dict.fromkeys([*numbers.assumptions, *more]))
 
 
-def _disagreement(numbers: Analysis, symbolic: Branches) -> str:
-    """Return a numerical result that the constraint algorithm excludes; empty if there is none."""
+def _disagreement(numbers: Analysis, symbolic: Branches, sampled: Sequence[Sequence[Point]]) -> str:
+    """Return a numerical result that the constraint algorithm excludes; empty if there is none.
+
+    Where random points show several families, the algorithm excludes one only if a state of it lies on none of its manifolds. Where
+    manifolds cross, ranks at points describe none of them: of $x'' = yz$, $zx = 0$, $xy = 0$ the states with $x = y = z = 0$ and any $x'$
+    look like a family, and are states of the manifold $y = z = 0$.
+    """
     leaves = [*symbolic.branches, *symbolic.singular]
     sure = [b for b in leaves if b.leaf.real == "yes"]
     if numbers.verdict is Verdict.INCONSISTENT and not numbers.branches:
         return f"there is a motion on {sure[0].text}" if sure else ""
     families = numbers.branches or ((numbers,) if numbers.verdict in _DECIDED else ())
-    for family in families:
+    for k, family in enumerate(families):
         free = len(family.free_functions)
         alike = [b for b in leaves if len(b.free) == free and (free or b.dimension == family.dimension)]
-        if not alike:
+        if not alike and not (len(families) > 1 and k < len(sampled) and _all_on(sure, sampled[k], family.dimension)):
             said = ", ".join(f"{b.text} with {b.dimension} free values and {len(b.free)} free functions" for b in leaves) or "no manifold"
             return f"random points show {family.dimension} free values and {free} free functions, the constraint algorithm {said}"
     return ""
+
+
+def _all_on(branches: Sequence[Branch], states: Sequence[Point], dimension: int | None) -> bool:
+    """Tell whether every state of a family lies on a manifold that is not smaller than the family."""
+    large = [b for b in branches if dimension is not None and b.dimension >= dimension]
+    return bool(states) and all(any(b.contains(state) for b in large) for state in states)
