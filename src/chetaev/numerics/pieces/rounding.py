@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from chetaev.numerics.flow.compiled import Array
+from chetaev.numerics.flow.compiled import Array, Compiled
 from chetaev.numerics.flow.exact_rates import exact_rates, exact_rows
 from chetaev.numerics.machine.doubting import doubting
 from chetaev.numerics.methods import dop853
@@ -145,14 +145,8 @@ def broken_row(piece: Piece, allowed: float, usual: Array) -> tuple[float, int, 
     found = None
     for t, y in ((piece.begin, piece.first[: compiled.size]), (piece.end, piece.run.y[: compiled.size])):
         p = setting.parameters(t, piece.reference)
-        states = np.concatenate([[y], y * (1 + _FAR * np.resize(_SIGNS[:, 1:], (len(_SIGNS), len(y))))])
-        address, n = doubting(compiled.measure), compiled.measure.n_out
-        both = dop853.evaluate(address, np.full(len(states), t), states, p, 2 * n).reshape(len(states), 2, n)[:, :, :rows]
-        with np.errstate(invalid="ignore", over="ignore"):
-            values, doubts = both.mean(axis=1), np.abs(both[0, 0] - both[0, 1]) / 2
-            terms = np.abs(values[1:] - values[0]).max(axis=0) / _FAR
-            if (doubts <= allowed * terms).all():
-                continue
+        if not rows_in_doubt(compiled, np.array([t]), y[None, :], p[None, :], allowed)[0]:
+            continue
         exact = exact_rows(compiled, setting.binding)(t, y, p, _TINY)
         if exact is None:
             continue
@@ -163,6 +157,25 @@ def broken_row(piece: Piece, allowed: float, usual: Array) -> tuple[float, int, 
         if found is None or relative[worst] > found[0]:
             found = float(relative[worst]), worst, t
     return found
+
+
+def rows_in_doubt(compiled: Compiled, times: Array, states: Array, p: Array, allowed: float) -> NDArray[np.bool_]:
+    """At which states, each with its time and parameters, rounding may hide that a row does not hold: beside what its jets contribute to
+    the row, as seen between two states, the bound of its error is larger than allowed.
+    """
+    rows, (count, size) = len(compiled.flow.system.hidden()), states.shape
+    if not rows or not count:
+        return np.zeros(count, bool)
+    moves = np.concatenate([np.zeros((1, size)), _FAR * np.resize(_SIGNS[:, 1:], (len(_SIGNS), size))])
+    moved = (states[:, None, :] * (1 + moves)).reshape(-1, size)
+    address, n = doubting(compiled.measure), compiled.measure.n_out
+    found = dop853.evaluate(address, np.repeat(times, len(moves)), moved, np.repeat(p, len(moves), axis=0), 2 * n)
+    both = found.reshape(count, len(moves), 2, n)[..., :rows]
+    with np.errstate(invalid="ignore", over="ignore"):
+        values, doubts = both.mean(axis=2), np.abs(both[:, 0, 0] - both[:, 0, 1]) / 2
+        terms = np.abs(values[:, 1:] - values[:, :1]).max(axis=1) / _FAR
+        unsure: NDArray[np.bool_] = ~(doubts <= allowed * terms).all(axis=1)
+        return unsure
 
 
 def _groups(weights: Array, count: int) -> list[tuple[NDArray[np.int64], int]]:
