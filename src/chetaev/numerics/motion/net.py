@@ -222,16 +222,15 @@ def _rounding(piece: Piece, allowed: float, stiff: bool) -> Figures | None:
     because the steps were not kept.
     """
     jets, sizes = piece.setting.flow.state, sizes_of(piece)
-    exact = isinstance(piece.setting.compiled.rhs, Foreign)  # then only the state is rounded, in a different direction in every step
-    together = 1 if exact else int(piece.run.accepted)
-    found = inside.roundings(piece.run.inside, sizes, lambda: usual_state(sizes, piece), together)[: len(jets)]
+    exact = isinstance(piece.setting.compiled.rhs, Foreign)
+    found = inside.roundings(piece.run.inside, sizes, lambda: usual_state(sizes, piece), int(piece.run.accepted))[: len(jets)]
     if not len(jets):
         return 0.0, "", None
     worst = int(np.argmax(found))
-    if found[worst] <= allowed or exact:
+    if found[worst] <= allowed:
         return float(found[worst]), f"rate of {jets[worst].name}", None
     scale = measured_by(sizes, usual_state(sizes, piece))[: len(jets)]
-    known = rounding_of(piece, scale, allowed, stiff)
+    known = rounding_of(piece, scale, allowed, stiff, exact)
     return None if known is None else (known[0], f"rate of {jets[known[1]].name}", known[2])
 
 

@@ -4,12 +4,12 @@ Inside its steps a run adds up bounds of the rounding errors of its rates (`insi
 exactly zero in doubles for large $u$, and almost so in truth, while its bound is $10^{-16}$ times any factor. So a motion whose bounds are
 too large is looked at again, at its nodes:
 
-- Time and state are rounded in every step. What that makes of the rates, $g = |f(y(1 \pm \varepsilon)) - f(y)|$, is added as the root of
-  the sum of the squares of $h g$: a pulse of width $10^{-3}$ at $t = 10^9$ has four digits in doubles.
+- Time and state are rounded in every step, and the errors follow the linearised equations: their covariance is computed in the course of
+  the motion. A pulse of width $10^{-3}$ at $t = 10^9$ has four digits in doubles.
 - At some nodes the rates in doubles are compared with those of the graph in many digits (`exact_rates`), in which every number of the text
-  is exact. Their error is excused as far as $g$ has the same effect: a body that rests between two large forces feels such an error, which
-  moves it by no more than rounding its place does. The rest is added in full where it has one sign, and as the root of its squares where
-  its sign changes.
+  is exact. Their error is excused as far as rounding the state has the same effect, $g = |f(y(1 \pm \varepsilon)) - f(y)|$: a body that
+  rests between two large forces feels such an error, which moves it by no more than rounding its place does. The rest is added in full
+  where it has one sign, and as the root of its squares where its sign changes.
 """
 
 from __future__ import annotations
@@ -31,6 +31,13 @@ _NODES = 4096
 """Most nodes at which bounds are computed; of a longer motion every second or third is taken, and so on."""
 _EXCUSED = 4.0
 """Errors of a rate, in units of what a unit in the last place of the state makes of it, that are no errors of the formula."""
+_LARGEST = 24
+"""Most components of a state whose covariance is computed, which takes up to a second; of more, what a rounding makes of them is taken for
+what it makes in one step."""
+_APART = 2.0**-45
+"""Relative distance of states between which slopes are computed: a longer one passes over narrow features, a shorter one has no digits."""
+_STIFFEST = 64.0
+"""Largest step times slope that counts; where more is found, an explicit method has no such steps, and the slope is that of a jump."""
 _CHANCE = 2.0
 """Standard deviations of a sum of errors with random signs: a smaller sum may be chance."""
 _NEGLIGIBLE = 1e-2
@@ -47,11 +54,11 @@ Figure = tuple[float, int, float]
 """The largest error relative to the size of its component, the component, and the time."""
 
 
-def rounding_of(piece: Piece, scale: Array, allowed: float, stiff: bool) -> Figure | None:
+def rounding_of(piece: Piece, scale: Array, allowed: float, stiff: bool, exact: bool = False) -> Figure | None:
     """Return what rounding makes of a piece; None if the piece did not keep its steps.
 
     `scale` are the sizes of the components of the state, and `allowed` is a part of them that does not matter. In a `stiff` piece steps are
-    longer than the state remembers its own rounding.
+    longer than the state remembers its own rounding; with `exact` rates nothing but the state is rounded.
     """
     nodes = np.asarray(piece.run.nodes)
     if len(nodes) < 2 or len(nodes) <= int(piece.run.accepted):
@@ -60,7 +67,7 @@ def rounding_of(piece: Piece, scale: Array, allowed: float, stiff: bool) -> Figu
     looked = _Nodes(piece, nodes[::every], np.asarray(piece.run.states)[::every], scale, every)
     shaken, at = (np.zeros(len(scale)), piece.begin) if stiff else looked.shaken()
     worst = int(np.argmax(shaken))
-    if shaken[worst] > allowed:
+    if shaken[worst] > allowed or exact:
         return float(shaken[worst]), worst, at
     errors, at = looked.wrong(allowed)
     total = errors + shaken
@@ -90,6 +97,7 @@ class _Nodes:
             return middle, half
 
         self.rates, doubts = at(times, states)
+        self._at = at
         self.moves = np.zeros_like(self.rates)
         for signs in _SIGNS:
             moved, _ = at(times * (1 + _UNIT * signs[0]), states * (1 + _UNIT * np.resize(signs[1:], states.shape[1])))
@@ -100,10 +108,46 @@ class _Nodes:
         """The bounds of the rates; where there is none, what would make a component wrong altogether."""
 
     def shaken(self) -> tuple[Array, float]:
-        """What rounding the state makes of each component, relative to its size, and when it makes most of it."""
-        squares = np.nan_to_num(self.lengths * self.moves / self.scale, nan=0.0, posinf=np.inf) ** 2
-        total = np.sqrt(squares.sum(axis=0) / self.every)
-        return total, float(self.times[int(np.argmax(squares[:, int(np.argmax(total))]))])
+        """What rounding time and state makes of each component, relative to its size, and when it makes most of it.
+
+        Every step rounds time and state, by chance. What earlier roundings have made of the state follows the linearised equations: in
+        their course the covariance of all components is known.
+        """
+        n, every = len(self.scale), float(self.every)
+        if n > _LARGEST:
+            squares = np.nan_to_num(self.lengths * self.moves / self.scale, nan=0.0, posinf=np.inf) ** 2
+            total = np.sqrt(squares.sum(axis=0) / every)
+            return total, float(self.times[int(np.argmax(squares[:, int(np.argmax(total))]))])
+        place = np.column_stack([self.times, self.states[:, :n]])
+        rounded, slopes = every * (np.spacing(np.abs(place)) ** 2) / 12, self._slopes(place)
+        covariance, worst, at = np.zeros((n + 1, n + 1)), np.zeros(n), self.piece.begin
+        for k, h in enumerate(np.diff(self.times)):
+            covariance[np.diag_indices(n + 1)] += rounded[k]
+            across = _exponential(h * slopes[k])
+            covariance = across @ covariance @ across.T
+            now = np.sqrt(np.diag(covariance)[1:]) / self.scale
+            if not np.isfinite(now).all():
+                return np.full(n, np.inf), float(self.times[k])
+            if now.max() > worst.max():
+                at = float(self.times[k])
+            worst = np.maximum(worst, now)
+        return worst, at
+
+    def _slopes(self, place: Array) -> Array:
+        """The derivatives of (1, rates) by time and state at all nodes, as differences between states that are hardly apart."""
+        count, n = place.shape
+        found = np.zeros((count, n, n))
+        for j in range(n):
+            size = np.abs(place[:, j])
+            moved, step = place.copy(), _APART * np.where(size > 0, size, max(float(size.max()), _TINY))
+            moved[:, j] += step
+            step = moved[:, j] - place[:, j]
+            states = self.states.copy()
+            states[:, : n - 1] = moved[:, 1:]
+            rates = self._at(moved[:, 0], states)[0]
+            with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+                found[:, 1:, j] = np.nan_to_num((rates - self.rates) / step[:, None], nan=0.0, posinf=0.0, neginf=0.0)
+        return found
 
     def wrong(self, allowed: float) -> tuple[Array, float]:
         """The errors of the rates in the course of the piece, relative to the size of each component, and when they are largest."""
@@ -176,6 +220,25 @@ def rows_in_doubt(compiled: Compiled, times: Array, states: Array, p: Array, all
         terms = np.abs(values[:, 1:] - values[:, :1]).max(axis=1) / _FAR
         unsure: NDArray[np.bool_] = ~(doubts <= allowed * terms).all(axis=1)
         return unsure
+
+
+def _exponential(matrix: Array) -> Array:
+    """The exponential of a matrix, by its series for a small part of it, which is then squared.
+
+    The size of the matrix is that of its eigenvalues: a norm depends on the units of the components.
+    """
+    size = float(np.abs(np.linalg.eigvals(matrix)).max())
+    if size > _STIFFEST:
+        matrix, size = matrix * (_STIFFEST / size), _STIFFEST
+    halvings = int(np.ceil(np.log2(size))) + 1 if size > 0.5 else 0
+    part = matrix / 2.0**halvings
+    found = term = np.eye(len(matrix))
+    for k in range(1, 13):
+        term = term @ part / k
+        found = found + term
+    for _ in range(halvings):
+        found = found @ found
+    return found
 
 
 def _groups(weights: Array, count: int) -> list[tuple[NDArray[np.int64], int]]:
