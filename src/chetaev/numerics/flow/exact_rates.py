@@ -83,13 +83,30 @@ class Exact:
         """The values at a state, if they have any (`with_enough_digits`). The entries of p for inputs are not read."""
 
         def compute(mp: mpmath.MPContext) -> Sequence[Any]:
-            given = [mp.mpf(float(v)) for v in (t, *y[: self._states], *p[:-1])]
-            if self._inputs is not None:
-                known = many_digit_values(self._inputs, [given[0], *given[1 + self._states : self._first]], mp)
-                given[self._first : self._first + len(known)] = known
-            return many_digit_values(self._program, given, mp)
+            return self._values([mp.mpf(float(v)) for v in (t, *y[: self._states], *p[:-1])], mp)
 
         return with_enough_digits(compute, needed)
+
+    def along(self, t: float, y: Array, p: Array, of_state: Array, of_parameters: Array) -> Array | None:
+        """The derivatives of the values along a direction of state and parameters: differences of states that are close together beside
+        the digits.
+        """
+
+        def compute(mp: mpmath.MPContext) -> Sequence[Any]:
+            given = [mp.mpf(float(v)) for v in (t, *y[: self._states], *p[:-1])]
+            moves = [mp.mpf(float(v)) for v in (0.0, *of_state, *of_parameters)]
+            moves += [mp.mpf(0)] * (len(given) - len(moves))
+            step = mp.mpf(10) ** -(mp.dps // 3)
+            ahead, behind = (self._values([v + s * step * d for v, d in zip(given, moves, strict=True)], mp) for s in (1, -1))
+            return [(a - b) / (2 * step) for a, b in zip(ahead, behind, strict=True)]
+
+        return with_enough_digits(compute, _NOTHING)
+
+    def _values(self, given: list[Any], mp: mpmath.MPContext) -> Sequence[Any]:
+        if self._inputs is not None:
+            known = many_digit_values(self._inputs, [given[0], *given[1 + self._states : self._first]], mp)
+            given[self._first : self._first + len(known)] = known
+        return many_digit_values(self._program, given, mp)
 
 
 def exact_rates(compiled: Compiled, binding: Binding) -> Exact:

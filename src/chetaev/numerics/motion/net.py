@@ -44,6 +44,8 @@ from chetaev.numerics.motion.inside import measured_by
 from chetaev.numerics.pieces.piece import Piece
 from chetaev.numerics.pieces.rounding import broken_row, rounding_of
 from chetaev.numerics.pieces.signs import wrong_signs
+from chetaev.numerics.slopes.digits import slope_rounding
+from chetaev.numerics.slopes.directions import Directions
 
 ROWS = 1e-8
 """Relative to its terms: largest residual of a row. Over the gallery residuals are at most 4e-13, with pivots chosen in advance."""
@@ -334,6 +336,12 @@ class Net:
             self.unsettled = True
         elif found[0] > 0:
             self.rounded.append((found[0], f"{SIGN}{texts[found[1]]}", found[2]))
+
+    def differentiated(self, piece: Piece, directions: Directions, usual: Array) -> None:
+        """Check the slopes of a piece, whose typical sizes are `usual`."""
+        found = slope_rounding(piece, directions, usual, inside.rounding_allowed(self.tolerance)) if interprets() else None
+        if found is not None:
+            self.rounded.append(found)
 
     def _round(self, piece: Piece) -> None:
         found = _rounding(piece, inside.rounding_allowed(self.tolerance), not self.defects)

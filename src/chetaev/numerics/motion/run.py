@@ -27,6 +27,7 @@ from chetaev.numerics.pieces.request import Place, Request
 from chetaev.numerics.pieces.switching import Surfaces
 from chetaev.numerics.slopes.beside import beside
 from chetaev.numerics.slopes.jumps import carried, ends_of, time_slopes
+from chetaev.numerics.slopes.variation import from_lanes
 
 REORDERINGS = 20
 """Most changes of pivots in a run: a run that needs more is near a singular locus, and each change compiles."""
@@ -147,6 +148,8 @@ class Course(Transitions):
         first = here.native(place.jets, place.work)
         piece = Piece(here, run, request.method.basis, project, place.energy, place.work, place.t, float(run.t), first)
         self._check_signs(piece, watched, task)
+        if task.wide is not None and request.slopes is not None:
+            self.record.net.differentiated(piece, request.slopes, from_lanes(task.wide.usual, len(request.slopes)))
         return piece, task
 
     def _check_signs(self, piece: Piece, watched: Watching, task: Task) -> None:
