@@ -228,3 +228,22 @@ def test_a_bounded_function_of_a_pole_is_told():
     right = mpmath.quad(lambda u: mpmath.atan(1 / (u - 3)), [2, 3, said.final["x"]])
     assert said.outcome == "finished" and said.final["x"] > 3.5
     assert said.final["x'"] ** 2 / 2 == pytest.approx(4.5 + float(right), rel=1e-7)
+
+
+@pytest.mark.parametrize(("text", "value"), [("sqrt(1 + e) - 1", 5e-19), ("(1 + e)^(1/3) - 1", 1e-18 / 3), ("exp(e) - cosh(e)", 1e-18)])
+def test_a_body_at_rest_by_lost_digits_moves(text, value):
+    """Nothing has a size here but the force, which is zero in doubles: x = c*t^2/2 with c of 1e-18."""
+    equations = ch.derive(ch.System("x", "e", lagrangian=f"x'^2/2 + ({text})*x"))
+    motion = ch.simulate(equations, {"x": 0, "x'": 0}, (0, 1), parameters={"e": 1e-18})
+    assert motion.outcome == "finished" and motion.certificate.digits
+    assert motion.final["x"] == pytest.approx(value / 2, rel=1e-8, abs=0)
+    many = ch.simulate_many(equations, {"x": [0.0] * 3, "x'": 0}, (0, 1), parameters={"e": 1e-18})
+    assert set(many.outcome) == {"finished"} and many.final["x"] == pytest.approx([value / 2] * 3, rel=1e-8, abs=0)
+
+
+def test_a_body_at_rest_in_balance_stays():
+    """Zero forces, and forces whose terms cancel exactly, are no loss."""
+    for text in ("x'^2/2 - x^2/2", "x'^2/2 + (a - b)*x", "x'^2/2 + sin(x)*x"):
+        equations = ch.derive(ch.System("x", "a b", lagrangian=text))
+        motion = ch.simulate(equations, {"x": 0, "x'": 0}, (0, 1), parameters={"a": 0.1, "b": 0.1})
+        assert motion.outcome == "finished" and motion.final["x"] == 0 and not motion.certificate.repeated

@@ -5,6 +5,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import chetaev as ch
 from chetaev.numerics.machine.interpreter import interprets
@@ -106,3 +107,28 @@ def test_other_methods_do_not_finish_without_digits(method, keep):
         assert motion.outcome == "finished" and motion.final["x'"] == pytest.approx(0.045, rel=1e-5)
     else:
         assert motion.outcome == "not_certified" and "lose digits" in motion.message
+
+
+def slope_at_the_end(x0):
+    """S'' = f'(x) S for f = (1 - cos(3 x))/x^2 - 9/2 - x = -x - 81 x^2/24 + 729 x^4/720 ..., by SciPy."""
+
+    def rates(t, y):
+        x, v, s, u = y
+        return [v, -x - 81 * x**2 / 24 + 729 * x**4 / 720, u, (-1 - 81 * x / 12 + 729 * x**3 / 180) * s]
+
+    return solve_ivp(rates, (0, 1), [x0, 0, 1, 0], rtol=1e-11, atol=1e-14).y[2, -1]
+
+
+@pytest.mark.parametrize(
+    ("x0", "tolerance", "outcome"), [(1e-2, 1e-9, "finished"), (3e-5, 1e-4, "finished"), (1e-5, 1e-4, "not_certified")]
+)
+def test_slopes_whose_digits_are_lost(x0, tolerance, outcome):
+    """The force has digits enough, its derivative loses two to five more: the figure tells about how wrong the slope is."""
+    equations = ch.derive(ch.System("x", "k", lagrangian="x'^2/2", forces={"x": "(1 - cos(k*x))/x^2 - k^2/2 - x"}))
+    start = {"x": x0, "x'": 0}
+    motion = ch.simulate(equations, start, (0, 1), parameters={"k": 3}, slopes=["x"], tolerance=tolerance, max_steps=5000)
+    assert motion.outcome == outcome
+    off = abs(motion.slope("x", "x")[-1] - slope_at_the_end(x0))
+    figure = next(figure for figure in motion.certificate.figures if figure.kind == "rounding")
+    assert off <= 10 * figure.size + 10 * tolerance
+    assert figure.size <= figure.allowed or "slope of" in motion.message

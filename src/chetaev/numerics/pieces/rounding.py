@@ -80,7 +80,6 @@ class _Nodes:
 
     def __init__(self, piece: Piece, times: Array, states: Array, scale: Array, every: int) -> None:
         self.piece, self.times, self.states, self.every = piece, times, states, every
-        self.scale = np.where(scale > 0, scale, 1.0)
         setting, compiled, n = piece.setting, piece.setting.compiled, len(scale)
         first = len(compiled.flow.system.equations.system.parameters)
         address = doubting(compiled.rhs, compiled.inputs(setting.binding), first)
@@ -97,6 +96,10 @@ class _Nodes:
             return middle, half
 
         self.rates, doubts = at(times, states)
+        span = abs(float(times[-1] - times[0]))
+        nothing = span * np.nan_to_num(np.maximum(np.abs(self.rates), doubts), nan=0.0, posinf=0.0).max(axis=0)
+        self.scale = np.where(scale > 0, scale, np.where(nothing > 0, nothing, 1.0))
+        """The sizes of the components; of one that stays zero, what its rates and their errors can make of it."""
         self._at = at
         self.moves = np.zeros_like(self.rates)
         for signs in _SIGNS:
