@@ -41,12 +41,20 @@ def test_a_barrier_far_away_turns_a_particle_back(steepness: float, method: ch.M
 
 
 def test_barriers_in_random_places_of_random_widths_and_heights() -> None:
-    """Above the barrier the particle goes on with its old speed, below it turns back with it."""
+    """Above the barrier the particle goes on with its old speed, below it turns back with it.
+
+    Rounding the place changes the energy by the force times a unit in its last place. Where that is more than the limit of a certificate,
+    3e-8, the motion says so: a width of 1e-5 at 1e4 has six digits in doubles.
+    """
     random = np.random.default_rng(5)
     for _ in range(25):
         place, width, height = 10 ** random.uniform(0.5, 4), 10 ** random.uniform(-5, 0), random.choice([0.05, 0.3, 0.7, 2.0, 1e3, 1e8])
         found = motion(f"q'^2/2 - {height}*exp(-((q - {place})/{width})^2)", {"q": 0, "q'": 1}, 2 * place)
-        assert found.outcome == "finished" or "lose digits" in found.message  # a width of 1e-5 at 1e4 has six digits in doubles
+        reached = min(height, 0.5)
+        steepest = reached * math.sqrt(2 * max(math.log(height / reached), 0.5)) / width
+        few_digits = steepest * math.ulp(place) > 3e-8
+        assert found.outcome == ("not_certified" if few_digits else "finished")
+        assert ("lose digits" in found.message) == few_digits
         assert found.final["q'"] == pytest.approx(1 if height < 0.5 else -1, abs=1e-6)
 
 

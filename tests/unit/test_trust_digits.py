@@ -89,15 +89,21 @@ def test_a_pulse_at_a_large_time(method):
 
 
 def test_a_pulse_at_a_large_position():
-    """x'^2/2 grows by the integral of the force."""
+    """x'^2/2 grows by the integral of the force. Doubles at 1e9 are 1e-7 apart: every rounding of the place inside the pulse changes the
+    energy by up to 6e-8, however exact the force is.
+    """
     right = math.sqrt(1 + 2 * PUSH)
-    motion = ch.simulate(pulse("x", FAR), {"x": FAR - 1, "x'": 1}, (0, 2))
-    assert motion.outcome == "not_certified" or motion.final["x'"] == pytest.approx(right, rel=1e-6)
+    starts = [FAR - 1, FAR - 1.5, FAR - 0.5, FAR - 1.1]
+    for x in starts:
+        motion = ch.simulate(pulse("x", FAR), {"x": x, "x'": 1}, (0, 2))
+        assert motion.outcome == "not_certified" and "the equations lose digits" in motion.message
+        assert motion.certificate.worst == pytest.approx(2e-7, rel=0.5)  # ten roundings of chance, each by at most 6e-8
+        rough = ch.simulate(pulse("x", FAR), {"x": x, "x'": 1}, (0, 2), tolerance=1e-6)
+        assert rough.outcome == "finished" and rough.final["x'"] == pytest.approx(right, rel=1e-5)
     near = ch.simulate(pulse("x", 0), {"x": -1, "x'": 1}, (0, 2))
     assert near.outcome == "finished" and near.final["x'"] == pytest.approx(right, rel=1e-8)
-    many = ch.simulate_many(pulse("x", FAR), {"x": [FAR - 1, FAR - 1.5, FAR - 0.5, FAR - 1.1], "x'": 1}, (0, 2))
-    wrong = np.abs(np.array(many.final["x'"]) / right - 1) > 1e-6  # doubles at 1e9 are 1e-7 apart, and the pulse is 1e-3 wide
-    assert set(many.outcome[wrong]) <= {"not_certified"}
+    many = ch.simulate_many(pulse("x", FAR), {"x": starts, "x'": 1}, (0, 2))
+    assert set(many.outcome) == {"not_certified"}
 
 
 @pytest.mark.parametrize(
@@ -191,19 +197,19 @@ def test_a_removable_pole_is_crossed_in_few_steps(text, place):
 
 @pytest.mark.parametrize("method", [None, ch.Taylor()], ids=["explicit", "taylor"])
 def test_a_mass_that_almost_vanishes(method):
-    """The mass falls to 1e-10 of itself within 0.1 at x = 500: it has six digits in doubles there.
-
-    The energy is conserved, so 10*t is the integral of the root of the mass, here by quadrature.
+    """The mass falls to 1e-10 of itself within 0.1 at x = 500: it has six digits in doubles there, and so has the place. With 1e-4 in place
+    of 1e-10 the motion is known: the energy is conserved, so 10*t is the integral of the root of the mass, here by quadrature.
     """
     system = ch.System("x", "c w d", lagrangian="(1 - (1 - d)*exp(-((x - c)/w)^2))*x'^2/2")
     values = {"c": 500, "w": 0.1, "d": 1e-10}
     motion = ch.simulate(ch.derive(system), {"x": 0, "x'": 10}, (0, 100), parameters=values, method=method)
+    assert motion.outcome == "not_certified" and "the equations lose digits" in motion.message
     nodes = [499, 499.9, 499.99, 499.999, 499.9999, 500, 500.0001, 500.001, 500.01, 500.1, 501]
-    across = mpmath.quad(lambda x: mpmath.sqrt(1 - (1 - mpmath.mpf(1e-10)) * mpmath.exp(-(((x - 500) / mpmath.mpf(0.1)) ** 2))), nodes)
-    right = 1000 - 499 - float(across) + 501
-    assert motion.outcome == "not_certified" or motion.final["x"] == pytest.approx(right, rel=1e-7)
-    mild = ch.simulate(ch.derive(system), {"x": 0, "x'": 10}, (0, 100), parameters=values | {"d": 1e-2}, method=method)
-    assert mild.outcome == "finished" and mild.final["x'"] == pytest.approx(10, rel=1e-7)
+    for d in (1e-2, 1e-4):
+        root = mpmath.quad(lambda x: mpmath.sqrt(1 - (1 - mpmath.mpf(d)) * mpmath.exp(-(((x - 500) / mpmath.mpf(0.1)) ** 2))), nodes)  # noqa: B023
+        mild = ch.simulate(ch.derive(system), {"x": 0, "x'": 10}, (0, 100), parameters=values | {"d": d}, method=method)
+        assert mild.outcome == "finished" and mild.final["x'"] == pytest.approx(10, rel=1e-7)
+        assert mild.final["x"] == pytest.approx(1000 - 499 - float(root) + 501, rel=1e-8)
 
 
 def test_slopes_without_digits_are_no_linearisation():
@@ -222,3 +228,22 @@ def test_a_bounded_function_of_a_pole_is_told():
     right = mpmath.quad(lambda u: mpmath.atan(1 / (u - 3)), [2, 3, said.final["x"]])
     assert said.outcome == "finished" and said.final["x"] > 3.5
     assert said.final["x'"] ** 2 / 2 == pytest.approx(4.5 + float(right), rel=1e-7)
+
+
+@pytest.mark.parametrize(("text", "value"), [("sqrt(1 + e) - 1", 5e-19), ("(1 + e)^(1/3) - 1", 1e-18 / 3), ("exp(e) - cosh(e)", 1e-18)])
+def test_a_body_at_rest_by_lost_digits_moves(text, value):
+    """Nothing has a size here but the force, which is zero in doubles: x = c*t^2/2 with c of 1e-18."""
+    equations = ch.derive(ch.System("x", "e", lagrangian=f"x'^2/2 + ({text})*x"))
+    motion = ch.simulate(equations, {"x": 0, "x'": 0}, (0, 1), parameters={"e": 1e-18})
+    assert motion.outcome == "finished" and motion.certificate.digits
+    assert motion.final["x"] == pytest.approx(value / 2, rel=1e-8, abs=0)
+    many = ch.simulate_many(equations, {"x": [0.0] * 3, "x'": 0}, (0, 1), parameters={"e": 1e-18})
+    assert set(many.outcome) == {"finished"} and many.final["x"] == pytest.approx([value / 2] * 3, rel=1e-8, abs=0)
+
+
+def test_a_body_at_rest_in_balance_stays():
+    """Zero forces, and forces whose terms cancel exactly, are no loss."""
+    for text in ("x'^2/2 - x^2/2", "x'^2/2 + (a - b)*x", "x'^2/2 + sin(x)*x"):
+        equations = ch.derive(ch.System("x", "a b", lagrangian=text))
+        motion = ch.simulate(equations, {"x": 0, "x'": 0}, (0, 1), parameters={"a": 0.1, "b": 0.1})
+        assert motion.outcome == "finished" and motion.final["x"] == 0 and not motion.certificate.repeated

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import inf, isnan
 
+SIGN = "sign of "
+"""How the subject of a figure begins that is about the function of an event or a switch."""
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -105,7 +108,8 @@ class Certificate:
         if found is None or found.ok:
             return ""
         place = "" if found.kind == "balance" else f" ({found.where})"
-        return f"{_FACTS[found.kind]} by {found.size:.1e}{place}, and at most {found.allowed:.0e} is allowed."
+        fact = _SIGN_FACT if found.subject.startswith(SIGN) else _FACTS[found.kind]
+        return f"{fact} by {found.size:.1e}{place}, and at most {found.allowed:.0e} is allowed."
 
     def __repr__(self) -> str:
         return str(self)
@@ -125,6 +129,9 @@ _FACTS = {
     "balance": "energy and work do not balance: relative to the energies that occurred they differ",
 }
 """The sentence for each check that fails, in the order in which a certificate lists the checks."""
+
+_SIGN_FACT = "an event or a switch is decided by lost digits: its sign would be right for a state that differs"
+"""The sentence for a check of rounding that fails because of a sign."""
 
 _REASONS = {
     "rows": "there is no motion",

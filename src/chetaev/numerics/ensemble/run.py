@@ -23,6 +23,7 @@ from chetaev.numerics.flow.elimination import PivotOrder, pivot_orders
 from chetaev.numerics.flow.flow import WORST_PIVOT, constant_entries
 from chetaev.numerics.graphs.doubts import EPSILON
 from chetaev.numerics.machine.doubting import doubting
+from chetaev.numerics.machine.interpreter import interprets
 from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy, usual_sizes
@@ -34,6 +35,8 @@ from chetaev.numerics.motion.net import ROWS, WEAK, balance_allowed, fitted_resi
 from chetaev.numerics.motion.run import REORDERINGS
 from chetaev.numerics.motion.trajectory import Outcome
 from chetaev.numerics.motion.transitions import FALLEN_PIVOT
+from chetaev.numerics.pieces.rounding import rows_in_doubt
+from chetaev.numerics.pieces.signs import signs_in_doubt
 from chetaev.numerics.pieces.surface_values import NEAR
 
 _PORTIONS = 16
@@ -141,7 +144,19 @@ class Integration:
             for k in np.unique(self.which[members]):
                 some = np.flatnonzero(self.which[members] == k)
                 agree[some] &= self._rows_hold(members[some], self.pivoted[k], t, states)
-        return agree
+            if interprets():
+                agree &= ~rows_in_doubt(self.pivoted[0].compiled, t[members], states[members], self.read.batch.at(t, members), ROWS)
+        return agree & self._signs_certain(members)
+
+    def _signs_certain(self, members: Indices) -> Mask:
+        """Return which members have switching functions whose signs are certain, as far as some states between their extrema tell: for the
+        others `simulate` looks along the motion.
+        """
+        kernels = self.pivoted[0]
+        if not kernels.changing or not interprets():
+            return np.ones(len(members), bool)
+        bounds = self.low[members], self.high[members], np.full(len(members), self.read.t), self.at[members]
+        return ~signs_in_doubt(kernels.watch, kernels.changing, *bounds, self._parameters(kernels, members))
 
     def _balanced(self, members: Indices) -> Mask:
         """Return which members end with an error of the balance within its limit."""

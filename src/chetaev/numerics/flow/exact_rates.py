@@ -6,7 +6,7 @@ The graphs, in which every number of the text is exact, run as programs of mpmat
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,12 +22,14 @@ from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.graphs.doubts import EPSILON
 from chetaev.numerics.graphs.remembered import Remembered
-from chetaev.numerics.machine.kernels import Foreign
+from chetaev.numerics.machine.kernels import Foreign, Kernel
 
 Array = NDArray[np.float64]
 
 _DIGITS = (30, 60, 150, 400, 1200)
 """Decimal digits that are tried one after the other: 1 - tanh(300)^2 needs 260."""
+_NOTHING = 1e-300
+"""An absolute error that does not matter: a function that vanishes identically has ever smaller values with ever more digits."""
 _AGREE = 1e-14
 """Relative difference of two results that agree."""
 _NO_VALUE = (ValueError, ZeroDivisionError, OverflowError, KeyError)
@@ -61,7 +63,7 @@ def with_enough_digits(compute: Callable[[mpmath.MPContext], Sequence[Any]], nee
 class Exact:
     """Expressions of a flow with bound parameters and inputs."""
 
-    def __init__(self, compiled: Compiled, binding: Binding, name: str, expressions: Callable[[], Sequence[ca.SX]]) -> None:
+    def __init__(self, compiled: Compiled, binding: Binding, name: Hashable, expressions: Callable[[], Sequence[ca.SX]]) -> None:
         flow = compiled.flow
         graph, self._states = flow.graph, len(flow.state)
         symbols = [TIME, *flow.state, *flow.arguments]
@@ -81,13 +83,30 @@ class Exact:
         """The values at a state, if they have any (`with_enough_digits`). The entries of p for inputs are not read."""
 
         def compute(mp: mpmath.MPContext) -> Sequence[Any]:
-            given = [mp.mpf(float(v)) for v in (t, *y[: self._states], *p[:-1])]
-            if self._inputs is not None:
-                known = many_digit_values(self._inputs, [given[0], *given[1 + self._states : self._first]], mp)
-                given[self._first : self._first + len(known)] = known
-            return many_digit_values(self._program, given, mp)
+            return self._values([mp.mpf(float(v)) for v in (t, *y[: self._states], *p[:-1])], mp)
 
         return with_enough_digits(compute, needed)
+
+    def along(self, t: float, y: Array, p: Array, of_state: Array, of_parameters: Array) -> Array | None:
+        """The derivatives of the values along a direction of state and parameters: differences of states that are close together beside
+        the digits.
+        """
+
+        def compute(mp: mpmath.MPContext) -> Sequence[Any]:
+            given = [mp.mpf(float(v)) for v in (t, *y[: self._states], *p[:-1])]
+            moves = [mp.mpf(float(v)) for v in (0.0, *of_state, *of_parameters)]
+            moves += [mp.mpf(0)] * (len(given) - len(moves))
+            step = mp.mpf(10) ** -(mp.dps // 3)
+            ahead, behind = (self._values([v + s * step * d for v, d in zip(given, moves, strict=True)], mp) for s in (1, -1))
+            return [(a - b) / (2 * step) for a, b in zip(ahead, behind, strict=True)]
+
+        return with_enough_digits(compute, _NOTHING)
+
+    def _values(self, given: list[Any], mp: mpmath.MPContext) -> Sequence[Any]:
+        if self._inputs is not None:
+            known = many_digit_values(self._inputs, [given[0], *given[1 + self._states : self._first]], mp)
+            given[self._first : self._first + len(known)] = known
+        return many_digit_values(self._program, given, mp)
 
 
 def exact_rates(compiled: Compiled, binding: Binding) -> Exact:
@@ -99,24 +118,45 @@ def exact_rates(compiled: Compiled, binding: Binding) -> Exact:
 def with_exact_rates(compiled: Compiled, binding: Binding) -> Compiled:
     """Compiled equations whose rates are computed in many digits, a thousand times as slowly."""
     exact, rhs = exact_rates(compiled, binding), compiled.rhs
-    n, m = rhs.n_state, rhs.n_parameters
 
-    def rates(t: float, y: Any, p: Any) -> Array:
-        found = exact(t, np.ctypeslib.as_array(y, (n,)), np.ctypeslib.as_array(p, (m,)))
+    def rates(t: float, y: Array, p: Array) -> Array:
+        found = exact(t, y, p)
         return np.full(rhs.n_out, np.nan) if found is None else found
 
-    def compute(t: float, y: Any, p: Any, out: Any) -> None:
-        np.ctypeslib.as_array(out, (rhs.n_out,))[:] = rates(t, y, p)
+    return replace(compiled, rhs=_foreign(rhs, rates))
+
+
+def with_exact_functions(watch: Kernel, compiled: Compiled, binding: Binding, name: Hashable, expressions: Sequence[ca.SX]) -> Kernel:
+    """A kernel whose last results are expressions that are computed in many digits; the first ones are those of the kernel. An expression
+    without a value in many digits has that of the kernel.
+    """
+    exact, first = Exact(compiled, binding, name, lambda: expressions), watch.n_out - len(expressions)
+
+    def functions(t: float, y: Array, p: Array) -> Array:
+        found, values = watch(t, y, p), exact(t, y, p, _NOTHING)
+        return found if values is None else np.concatenate([found[:first], values])
+
+    return _foreign(watch, functions)
+
+
+def _foreign(kernel: Kernel, compute: Callable[[float, Array, Array], Array]) -> Foreign:
+    """A kernel that computes in Python what a kernel computes in machine code, with results that are right to the last digit."""
+    n, m = kernel.n_state, kernel.n_parameters
+
+    def values(t: float, y: Any, p: Any) -> Array:
+        return compute(t, np.ctypeslib.as_array(y, (n,)), np.ctypeslib.as_array(p, (m,)))
+
+    def plain(t: float, y: Any, p: Any, out: Any) -> None:
+        np.ctypeslib.as_array(out, (kernel.n_out,))[:] = values(t, y, p)
 
     def bound(t: float, y: Any, p: Any, out: Any) -> None:
-        found = rates(t, y, p)
-        np.ctypeslib.as_array(out, (2, rhs.n_out))[:] = [found * (1 + EPSILON), found * (1 - EPSILON)]
+        found = values(t, y, p)
+        np.ctypeslib.as_array(out, (2, kernel.n_out))[:] = [found * (1 + EPSILON), found * (1 - EPSILON)]
 
-    entries = [_ENTRY(compute), _ENTRY(bound)]
+    entries = [_ENTRY(plain), _ENTRY(bound)]
     _KEPT.extend(entries)
     code, doubts = (int(ctypes.cast(entry, ctypes.c_void_p).value or 0) for entry in entries)
-    foreign = Foreign(rhs.program, n, m, rhs.n_out, rhs.instructions, rhs.hot, code, doubts)
-    return replace(compiled, rhs=foreign)
+    return Foreign(kernel.program, n, m, kernel.n_out, kernel.instructions, kernel.hot, code, doubts)
 
 
 def exact_rows(compiled: Compiled, binding: Binding) -> Exact:

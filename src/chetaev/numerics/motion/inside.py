@@ -63,11 +63,12 @@ def defects(inside: Array, sizes: Array, usual: Callable[[], Array]) -> Array:
 def roundings(inside: Array, sizes: Array, usual: Callable[[], Array], steps: Any) -> Array:
     """What rounding makes of each component in a number of steps, at most, relative to its largest value, or its typical size as above.
 
-    Errors of one sign add up to the root of the number of steps times the sum of their squares.
+    Errors of one sign add up to the root of the number of steps times the sum of their squares. What has no size of any kind is wrong
+    altogether by any error: a body that rests because sqrt(1 + 1e-18) - 1 is zero in doubles.
     """
     off = np.sqrt(steps * inside[..., ROUNDED, :])
     scale = sizes if np.all(off <= _LEAST_ROUNDED * sizes) else measured_by(sizes, usual())
-    return relative(off, scale)
+    return np.where((scale == 0) & (off > 0), np.inf, relative(off, scale))
 
 
 def measured_by(sizes: Array, usual: Array) -> Array:

@@ -6,7 +6,8 @@ r"""The checks of a simulation ("net"), which do not depend on how the motion wa
   relative to the size of the jet.
 - *rounding*: at the same times, bounds of what rounding makes of the rates, added up over the motion, relative to the size of the jet. If
   these are too large, rates in many digits decide (`rounding`). Where narrow features lie at large times or positions, or large
-  numbers cancel, the rates have few correct digits, and no smaller steps help.
+  numbers cancel, the rates have few correct digits, and no smaller steps help. Signs of the functions of events and of switches are
+  compared with those in many digits where they are not certain (`signs`).
 - *balance*: energy minus work, relative to the energies that occurred; at the end also relative to the typical energies over time, because
   beside a pole the terms of the energy are so large for a moment that later energies are negligible.
 
@@ -23,8 +24,9 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from sympy import Expr
 
-from chetaev.core.certificate import Certificate, Figure
+from chetaev.core.certificate import SIGN, Certificate, Figure
 from chetaev.core.symbols import TIME
 from chetaev.numerics.flow.compiled import Array, Compiled
 from chetaev.numerics.flow.flow import Flow
@@ -41,6 +43,9 @@ from chetaev.numerics.motion import inside
 from chetaev.numerics.motion.inside import measured_by
 from chetaev.numerics.pieces.piece import Piece
 from chetaev.numerics.pieces.rounding import broken_row, rounding_of
+from chetaev.numerics.pieces.signs import wrong_signs
+from chetaev.numerics.slopes.digits import slope_rounding
+from chetaev.numerics.slopes.directions import Directions
 
 ROWS = 1e-8
 """Relative to its terms: largest residual of a row. Over the gallery residuals are at most 4e-13, with pivots chosen in advance."""
@@ -219,16 +224,15 @@ def _rounding(piece: Piece, allowed: float, stiff: bool) -> Figures | None:
     because the steps were not kept.
     """
     jets, sizes = piece.setting.flow.state, sizes_of(piece)
-    exact = isinstance(piece.setting.compiled.rhs, Foreign)  # then only the state is rounded, in a different direction in every step
-    together = 1 if exact else int(piece.run.accepted)
-    found = inside.roundings(piece.run.inside, sizes, lambda: usual_state(sizes, piece), together)[: len(jets)]
+    exact = isinstance(piece.setting.compiled.rhs, Foreign)
+    found = inside.roundings(piece.run.inside, sizes, lambda: usual_state(sizes, piece), int(piece.run.accepted))[: len(jets)]
     if not len(jets):
         return 0.0, "", None
     worst = int(np.argmax(found))
-    if found[worst] <= allowed or exact:
+    if found[worst] <= allowed:
         return float(found[worst]), f"rate of {jets[worst].name}", None
     scale = measured_by(sizes, usual_state(sizes, piece))[: len(jets)]
-    known = rounding_of(piece, scale, allowed, stiff)
+    known = rounding_of(piece, scale, allowed, stiff, exact)
     return None if known is None else (known[0], f"rate of {jets[known[1]].name}", known[2])
 
 
@@ -316,6 +320,28 @@ class Net:
         if broken is not None:
             size, row, at = broken
             self.rows.append((size, piece.setting.flow.system.label(piece.setting.flow.system.hidden()[row]), at))
+
+    def watch(
+        self, piece: Piece, functions: Sequence[Expr], sides: Sequence[int], texts: Sequence[str], watch: Kernel, span: float
+    ) -> None:
+        """Check the signs of the functions of events and modes by which a piece was led; `span` is the duration of the run, `sides` are as
+        in `wrong_signs`.
+        """
+        if not functions or not interprets():
+            return
+        sizes = sizes_of(piece)
+        scale = measured_by(sizes, usual_state(sizes, piece))
+        found = wrong_signs(piece, functions, sides, watch, scale, span, inside.rounding_allowed(self.tolerance))
+        if found is None:
+            self.unsettled = True
+        elif found[0] > 0:
+            self.rounded.append((found[0], f"{SIGN}{texts[found[1]]}", found[2]))
+
+    def differentiated(self, piece: Piece, directions: Directions, usual: Array) -> None:
+        """Check the slopes of a piece, whose typical sizes are `usual`."""
+        found = slope_rounding(piece, directions, usual, inside.rounding_allowed(self.tolerance)) if interprets() else None
+        if found is not None:
+            self.rounded.append(found)
 
     def _round(self, piece: Piece) -> None:
         found = _rounding(piece, inside.rounding_allowed(self.tolerance), not self.defects)

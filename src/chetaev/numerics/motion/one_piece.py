@@ -41,6 +41,7 @@ from chetaev.numerics.pieces.piece import Piece, Setting
 from chetaev.numerics.slopes.beginning import first_slopes
 from chetaev.numerics.slopes.beside import beside
 from chetaev.numerics.slopes.directions import Directions, given_slopes, read_directions
+from chetaev.numerics.slopes.variation import from_lanes
 from chetaev.numerics.start.clear_states import Clear, clear_states
 from chetaev.numerics.start.initial import read_state
 from chetaev.numerics.verdict.branch_choice import decided_by_numbers
@@ -110,7 +111,10 @@ class OnePiece:
         net = Net(wanted.accuracy.relative, True)
         record = Record(self.switched, binding, wanted.final, dense, wanted.accuracy.relative, net)
         record.directions = directions
-        record.add(Piece(here, run, NESTED, self.compiled.project, energy, 0.0, t0, float(run.t), y))
+        piece = Piece(here, run, NESTED, self.compiled.project, energy, 0.0, t0, float(run.t), y)
+        record.add(piece)
+        if wide is not None and directions is not None:
+            net.differentiated(piece, directions, from_lanes(wide.usual, len(directions)))
         found = record.joined(flow.state, verdict(dop853.Status(run.status), Ending(float(run.t))))
         if (found.certificate.ok and not net.unsettled) or run.status is dop853.Status.INTERRUPTED:
             return found

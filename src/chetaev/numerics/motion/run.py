@@ -27,6 +27,7 @@ from chetaev.numerics.pieces.request import Place, Request
 from chetaev.numerics.pieces.switching import Surfaces
 from chetaev.numerics.slopes.beside import beside
 from chetaev.numerics.slopes.jumps import carried, ends_of, time_slopes
+from chetaev.numerics.slopes.variation import from_lanes
 
 REORDERINGS = 20
 """Most changes of pivots in a run: a run that needs more is near a singular locus, and each change compiles."""
@@ -147,7 +148,20 @@ class Course(Transitions):
         task = replace(task, accuracy=request.accuracy, before=self.record.largest, wide=self._wide(here, place, conserving))
         run = self.progress.follow(request.method.run, task)
         first = here.native(place.jets, place.work)
-        return Piece(here, run, request.method.basis, project, place.energy, place.work, place.t, float(run.t), first), task
+        piece = Piece(here, run, request.method.basis, project, place.energy, place.work, place.t, float(run.t), first)
+        self._check_signs(piece, watched, task)
+        if task.wide is not None and request.slopes is not None:
+            self.record.net.differentiated(piece, request.slopes, from_lanes(task.wide.usual, len(request.slopes)))
+        return piece, task
+
+    def _check_signs(self, piece: Piece, watched: Watching, task: Task) -> None:
+        """Have the signs of the functions checked by which a piece was led."""
+        request = self.request
+        modes = changes_of(request.switched, piece.setting.configuration)
+        texts = [*[event.text for event in request.events], *[request.switched.modes[change.mode].text for change in modes]]
+        span = abs(float(request.times[-1] - request.times[0]))
+        sides = [*[0] * len(request.events), *[-change.direction for change in modes]]
+        self.record.net.watch(piece, watched.functions[: len(texts)], sides, texts, task.watch, span)
 
     def _wide(self, here: Setting, place: Place, conserving: bool) -> Wide | None:
         """The slopes that run beside the state of a piece."""

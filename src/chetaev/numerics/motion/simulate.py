@@ -19,7 +19,6 @@ from chetaev.mechanics.model import Model
 from chetaev.numerics.corners.modes import Switched, smooth
 from chetaev.numerics.evaluation.beginning import Start, begin
 from chetaev.numerics.flow.compiled import Array, compile_equations
-from chetaev.numerics.flow.exact_rates import with_exact_rates
 from chetaev.numerics.flow.prolongation import square_prolongation
 from chetaev.numerics.graphs.binding import bind, number
 from chetaev.numerics.methods.accuracy import read_accuracy
@@ -185,12 +184,12 @@ def simulate(
 
     motion = run(request, begun, surfaces)
     if motion.certificate.failed == ("rounding",) and motion.outcome.reached_end and _affordable(motion, begun, request):
-        slow = replace(begun, setting=replace(begun.setting, compiled=with_exact_rates(begun.setting.compiled, binding)))
+        slow = replace(begun, setting=begun.setting.in_many_digits())
         few = min(request.max_steps, _AGAIN * (motion.counts["accepted"] + motion.counts["rejected"]) + 100)
-        again = run(replace(request, method=Explicit(), max_steps=few), slow, replace(surfaces, _rest=None))
+        again = run(replace(request, method=Explicit(), max_steps=few), slow, replace(surfaces, exact=True, _settings={}, _rest=None))
         if again.outcome is Outcome.INTERRUPTED:
             motion = stopped(motion)
-        elif again.outcome == motion.outcome and again.certificate.ok:
+        elif again.outcome.reached_end and again.certificate.ok:
             motion = replace(again, certificate=replace(again.certificate, digits=True))
     if not motion.certificate.ok and motion.outcome.reached_end:
         finer = replace(accuracy, relative=max(_FINER * accuracy.relative, min(_FINEST, accuracy.relative)))

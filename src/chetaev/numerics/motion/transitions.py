@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import casadi as ca
 import numpy as np
 from sympy import Expr
 
@@ -15,6 +14,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Input, Jet, jets_in, moved_by
 from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Switched
 from chetaev.numerics.evaluation.beginning import Start, begin
+from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Task
 from chetaev.numerics.motion import outcomes
@@ -56,7 +56,7 @@ class Transitions:
     """The last times of each kind of event."""
     smooth_since: tuple[float, Mapping[Jet, float]] | None = None
     """The time and the state after which only pivots changed."""
-    derivatives: dict[tuple[int, Expr], tuple[Setting, ca.Function]] = field(default_factory=dict)
+    derivatives: dict[tuple[int, Configuration, Expr], tuple[Setting, Callable[[float, Array], Array]]] = field(default_factory=dict)
     """The functions of events with their derivatives along the motion."""
 
     ended_by: Expr | None = None
@@ -302,11 +302,11 @@ class Transitions:
     def _rates_of(self, here: Setting, event: Watched, t: float, jets: Mapping[Jet, float]) -> tuple[float, float, float]:
         """The function of an event and its first two derivatives along the motion, in the direction in which it is followed."""
         function = self.request.switched.read(event.expression, here.configuration)
-        key = (id(here.compiled), function)
+        key = (id(here.compiled), here.configuration, function)
         if key not in self.derivatives:
             total = here.flow.system.equations.total
-            self.derivatives[key] = here, here.function([function, total(function), total(function, 2)])
-        value, rate, second = map(float, here.numbers(self.derivatives[key][1], t, here.native(jets, 0.0)))
+            self.derivatives[key] = here, here.evaluator([function, total(function), total(function, 2)])
+        value, rate, second = map(float, self.derivatives[key][1](t, here.native(jets, 0.0)))
         return value, rate * self.surfaces.direction, second
 
     def _sent_back(self, piece: Piece, there: Setting, jets: Mapping[Jet, float], event: Watched) -> tuple[int, float] | None:

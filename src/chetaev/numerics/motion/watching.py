@@ -80,6 +80,8 @@ def watching(request: Request, here: Setting) -> Watching:
     corners = {_inside(corner): None for e in events for corner in sorted(corners_in(e), key=default_sort_key)}
     functions = (*events, *[change.function for change in changes])
     bounds, known = bounds_kernel(here.flow, functions, here.binding.inputs) if functions else (None, ())
+    if here.exact:  # bounds are computed in doubles, whose digits are lost here
+        bounds, known = None, (False,) * len(functions)
     watches = [replace(watch, place=k) if known[k] else watch for k, watch in enumerate(watches)]
     watches += [Watch(CORNER, closely=True)] * len(corners)
     return Watching((*functions, *corners), tuple(watches), bounds)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Jet
 from chetaev.numerics.corners.modes import Configuration, Switched
 from chetaev.numerics.flow.compiled import Array, Compiled, compile_at, compile_beside_zeros, compile_equations, compile_on_component
+from chetaev.numerics.flow.exact_rates import Exact, with_exact_functions, with_exact_rates
 from chetaev.numerics.flow.flow import WORST_PIVOT, Flow
 from chetaev.numerics.flow.pole_rewriting import has_pole
 from chetaev.numerics.graphs.binding import Binding
@@ -27,6 +28,7 @@ from chetaev.numerics.methods.base import interpolate
 _FEW = 1000
 """Most states that are projected by code for few calls; for more, optimised code is compiled."""
 _WATCHES: Remembered[Kernel] = Remembered(128)
+_EXACT_WATCHES: Remembered[Kernel] = Remembered(16)
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class Setting:
     compiled: Compiled
     renewed: bool = False
     """Whether the pivots were chosen for the state where the piece begins."""
+    exact: bool = False
+    """Whether watched functions are computed in many digits."""
 
     @property
     def flow(self) -> Flow:
@@ -88,6 +92,10 @@ class Setting:
         """The energy as a function of (t, x, p)."""
         return self.flow.function([self.flow.energy])
 
+    def in_many_digits(self) -> Setting:
+        """The setting with rates and watched functions in many digits, a thousand times as slow."""
+        return replace(self, compiled=with_exact_rates(self.compiled, self.binding), exact=True)
+
     def written(self, e: Expr) -> ca.SX:
         """An expression on the state as a graph, with those inputs written out that are no arguments of the flow."""
         return self.flow.with_inputs(self.flow.on_state(self.flow.graph.of(e)), self.binding.inputs)
@@ -97,7 +105,42 @@ class Setting:
         key = (tuple(functions), Frozen(self.binding.inputs))
         if not functions:
             return self.compiled.watch()
-        return _WATCHES.get(self.compiled, key, lambda: compile_kernel(self.flow.watch([self.written(e) for e in functions]), hot=False))
+        code = _WATCHES.get(self.compiled, key, lambda: compile_kernel(self.flow.watch(self._written(functions)), hot=False))
+        if not self.exact:
+            return code
+        return _EXACT_WATCHES.get(
+            self.compiled, key, lambda: with_exact_functions(code, self.compiled, self.binding, key, self._written(functions))
+        )
+
+    def evaluator(self, expressions: Sequence[Expr]) -> Callable[[float, Array], Array]:
+        """Expressions as a function of time and state, in many digits if watched functions are computed so, and have a value then."""
+        function = self.function(expressions)
+
+        def plain(t: float, native: Array) -> Array:
+            return self.numbers(function, t, native)
+
+        if not self.exact:
+            return plain
+        key = ("expressions", tuple(expressions), Frozen(self.binding.inputs))
+        exact = Exact(self.compiled, self.binding, key, lambda: self._written(expressions))
+
+        def exactly(t: float, native: Array) -> Array:
+            found = exact(t, native, self.parameters(t))
+            return plain(t, native) if found is None else found
+
+        return exactly
+
+    def exactly(self, functions: Sequence[Expr]) -> Exact:
+        """Functions in many digits, and then the slopes of each by all jets of the state."""
+
+        def expressions() -> list[ca.SX]:
+            written = self._written(functions)
+            return [*written, *[slope for e in written for slope in self.flow.graph.gradient(e, self.flow.state)]]
+
+        return Exact(self.compiled, self.binding, ("slopes", tuple(functions), Frozen(self.binding.inputs)), expressions)
+
+    def _written(self, functions: Sequence[Expr]) -> list[ca.SX]:
+        return [self.written(e) for e in functions]
 
     @cached_property
     def lowest_pivot(self) -> float:
@@ -128,7 +171,7 @@ class Setting:
     def renew(self, t: float, jets: Mapping[Jet, float]) -> Setting:
         """The setting with pivots chosen for a state."""
         compiled = compile_at(self.flow.system, self.point(t, jets))
-        return Setting(self.switched, self.configuration, self.binding, compiled, True)
+        return replace(self, compiled=compiled, renewed=True)
 
     def with_other_pivots(self, t: float, native: Array) -> Setting | None:
         """Return a setting with better pivots for a state, if there are better ones, or if the state is not singular; otherwise None."""
@@ -148,7 +191,7 @@ class Setting:
         compiled = compile_beside_zeros(self.flow.system, self.point(t, jets))
         if compiled is None or {*compiled.flow.order.pairs} == {*self.flow.order.pairs}:
             return None
-        return Setting(self.switched, self.configuration, self.binding, compiled, True)
+        return replace(self, compiled=compiled, renewed=True)
 
     def regular(self, t: float, jets: Mapping[Jet, float]) -> bool:
         """Tell whether the system Jacobian clearly has its generic rank at a state."""

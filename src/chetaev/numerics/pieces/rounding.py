@@ -4,23 +4,22 @@ Inside its steps a run adds up bounds of the rounding errors of its rates (`insi
 exactly zero in doubles for large $u$, and almost so in truth, while its bound is $10^{-16}$ times any factor. So a motion whose bounds are
 too large is looked at again, at its nodes:
 
-- Time and state are rounded in every step. What that makes of the rates, $g = |f(y(1 \pm \varepsilon)) - f(y)|$, is added as the root of
-  the sum of the squares of $h g$: a pulse of width $10^{-3}$ at $t = 10^9$ has four digits in doubles.
+- Time and state are rounded in every step, and the errors follow the linearised equations: their covariance is computed in the course of
+  the motion. A pulse of width $10^{-3}$ at $t = 10^9$ has four digits in doubles.
 - At some nodes the rates in doubles are compared with those of the graph in many digits (`exact_rates`), in which every number of the text
-  is exact. Their error is excused as far as $g$ has the same effect: a body that rests between two large forces feels such an error, which
-  moves it by no more than rounding its place does. The rest is added in full where it has one sign, and as the root of its squares where
-  its sign changes.
+  is exact. Their error is excused as far as rounding the state has the same effect, $g = |f(y(1 \pm \varepsilon)) - f(y)|$: a body that
+  rests between two large forces feels such an error, which moves it by no more than rounding its place does. The rest is added in full
+  where it has one sign, and as the root of its squares where its sign changes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chetaev.numerics.flow.compiled import Array
+from chetaev.numerics.flow.compiled import Array, Compiled
 from chetaev.numerics.flow.exact_rates import exact_rates, exact_rows
 from chetaev.numerics.machine.doubting import doubting
 from chetaev.numerics.methods import dop853
@@ -34,6 +33,13 @@ _NODES = 4096
 """Most nodes at which bounds are computed; of a longer motion every second or third is taken, and so on."""
 _EXCUSED = 4.0
 """Errors of a rate, in units of what a unit in the last place of the state makes of it, that are no errors of the formula."""
+_LARGEST = 24
+"""Most components of a state whose covariance is computed, which takes up to a second; of more, what a rounding makes of them is taken for
+what it makes in one step."""
+_APART = 2.0**-45
+"""Relative distance of states between which slopes are computed: a longer one passes over narrow features, a shorter one has no digits."""
+_STIFFEST = 64.0
+"""Largest step times slope that counts; where more is found, an explicit method has no such steps, and the slope is that of a jump."""
 _CHANCE = 2.0
 """Standard deviations of a sum of errors with random signs: a smaller sum may be chance."""
 _NEGLIGIBLE = 1e-2
@@ -50,11 +56,11 @@ Figure = tuple[float, int, float]
 """The largest error relative to the size of its component, the component, and the time."""
 
 
-def rounding_of(piece: Piece, scale: Array, allowed: float, stiff: bool) -> Figure | None:
+def rounding_of(piece: Piece, scale: Array, allowed: float, stiff: bool, exact: bool = False) -> Figure | None:
     """Return what rounding makes of a piece; None if the piece did not keep its steps.
 
     `scale` are the sizes of the components of the state, and `allowed` is a part of them that does not matter. In a `stiff` piece steps are
-    longer than the state remembers its own rounding.
+    longer than the state remembers its own rounding; with `exact` rates nothing but the state is rounded.
     """
     nodes = np.asarray(piece.run.nodes)
     if len(nodes) < 2 or len(nodes) <= int(piece.run.accepted):
@@ -63,7 +69,7 @@ def rounding_of(piece: Piece, scale: Array, allowed: float, stiff: bool) -> Figu
     looked = _Nodes(piece, nodes[::every], np.asarray(piece.run.states)[::every], scale, every)
     shaken, at = (np.zeros(len(scale)), piece.begin) if stiff else looked.shaken()
     worst = int(np.argmax(shaken))
-    if shaken[worst] > allowed:
+    if shaken[worst] > allowed or exact:
         return float(shaken[worst]), worst, at
     errors, at = looked.wrong(allowed)
     total = errors + shaken
@@ -76,7 +82,6 @@ class _Nodes:
 
     def __init__(self, piece: Piece, times: Array, states: Array, scale: Array, every: int) -> None:
         self.piece, self.times, self.states, self.every = piece, times, states, every
-        self.scale = np.where(scale > 0, scale, 1.0)
         setting, compiled, n = piece.setting, piece.setting.compiled, len(scale)
         first = len(compiled.flow.system.equations.system.parameters)
         address = doubting(compiled.rhs, compiled.inputs(setting.binding), first)
@@ -93,6 +98,11 @@ class _Nodes:
             return middle, half
 
         self.rates, doubts = at(times, states)
+        span = abs(float(times[-1] - times[0]))
+        nothing = span * np.nan_to_num(np.maximum(np.abs(self.rates), doubts), nan=0.0, posinf=0.0).max(axis=0)
+        self.scale = np.where(scale > 0, scale, np.where(nothing > 0, nothing, 1.0))
+        """The sizes of the components; of one that stays zero, what its rates and their errors can make of it."""
+        self._at = at
         self.moves = np.zeros_like(self.rates)
         for signs in _SIGNS:
             moved, _ = at(times * (1 + _UNIT * signs[0]), states * (1 + _UNIT * np.resize(signs[1:], states.shape[1])))
@@ -103,10 +113,46 @@ class _Nodes:
         """The bounds of the rates; where there is none, what would make a component wrong altogether."""
 
     def shaken(self) -> tuple[Array, float]:
-        """What rounding the state makes of each component, relative to its size, and when it makes most of it."""
-        squares = np.nan_to_num(self.lengths * self.moves / self.scale, nan=0.0, posinf=np.inf) ** 2
-        total = np.sqrt(squares.sum(axis=0) / self.every)
-        return total, float(self.times[int(np.argmax(squares[:, int(np.argmax(total))]))])
+        """What rounding time and state makes of each component, relative to its size, and when it makes most of it.
+
+        Every step rounds time and state, by chance. What earlier roundings have made of the state follows the linearised equations: in
+        their course the covariance of all components is known.
+        """
+        n, every = len(self.scale), float(self.every)
+        if n > _LARGEST:
+            squares = np.nan_to_num(self.lengths * self.moves / self.scale, nan=0.0, posinf=np.inf) ** 2
+            total = np.sqrt(squares.sum(axis=0) / every)
+            return total, float(self.times[int(np.argmax(squares[:, int(np.argmax(total))]))])
+        place = np.column_stack([self.times, self.states[:, :n]])
+        rounded, slopes = every * (np.spacing(np.abs(place)) ** 2) / 12, self._slopes(place)
+        covariance, worst, at = np.zeros((n + 1, n + 1)), np.zeros(n), self.piece.begin
+        for k, h in enumerate(np.diff(self.times)):
+            covariance[np.diag_indices(n + 1)] += rounded[k]
+            across = _exponential(h * slopes[k])
+            covariance = across @ covariance @ across.T
+            now = np.sqrt(np.diag(covariance)[1:]) / self.scale
+            if not np.isfinite(now).all():
+                return np.full(n, np.inf), float(self.times[k])
+            if now.max() > worst.max():
+                at = float(self.times[k])
+            worst = np.maximum(worst, now)
+        return worst, at
+
+    def _slopes(self, place: Array) -> Array:
+        """The derivatives of (1, rates) by time and state at all nodes, as differences between states that are hardly apart."""
+        count, n = place.shape
+        found = np.zeros((count, n, n))
+        for j in range(n):
+            size = np.abs(place[:, j])
+            moved, step = place.copy(), _APART * np.where(size > 0, size, max(float(size.max()), _TINY))
+            moved[:, j] += step
+            step = moved[:, j] - place[:, j]
+            states = self.states.copy()
+            states[:, : n - 1] = moved[:, 1:]
+            rates = self._at(moved[:, 0], states)[0]
+            with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+                found[:, 1:, j] = np.nan_to_num((rates - self.rates) / step[:, None], nan=0.0, posinf=0.0, neginf=0.0)
+        return found
 
     def wrong(self, allowed: float) -> tuple[Array, float]:
         """The errors of the rates in the course of the piece, relative to the size of each component, and when they are largest."""
@@ -146,8 +192,12 @@ def broken_row(piece: Piece, allowed: float, usual: Callable[[], Array]) -> tupl
     if not rows:
         return None
     found = None
-    for t, y in _hiding(piece, rows, allowed):
-        exact = exact_rows(compiled, setting.binding)(t, y, setting.parameters(t, piece.reference), _TINY)
+    ends = np.array([piece.begin, piece.end])
+    states = np.stack([piece.first[: compiled.size], piece.run.y[: compiled.size]])
+    p = np.stack([setting.parameters(float(t), piece.reference) for t in ends])
+    for k in np.flatnonzero(rows_in_doubt(compiled, ends, states, p, allowed)):
+        t, y = float(ends[k]), states[k]
+        exact = exact_rows(compiled, setting.binding)(t, y, p[k], _TINY)
         if exact is None:
             continue
         slopes = np.abs(exact[rows:].reshape(rows, -1))
@@ -159,27 +209,42 @@ def broken_row(piece: Piece, allowed: float, usual: Callable[[], Array]) -> tupl
     return found
 
 
-def _hiding(piece: Piece, rows: int, allowed: float) -> list[tuple[float, Array]]:
-    """Those ends of a piece at which the round-off of a row is more than a part of its terms."""
-    setting, compiled = piece.setting, piece.setting.compiled
-    ends, size = (piece.begin, piece.end), compiled.size
-    moved = _moved(size)
-    states = np.concatenate([piece.first[:size] * moved, piece.run.y[:size] * moved])
-    driven = bool(compiled.flow.inputs)
-    p = np.repeat([setting.parameters(t, piece.reference) for t in ends], len(moved), axis=0) if driven else piece.parameters
-    times, n = [t for t in ends for _ in moved], compiled.measure.n_out
-    both = dop853.evaluate(doubting(compiled.measure), times, states, p, 2 * n).reshape(len(ends), len(moved), 2, n)[..., :rows]
+def rows_in_doubt(compiled: Compiled, times: Array, states: Array, p: Array, allowed: float) -> NDArray[np.bool_]:
+    """At which states, each with its time and parameters, rounding may hide that a row does not hold: beside what its jets contribute to
+    the row, as seen between two states, the bound of its error is larger than allowed.
+    """
+    rows, (count, size) = len(compiled.flow.system.hidden()), states.shape
+    if not rows or not count:
+        return np.zeros(count, bool)
+    moves = np.concatenate([np.zeros((1, size)), _FAR * np.resize(_SIGNS[:, 1:], (len(_SIGNS), size))])
+    moved = (states[:, None, :] * (1 + moves)).reshape(-1, size)
+    address, n = doubting(compiled.measure), compiled.measure.n_out
+    found = dop853.evaluate(address, np.repeat(times, len(moves)), moved, np.repeat(p, len(moves), axis=0), 2 * n)
+    both = found.reshape(count, len(moves), 2, n)[..., :rows]
     with np.errstate(invalid="ignore", over="ignore"):
-        values, doubts = 0.5 * (both[:, :, 0] + both[:, :, 1]), 0.5 * np.abs(both[:, 0, 0] - both[:, 0, 1])
+        values, doubts = both.mean(axis=2), np.abs(both[:, 0, 0] - both[:, 0, 1]) / 2
         terms = np.abs(values[:, 1:] - values[:, :1]).max(axis=1) / _FAR
-        clear = (doubts <= allowed * terms).all(axis=1)
-    return [(t, y[:size]) for t, y, known in zip(ends, (piece.first, piece.run.y), clear.tolist(), strict=True) if not known]
+        unsure: NDArray[np.bool_] = ~(doubts <= allowed * terms).all(axis=1)
+        return unsure
 
 
-@lru_cache(maxsize=64)
-def _moved(size: int) -> Array:
-    """What the state at a point, and then at points beside it, is multiplied by."""
-    return np.concatenate([np.ones((1, size)), 1 + _FAR * np.resize(_SIGNS[:, 1:], (len(_SIGNS), size))])
+def _exponential(matrix: Array) -> Array:
+    """The exponential of a matrix, by its series for a small part of it, which is then squared.
+
+    The size of the matrix is that of its eigenvalues: a norm depends on the units of the components.
+    """
+    size = float(np.abs(np.linalg.eigvals(matrix)).max())
+    if size > _STIFFEST:
+        matrix, size = matrix * (_STIFFEST / size), _STIFFEST
+    halvings = int(np.ceil(np.log2(size))) + 1 if size > 0.5 else 0
+    part = matrix / 2.0**halvings
+    found = term = np.eye(len(matrix))
+    for k in range(1, 13):
+        term = term @ part / k
+        found = found + term
+    for _ in range(halvings):
+        found = found @ found
+    return found
 
 
 def _groups(weights: Array, count: int) -> list[tuple[NDArray[np.int64], int]]:

@@ -82,6 +82,8 @@ class SurfaceValues:
     """The duration of the run."""
     seat: Seat | None = None
     """The start of the run, if random states do not lie on its component of the constraint set."""
+    exact: bool = False
+    """Whether rates and watched functions are computed in many digits."""
     _settings: dict[Configuration, Setting] = field(default_factory=dict)
     _functions: dict[tuple[int, int, int], tuple[Setting, ca.Function]] = field(default_factory=dict)
     _largest: dict[int, float] = field(default_factory=dict)
@@ -99,7 +101,8 @@ class SurfaceValues:
     def setting(self, configuration: Configuration) -> Setting:
         """The compiled equations of a configuration."""
         if configuration not in self._settings:
-            self._settings[configuration] = setting(self.switched, configuration, self.binding, self.seat)
+            found = setting(self.switched, configuration, self.binding, self.seat)
+            self._settings[configuration] = found.in_many_digits() if self.exact else found
         return self._settings[configuration]
 
     def has_jump(self, k: int) -> bool:

@@ -20,12 +20,13 @@ from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.graphs.algebra import dense
 from chetaev.numerics.graphs.remembered import Remembered
-from chetaev.numerics.machine.kernels import Kernel
+from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 from chetaev.numerics.machine.lanes import compile_lanes, lanes_for
 from chetaev.numerics.pieces.piece import Setting
 from chetaev.numerics.slopes.linear import Parameters
 
 _KERNELS: Remembered[tuple[Kernel, Kernel | None]] = Remembered(64)
+_SINGLE: Remembered[Kernel] = Remembered(64)
 
 
 def moving_parameters(parameters: Parameters) -> tuple[Symbol, ...]:
@@ -71,21 +72,39 @@ def from_lanes(beside: Array, directions: int) -> Array:
 def _made(
     flow: Flow, parameters: Sequence[Symbol], inputs: Sequence[tuple[str, Expr]], lanes: int, conserve: bool
 ) -> tuple[Kernel, Kernel | None]:
-    graph, m, k = flow.graph, len(flow.state), len(parameters)
-    slopes, seeds = ca.SX.sym("slopes", m), ca.SX.sym("seeds", k + 1)
-    arguments = [graph.leaf(TIME), ca.vertcat(flow.x, slopes), ca.vertcat(flow.p, seeds)]
-    sown = ca.vertcat(slopes, _argument_seeds(flow, parameters, seeds, dict(inputs)), seeds[k])
-    moving = ca.vertcat(graph.vector(flow.state), graph.vector(flow.arguments), flow.start_energy)
-    power = [flow.power] if flow.has_power else []
-    column = ca.vertcat(*flow.rates, *power, rate_slopes(flow, moving, sown))
-    places = (flow.size, len(flow.arguments) + 1, lanes)
-    rhs = compile_lanes(graph.function("wide", arguments, dense(column)), *places)
+    arguments, moving, sown = _sown(flow, parameters, inputs)
+    graph, m, places = flow.graph, len(flow.state), (flow.size, len(flow.arguments) + 1, lanes)
+    rhs = compile_lanes(_wide(flow, parameters, inputs), *places)
     step = flow.project(conserve)
     if step is None:
         return rhs, None
     moved = step(graph.leaf(TIME), flow.x, flow.p)
     column = ca.vertcat(moved, ca.jtimes(moved[:m], moving, sown))
     return rhs, compile_lanes(graph.function("wide_project", arguments, dense(column)), *places)
+
+
+def _sown(flow: Flow, parameters: Sequence[Symbol], inputs: Sequence[tuple[str, Expr]]) -> tuple[list[ca.SX], ca.SX, ca.SX]:
+    """Time, state with slopes, and p with seeds; what moves along a direction; and how it moves."""
+    graph, m, k = flow.graph, len(flow.state), len(parameters)
+    slopes, seeds = ca.SX.sym("slopes", m), ca.SX.sym("seeds", k + 1)
+    arguments = [graph.leaf(TIME), ca.vertcat(flow.x, slopes), ca.vertcat(flow.p, seeds)]
+    moving = ca.vertcat(graph.vector(flow.state), graph.vector(flow.arguments), flow.start_energy)
+    return arguments, moving, ca.vertcat(slopes, _argument_seeds(flow, parameters, seeds, dict(inputs)), seeds[k])
+
+
+def _wide(flow: Flow, parameters: Sequence[Symbol], inputs: Sequence[tuple[str, Expr]]) -> ca.Function:
+    """The rates of state, work and the slopes in one direction."""
+    arguments, moving, sown = _sown(flow, parameters, inputs)
+    power = [flow.power] if flow.has_power else []
+    column = ca.vertcat(*flow.rates, *power, rate_slopes(flow, moving, sown))
+    return flow.graph.function("wide", arguments, dense(column))
+
+
+def one_direction(here: Setting, parameters: Parameters) -> Kernel:
+    """Machine code of the rates of state, work and the slopes in one direction, as `wide_kernels` has it in several; cached."""
+    inputs, moved = tuple(sorted(here.binding.inputs.items())), moving_parameters(parameters)
+    key = (tuple(p.name for p in moved), inputs)
+    return _SINGLE.get(here.compiled, key, lambda: compile_kernel(_wide(here.flow, moved, inputs), hot=False))
 
 
 def rate_slopes(flow: Flow, moving: ca.SX, seeds: ca.SX) -> ca.SX:
