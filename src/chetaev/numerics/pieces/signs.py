@@ -150,20 +150,20 @@ def wrong_signs(
         where = where[np.unique(np.linspace(0, len(where) - 1, _LOOKS).astype(np.int64))]
         where = np.union1d(where, np.flatnonzero(unsure[:, k] & (roots == k))[:_LOOKS])
         for i in where:
-            size = signs.wrong(int(k), float(times[i]), states[i], sides[k] or float(values[i, k]), bool(roots[i] == k))
+            size = signs.wrong(int(k), float(times[i]), states[i], sides[int(k)] or float(values[i, k]), bool(roots[i] == k))
             if allowed * size > worst[0]:
                 worst = min(allowed * size, 1.0), int(k), float(times[i])
     return worst
 
 
-def _looked_at(piece: Piece, count: int, whole: bool) -> tuple[Array, Array, Array]:
+def _looked_at(piece: Piece, count: int, whole: bool) -> tuple[Array, Array, NDArray[np.int64]]:
     """Times and states of a piece, and which function was taken for zero there; -1 where none was."""
     run, size = piece.run, piece.setting.flow.size
     found = np.asarray(run.found_indices, dtype=np.int64) - 2
     met = int(run.index) - 2 if run.status is dop853.Status.WATCH else -1
-    times = [[piece.begin, piece.end], run.found_times]
-    states = [[piece.first, run.y], np.asarray(run.found_states)[:, :size] if len(found) else np.zeros((0, size))]
-    roots = [[-1, met], np.where((found >= 0) & (found < count), found, -1)]
+    times: list[Array] = [np.array([piece.begin, piece.end]), np.asarray(run.found_times)]
+    states: list[Array] = [np.array([piece.first, run.y]), np.asarray(run.found_states)[:, :size] if len(found) else np.zeros((0, size))]
+    roots: list[NDArray[np.int64]] = [np.array([-1, met]), np.where((found >= 0) & (found < count), found, -1)]
     if len(run.nodes):
         every = -(-len(run.nodes) // _NODES)
         times.append(np.asarray(run.nodes)[::every])
