@@ -370,11 +370,11 @@ def _work(call):
     return sum(entry.callcount for entry in profile.getstats()), result
 
 
-def test_the_work_for_nested_corners_is_proportional_to_their_number():
+def test_the_work_for_nested_corners_grows_little_faster_than_their_number():
     """The force at x = 1 is -(n + 1 - n/100), since the slopes k + 1 grow faster than the offsets k/100."""
     work = {}
     for n in (30, 60, 120):
         equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": f"-({_nested(n)})"}))
         work[n], found = _work(lambda e=equations: ch.evaluate(e, {"x": 1, "x'": 0}))
         assert found["x''"] == pytest.approx(-(n + 1 - n / 100))
-    assert work[120] - work[60] < 3 * (work[60] - work[30])
+    assert work[120] < 3 * work[60]  # the first one also fills caches; quadratic work would give 4
