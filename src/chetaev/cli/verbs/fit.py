@@ -86,8 +86,8 @@ def _table(path: str, where: Location) -> dict[str, list[float]]:
         contents = read_bytes(path, _LARGEST_TABLE + 1)
         if len(contents) > _LARGEST_TABLE:
             raise UsageError(f"{path} has more than {_LARGEST_TABLE} bytes, the largest size that is read.", where=where, hint=hint)
-        text = io.StringIO(contents.decode("utf-8-sig"), newline="")
-        lines = [line for line in csv.reader(text, skipinitialspace=True) if line]
+        stream = io.StringIO(contents.decode("utf-8-sig"), newline="")
+        lines = [line for line in csv.reader(stream, skipinitialspace=True) if line]
     except OSError as fault:
         raise UsageError(f"{path} cannot be read: {fault.strerror or fault}.", where=where, hint=hint) from None
     except (UnicodeDecodeError, csv.Error) as fault:
