@@ -179,7 +179,8 @@ class Integration:
         if len(rest):
             seen, own = self.inside[members[rest]], sizes[rest]
             off = inside.defects(seen, own, usual)[:, :n] <= inside.defect_allowed(self.tolerance)
-            rounded = inside.roundings(seen, own, usual, self.counts[members[rest], :1])[:, :n] <= inside.rounding_allowed(self.tolerance)
+            steps = self.counts[members[rest], :1]
+            rounded = inside.roundings(seen, own, usual, steps)[:, :n] <= inside.rounding_allowed(self.tolerance, steps)
             found[rest] = (off & rounded).all(axis=1)
         return found
 

@@ -331,7 +331,7 @@ class Net:
             return
         sizes = sizes_of(piece)
         scale = measured_by(sizes, usual_state(sizes, piece))
-        found = wrong_signs(piece, functions, sides, watch, scale, span, inside.rounding_allowed(self.tolerance))
+        found = wrong_signs(piece, functions, sides, watch, scale, span, self._rounding_allowed(piece))
         if found is None:
             self.unsettled = True
         elif found[0] > 0:
@@ -339,16 +339,19 @@ class Net:
 
     def differentiated(self, piece: Piece, directions: Directions, usual: Array) -> None:
         """Check the slopes of a piece, whose typical sizes are `usual`."""
-        found = slope_rounding(piece, directions, usual, inside.rounding_allowed(self.tolerance)) if interprets() else None
+        found = slope_rounding(piece, directions, usual, self._rounding_allowed(piece)) if interprets() else None
         if found is not None:
             self.rounded.append(found)
 
     def _round(self, piece: Piece) -> None:
-        found = _rounding(piece, inside.rounding_allowed(self.tolerance), not self.defects)
+        found = _rounding(piece, self._rounding_allowed(piece), not self.defects)
         if found is None:
             self.unsettled = True
         else:
             self.rounded.append(found)
+
+    def _rounding_allowed(self, piece: Piece) -> float:
+        return float(inside.rounding_allowed(self.tolerance, int(piece.run.accepted)))
 
     def certificate(self, balance: float, steps: int, end: Piece) -> Certificate:
         """Return the figures of the motion; for the balance the worse of two: during the motion, and at the end."""
@@ -358,7 +361,7 @@ class Net:
         if self.between:
             figures.append(_worst("defect", self.between, inside.defect_allowed(self.tolerance)))
         if self.rounded:
-            figures.append(_worst("rounding", self.rounded, inside.rounding_allowed(self.tolerance)))
+            figures.append(_worst("rounding", self.rounded, float(inside.rounding_allowed(self.tolerance, steps))))
         on_the_way = Figure("balance", balance, float(balance_allowed(self.tolerance, steps)), "balance")
         residual, terms = _energies(end, end.end, end.run.y)
         left = float(left_at_the_end(residual, terms, self.usual, self.duration, self.begun))

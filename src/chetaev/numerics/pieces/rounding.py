@@ -34,8 +34,7 @@ _NODES = 4096
 _EXCUSED = 4.0
 """Errors of a rate, in units of what a unit in the last place of the state makes of it, that are no errors of the formula."""
 _LARGEST = 24
-"""Most components of a state whose covariance is computed, which takes up to a second; of more, what a rounding makes of them is taken for
-what it makes in one step."""
+"""Most components of a state whose covariance is computed, which takes up to a second."""
 _APART = 2.0**-45
 """Relative distance of states between which slopes are computed: a longer one passes over narrow features, a shorter one has no digits."""
 _STIFFEST = 64.0
@@ -116,20 +115,23 @@ class _Nodes:
         """What rounding time and state makes of each component, relative to its size, and when it makes most of it.
 
         Every step rounds time and state, by chance. What earlier roundings have made of the state follows the linearised equations: in
-        their course the covariance of all components is known.
+        their course the covariance of all components is known. Three kinds of motions are judged by what a rounding makes of the state in
+        one step, added up by chance: those of large states, those of which not every step is looked at, since the slopes at one node say
+        nothing of the next hundred, and those with constraints, since each step is projected and the slopes know nothing of that.
         """
         n, every = len(self.scale), float(self.every)
-        if n > _LARGEST:
+        if n > _LARGEST or self.every > 1 or self.piece.setting.compiled.flow.system.hidden():
             squares = np.nan_to_num(self.lengths * self.moves / self.scale, nan=0.0, posinf=np.inf) ** 2
             total = np.sqrt(squares.sum(axis=0) / every)
             return total, float(self.times[int(np.argmax(squares[:, int(np.argmax(total))]))])
         place = np.column_stack([self.times, self.states[:, :n]])
-        rounded, slopes = every * (np.spacing(np.abs(place)) ** 2) / 12, self._slopes(place)
+        rounded, slopes = np.spacing(np.abs(place)) ** 2 / 12, self._slopes(place)
         covariance, worst, at = np.zeros((n + 1, n + 1)), np.zeros(n), self.piece.begin
         for k, h in enumerate(np.diff(self.times)):
             covariance[np.diag_indices(n + 1)] += rounded[k]
             across = _exponential(h * slopes[k])
-            covariance = across @ covariance @ across.T
+            with np.errstate(over="ignore", invalid="ignore"):
+                covariance = across @ covariance @ across.T
             now = np.sqrt(np.diag(covariance)[1:]) / self.scale
             if not np.isfinite(now).all():
                 return np.full(n, np.inf), float(self.times[k])
