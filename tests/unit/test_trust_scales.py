@@ -163,10 +163,14 @@ def test_nearly_equal_rows_have_one_answer_or_are_ill_conditioned(e):
 PROBLEM_D = ch.System("x y z", lagrangian="(x'^2 + y'^2 + z'^2)/2 - (x^2 + y^2)/2 + cos(z) - sin(2*z)/4", kinematic=["x' + sin(z)*y' = 0"])
 
 
-def test_a_growing_angle_is_no_drift():
-    """z passes 2^12 where its last digit grows; on it z'^2/2 - cos z + sin(2 z)/4 is not conserved alone, the energy is."""
+@pytest.mark.parametrize(("tolerance", "end"), [(1e-14, 2500), (1e-12, 20_000)])
+def test_a_growing_angle_is_no_drift(tolerance, end):
+    """z passes 2^12 where its last digit grows; on it z'^2/2 - cos z + sin(2 z)/4 is not conserved alone, the energy is.
+
+    The shorter motion has 7e4 steps, the longer one 4e5: rounding of z adds up in them, as the errors of the steps do.
+    """
     start = {"x": 1, "y": 0, "z": 0, "y'": 0.3, "z'": 2.5}
-    motion = ch.simulate(ch.derive(PROBLEM_D, ch.DAlembert()), start, (0, 2500), tolerance=1e-14, keep="final", max_steps=10**8)
+    motion = ch.simulate(ch.derive(PROBLEM_D, ch.DAlembert()), start, (0, end), tolerance=tolerance, keep="final", max_steps=10**8)
     assert motion.outcome == "finished", motion.message
     f = motion.final
     energy = (f["x'"] ** 2 + f["y'"] ** 2 + f["z'"] ** 2 + f["x"] ** 2 + f["y"] ** 2) / 2 - math.cos(f["z"]) + math.sin(2 * f["z"]) / 4
