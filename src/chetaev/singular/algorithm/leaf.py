@@ -158,8 +158,13 @@ def codimension_of(space: Space, branch: Branch) -> int:
 
 def is_reduced(space: Space, branch: Branch) -> bool:
     """Whether the differentials have the rank that the dimension requires; if not, the ideal lacks constraints, as $x^2$ lacks $x$."""
+    return codimension_of(space, branch) == largest_codimension(space, branch)
+
+
+def largest_codimension(space: Space, branch: Branch) -> int:
+    """The codimension by the dimensions of ideals: differentials of constraints have at most this rank at a general point."""
     expected = dimension(space, (), basis_of(space, space.relations)) - dimension(space, branch.determined, branch.basis)
-    return codimension_of(space, branch) == expected - len(_implied(space, branch))
+    return expected - len(_implied(space, branch))
 
 
 def _implied(space: Space, branch: Branch) -> list[int]:

@@ -31,6 +31,7 @@ from chetaev.core.values import Tape, Undefined
 from chetaev.mechanics.ranks.generic import rank
 from chetaev.singular.algorithm.branches import Branch
 from chetaev.singular.algorithm.ideals import basis_of, normal_form
+from chetaev.singular.algorithm.leaf import largest_codimension
 from chetaev.singular.algorithm.space import Fraction, Poly, Space
 from chetaev.singular.dirac_bergmann.closure import Manifold
 
@@ -121,7 +122,7 @@ def independent(manifold: Manifold, constraints: Sequence[Fraction], variables: 
         parts = slopes(space, f)
         row, _ = space.cleared([parts.get(z, nothing) for z in variables])
         rows.append([branch.reduce(space, e) for e in row])
-    return _independent_rows(manifold, rows)
+    return _independent_rows(manifold, rows, most=largest_codimension(space, branch))
 
 
 def classify(manifold: Manifold, constraints: Sequence[Fraction], pairs: Pairs) -> Classes:
@@ -129,7 +130,7 @@ def classify(manifold: Manifold, constraints: Sequence[Fraction], pairs: Pairs) 
     space, branch = manifold.space, manifold.branch
     parts = [slopes(space, f) for f in constraints]
     matrix = [_row(space, branch, parts, i, pairs) for i in range(len(parts))]
-    chosen = _independent_rows(manifold, matrix)
+    chosen = _independent_rows(manifold, matrix, most=len(matrix))
     written = [space.quotient(f) for f in constraints]
     inverse, denominators = _inverse(space, [[ring_bracket(space, parts[i], parts[j], pairs) for j in chosen] for i in chosen])
     second = tuple(written[i] for i in chosen)
@@ -148,10 +149,11 @@ def _row(space: Space, branch: Branch, parts: Sequence[Slopes], i: int, pairs: P
     return [branch.reduce(space, e) for e in row]
 
 
-def _independent_rows(manifold: Manifold, rows: Sequence[Sequence[Poly]]) -> list[int]:
+def _independent_rows(manifold: Manifold, rows: Sequence[Sequence[Poly]], most: int) -> list[int]:
+    """The first rows that are independent; there are at most `most`, so that no further ones are tried."""
     chosen: list[int] = []
     for i, row in enumerate(rows):
-        if any(row) and manifold.rank([rows[k] for k in [*chosen, i]]) > len(chosen):
+        if len(chosen) < most and any(row) and manifold.rank([rows[k] for k in [*chosen, i]]) > len(chosen):
             chosen.append(i)
     return chosen
 

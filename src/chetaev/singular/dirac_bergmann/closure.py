@@ -21,7 +21,7 @@ from chetaev.core.symbols import TIME, Parameter
 from chetaev.core.values import Tape, Undefined
 from chetaev.core.zero import random_point
 from chetaev.mechanics.ranks.exact import exact_rank
-from chetaev.mechanics.ranks.generic import Point, Points, points_on, zero_on
+from chetaev.mechanics.ranks.generic import Point, Points, generic_rank, points_on, zero_on
 from chetaev.mechanics.ranks.sizes import Sizes, natural_sizes
 from chetaev.singular.algorithm.branches import Branch, refine
 from chetaev.singular.algorithm.elimination import Constraints, Elimination, Row, Solved, Split, eliminate
@@ -89,9 +89,13 @@ class Manifold:
         """The rank of a matrix at general points."""
         if not rows:
             return 0
-        known = exact_rank([[self.space.expression(e) for e in row] for row in rows], self.points.rows) if self.points else None
+        written = [[self.space.expression(e) for e in row] for row in rows]
+        known = exact_rank(written, self.points.rows) if self.points else None
         if known is not None:
             return known
+        most = min(len(written), len(written[0]))
+        if self.points and generic_rank(written, self.points) == most:  # a minor that is clearly not zero at a point proves a full rank
+            return most
         return rank_on(self.space, self.branch, [[self.branch.reduce(self.space, e) for e in row] for row in rows])
 
     def eliminate(self, rows: Sequence[Row]) -> Solved | Constraints | Split:
