@@ -248,7 +248,7 @@ def test_a_state_of_almost_zero_at_a_late_time():
     assert motion.final["z"] == pytest.approx(-9.81 * 2, rel=1e-12)
 
 
-@pytest.mark.parametrize("wrong", [0, -1, 1.5, "many", None, True])
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, "many", True])
 def test_a_number_of_steps_that_is_none(wrong):
     spring = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2"))
     with pytest.raises(ch.UsageError, match="is not a number of steps"):

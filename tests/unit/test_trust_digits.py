@@ -221,13 +221,13 @@ def test_slopes_without_digits_are_no_linearisation():
     assert found[1, 0] == pytest.approx(-1 - 1e-5 / 12, rel=1e-12)
 
 
-def test_a_bounded_function_of_a_pole_is_told():
-    motion = ch.simulate(force("atan(1/(x - 3))"), {"x": 2, "x'": 3}, (0, 1))
-    assert motion.outcome == "step_too_small" and "where x - 3 = 0: atan(1/(x - 3)) jumps there" in motion.message
-    said = ch.simulate(force("pi/2*sign(x - 3) - atan(x - 3)"), {"x": 2, "x'": 3}, (0, 1))  # as the message advises
-    right = mpmath.quad(lambda u: mpmath.atan(1 / (u - 3)), [2, 3, said.final["x"]])
-    assert said.outcome == "finished" and said.final["x"] > 3.5
-    assert said.final["x'"] ** 2 / 2 == pytest.approx(4.5 + float(right), rel=1e-7)
+@pytest.mark.parametrize("text", ["atan(1/(x - 3))", "pi/2*sign(x - 3) - atan(x - 3)"])
+def test_a_bounded_function_of_a_pole_is_crossed(text):
+    """Both texts are the same force; the kinetic energy grows by its integral."""
+    motion = ch.simulate(force(text), {"x": 2, "x'": 3}, (0, 1))
+    right = mpmath.quad(lambda u: mpmath.atan(1 / (u - 3)), [2, 3, motion.final["x"]])
+    assert motion.outcome == "finished" and motion.final["x"] > 3.5
+    assert motion.final["x'"] ** 2 / 2 == pytest.approx(4.5 + float(right), rel=1e-7)
 
 
 @pytest.mark.parametrize(("text", "value"), [("sqrt(1 + e) - 1", 5e-19), ("(1 + e)^(1/3) - 1", 1e-18 / 3), ("exp(e) - cosh(e)", 1e-18)])

@@ -163,8 +163,8 @@ def test_nearly_equal_rows_have_one_answer_or_are_ill_conditioned(e):
 PROBLEM_D = ch.System("x y z", lagrangian="(x'^2 + y'^2 + z'^2)/2 - (x^2 + y^2)/2 + cos(z) - sin(2*z)/4", kinematic=["x' + sin(z)*y' = 0"])
 
 
-@pytest.mark.parametrize(("tolerance", "end"), [(1e-14, 2500), (1e-12, 20_000)])
-def test_a_growing_angle_is_no_drift(tolerance, end):
+@pytest.mark.parametrize(("tolerance", "end", "error"), [(1e-14, 2500, 1e-9), (1e-12, 20_000, 1e-8)])
+def test_a_growing_angle_is_no_drift(tolerance, end, error):
     """z passes 2^12 where its last digit grows; on it z'^2/2 - cos z + sin(2 z)/4 is not conserved alone, the energy is.
 
     The shorter motion has 7e4 steps, the longer one 4e5: rounding of z adds up in them, as the errors of the steps do.
@@ -174,7 +174,7 @@ def test_a_growing_angle_is_no_drift(tolerance, end):
     assert motion.outcome == "finished", motion.message
     f = motion.final
     energy = (f["x'"] ** 2 + f["y'"] ** 2 + f["z'"] ** 2 + f["x"] ** 2 + f["y"] ** 2) / 2 - math.cos(f["z"]) + math.sin(2 * f["z"]) / 4
-    assert energy == pytest.approx((0.09 + 6.25 + 1) / 2 - 1, abs=1e-9)
+    assert energy == pytest.approx((0.09 + 6.25 + 1) / 2 - 1, abs=error)
     assert f["x'"] + math.sin(f["z"]) * f["y'"] == pytest.approx(0, abs=1e-12)
 
 

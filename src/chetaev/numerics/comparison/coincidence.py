@@ -7,7 +7,7 @@ is $\lambda = -\dot\theta(\cos\varphi, \sin\varphi)$ in our signs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from chetaev.core.errors import InitialError, StateError
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Coordinate
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Trajectory
@@ -53,7 +54,7 @@ def coinciding_multipliers(
         return np.array(values_at(vakonomic, {**start, **dict(zip(names, map(float, multipliers), strict=True))}, jets, **values))
 
     try:
-        found = _matched(rates, wanted, len(names))
+        found = _matched(rates, wanted, len(names), _usual(other, coordinates, times))
         if found is None:
             return None
         data = dict(zip(names, map(float, found), strict=True))
@@ -70,15 +71,25 @@ def coinciding_multipliers(
     return Frozen(data) if same else None
 
 
-def _matched(rates: Any, wanted: Array, count: int) -> Array | None:
-    """Return multipliers with the wanted rates, by Gauss-Newton with difference quotients; None if the rates cannot be reached."""
+def _usual(motion: Trajectory, coordinates: Sequence[Coordinate], times: Array) -> Array:
+    """What velocities make of derivatives in the duration: smaller ones are round-off where a motion is uniform."""
+    fastest = max((float(np.abs(motion[q.d().name]).max()) for q in coordinates), default=0.0)
+    span = abs(float(times[-1] - times[0]))
+    return np.repeat([fastest / span ** (order - 1) for order in _ORDERS], len(coordinates))
+
+
+def _matched(rates: Any, wanted: Array, count: int, usual: Array) -> Array | None:
+    """Return multipliers with the wanted rates, by Gauss-Newton with difference quotients; None if the rates cannot be reached.
+
+    `usual` are sizes of rates that a motion of this speed and duration has, unless they vanish.
+    """
     found = np.zeros(count)
-    scale = float(np.abs(wanted).max(initial=0.0))
+    scale = np.maximum(usual, np.abs(wanted).max(initial=0.0))
     for _ in range(_STEPS):
         here = rates(found)
         residual = here - wanted
-        scale = max(scale, float(np.abs(here).max(initial=0.0)))
-        if np.abs(residual).max() <= _MATCHED * scale:
+        scale = np.maximum(scale, np.abs(here).max(initial=0.0))
+        if np.all(np.abs(residual) <= _MATCHED * scale):
             return found
         step = 1e-6
         slopes = np.column_stack([(rates(found + step * e) - rates(found - step * e)) / (2 * step) for e in np.eye(count)])

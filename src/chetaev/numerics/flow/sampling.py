@@ -8,6 +8,7 @@ residual is small long before the point is reached.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -91,6 +92,11 @@ def _tangents(slopes: Slopes, start: Mapping[Symbol, float], sizes: Matrix) -> M
     return vt[int(np.sum(s > _NEAR * s.max(initial=0.0))) :].T if slopes.count else everywhere
 
 
+def _length(vector: Matrix) -> float:
+    """The length of a vector whose squares may overflow."""
+    return math.hypot(*map(float, vector.ravel()))
+
+
 def _beside(slopes: Slopes, start: Mapping[Symbol, float], shift: Matrix) -> Point | None:
     """Return the point of the set near the end of a displacement along it; None if there is none nearby."""
     here = newton.moved(start, slopes.jets, shift * slopes.units)
@@ -98,7 +104,7 @@ def _beside(slopes: Slopes, start: Mapping[Symbol, float], shift: Matrix) -> Poi
     if point is None:
         return None
     back = np.array([point[z] - here[z] for z in slopes.jets]) / slopes.units
-    return point if float(np.linalg.norm(back)) <= _STAYS * float(np.linalg.norm(shift)) else None
+    return point if _length(back) <= _STAYS * _length(shift) else None
 
 
 def points_from(rows: Sequence[Any], starts: Sequence[Point], algebra: Algebra[Any], sizes: Sizes | None = None) -> list[Point]:
