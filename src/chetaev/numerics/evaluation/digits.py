@@ -27,6 +27,8 @@ from chetaev.numerics.start.clear_states import LOST, VIOLATED
 
 _TINY = 1e-300
 """An absolute error that does not matter."""
+_ROUND_OFF = float(np.finfo(float).eps)
+"""Relative to the sizes that rows suggest: jets that are all smaller are what rounding left of zero."""
 _LARGEST = 60
 """Most unknowns that are solved for with many digits, which takes a second."""
 
@@ -67,8 +69,7 @@ def _require_rows(problem: Problem, jets: Mapping[Jet, float]) -> None:
     found = _many_digits(problem, jets, [*rows, *slopes])
     if found is None:
         return
-    usual = [max(abs(jets[w]) for w in state if type(w) is type(z) and w.order == z.order) for z in state]
-    terms = np.abs(found[size:].reshape(size, len(state))) @ np.array(usual)
+    terms = np.abs(found[size:].reshape(size, len(state))) @ _usual(problem, jets)
     hidden = np.abs(found[:size] - values[:size])  # what doubles show was judged with the data
     for k in np.flatnonzero(np.minimum(hidden, np.abs(found[:size])) > VIOLATED * terms):
         raise StateError(
@@ -77,6 +78,19 @@ def _require_rows(problem: Problem, jets: Mapping[Jet, float]) -> None:
             why=f"In many digits its sides differ by {abs(found[k]):.3g}.",
             hint="give the value that satisfies the row, or write the row without the difference of nearly equal numbers",
         )
+
+
+def _usual(problem: Problem, jets: Mapping[Jet, float]) -> Array:
+    """The sizes of the jets of a state: the largest of their kind and order; if all of these are zero up to round-off, those that the
+    numbers of the rows suggest.
+    """
+    state, sizes = problem.system.structure.state, problem.system.sizes_with(problem.binding.parameters)
+    found = []
+    for z in state:
+        alike = [w for w in state if type(w) is type(z) and w.order == z.order]
+        largest, natural = max(abs(jets[w]) for w in alike), max(sizes.get(w, 1.0) for w in alike)
+        found.append(largest if largest > _ROUND_OFF * natural else natural)
+    return np.array(found)
 
 
 def _given(problem: Problem, symbols: Iterable[Symbol]) -> dict[Symbol, float]:
