@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from chetaev.core.notation import show
+    from chetaev.core.sampled import Feedback, Sampled
     from chetaev.core.state import State
     from chetaev.core.symbols import Coordinate, coordinates, delta
     from chetaev.core.system import System
@@ -76,6 +77,7 @@ _HOMES = {
     "StateError UsageError",
     "chetaev.core.notation": "show",
     "chetaev.core.declarations": "parse",
+    "chetaev.core.sampled": "Feedback Sampled",
     "chetaev.core.state": "State",
     "chetaev.core.symbols": "Coordinate coordinates delta",
     "chetaev.core.system": "System",

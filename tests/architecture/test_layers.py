@@ -45,6 +45,7 @@ ROOMS = (
     "machine",
     "graphs",
     "flow",
+    "driving",
     "corners",
     "enclosures",
     "start",

@@ -8,7 +8,7 @@
 | derivatives on jets, over any algebra | `calculus` |
 | is an expression zero? | `zero`, by signatures in a finite field (`exact`); values in `values`, those of constants in `constants` |
 | a system | `system`, its parts in `parts`, names and `parse` in `declarations`, rows in `constraints`, `groups` |
-| initial data; the checks of a motion; pictures | `state`, `certificate`, `scene` |
+| initial data; inputs as samples; the checks of a motion; pictures | `state`, `sampled`, `certificate`, `scene` |
 | errors in the user's notation | `errors`; suggested fixes, as values, in `fixes` |
 | files, frozen mappings, registries, budgets, untrusted texts | `support` |
 

@@ -60,6 +60,9 @@ class Certificate:
     digits: bool = False
     """Whether the motion was computed a second time, with rates in many digits, because doubles lose too many."""
 
+    beyond: tuple[str, ...] = ()
+    """What the checks cannot see, one sentence each: functions of Python's are known where they were called only."""
+
     @property
     def failed(self) -> tuple[str, ...]:
         """The checks whose figures are beyond their limits."""
@@ -118,8 +121,9 @@ class Certificate:
         words = "ok" if self.ok else "NOT ok"
         again = "; computed twice, the second time with smaller steps" if self.repeated else ""
         again = "; computed twice, the second time with rates in many digits" if self.digits else again
-        rest = [f"  {kind:<8}  not checked: {_REASONS[kind]}" for kind in self.missing]
-        return "\n".join([f"certificate: {words}{again}", *[f"  {figure}" for figure in self.figures], *rest])
+        rest = [f"{kind:<8}  not checked: {_REASONS[kind]}" for kind in self.missing]
+        lines = [*map(str, self.figures), *rest, *self.beyond]
+        return "\n".join([f"certificate: {words}{again}", *[f"  {line}" for line in lines]])
 
 
 _FACTS = {

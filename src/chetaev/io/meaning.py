@@ -63,7 +63,8 @@ class Meaning:
             where = self._place("values", name)
             if spell(name) not in known:
                 raise ParameterError(f"{name} is not an input.", where=where, hint=_one_of(name, known))
-            parse_expression(text, self._constants, where)
+            if isinstance(text, str):
+                parse_expression(text, self.model.system.vocabulary, where)
 
     def _names(self, rows: Iterable[str], table: str, key: str, occurrence: int = 0) -> None:
         """Check that the left sides of initial data are unknowns of the motion and their right sides numbers."""

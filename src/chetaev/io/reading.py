@@ -13,6 +13,7 @@ from chetaev.core.errors import ChetaevError, Location, ModelError, NotationErro
 from chetaev.core.notation import Vocabulary, parse_expression
 from chetaev.core.notation.lexer import spell
 from chetaev.core.parts import PARTS
+from chetaev.core.sampled import Sampled
 from chetaev.core.scene import Scene, read_scene
 from chetaev.core.state import State
 from chetaev.core.support.files import read_bytes
@@ -146,7 +147,7 @@ class _File:
             self._principle(self.data.get("principle", {}), "principle"),
             parameters={name: self._value(name, e) for name, e in self.data.get("parameters", {}).items() if _has_value(e)},
             start=State(self._initial("fixed"), self._initial("guess")),
-            inputs=self.data.get("values", {}),
+            inputs={name: self._input(name, given) for name, given in self.data.get("values", {}).items()},
             also=self._also(),
             invariants=self.data.get("invariants", {}),
             prose=self.data.get("prose", ""),
@@ -155,6 +156,16 @@ class _File:
             scene=self._scene(),
             **dict(self._settings()),
         )
+
+    def _input(self, name: str, given: Any) -> Any:
+        """An input: a text, or samples."""
+        if isinstance(given, str):
+            return given
+        try:
+            times, values = (map(float, given.get(key, ())) for key in ("times", "values"))
+            return Sampled(times, values, given.get("interpolation", "linear"), given.get("origin", ""))
+        except UsageError as fault:
+            raise ModelError(fault.what, where=place(self.source, self.text, "values", name), hint=fault.hint) from None
 
     def _settings(self) -> Iterator[tuple[str, Any]]:
         """Yield the settings of the run that the file gives, by name."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from chetaev.core.errors import ModelError, did_you_mean
 from chetaev.core.parts import PARTS, Kind
-from chetaev.core.support.plain import ANY, CONSTANTS, MATRICES, NUMBER, ROWS, SETTING, TEXT, TEXTS, fits
+from chetaev.core.support.plain import ANY, CONSTANTS, MATRICES, NUMBER, NUMBERS, ROWS, SETTING, TEXT, TEXTS, fits
 from chetaev.io.places import line_of, place
 from chetaev.mechanics.principles import PRINCIPLES
 from chetaev.numerics.motion.run_settings import RUN_SETTINGS, Form
@@ -40,6 +40,9 @@ COMPARE: dict[str, str] = {"fixed": TEXTS}
 
 GROUP: dict[str, str] = {"basis": MATRICES, "brackets": CONSTANTS, "dimension": NUMBER}
 """Keys of a table `[groups.G]`: a basis of matrices, or brackets with the dimension."""
+
+SAMPLES: dict[str, str] = {"times": NUMBERS, "values": NUMBERS, "interpolation": TEXT, "origin": TEXT}
+"""Keys of an input that is given by samples."""
 
 LISTED = {setting.name: dict(setting.keys) for setting in RUN_SETTINGS if setting.form is Form.LIST}
 """Lists of tables, with the keys of an entry."""
@@ -95,7 +98,20 @@ def _check_named(value: Any, table: str, source: str, text: str) -> None:
             if not {"kind"} <= set(entry) <= {"value", "kind"} or not isinstance(entry["kind"], str):
                 raise ModelError(f"{key} is no parameter.", where=where, hint=f'{key} = 1.5, or {key} = {{value = 1.5, kind = "positive"}}')
             entry = entry.get("value", 0)
+        if table == "values" and not isinstance(entry, str):
+            _check_samples(entry, key, where)
+            continue
         _require(entry, NAMED[table], where)
+
+
+def _check_samples(entry: Any, name: str, where: str) -> None:
+    """Check the samples of an input, which are not a text."""
+    if not isinstance(entry, dict):
+        raise ModelError(f"{name} is no input.", where=where, hint=f'{name} = "sin(t)", or {name} = {{times = [0, 1], values = [0, 2.5]}}')
+    for key, value in entry.items():
+        if key not in SAMPLES:
+            raise _unknown(key, list(SAMPLES), where, f"the samples of {name}")
+        _require(value, SAMPLES[key], where)
 
 
 def _tables(value: Any, key: str, source: str, text: str) -> list[dict[str, Any]]:

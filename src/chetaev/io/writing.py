@@ -28,6 +28,7 @@ from chetaev.core.errors import ChetaevError, InitialError, ModelError, Paramete
 from chetaev.core.fixes import Fix, Guess, SetInitial, SetInput, SetParameter, UsePrinciple
 from chetaev.core.notation import Vocabulary, parse_row, show
 from chetaev.core.parts import PARTS, AsWritten, Kind, parts_of
+from chetaev.core.sampled import Feedback, Sampled, sampled_pair
 from chetaev.core.scene import Scene, written
 from chetaev.core.support.files import require_ending, write_text
 from chetaev.core.support.letters import spell
@@ -98,7 +99,7 @@ def dumps(model: Model) -> str:
     data = {"fixed": model.start.fixed, "guess": model.start.guess}
     blocks.append(_table("initial", {key: _list(_data(part, model)) for key, part in data.items() if part or key == "fixed"}))
     blocks.append(_settings("simulate", _run_settings(model, Form.KEY)))
-    blocks.append(_table("values", {name: _text(_function_of_time(name, value, model)) for name, value in model.inputs.items()}))
+    blocks.append(_table("values", {name: _input(name, value, model) for name, value in model.inputs.items()}))
     blocks += [_settings(name, table) for name, table in _run_settings(model, Form.TABLE).items()]
     blocks += [_settings(f"[{name}]", entry) for name, entries in _run_settings(model, Form.LIST).items() for entry in entries]
     for principle, more in model.also.items():
@@ -150,6 +151,14 @@ def _scene(scene: Scene | None) -> str:
     entries = written(scene)
     shapes = "".join(f"  {_toml(shape)},\n" for shape in entries.pop("shapes"))
     return _table("scene", {**{key: _toml(value) for key, value in entries.items()}, "shapes": f"[\n{shapes}]"})
+
+
+def _input(name: str, given: Any, model: Model) -> str:
+    """Return an input as a text, or as a table of its samples."""
+    given = sampled_pair(given)
+    if not isinstance(given, Sampled):
+        return _text(_function_of_time(name, given, model))
+    return _toml(given.described)
 
 
 def _parameter(symbol: Any, model: Model) -> str:
@@ -259,10 +268,11 @@ def _constant(name: str, given: Any, model: Model) -> float | str:
 
 def _function_of_time(name: str, given: Any, model: Model) -> str:
     """Return the function of time that an open input is bound to."""
-    if callable(given) and not isinstance(given, Expr):
+    if (callable(given) and not isinstance(given, Expr)) or isinstance(given, Feedback):
         raise ParameterError(
             f"{name} is a Python function, which a model file cannot hold.",
             where=f"save {model.system.label}, input {name}",
+            why="The file of a motion holds the samples of its inputs: motion.save(path), ch.report(motion).",
             hint=("an expression in t: ", SetInput((name,), "sin(2*t)")),
         )
     return _scalar(given, f"save {model.system.label}, input {name}", ParameterError)

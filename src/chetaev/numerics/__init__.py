@@ -6,6 +6,7 @@ Each room uses only those above it in this table:
 |---|---|---|
 | `graphs` | expressions | CasADi graphs, their residues, errors and sizes; values bound to parameters |
 | `machine` | graphs | programs, machine code, the compiled stepping loop on disk |
+| `driving` | samples, functions, controllers | inputs as polynomials between breakpoints |
 | `corners` | equations with sign, abs, min, max | smooth equations with modes |
 | `flow` | equations | rows with their derivatives, solved: rates, projection, energy, all compiled |
 | `enclosures` | the functions in the user's text | bounds over the tube of a step |

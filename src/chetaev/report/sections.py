@@ -10,6 +10,7 @@ from sympy import Expr
 
 from chetaev.core.notation import show
 from chetaev.core.parts import STORED, Kind, Part
+from chetaev.core.sampled import Sampled
 from chetaev.core.support.version import VERSION
 from chetaev.core.symbols import Action
 from chetaev.core.system import System
@@ -73,6 +74,8 @@ def _formula(part: Part, name: str, e: Any) -> tuple[str, str]:
     title, left = (part.heading or part.title).format(name), part.left_side.format(name)
     if e is None:
         return title, f"{set_symbol(name)}, {part.open_word}"
+    if isinstance(e, Sampled):
+        return title, f"{set_symbol(name)}, {escape(e.sentence)}"
     e = e if isinstance(e, str | Expr) else str(e)
     return title, set_formula(left, e) if left else set_formula(e)
 

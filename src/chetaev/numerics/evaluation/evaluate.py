@@ -24,6 +24,8 @@ from chetaev.mechanics.model import Model
 from chetaev.mechanics.ranks.factored import Matrix, equilibrated
 from chetaev.mechanics.tolerances import CONTRADICTION
 from chetaev.numerics.corners.modes import smooth
+from chetaev.numerics.driving.feedback import with_feedback
+from chetaev.numerics.driving.schedule import at_time
 from chetaev.numerics.evaluation.digits import with_all_digits
 from chetaev.numerics.evaluation.shown import written
 from chetaev.numerics.flow.local_rank import factored_at, require_clear
@@ -187,6 +189,9 @@ def evaluate(
     if start is None:
         raise UsageError("no state is given.", where=f"evaluate {equations.system.label}", hint='evaluate(equations, {"x": 0, ...})')
     where = f"evaluate {equations.system.label}"
+    if inputs:
+        equations, inputs = with_feedback(equations, inputs, where)
+        inputs = at_time(inputs, t, where)
     binding = bind(equations.system, parameters, inputs, where)
     t = number(0.0 if t is None else t, dict(binding.parameters), f"{where}, t", InitialError)
     wish = Wish(start, t, branch, gauge, where, "evaluate", instant=True)

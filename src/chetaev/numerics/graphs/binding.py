@@ -16,6 +16,7 @@ from chetaev.core.errors import ChetaevError, InitialError, ParameterError, did_
 from chetaev.core.fixes import SetInput, SetParameter
 from chetaev.core.notation import Vocabulary, from_sympy, parse_expression
 from chetaev.core.notation.lexer import spell
+from chetaev.core.sampled import Feedback, Sampled
 from chetaev.core.symbols import TIME, Input
 from chetaev.core.system import System
 from chetaev.core.values import Tape, Undefined, value
@@ -122,11 +123,25 @@ def inputs_of(system: System, inputs: Mapping[str, Any] | None, where: str) -> d
     bound = {name: expression for name, expression in known.items() if expression is not None}
     for name, v in given.items():
         place = f"{where}, input {name}"
+        if not isinstance(v, str | Expr | Real):
+            raise ParameterError(
+                f"{_kind(v)} cannot drive {name} here.",
+                where=place,
+                why="Samples, functions and feedbacks divide a motion into pieces; simulate does that, and evaluate takes samples.",
+                hint=("a formula of t: ", SetInput((name,), "sin(t)")),
+            )
         bound[name] = parse_expression(v, names, place) if isinstance(v, str) else from_sympy(v, names, place)
     missing = [name for name in known if name not in bound]
     if missing:
         raise ParameterError(f"no function for {_listed('input', missing)}.", where=where, hint=SetInput(tuple(missing), "sin(t)"))
     return bound
+
+
+def _kind(given: Any) -> str:
+    """What a value is, in words."""
+    if isinstance(given, Sampled | Feedback):
+        return "samples" if isinstance(given, Sampled) else "a feedback"
+    return "a Python function" if callable(given) else with_article(type(given).__name__)
 
 
 def _refuse_unknown(given: Mapping[str, Any], known: Mapping[str, Any], kind: str, where: str) -> None:

@@ -117,6 +117,14 @@ def no_continuation(surface: str, t: float, reason: str, decided: bool = True) -
     return Outcome.LEFT_DOMAIN, f"{what} from {surface} = 0 at t = {t:.12g}: {reason}"
 
 
+def input_jumps(t: float, reason: str) -> Verdict:
+    """The motion cannot follow an input that jumps, or whose derivative jumps where the constraints contain it."""
+    return Outcome.LEFT_DOMAIN, (
+        f"the motion cannot follow the inputs beyond t = {t:.12g}: {reason}  Constraints with an input need samples without jumps, also in "
+        'the derivatives that they contain: ch.Sampled(times, values, "cubic").'
+    )
+
+
 def corner_of_constraints(surface: str, t: float) -> Verdict:
     """A constraint has a corner on the surface, so that velocities would have to jump."""
     return Outcome.LEFT_DOMAIN, (

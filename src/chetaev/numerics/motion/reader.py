@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 from sympy import Expr
 
 from chetaev.core.errors import UsageError
+from chetaev.core.sampled import Sampled
+from chetaev.core.support.frozen import Frozen
 from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.graphs.binding import Binding
@@ -27,6 +29,8 @@ class Reader:
     pieces: tuple[Piece, ...]
     dense: bool
     """Whether states between the nodes are stored."""
+    samples: Frozen[str, Sampled] = field(default_factory=Frozen)
+    """The inputs that were no formulas, as samples."""
 
     def pieces_at(self, times: Array) -> NDArray[np.int64]:
         """Return the index of the piece of each time; the later one where two meet."""

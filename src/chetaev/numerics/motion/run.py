@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from sympy import Add
 
+from chetaev.core.errors import InitialError, StateError
+from chetaev.core.state import State
 from chetaev.core.symbols import Jet, jets_in
-from chetaev.numerics.evaluation.beginning import Start
+from chetaev.numerics.evaluation.beginning import Start, begin
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Task, Wide
@@ -18,8 +20,8 @@ from chetaev.numerics.motion.net import Net
 from chetaev.numerics.motion.outcomes import Ending, Verdict
 from chetaev.numerics.motion.progress import Progress
 from chetaev.numerics.motion.record import Record, wanted_times
-from chetaev.numerics.motion.trajectory import Outcome, Trajectory
-from chetaev.numerics.motion.transitions import LEAST, Transitions
+from chetaev.numerics.motion.trajectory import Outcome, Switch, Trajectory
+from chetaev.numerics.motion.transitions import FAR, LEAST, Transitions
 from chetaev.numerics.motion.watching import SMALLEST_PIVOT, Watching, changes_of, make_task, watching
 from chetaev.numerics.pieces.events import Watched
 from chetaev.numerics.pieces.piece import Piece, Setting, reference
@@ -52,6 +54,8 @@ class Course(Transitions):
     beginning: Mapping[Jet, Array] | None = None
     """The slopes of the start."""
     reorderings: int = 0
+    driven_until: float | None = None
+    """The time at which the present polynomials of scheduled inputs end; None before the first piece."""
 
     def run(self, start: Start) -> Trajectory:
         """Run piece after piece, until the end or until the motion cannot continue."""
@@ -120,13 +124,17 @@ class Course(Transitions):
 
     def _next(self, place: Place) -> Place | Verdict:
         """Run a piece from a place; return the beginning of the next one, or the verdict if there is none."""
+        driven = self._driven(place)
+        if not isinstance(driven, Place):
+            return driven
+        place = driven
         if place.jump and self.record.jumps:
             self.record.jumps[-1] = True
         if place.jump or self.smooth_since is None:
             self.smooth_since = place.t, place.jets
         end, forward = float(self.request.times[-1]), self.surfaces.direction
         near = place.t + forward * _PART * place.soon
-        piece, task = self._piece(place, near if (end - near) * forward > 0 else end)
+        piece, task = self._piece(place, self._until(place, near if (end - near) * forward > 0 else end))
         self.record.add(piece)
         beyond = self.surfaces.wrong_side(piece.setting, float(piece.run.t), piece.setting.named(piece.run.y), self._met(piece))
         if beyond is not None:
@@ -134,6 +142,50 @@ class Course(Transitions):
         found = self._differentiated(piece, self._after(piece, task))
         paused = place.awaited is not None and isinstance(found, Place) and not found.jump
         return replace(found, soon=_AGAIN * place.soon) if paused and isinstance(found, Place) else found
+
+    def _until(self, place: Place, wanted: float) -> float:
+        """The end of a piece: the wanted time, or the breakpoint before it."""
+        schedule = self.request.schedule
+        if schedule is None:
+            return wanted
+        if self.driven_until is None:
+            self.driven_until = schedule.ends(place.t)
+        return wanted if (self.driven_until - wanted) * self.surfaces.direction > 0 else self.driven_until
+
+    def _driven(self, place: Place) -> Place | Verdict:
+        """Return the same place with the inputs that follow a breakpoint, if it is one."""
+        schedule, until = self.request.schedule, self.driven_until
+        if schedule is None or until is None or (until - place.t) * self.surfaces.direction > 0:
+            return place
+        state = {z.name: v for z, v in place.jets.items()}
+        values = schedule.values(place.t, state)
+        self.driven_until = schedule.ends(place.t)
+        known = self.surfaces
+        binding = replace(known.binding, parameters={**known.binding.parameters, **values})
+        self.surfaces = Surfaces(known.switched, binding, known.tolerance, known.direction, known.span, known.seat, known.exact)
+        here = place.setting
+        there = replace(here, binding=replace(here.binding, parameters={**here.binding.parameters, **values}))
+        try:
+            there, jets = self._continued(there, place)
+        except (InitialError, StateError) as fault:
+            return outcomes.input_jumps(place.t, fault.what)
+        gained = _energy(there, place.t, jets) - _energy(here, place.t, place.jets)
+        return replace(place, setting=there, jets=jets, energy=place.energy + gained, jump=True)
+
+    def _continued(self, there: Setting, place: Place) -> tuple[Setting, Mapping[Jet, float]]:
+        """The setting and the state with new inputs: where functions switch with an input, other modes may hold."""
+        if self.request.switched.modes:
+            start = begin(self.surfaces, State({z.name: v for z, v in place.jets.items()}), place.t, self.request.where)
+            for mode, before, after in zip(
+                self.request.switched.modes, place.setting.configuration, start.setting.configuration, strict=True
+            ):
+                if before != after:
+                    self.record.switches.append(Switch(mode.text, place.t, before, after))
+            return start.setting.suited(place.t, start.jets), start.jets
+        jets, far = self._settled(there, place.t, place.jets)
+        if not far <= FAR:
+            raise StateError("the state does not satisfy the constraints with the new value.", where=self.request.where)
+        return there, jets
 
     def _piece(self, place: Place, until: float) -> tuple[Piece, Task]:
         here, request = self.surfaces.watched(place.setting, place.t, place.jets), self.request
@@ -274,6 +326,10 @@ def _first_turn(signs: Callable[[float], Array], which: Sequence[int], ahead: fl
         middle = 0.5 * (near + far)
         near, far = (near, middle) if np.any((first * signs(middle))[list(which)] < 0) else (middle, far)
     return far if abs(far) > least else 0.0
+
+
+def _energy(here: Setting, t: float, jets: Mapping[Jet, float]) -> float:
+    return here.compiled.energy_at(t, here.native(jets, 0.0), here.parameters(t))
 
 
 def _awaiting(request: Request, awaited: tuple[int, int] | None) -> Request:

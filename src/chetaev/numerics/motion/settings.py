@@ -130,7 +130,9 @@ def model_of(motion: Trajectory) -> Model:
     system = equations.system
     values = {p.name: float(motion[p.name][0]) for p in system.parameters}
     bound: Any = getattr(getattr(motion.reader, "binding", None), "inputs", {})
-    inputs = {z.base: show(bound[z.base]) for z, u in system.inputs.items() if u is None and z.base in bound}
+    samples: Any = getattr(motion.reader, "samples", {})
+    open_inputs = [z.base for z, u in system.inputs.items() if u is None and z.base in bound]
+    inputs = {name: samples[name] if name in samples else show(bound[name]) for name in open_inputs}
     start = {z.name: float(v) for z, v in zip(motion.jets, motion.states[0], strict=False)}
     t = (float(motion.t[0]), float(motion.end[0]))
     tolerance = motion.tolerance if np.isfinite(motion.tolerance) else 1e-9

@@ -17,6 +17,8 @@ from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
 from chetaev.numerics.corners.modes import Switched, smooth
+from chetaev.numerics.driving.feedback import with_feedback
+from chetaev.numerics.driving.schedule import Schedule, divided, schedule
 from chetaev.numerics.evaluation.beginning import Start, begin
 from chetaev.numerics.flow.compiled import Array, compile_equations
 from chetaev.numerics.flow.prolongation import square_prolongation
@@ -82,7 +84,10 @@ def simulate(
         scale: Typical sizes of jets: `{"x": 1e-9}`.
         method: The integrator; `Implicit()` for stiff systems, `Taylor()` for very tight tolerances.
         events: Events at roots of expressions, texts or `On(...)`; they may end the motion or change its state.
-        inputs: Functions of time for the inputs, by name.
+        inputs: What drives the inputs, by name: a formula of t and parameters (`"sin(2*t)"`), or of the state too (`"-k*x - c*x'"`, a
+            feedback in the forces); a Python function of t; samples `(times, values)`, joined by lines, or `Sampled(times, values,
+            "cubic")`; `Feedback(function, period=0.01)`, a controller that is asked once a period. The motion is divided at the times of
+            the samples. Of a Python function single values are known only, as `motion.certificate` says.
         branch: The manifold of the motion, where there are several: its number, an object (`analysis.branches[0]`, a leaf of the constraint
             algorithm) or its constraints (`"q3 = 0"`). A start on exactly one of them needs no choice.
         gauge: Functions of time for quantities that the equations leave free: `{"q2": "sin(t)"}`.
@@ -131,8 +136,14 @@ def simulate(
     if start is None:
         raise UsageError("no state is given.", where=where, hint='simulate(equations, {"x": 0, ...}, (0, 10))')
     times = read_times(t, where)
-    binding = bind(equations.system, parameters, inputs, where)
-    plain = method is None and not events and conserve is None and branch is None and gauge is None and not scale
+    equations, inputs = with_feedback(equations, inputs, where) if inputs else (equations, inputs)
+    written, others = divided(inputs)
+    plan = _planned(equations, others, times, tolerance, where) if others else None
+    binding = bind(equations.system, parameters, written | dict.fromkeys(others, 0), where)
+    users = equations
+    if plan is not None:
+        equations, binding = plan.first(binding)
+    plain = plan is None and method is None and not events and conserve is None and branch is None and gauge is None and not scale
     known = one_piece(equations, binding.inputs) if plain else None
     if known is not None:
         accuracy, steps, longest = (
@@ -155,6 +166,9 @@ def simulate(
     surfaces = Surfaces(switched, binding, accuracy.relative, float(np.sign(duration)), abs(duration))
     try:
         begun = begin(surfaces, start, float(times[0]), where)
+        if plan is not None and plan.feedback:
+            surfaces, begun = _under_feedback(plan, surfaces, begun, start, where)
+            binding = surfaces.binding
     except StateError as fault:
         raise (several_at(stated, binding, wish) if branch is None else None) or fault from None
     except Undefined as cause:  # inputs are evaluated before anything else
@@ -174,6 +188,7 @@ def simulate(
         max_step=read_max_step(max_step, where),
         where=where,
         slopes=None if slopes is None else read_directions(slopes, equations, start, binding, where),
+        schedule=plan,
     )
     beginning = _first_slopes(request, begun, start, equations)
     title = equations.system.name or "simulate"
@@ -183,7 +198,9 @@ def simulate(
         return follow(request, begun, surfaces, shown, accuracy.relative, beginning)
 
     motion = run(request, begun, surfaces)
-    if motion.certificate.failed == ("rounding",) and motion.outcome.reached_end and _affordable(motion, begun, request):
+    if plan is not None and plan.feedback:  # a controller may remember what it was asked, so that no run is repeated
+        motion = certified(motion, motion) if not motion.certificate.ok and motion.outcome.reached_end else motion
+    elif motion.certificate.failed == ("rounding",) and motion.outcome.reached_end and _affordable(motion, begun, request):
         slow = replace(begun, setting=begun.setting.in_many_digits())
         few = min(request.max_steps, _AGAIN * (motion.counts["accepted"] + motion.counts["rejected"]) + 100)
         again = run(replace(request, method=Explicit(), max_steps=few), slow, replace(surfaces, exact=True, _settings={}, _rest=None))
@@ -191,13 +208,40 @@ def simulate(
             motion = stopped(motion)
         elif again.outcome.reached_end and again.certificate.ok:
             motion = replace(again, certificate=replace(again.certificate, digits=True))
-    if not motion.certificate.ok and motion.outcome.reached_end:
+    if not motion.certificate.ok and motion.outcome.reached_end and not (plan is not None and plan.feedback):
         finer = replace(accuracy, relative=max(_FINER * accuracy.relative, min(_FINEST, accuracy.relative)))
         surfaces = replace(surfaces, tolerance=finer.relative, _rest=None)
         begun = replace(begun, setting=begun.setting.renew(float(times[0]), begun.jets))
         motion = certified(motion, run(replace(request, tolerance=finer.relative, accuracy=finer), begun, surfaces))
+    if plan is not None:
+        reader: Any = motion.reader
+        samples = Frozen(plan.samples(motion.end[0]))
+        seen = replace(motion.certificate, beyond=plan.not_enclosed)
+        motion = replace(motion, equations=users, reader=replace(reader, samples=samples), certificate=seen)
     settings, unwritten = settled(accuracy, request, {"branch": branch, "gauge": gauge}, stated.rewritten is not None)
     return _unless_interrupted(replace(motion, asked=_asked(wish.start, times, request.method, settings, unwritten), scene=scene))
+
+
+def _planned(equations: Equations, given: Mapping[str, Any], times: Array, tolerance: Any, where: str) -> Schedule:
+    """The schedule of inputs that are no formulas."""
+    accuracy = read_accuracy(tolerance, None, (), where)
+    return schedule(equations, given, float(times[0]), float(times[-1]), accuracy.relative, where)
+
+
+def _under_feedback(plan: Schedule, surfaces: Surfaces, begun: Start, start: Any, where: str) -> tuple[Surfaces, Start]:
+    """The beginning of a run with the first values of its controllers, which are asked at a state that must not depend on them."""
+    values = plan.values(plan.begin, {z.name: v for z, v in begun.jets.items()})
+    binding = replace(surfaces.binding, parameters={**surfaces.binding.parameters, **values})
+    driven = Surfaces(surfaces.switched, binding, surfaces.tolerance, surfaces.direction, surfaces.span)
+    again = begin(driven, start, plan.begin, where)
+    if dict(again.jets) != dict(begun.jets):
+        raise UsageError(
+            "the constraints contain the feedback.",
+            where=where,
+            why="The state at which the controller is asked would depend on its answer.",
+            hint="a feedback in forces, or ch.servo for forces that enforce a row",
+        )
+    return driven, again
 
 
 _AGAIN = 4

@@ -41,7 +41,7 @@ _AT_ONCE = 1e-12
 """Relative to the duration of the run: events closer to each other than this are simultaneous."""
 _STOPPED = 1e-14
 """Relative to the speed before a reset: a smaller speed is rest."""
-_FAR = 10.0
+FAR = 10.0
 """Tolerances: a larger correction is not round-off."""
 
 
@@ -208,9 +208,9 @@ class Transitions:
             jets, far = self._settled(there, t, here.named(piece.run.y) if state is None else state)
         except StateError as fault:
             return outcomes.no_continuation(text, t, fault.what)
-        if limit is not None and (far > _FAR or self.surfaces.sliding_fault(after, t, lambda _: jets)):
+        if limit is not None and (far > FAR or self.surfaces.sliding_fault(after, t, lambda _: jets)):
             return outcomes.accumulation(text, t, limit if np.isfinite(limit) else None)
-        if not far <= _FAR:
+        if not far <= FAR:
             return outcomes.corner_of_constraints(text, t)
         for j, (m, new) in enumerate(zip(before, after, strict=True)):
             if m != new:
@@ -384,7 +384,7 @@ class Transitions:
         except InitialError:
             start = begin(self.surfaces, State(new, {**stays, **loose}), t, self.request.where)
             sizes = self.record.largest
-            moved = (abs(v - jets[z]) > _FAR * self.request.tolerance * sizes.get(z, 0.0) for z, v in start.jets.items() if z.name in stays)
+            moved = (abs(v - jets[z]) > FAR * self.request.tolerance * sizes.get(z, 0.0) for z, v in start.jets.items() if z.name in stays)
             if any(moved):
                 raise
             return start

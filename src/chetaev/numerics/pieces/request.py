@@ -9,6 +9,7 @@ from typing import Any
 
 from chetaev.core.symbols import Jet
 from chetaev.numerics.corners.modes import Switched
+from chetaev.numerics.driving.schedule import Schedule
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.methods.accuracy import Accuracy
@@ -36,6 +37,8 @@ class Request:
     """The tolerance with typical sizes."""
     slopes: Any = None
     """What the motion is differentiated by (`chetaev.numerics.slopes.directions.Directions`), if anything."""
+    schedule: Schedule | None = None
+    """The inputs that are no formulas."""
 
 
 @dataclass(frozen=True)

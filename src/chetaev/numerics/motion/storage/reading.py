@@ -12,6 +12,7 @@ import numpy as np
 
 from chetaev.core.certificate import Certificate, Figure
 from chetaev.core.notation import parse_expression
+from chetaev.core.sampled import Sampled
 from chetaev.core.scene import read_scene
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
@@ -23,6 +24,7 @@ from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import origin_of_spec
 from chetaev.mechanics.principles import of_spec
 from chetaev.numerics.corners.modes import SLIDING, Configuration, Switched, smooth
+from chetaev.numerics.driving.schedule import Schedule, schedule
 from chetaev.numerics.flow.prolongation import square_prolongation
 from chetaev.numerics.graphs.binding import Binding, bind
 from chetaev.numerics.methods.base import NESTED, POWERS
@@ -39,7 +41,7 @@ from chetaev.numerics.slopes.variation import lanes_for
 
 _KEYS = (
     "format version chetaev system principle rewritten assumptions parameters inputs t start jets outcome message drift extrema events "
-    "counts tolerance switches dense pieces enclosed scales certificate asked scene slopes"
+    "counts tolerance switches dense pieces enclosed scales certificate asked scene slopes samples"
 ).split()
 _PIECE = "modes renewed seated basis conserve energy work t".split()
 _MOST_PIECES = 1_000_000
@@ -51,13 +53,16 @@ def read_motion(archive: Archive) -> Trajectory:
     model = archive.model()
     require_keys(model, _KEYS, "the file")
     equations = _equations(model)
-    binding = bind(equations.system, _mapping(model, "parameters"), _mapping(model, "inputs"), "parameters")
-    switched = smooth(equations, Frozen(binding.inputs))
-    dense = model["dense"] is True
     described = list_of(model["pieces"], "pieces")
     if not 0 < len(described) < _MOST_PIECES:
         raise ValueError("the pieces are not counted")
-    pieces = tuple(_read_piece(archive, k, one, switched, binding, dense) for k, one in enumerate(described))
+    samples = {name: _samples(one) for name, one in mapping(model.get("samples", {}), "samples").items()}
+    binding = bind(equations.system, _mapping(model, "parameters"), _mapping(model, "inputs") | dict.fromkeys(samples, 0), "parameters")
+    plan = _schedule(equations, samples, described) if samples else None
+    driven, binding = (equations, binding) if plan is None else plan.first(binding)
+    switched = smooth(driven, Frozen(binding.inputs))
+    dense = model["dense"] is True
+    pieces = tuple(_read_piece(archive, k, one, switched, _from(one, binding, plan), dense) for k, one in enumerate(described))
     first = pieces[0].setting
     jets = first.flow.state if first.seated else setting(switched, tuple(m or 1 for m in first.configuration), binding).flow.state
     if texts(model["jets"], "jets") != [z.name for z in jets]:
@@ -80,7 +85,7 @@ def read_motion(archive: Archive) -> Trajectory:
         extrema=Frozen({name: (float(a), float(b)) for name, (a, b) in _mapping(model, "extrema").items()}),
         events=tuple(_event(e) for e in list_of(model["events"], "events")),
         counts=Frozen({name: int(n) for name, n in _mapping(model, "counts").items()}),
-        reader=Reader(switched, binding, layout, pieces if slopes is None else slopes.pieces, dense),
+        reader=Reader(switched, binding, layout, pieces if slopes is None else slopes.pieces, dense, Frozen(samples)),
         slopes=slopes,
         tolerance=float(model["tolerance"]),
         switches=tuple(_switch(s) for s in list_of(model["switches"], "switches")),
@@ -91,6 +96,26 @@ def read_motion(archive: Archive) -> Trajectory:
         asked=_asked(model["asked"]),
         scene=None if model.get("scene") is None else read_scene(_mapping(model, "scene"), _in_scene),
     )
+
+
+def _samples(given: Any) -> Sampled:
+    """The samples of an input."""
+    require_keys(given, ("times", "values", "interpolation", "origin"), "samples")
+    times, values = (map(float, list_of(given[key], key)) for key in ("times", "values"))
+    return Sampled(times, values, text_of(given["interpolation"], "interpolation"), text_of(given.get("origin", ""), "origin"))
+
+
+def _schedule(equations: Equations, samples: Mapping[str, Sampled], described: list[Any]) -> Schedule:
+    """The schedule of inputs from the beginning of the first piece to the end of the last one."""
+    first, last = (mapping(described[k], "a piece")["t"] for k in (0, -1))
+    return schedule(equations, samples, float(first[0]), float(last[1]), 1.0, "a motion file")
+
+
+def _from(piece: Any, binding: Binding, plan: Schedule | None) -> Binding:
+    """The values with which a piece begins."""
+    if plan is None:
+        return binding
+    return replace(binding, parameters={**binding.parameters, **plan.values(float(mapping(piece, "a piece")["t"][0]), None)})
 
 
 def _in_scene(key: str, shape: int | None) -> str:
@@ -113,7 +138,8 @@ def _certificate(found: Mapping[str, Any]) -> Certificate:
         Figure(text_of(kind, "certificate"), float(size), float(allowed), text_of(subject, "certificate"), None if t is None else float(t))
         for kind, size, allowed, subject, t in list_of(found["figures"], "certificate")
     ]
-    return Certificate(tuple(figures), found["repeated"] is True, found.get("digits") is True)
+    beyond = tuple(texts(found.get("beyond", []), "certificate"))
+    return Certificate(tuple(figures), found["repeated"] is True, found.get("digits") is True, beyond)
 
 
 def _asked(given: Any) -> Asked | None:
