@@ -95,7 +95,7 @@ class Problem:
             place = (last, id(model))
             if place not in known:
                 end = last if last != self.t[0] else self.t[1]
-                settings = {name: v for name, v in model.run.items() if name != "tolerance"}
+                settings = {name: v for name, v in model.run.items() if name not in ("tolerance", "slopes")}
                 parameters, start = self.given(x, model)
                 known[place] = simulate(
                     self.equations,
