@@ -260,7 +260,7 @@ def compared(morphism, definition, start, values, t):
 START = {"x": 0.4, "y": -0.3, "z": 0.8, "x'": 1.1, "y'": -0.7, "z'": 0.5}
 
 
-@pytest.mark.parametrize(("seed", "moving"), [(0, False), (1, False), (2, True), (3, True)], ids=["0", "1", "2 moving", "3 moving"])
+@pytest.mark.parametrize(("seed", "moving"), [(0, False), (2, True)], ids=["0", "2 moving"])
 def test_accelerations_of_random_systems(seed, moving):
     system, definition = random_system(seed, moving)
     compared(ch.hamel(system, velocities=definition), definition, START, {"k": 1.7}, 0.6)
