@@ -213,18 +213,31 @@ def test_counts_repeat_in_fresh_and_in_used_processes(asked):
     assert counts[0] > 0 and counts == pytest.approx([counts[0]] * 3, rel=1e-2 if process.FORKS else 0.2)
 
 
+USUAL = {
+    "integral": (sympy.integrate, x**2 * exp(a * x), x),
+    "simplification": (sympy.simplify, sin(x) ** 2 + cos(x) ** 2 + a * exp(x)),
+    "roots": (sympy.solve, x**3 - a * x + 1, x),
+}
+
+
 def test_what_a_process_has_imported_does_not_change_counts(asked):
-    """SymPy imports its modules of integration when they are first needed; a process that was used before knows them already."""
-    calls._KNOWN.clear()
+    """SymPy imports its modules of integration when they are first needed; a process that was used before knows them already.
+
+    What stays is that imports ask for facts about numbers, which SymPy keeps: a part in a hundred.
+    """
+
+    def counts():
+        calls._KNOWN.clear()
+        return [budget.limited(*call, seconds=20).seconds for call in USUAL.values()]
+
     worker.end_all()
-    fresh = budget.limited(sympy.integrate, x**2 * exp(a * x), x, seconds=20).seconds
+    fresh = counts()
     knows = worker.take()
     for module in ("sympy.integrals.risch", "sympy.integrals.manualintegrate", "sympy.integrals.heurisch", "sympy.tensor.tensor"):
         knows.ask(pickle.dumps((module, pickle.dumps((len, ([],), 1e6, 1.0)))), 60)
     worker.give_back(knows)
-    calls._KNOWN.clear()
-    again = budget.limited(sympy.integrate, x**2 * exp(a * x), x, seconds=20).seconds
-    assert asked[-1] is knows and fresh > 0 and again == pytest.approx(fresh, rel=1e-2)
+    again = counts()
+    assert asked[-1] is knows and min(fresh) > 0 and again == pytest.approx(fresh, rel=2e-2)
 
 
 @POSIX

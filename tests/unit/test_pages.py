@@ -21,7 +21,7 @@ from chetaev.plot.scenes.live_page import squeezed
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or next(iter(glob.glob("/usr/bin/google-chrome*")), None)
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 PATIENCE = 300_000
-"""Milliseconds that the browser has for its start, for a page and for a condition: none is a measure of speed, and a busy machine is slow."""
+"""Milliseconds that the browser has for its start, for a page and for a condition: no test of a page is a test of speed."""
 
 
 @cache

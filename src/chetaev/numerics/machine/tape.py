@@ -70,8 +70,8 @@ def fold(
     """The entries of the output of a function in another algebra; None for those that are zero everywhere.
 
     `read` gives an entry of an input, `number` a constant, `apply` what an operation makes of one or two arguments. Copies need nothing.
-    `lines` are those of the function's tape, from a caller that folds the same function again and again. `frequent` has functions of their own
-    for operations of two arguments: without the detour through `apply` a tape of sums and products takes half the time.
+    `lines` are those of the function's tape, from a caller that folds the same function again and again. `frequent` has, for operations of
+    two arguments, functions of their own: without the detour through `apply` a tape of sums and products takes two thirds of the time.
     """
     held: dict[int, V] = {}
     found: list[V | None] = [None] * int(function.numel_out(0))
