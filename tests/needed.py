@@ -63,6 +63,7 @@ def order(changes: Iterable[str], root: Path = ROOT) -> dict[str, int]:
     return {file: distance[file] for file in sorted(run, key=lambda file: (distance[file], file))}
 
 
+@cache
 def imports(root: Path = ROOT) -> Mapping[str, set[str]]:
     """What every Python file of sources and tests imports, as paths from the root."""
     sources = {_module(file, root / "src"): file for file in sorted((root / "src").rglob("*.py"))}

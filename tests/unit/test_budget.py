@@ -90,11 +90,11 @@ def test_what_a_search_finds_does_not_depend_on_the_clock(monkeypatch):
     assert "the work allowed ran out" in found.reason and (again.reason, str(again)) == (found.reason, str(found))
 
 
-@pytest.mark.parametrize("name", ["cawley", "disk-contact", "bicycle"])
+@pytest.mark.parametrize("name", ["cawley", "disk-contact", "rolling-disk"])
 def test_verdicts_do_not_depend_on_the_clock(name, monkeypatch):
     """With nothing remembered, while every clock of the owner runs four times as fast."""
-    if name == "bicycle":  # the search for its integrals ends with its budget, whatever that is
-        monkeypatch.setattr("chetaev.mechanics.classify._SECONDS", 0.05)
+    if name == "rolling-disk":  # the search for its integrals ends with this budget
+        monkeypatch.setattr("chetaev.mechanics.classify._SECONDS", 0.01)
 
     def verdicts():
         for place, module in list(sys.modules.items()):
@@ -106,6 +106,7 @@ def test_verdicts_do_not_depend_on_the_clock(name, monkeypatch):
         return str(ch.analyze(ch.gallery(name))), str(ch.classify(ch.gallery(name)))
 
     found = verdicts()
+    assert (budget.OUT_OF_WORK in found[1]) == (name == "rolling-disk")
     thread_time, monotonic = time.thread_time, time.monotonic
     monkeypatch.setattr(time, "thread_time", lambda: 4 * thread_time())
     monkeypatch.setattr(time, "monotonic", lambda: 4 * monotonic())
@@ -184,8 +185,8 @@ def test_arguments_that_are_not_hashable_are_remembered_by_their_bytes(asked):
 
 
 def test_what_ran_out_in_one_classification_is_not_computed_by_the_next(asked, monkeypatch):
-    monkeypatch.setattr("chetaev.mechanics.classify._SECONDS", 0.05)
-    found = [ch.classify(ch.gallery("bicycle")) for _ in range(2)]
+    monkeypatch.setattr("chetaev.mechanics.classify._SECONDS", 0.01)
+    found = [ch.classify(ch.gallery("rolling-disk")) for _ in range(2)]
     assert [c.integral_count for c in found] == [None, None] and "was not decided: the work allowed ran out" in str(found[0])
     assert len(asked) == 1 and str(found[0]) == str(found[1])
 
@@ -212,18 +213,31 @@ def test_counts_repeat_in_fresh_and_in_used_processes(asked):
     assert counts[0] > 0 and counts == pytest.approx([counts[0]] * 3, rel=1e-2 if process.FORKS else 0.2)
 
 
+USUAL = {
+    "integral": (sympy.integrate, x**2 * exp(a * x), x),
+    "simplification": (sympy.simplify, sin(x) ** 2 + cos(x) ** 2 + a * exp(x)),
+    "roots": (sympy.solve, x**3 - a * x + 1, x),
+}
+
+
 def test_what_a_process_has_imported_does_not_change_counts(asked):
-    """SymPy imports its modules of integration when they are first needed; a process that was used before knows them already."""
-    calls._KNOWN.clear()
+    """SymPy imports its modules of integration when they are first needed; a process that was used before knows them already.
+
+    What stays is that imports ask for facts about numbers, which SymPy keeps: a part in a hundred.
+    """
+
+    def counts():
+        calls._KNOWN.clear()
+        return [budget.limited(*call, seconds=20).seconds for call in USUAL.values()]
+
     worker.end_all()
-    fresh = budget.limited(sympy.integrate, x**2 * exp(a * x), x, seconds=20).seconds
+    fresh = counts()
     knows = worker.take()
     for module in ("sympy.integrals.risch", "sympy.integrals.manualintegrate", "sympy.integrals.heurisch", "sympy.tensor.tensor"):
         knows.ask(pickle.dumps((module, pickle.dumps((len, ([],), 1e6, 1.0)))), 60)
     worker.give_back(knows)
-    calls._KNOWN.clear()
-    again = budget.limited(sympy.integrate, x**2 * exp(a * x), x, seconds=20).seconds
-    assert asked[-1] is knows and fresh > 0 and again == pytest.approx(fresh, rel=1e-2)
+    again = counts()
+    assert asked[-1] is knows and min(fresh) > 0 and again == pytest.approx(fresh, rel=2e-2)
 
 
 @POSIX
@@ -272,11 +286,12 @@ def test_what_a_function_raises_is_raised_here(asked):
 
 
 def test_arithmetic_that_nobody_counts_is_ended_by_the_clock_and_that_is_reported(asked, monkeypatch):
+    monkeypatch.setattr(counting, "SHORTEST", 0.5)
     if not process.FORKS:
         monkeypatch.setattr(calls, "_WALL", 2.0)
     with pytest.warns(budget.ClockWarning):
         answer = budget.limited(pow, 3, 10**9, seconds=0.05)  # one instruction, which no process can leave by itself
-    assert not answer.done and answer.reason.startswith("the clock ended it")
+    assert not answer.done and answer.reason == "the clock ended it after 0.5 seconds of processor time"
     assert budget.limited(sympy.factor, x**2 - 1, seconds=1).value == (x - 1) * (x + 1)
 
 

@@ -20,6 +20,8 @@ from chetaev.plot.scenes.live_page import squeezed
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or next(iter(glob.glob("/usr/bin/google-chrome*")), None)
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+PATIENCE = 300_000
+"""Milliseconds that the browser has for its start, for a page and for a condition: no test of a page is a test of speed."""
 
 
 @cache
@@ -125,7 +127,7 @@ def browser():
         "playwright.sync_api", reason="playwright is not installed: pages are not opened (pip install playwright)"
     )
     with playwright.sync_playwright() as session:
-        made = session.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        made = session.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=PATIENCE)
         yield made
         made.close()
 
@@ -140,6 +142,7 @@ def opened(browser, tmp_path):
         path.write_text(text, encoding="utf-8")
         context = browser.new_context(**options)
         contexts.append(context)
+        context.set_default_timeout(PATIENCE)
         page = context.new_page()
         complaints, requests = [], []
         page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)

@@ -212,8 +212,11 @@ def random_expression(chance, names):
     return f"{round(0.3 * chance.normal(), 3)}*{chance.choice(['sin', 'cos', 'atan'])}({first})*{second}"
 
 
-def random_system(seed, moving=False, **more):
-    """Three coordinates, a full mass matrix, gyroscopic terms, forces, dissipation, and quasi-velocities without any structure."""
+def random_system(seed, moving=False, full=True, **more):
+    """Three coordinates, a full mass matrix, gyroscopic terms, forces, dissipation, and quasi-velocities without any structure.
+
+    Those that are not `full` have fewer coefficients that depend on positions, which makes formulas several times shorter.
+    """
     chance = np.random.default_rng(seed)
     names = ["x", "y", "z"]
     wave = lambda: random_expression(chance, [*names, "t"] if moving else names)  # noqa: E731
@@ -230,6 +233,8 @@ def random_system(seed, moving=False, **more):
         **more,
     )
     rows = [f"(2 + {wave()})*z'", f"2*x' - ({wave()})*z'", f"3*y' + ({wave()})*x' + ({wave()})*z'"]
+    if not full:
+        rows = ["2*z' - x'/3", f"2*x' - ({wave()})*z'", f"3*y' + ({wave()})*x'"]
     if moving:
         rows = [f"{row} + {wave()} + t*{wave()}" for row in rows]
     return system, dict(zip(("f", "g", "h"), rows, strict=True))
@@ -260,7 +265,7 @@ def compared(morphism, definition, start, values, t):
 START = {"x": 0.4, "y": -0.3, "z": 0.8, "x'": 1.1, "y'": -0.7, "z'": 0.5}
 
 
-@pytest.mark.parametrize(("seed", "moving"), [(0, False), (1, False), (2, True), (3, True)], ids=["0", "1", "2 moving", "3 moving"])
+@pytest.mark.parametrize(("seed", "moving"), [(0, False), (2, True)], ids=["0", "2 moving"])
 def test_accelerations_of_random_systems(seed, moving):
     system, definition = random_system(seed, moving)
     compared(ch.hamel(system, velocities=definition), definition, START, {"k": 1.7}, 0.6)
@@ -283,7 +288,7 @@ ROWS = {
 
 @pytest.mark.parametrize(("principle", "rows", "fixed", "guessed", "moving"), ROWS.values(), ids=ROWS)
 def test_accelerations_and_multipliers_under_constraints(principle, rows, fixed, guessed, moving):
-    system, definition = random_system(11, moving, **rows)
+    system, definition = random_system(11, moving, full=False, **rows)
     state = ch.State({name: START[name] for name in fixed.split()}, {name: START[name] for name in guessed.split()})
     compared(ch.hamel(system, principle, velocities=definition), definition, state, {"k": 1.7}, 0.6)
 

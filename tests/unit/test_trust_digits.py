@@ -93,7 +93,7 @@ def test_a_pulse_at_a_large_position():
     energy by up to 6e-8, however exact the force is.
     """
     right = math.sqrt(1 + 2 * PUSH)
-    starts = [FAR - 1, FAR - 1.5, FAR - 0.5, FAR - 1.1]
+    starts = [FAR - 1, FAR - 1.1]
     for x in starts:
         motion = ch.simulate(pulse("x", FAR), {"x": x, "x'": 1}, (0, 2))
         assert motion.outcome == "not_certified" and "the equations lose digits" in motion.message

@@ -38,7 +38,7 @@ def values_and_doubts(
     `lines` are those of the function's tape, if the caller has them.
     """
     given = list(zip(map(float, arguments), map(float, doubts), strict=True))
-    pairs = fold(function, lambda _, entry: given[entry], lambda number: (number, 0.0), _rounded, lines)
+    pairs = fold(function, lambda _, entry: given[entry], lambda number: (number, 0.0), _rounded, lines, _FREQUENT)
     found = np.array([(0.0, 0.0) if pair is None else pair for pair in pairs], dtype=float).reshape(-1, 2)
     return found[:, 0], np.where(np.isfinite(found[:, 1]), found[:, 1], np.inf)
 
@@ -47,8 +47,6 @@ def _rounded(code: int, arguments: tuple[Pair, ...]) -> Pair:
     """One instruction: its value, and the doubts of its arguments carried through it with one rounding more."""
     a, b = arguments[0], arguments[-1]
     try:
-        if code in _FREQUENT:
-            return _FREQUENT[code](*a, *b)
         if code in _EXACT:
             return _EXACT[code](a[0], b[0]), max(a[1], b[1])
         if code in _BINARY:
@@ -60,19 +58,19 @@ def _rounded(code: int, arguments: tuple[Pair, ...]) -> Pair:
         return math.nan, math.inf
 
 
-def _sum(a: float, doubt_a: float, b: float, doubt_b: float) -> Pair:
-    value = a + b
-    return value, doubt_a + doubt_b + EPSILON * abs(value)
+def _sum(a: Pair, b: Pair) -> Pair:
+    value = a[0] + b[0]
+    return value, a[1] + b[1] + EPSILON * abs(value)
 
 
-def _difference(a: float, doubt_a: float, b: float, doubt_b: float) -> Pair:
-    value = a - b
-    return value, doubt_a + doubt_b + EPSILON * abs(value)
+def _difference(a: Pair, b: Pair) -> Pair:
+    value = a[0] - b[0]
+    return value, a[1] + b[1] + EPSILON * abs(value)
 
 
-def _product(a: float, doubt_a: float, b: float, doubt_b: float) -> Pair:
-    value = a * b
-    return value, abs(b) * doubt_a + abs(a) * doubt_b + EPSILON * abs(value)
+def _product(a: Pair, b: Pair) -> Pair:
+    value = a[0] * b[0]
+    return value, abs(b[0]) * a[1] + abs(a[0]) * b[1] + EPSILON * abs(value)
 
 
 def _power(a: float, b: float) -> tuple[float, float, float]:
@@ -89,7 +87,7 @@ def _sign(a: float) -> float:
     return float((a > 0) - (a < 0))
 
 
-_FREQUENT: dict[int, Callable[[float, float, float, float], Pair]] = {ca.OP_ADD: _sum, ca.OP_SUB: _difference, ca.OP_MUL: _product}
+_FREQUENT: dict[int, Callable[[Pair, Pair], Pair]] = {ca.OP_ADD: _sum, ca.OP_SUB: _difference, ca.OP_MUL: _product}
 """Most instructions of a tape are these; each has the whole rule in one function."""
 _EXACT: dict[int, Callable[[float, float], float]] = {
     ca.OP_FMIN: min,

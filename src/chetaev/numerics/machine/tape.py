@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 from typing import TypeVar
 
 import casadi
@@ -64,16 +65,20 @@ def fold(
     number: Callable[[float], V],
     apply: Callable[[int, tuple[V, ...]], V],
     lines: Iterable[Line] | None = None,
+    frequent: Mapping[int, Callable[[V, V], V]] = MappingProxyType({}),
 ) -> list[V | None]:
     """The entries of the output of a function in another algebra; None for those that are zero everywhere.
 
     `read` gives an entry of an input, `number` a constant, `apply` what an operation makes of one or two arguments. Copies need nothing.
-    `lines` are those of the function's tape, from a caller that folds the same function again and again.
+    `lines` are those of the function's tape, from a caller that folds the same function again and again. `frequent` has, for operations of
+    two arguments, functions of their own: without the detour through `apply` a tape of sums and products takes two thirds of the time.
     """
     held: dict[int, V] = {}
     found: list[V | None] = [None] * int(function.numel_out(0))
     for operation, target, a, b in lines_of(tape_of(function)) if lines is None else lines:
-        if operation in _TWO:
+        if operation in frequent:
+            held[target] = frequent[operation](held[a], held[b])
+        elif operation in _TWO:
             held[target] = apply(operation, (held[a], held[b]))
         elif operation == _OUTPUT:
             found[b] = held[a]

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar, cast
 from sympy import Add, Basic, Function, Integer, Rational, preorder_traversal
 
 from chetaev.core.support.budget import process, worker
-from chetaev.core.support.budget.counting import CEILING, OPERATIONS, remaining, spend, warn_of_clock
+from chetaev.core.support.budget.counting import OPERATIONS, ceiling, remaining, spend, warn_of_clock
 from chetaev.core.support.recursion import deep
 
 T = TypeVar("T")
@@ -103,7 +103,7 @@ class _Known:
     @property
     def reason(self) -> str:
         if self.kind == process.CLOCK:
-            return f"the clock ended it after {CEILING * self.seconds:g} seconds of processor time"
+            return f"the clock ended it after {ceiling(self.seconds):g} seconds of processor time"
         return OUT_OF_WORK if self.kind == process.RAN_OUT else ""
 
 
@@ -188,7 +188,7 @@ def _asked(function: Callable[..., Any], args: tuple[Any, ...], limit: float, se
     """Ask a process; None if the call cannot be sent."""
     with deep():
         try:
-            call = pickle.dumps((function, args, limit, seconds), pickle.HIGHEST_PROTOCOL)
+            call = pickle.dumps((function, args, limit, ceiling(seconds)), pickle.HIGHEST_PROTOCOL)
             message = pickle.dumps((getattr(function, "__module__", None) or "builtins", call))
         except _NOT_SENT:
             return None

@@ -23,6 +23,11 @@ _LOOK = 2_000
 """Operations between two looks at the clock, which takes as long as a tenth of an operation."""
 
 
+def ceiling(seconds: float) -> float:
+    """The processor time, in seconds, after which the clock ends a budget of `seconds`."""
+    return max(SHORTEST, CEILING * seconds)
+
+
 class OutOfWork(BaseException):
     """A budget is exhausted. Each budget has its own subclass, which `except Exception` does not catch, and catches it at its end."""
 
@@ -138,7 +143,7 @@ def allowance(seconds: float) -> Iterator[Allowance]:
     """A block that ends after `seconds * OPERATIONS` operations."""
     mine: type[OutOfWork] = type("OutOfWork", (OutOfWork,), {})
     given = seconds * OPERATIONS
-    count = _Count(given, time.thread_time() + max(SHORTEST, CEILING * seconds), mine, _COUNT.get())
+    count = _Count(given, time.thread_time() + ceiling(seconds), mine, _COUNT.get())
     found = Allowance()
     token = _COUNT.set(count)
     try:

@@ -35,7 +35,7 @@ from math import ceil
 from types import ModuleType
 from typing import Any, BinaryIO
 
-from chetaev.core.support.budget.counting import CEILING, OPERATIONS, SHORTEST, OutOfWork, Tally, allowance
+from chetaev.core.support.budget.counting import OPERATIONS, OutOfWork, Tally, allowance
 from chetaev.core.support.recursion import deep
 
 HEAD = struct.Struct("<Q")
@@ -134,12 +134,12 @@ class _Meter:
     def answer(self, call: bytes) -> None:
         """Compute one call and write its answer."""
         try:
-            function, args, limit, seconds = pickle.loads(call)  # noqa: S301 - from the process that started this one
+            function, args, limit, ceiling = pickle.loads(call)  # noqa: S301 - from the process that started this one
         except Exception as fault:  # a class that this process does not know
             self.write(UNREADABLE, repr(fault))
             return
         self._forget()
-        self._until = time.process_time() + max(SHORTEST, CEILING * seconds)
+        self._until = time.process_time() + ceiling
         if FORKS:
             import resource  # which Windows does not have
 
