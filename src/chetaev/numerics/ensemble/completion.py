@@ -33,7 +33,8 @@ from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.motion.trajectory import Outcome
 from chetaev.numerics.pieces.piece import WORST_PIVOT
-from chetaev.numerics.start.initial import Data, MissingData, complete_together
+from chetaev.numerics.start.data import Data
+from chetaev.numerics.start.initial import MissingData, complete_together
 
 _SUSPICIOUS = 1e-6
 """Singular values below this part of the largest make a member be judged by itself."""

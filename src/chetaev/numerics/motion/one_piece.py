@@ -43,7 +43,7 @@ from chetaev.numerics.slopes.beside import beside
 from chetaev.numerics.slopes.directions import Directions, given_slopes, read_directions
 from chetaev.numerics.slopes.variation import from_lanes
 from chetaev.numerics.start.clear_states import Clear, clear_states
-from chetaev.numerics.start.initial import read_state
+from chetaev.numerics.start.data import read_state
 from chetaev.numerics.verdict.branch_choice import decided_by_numbers
 
 _SHORT = 64

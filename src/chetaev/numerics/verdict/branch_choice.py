@@ -32,7 +32,7 @@ from chetaev.numerics.flow.state_families import families
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.start.completed import Completed, decided_by_state
-from chetaev.numerics.start.initial import read_state
+from chetaev.numerics.start.data import read_state
 from chetaev.numerics.start.state_faults import not_determined
 from chetaev.numerics.verdict.branches import SECONDS, SECONDS_DECIDED, Branch, Branches, branches_of
 from chetaev.numerics.verdict.gauge import Gauge, fixed, gauge_missing, gauge_missing_by_numbers, read_gauge
