@@ -6,9 +6,9 @@ $$ e_r = \max_{|\alpha| \le e_a} |f(a + \alpha, b) - r| + \max_{|\beta| \le e_b}
 
 with $u$ half a unit in the last place for arithmetic and a unit for the functions of the mathematical library; their maxima are taken at
 the two ends, and those of sine and cosine are at most the error of their argument. A constant with more than 20 binary digits, such as 1/10
-or pi, is taken for a rounded number. Time, state and parameters are taken as exact: the bound tells what the computation loses, not what is
-lost already. The difference $1 - \cos x$ at $x = 10^{-9}$ is zero in doubles, with a bound of $2 \cdot 10^{-16}$; divided by $x^2$ it shows
-that no digit is correct (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 3.3).
+or pi, is taken for a rounded number. Time, state and parameters are taken as exact: the bound measures what the computation loses, not what
+is lost already. The difference $1 - \cos x$ at $x = 10^{-9}$ is zero in doubles, with a bound of $2 \cdot 10^{-16}$; divided by $x^2$ it
+shows that no digit is correct (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 3.3).
 
 `chetaev.numerics.graphs.doubts` has the same in Python, for tapes that are asked once. Here the program of a kernel is read by an
 interpreter like that of `interpreter`, compiled once per process, so that no system has to compile anything for its bounds.

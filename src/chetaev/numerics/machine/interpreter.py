@@ -74,11 +74,11 @@ ret void
 
 def addresses_of(functions: Mapping[str, str], declarations: Iterable[str] = (), optimised: bool = False) -> list[int]:
     """Return the addresses of functions given by their text. A kernel that is called once stores them."""
-    told = [
+    body = [
         f"%at{k} = getelementptr i64, ptr %out, i64 {k}\nstore i64 ptrtoint (ptr @{name} to i64), ptr %at{k}"
         for k, name in enumerate(functions)
     ]
-    kernel = [f"define void @{NAME}({SIGNATURE}) nounwind {{", *told, "ret void", "}"]
+    kernel = [f"define void @{NAME}({SIGNATURE}) nounwind {{", *body, "ret void", "}"]
     # the trailing comment keeps `engine._in_blocks` from splitting this text: it splits texts that end with a kernel
     text = "\n".join([*declarations, *functions.values(), *kernel, "; and nothing else", ""])
     tell = ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(machine_code(text, optimised))

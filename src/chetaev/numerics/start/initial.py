@@ -21,11 +21,11 @@ from chetaev.mechanics.ranks.factored import FactoredStack, Flags, Indices, Matr
 from chetaev.mechanics.tolerances import CONTRADICTION, NOISE, OPEN
 from chetaev.numerics.flow.local_rank import factored_at, may_be_round_off, require_clear
 from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation
-from chetaev.numerics.start.at_once import completion_of
 from chetaev.numerics.start.blocks import solved_in_blocks
 from chetaev.numerics.start.conditions import Alone, Conditions, Demand, Members, Residual, Rows, residual_of
 from chetaev.numerics.start.data import Data, require_elements
 from chetaev.numerics.start.data_faults import ROUGH, contradiction, needs_guess, too_few, turning_point
+from chetaev.numerics.start.direct_completion import completion_of
 from chetaev.numerics.start.newton import flat_here, null_at, ranks_beside, settle, settle_together
 
 _ROUND_OFF = 1e-14

@@ -186,7 +186,7 @@ def _on_branch(branch: Branch, found: Branches, binding: Binding, gauges: Sequen
             "the rows of the branch do not close numerically.",
             where=where,
             why=str(closure_of(equations).end),
-            hint=(Ask("analyze"), " tells more"),
+            hint=(Ask("analyze"), " gives details"),
         )
     return Chosen(equations, start, where)
 
@@ -212,7 +212,7 @@ def _by_numbers(equations: Equations, found: Branches, binding: Binding, gauges:
             "the equations have no motion.",
             where=wish.where,
             why="The constraint algorithm ends without a real manifold of states.",
-            hint=(Ask("analyze"), " tells more"),
+            hint=(Ask("analyze"), " gives details"),
         )
     if closed.end is End.CLOSED and closed.free:
         if not gauges:
