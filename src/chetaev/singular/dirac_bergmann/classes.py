@@ -121,7 +121,7 @@ def independent(manifold: Manifold, constraints: Sequence[Fraction], variables: 
         parts = slopes(space, f)
         row, _ = space.cleared([parts.get(z, nothing) for z in variables])
         rows.append([branch.reduce(space, e) for e in row])
-    return _independent_rows(manifold, rows, differentials=True)
+    return _independent_rows(manifold, rows)
 
 
 def classify(manifold: Manifold, constraints: Sequence[Fraction], pairs: Pairs) -> Classes:
@@ -148,12 +148,9 @@ def _row(space: Space, branch: Branch, parts: Sequence[Slopes], i: int, pairs: P
     return [branch.reduce(space, e) for e in row]
 
 
-def _independent_rows(manifold: Manifold, rows: Sequence[Sequence[Poly]], differentials: bool = False) -> list[int]:
-    """The rows that are independent of those before them; at most the codimension of the manifold, if they are `differentials` on it."""
+def _independent_rows(manifold: Manifold, rows: Sequence[Sequence[Poly]]) -> list[int]:
     chosen: list[int] = []
     for i, row in enumerate(rows):
-        if differentials and len(chosen) == manifold.codimension:
-            break
         if any(row) and manifold.rank([rows[k] for k in [*chosen, i]]) > len(chosen):
             chosen.append(i)
     return chosen

@@ -6,7 +6,7 @@ loop follows one manifold and raises `Branching` where the states split into sev
 
 What vanishes on the manifold, and ranks there, are found in a finite field if it has points of the manifold (`mechanics.ranks.exact`),
 which is faster than the ideals of `constraint_algorithm`, which must see every case. Otherwise a real point with a value well above its
-round-off proves that an expression does not vanish, or that rows are independent; what has no such point is decided by the ideals.
+round-off proves that an expression does not vanish; what has no such point is decided by the ideals.
 """
 
 from __future__ import annotations
@@ -14,10 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
-import numpy as np
 from sympy import Add, Expr, Symbol
 
 from chetaev.core.calculus import SYMBOLIC
@@ -28,12 +26,10 @@ from chetaev.core.symbols import TIME, Parameter
 from chetaev.core.values import Tape, Undefined
 from chetaev.core.zero import random_point
 from chetaev.mechanics.ranks.exact import exact_rank
-from chetaev.mechanics.ranks.factored import FactoredStack
 from chetaev.mechanics.ranks.generic import Point, Points, points_on, zero_on
 from chetaev.mechanics.ranks.sizes import Sizes, natural_sizes
 from chetaev.singular.algorithm.branches import Branch, refine
 from chetaev.singular.algorithm.elimination import Constraints, Elimination, Row, Solved, Split, eliminate
-from chetaev.singular.algorithm.ideals import basis_of, dimension
 from chetaev.singular.algorithm.reality import NeedsSurd, never_vanishes
 from chetaev.singular.algorithm.redundancy import rank_on
 from chetaev.singular.algorithm.search import added_to
@@ -59,16 +55,11 @@ class _Terms:
 
     def clear(self, point: Point) -> bool:
         """Whether the expression is not zero at a point, well above the error of the point."""
-        return self.value(point, self._usual) != 0.0
-
-    def value(self, point: Point, usual: float = 0.0) -> float:
-        """The value at a point; zero if it is small beside its terms and `usual`, or there is none."""
         try:
             terms = self._tape(point)
         except Undefined:
-            return 0.0
-        found = sum(terms)
-        return float(found) if abs(found) > _CLEAR * max(usual, *map(abs, terms)) else 0.0
+            return False
+        return bool(abs(sum(terms)) > _CLEAR * max(self._usual, *map(abs, terms)))
 
 
 @dataclass(frozen=True)
@@ -104,25 +95,10 @@ class Manifold:
         """The rank of a matrix at general points."""
         if not rows:
             return 0
-        entries = [[self.space.expression(e) for e in row] for row in rows]
-        known = exact_rank(entries, self.points.rows) if self.points else None
+        known = exact_rank([[self.space.expression(e) for e in row] for row in rows], self.points.rows) if self.points else None
         if known is not None:
             return known
-        if self._clearly_independent(entries):
-            return len(rows)
         return rank_on(self.space, self.branch, [[self.branch.reduce(self.space, e) for e in row] for row in rows])
-
-    def _clearly_independent(self, rows: Sequence[Sequence[Expr]]) -> bool:
-        """Whether rows are independent at one of the points, well above its error; the scales of rows and columns do not matter."""
-        terms = [[_Terms(e, Frozen()) for e in row] for row in rows]
-        matrices = np.array([[[e.value(point) for e in row] for row in terms] for point in self.points])
-        return bool(len(matrices)) and int(FactoredStack(matrices, cut=_CLEAR).ranks.max()) == len(rows)
-
-    @cached_property
-    def codimension(self) -> int:
-        """The number of independent constraints; differentials of functions that vanish on the branch have no higher rank there."""
-        space, branch = self.space, self.branch
-        return dimension(space, (), basis_of(space, space.relations)) - dimension(space, branch.determined, branch.basis)
 
     def eliminate(self, rows: Sequence[Row]) -> Solved | Constraints | Split:
         """Elimination with pivots that do not vanish at general points; `Split` holds the factors of a pivot that may vanish."""
