@@ -143,11 +143,6 @@ def test_a_room_of_the_numerics_imports_only_those_before_it(room):
     assert not wrong, "\n".join(wrong)
 
 
-def test_the_table_of_rooms_is_in_their_order():
-    """The docstring of the numerics says that each room uses only those above it."""
-    assert tuple(re.findall(r"^\| `(\w+)` \|", description(SOURCE / "numerics"), re.MULTILINE)) == ROOMS
-
-
 def test_no_module_imports_a_private_name_of_another():
     wrong = [
         f"{path.relative_to(SOURCE)}:{node.lineno} imports {each.name} from {node.module}"

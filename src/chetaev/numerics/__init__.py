@@ -1,13 +1,13 @@
 """From equations to numbers, with CasADi graphs and machine code made by LLVM.
 
-Each room uses only those above it in this table:
+A room may import those that stand before it in `ROOMS` of `tests/architecture/test_layers.py`.
 
 | room | comes in | goes out |
 |---|---|---|
-| `machine` | CasADi functions | programs, machine code, the compiled stepping loop on disk |
 | `graphs` | expressions | CasADi graphs, their residues, errors and sizes; values bound to parameters |
-| `flow` | equations | rows with their derivatives, solved: rates, projection, energy, all compiled |
+| `machine` | graphs | programs, machine code, the compiled stepping loop on disk |
 | `corners` | equations with sign, abs, min, max | smooth equations with modes |
+| `flow` | equations | rows with their derivatives, solved: rates, projection, energy, all compiled |
 | `enclosures` | the functions in the user's text | bounds over the tube of a step |
 | `start` | given data | a consistent state, or what is missing |
 | `verdict` | equations | what kind of system it is: branches, gauge, regular or not |
@@ -17,8 +17,6 @@ Each room uses only those above it in this table:
 | `evaluation` | a state | accelerations and multipliers there |
 | `motion` | a request | a trajectory with its certificate, stored and verified |
 | `prepared` | a model | calls for many starts, with everything else decided once |
-| `comparison` | several principles | their motions side by side |
-| `stability` | a state | equilibria, linearisations, eigenvalues |
-| `ensemble` | many starts | their motions |
 | `identification` | measured motions | unknown values, and the principle that fits |
+| `ensemble`, `stability`, `comparison` | many starts; equilibria; several principles | ensembles, linearisations, comparisons |
 """

@@ -395,20 +395,20 @@ class Integration:
         floors = np.fmin(found[:, 1:2], 1.0) * WORST_PIVOT
         return np.concatenate([self.read.batch.at(self.at, members), floors], axis=1)
 
-    def _reordered(self, affected: Indices) -> Indices:
+    def _reordered(self, worn: Indices) -> Indices:
         """Choose other pivots for members whose pivots became too small although the state is not singular.
 
         A member at a regular state without better pivots is left to `simulate`.
         """
         flow = self.pivoted[0].compiled.flow
-        if not len(affected) or not flow.system.plain:
-            self.cornered[affected] = True
-            return affected[:0]
+        if not len(worn) or not flow.system.plain:
+            self.cornered[worn] = True
+            return worn[:0]
         n = len(flow.order.pairs)
-        now = self.read.batch.values(self.pivoted[0].jacobian, self.at, self.y, affected).reshape(-1, n, n)
-        found = [affected[:0]]
+        now = self.read.batch.values(self.pivoted[0].jacobian, self.at, self.y, worn).reshape(-1, n, n)
+        found = [worn[:0]]
         for order, some in pivot_orders(now, flow.samples, n, constant_entries(flow.system), flow.residues).items():
-            members = affected[some]
+            members = worn[some]
             kernels = self._kernels(order)
             good: Mask = self._pivots(members, kernels)[:, 1] > 10 * WORST_PIVOT
             good &= self.which[members] != self.orders[order]
@@ -416,8 +416,8 @@ class Integration:
             found.append(members[good])
         better = np.sort(np.concatenate(found))
         doubts = EPSILON * np.abs(now)
-        for k in np.flatnonzero(~np.isin(affected, better) & np.isfinite(now).all(axis=(1, 2))):
-            self.cornered[affected[k]] |= is_regular(now[k], doubts[k], n)
+        for k in np.flatnonzero(~np.isin(worn, better) & np.isfinite(now).all(axis=(1, 2))):
+            self.cornered[worn[k]] |= is_regular(now[k], doubts[k], n)
         return better
 
     def _kernels(self, order: PivotOrder) -> Pivoted:

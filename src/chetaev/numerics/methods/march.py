@@ -46,9 +46,8 @@ runs at rows that turn in a millionth of a step."""
 _SHORT = 1e-6
 """Relative to the duration of the run: the time over which the rate of a watched function is measured."""
 _NO_ROOT, _NOT_SMALL = 0.5, 1e-3
-"""A function whose value falls by less than the factor `_NO_ROOT` on the way to its root, and is larger than `_NOT_SMALL` times its change
-in that time, jumps over zero. With smaller numbers, round-off at a root would be taken for a jump, which takes fifty steps instead of
-four."""
+"""A function whose value falls by less than this factor on the way to its root, and is larger than so many times its change in that time,
+jumps over zero. With smaller numbers, round-off at a root would be taken for a jump, which takes fifty steps instead of four."""
 
 
 class StepFailed(Exception):

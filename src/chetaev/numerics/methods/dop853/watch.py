@@ -45,8 +45,8 @@ _NEVER = 2.0
 _HALVINGS = 12.0
 """Most halvings of a step in order to resolve a function."""
 _POLE = 1e2
-"""A function that is this many times larger on both sides of a change of sign than at the ends of the step has a pole there, and no root,
-if it is smaller a little aside (`_BESIDE`)."""
+"""A function that is so many times larger on both sides of the place where it changes its sign than at the ends of the step has a pole
+there, and no root, if it is smaller a little aside (`_BESIDE`)."""
 _BESIDE = 1e3 * ROOT
 """In parts of a step: beyond the bracket of a root a function is larger at this distance, and beside a pole it is smaller."""
 CLEAR = 1e-3
