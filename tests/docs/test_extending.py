@@ -23,6 +23,7 @@ from chetaev.mechanics.principles import of_words
 
 PAGE = Path(__file__).parents[2] / "docs" / "extending.md"
 SECTIONS = {
+    "gallery": "A new gallery system",
     "principle": "A new principle",
     "method": "A new method of integration",
     "group": "A new group",
@@ -34,17 +35,17 @@ SECTIONS = {
 
 @pytest.fixture(scope="module")
 def page(registries, tmp_path_factory):
-    """The namespace of the page, and the model with which each section ends."""
+    """All names of the page, and the model with which each section ends; every section has a namespace of its own."""
     text = PAGE.read_text(encoding="utf-8")
     heads = {text.count("\n", 0, found.start()) + 1: found[1] for found in re.finditer(r"^## (.*)$", text, re.MULTILINE)}
-    namespace, models = {"__name__": "__main__"}, {}
+    spaces = {}
     with contextlib.chdir(tmp_path_factory.mktemp("page")), contextlib.redirect_stdout(io.StringIO()):
         for block in blocks(PAGE):
             if block.runs:
-                exec(compile(block.text, str(PAGE), "exec"), namespace)  # noqa: S102
                 section = heads[max(line for line in heads if line < block.line)]
-                models[section] = namespace.get("model")
-    return namespace, models
+                exec(compile(block.text, str(PAGE), "exec"), spaces.setdefault(section, {"__name__": "__main__"}))  # noqa: S102
+    every = {name: value for space in spaces.values() for name, value in space.items()}
+    return every, {section: space.get("model") for section, space in spaces.items()}
 
 
 def by_hand(name, t):
@@ -53,6 +54,8 @@ def by_hand(name, t):
     def end(rates, start):
         return solve_ivp(rates, t, start, rtol=1e-12, atol=1e-12).y[:, -1]
 
+    if name == "gallery":  # 2 x'' = -8 x
+        return "x", np.cos(2 * t[1])
     if name == "principle":  # x' = theta, 2 theta'' = theta' cos(theta) + sin(theta), whatever the motor on x does
         x, _, _ = end(lambda _, y: [y[1], y[2], (y[2] * np.cos(y[1]) + np.sin(y[1])) / 2], [0, 0.1, 0.2])
         return "x", x

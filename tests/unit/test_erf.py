@@ -108,3 +108,32 @@ print(*ends)
     assert not done.returncode, done.stderr
     own, written = np.array(done.stdout.split(), dtype=float).reshape(2, 3)
     assert own == pytest.approx(written, abs=1e-9)
+
+
+ONE_MORE = """
+from sympy.codegen.cfunctions import expm1
+import chetaev.core.functions as table
+table.SMOOTH["expm1"] = table.Smooth(expm1, latex=r"\\\\operatorname{expm1}", opaque=True, slope="exp(u)", increasing=True)
+table.FUNCTIONS["expm1"] = (expm1, 1)
+table.SPELLING[expm1] = "expm1"
+import chetaev as ch
+
+def model(f):
+    L = f"x'^2/2 + y'^2/2 - k*({f('x')} - x) - y^2/2"
+    system = ch.System("x y", "k", lagrangian=L, kinematic=[f"y' = {f('x')}*x'"])
+    return ch.Model(system, ch.DAlembert(), parameters={"k": 2}, start={"x": 0.5, "x'": 0, "y": 0.1}, t=(0, 2))
+
+new, known = model(lambda u: f"expm1({u})"), model(lambda u: f"(exp({u}) - 1)")
+for method in ({}, {"method": ch.Taylor()}, {"method": ch.Implicit()}):
+    a, b = ch.simulate(new, events=["expm1(x)"], **method), ch.simulate(known, events=["x"], **method)
+    assert a.outcome == "finished" and abs(a.final["x"] - b.final["x"]) < 1e-9 and a.verify().worst < 1e-5
+    assert len(a.events) == 1 and abs(a.events[0].t - b.events[0].t) < 1e-8
+assert ch.analyze(ch.derive(new)).verdict is ch.Verdict.REGULAR and "expm1" in ch.derive(new).latex()
+assert all("expm1(" in ch.code(new, language) for language in ("numpy", "c", "casadi", "javascript"))
+"""
+
+
+def test_another_function_is_one_entry_of_the_table():
+    """expm1 is exp(u) - 1 by one entry: motions with events under all methods, the verdict, LaTeX and code agree with the formula."""
+    done = subprocess.run([sys.executable, "-c", ONE_MORE], capture_output=True, text=True, check=False)  # noqa: S603
+    assert done.returncode == 0, done.stderr

@@ -11,7 +11,8 @@ from chetaev.core.state import State
 from chetaev.mechanics.ranks.factored import least_norm
 from chetaev.numerics.flow.prolongation import Problem, prolongation
 from chetaev.numerics.graphs.binding import bind
-from chetaev.numerics.start.initial import complete, read_state
+from chetaev.numerics.start.data import read_state
+from chetaev.numerics.start.initial import complete
 
 PENDULUM = ch.derive(
     ch.System("x y", "l", lagrangian="(x'^2 + y'^2)/2 - y", kinematic=["x^2 + y^2 = l^2"], name="pendulum"), ch.DAlembert()

@@ -10,7 +10,7 @@ from scipy.linalg import expm
 
 import chetaev as ch
 from chetaev.core.symbols import Coordinate, Parameter
-from chetaev.numerics.flow.closure import closure_with
+from chetaev.numerics.flow.closure import closure, closure_of
 from chetaev.numerics.flow.compiled import compile_at, compile_equations, compile_system
 from chetaev.numerics.flow.elimination import Samples, elimination_order, solve
 from chetaev.numerics.flow.locus import locus_at
@@ -265,8 +265,10 @@ def test_redundant_vakonomic_constraints():
 def test_a_gauge_row_closes_a_gauge_system():
     """L = (q1' - q2)^2/2 demands q1' - q2 constant in time, and zero: with q2 = cos(2 t) the rest follows, q1 = sin(2 t)/2."""
     equations = ch.derive(ch.System("q1 q2", lagrangian="(q1' - q2)^2/2"))
-    assert closure_with(equations, [], []).free
-    found = closure_with(equations, [ch.parse("q2 - cos(2*t)", equations)], ["gauge[0]"])
+    stated = closure_of(equations)
+    assert stated.free
+    gauge = stated.system.algebra.of(ch.parse("q2 - cos(2*t)", equations))
+    found = closure(stated.system.extended([gauge], ["gauge[0]"]))
     assert found.determined
     flow = compile_system(found.system, "gauge").flow
     rates = flow.rhs()

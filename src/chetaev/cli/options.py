@@ -44,7 +44,8 @@ def setting(f: F) -> F:
 
 def principle(f: F) -> F:
     """The option --principle."""
-    text = 'hamilton dalembert chetaev virtual-work vakonomic herglotz "herglotz(vakonomic)"; the model\'s own unless given.'
+    text = 'hamilton dalembert chetaev virtual-work vakonomic herglotz "herglotz(vakonomic)" "mixed(kinematic[0]=vakonomic, ...)", '
+    text += "or a registered one; the model's own unless given."
     return click.option("--principle", "word", type=PrincipleType(), metavar="NAME", help=text)(f)
 
 

@@ -12,5 +12,5 @@
 | errors in the user's notation | `errors`; suggested fixes, as values, in `fixes` |
 | files, frozen mappings, registries, budgets, untrusted texts | `support` |
 
-Nothing here imports another layer.
+`rows` makes the rows of a system from texts. Nothing here imports another layer.
 """

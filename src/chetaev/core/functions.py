@@ -174,30 +174,43 @@ class Smooth:
     """The slope at `u`, in the notation, of a function that rises everywhere and has no other rules: exact arithmetic, bounds of round-off
     and enclosures then follow from it. The other functions have rules of their own there."""
     odd: bool = False
-    """Whether a function with a `slope` changes its sign with its argument."""
+    """Whether it changes its sign with its argument."""
+    increasing: bool = False
+    """Whether it rises wherever it is defined, so that it has every value at most once."""
+    whole_line: bool = True
+    """Whether it is defined for every argument."""
+    bounded: bool = False
+    """Whether its values are bounded."""
+
+    @property
+    def saturates(self) -> bool:
+        """Whether it rises from one finite limit to another."""
+        return self.increasing and self.whole_line and self.bounded
 
 
 SMOOTH: dict[str, Smooth] = {
-    "sin": Smooth(sympy.sin, -1),
-    "cos": Smooth(sympy.cos, 1),
-    "tan": Smooth(sympy.tan, -1),
-    "asin": Smooth(sympy.asin, 0, "arcsin", r"\arcsin", True),
-    "acos": Smooth(sympy.acos, 0, "arccos", r"\arccos", True),
-    "atan": Smooth(sympy.atan, 0, "arctan", r"\arctan", True),
-    "sinh": Smooth(sympy.sinh, -1),
+    "sin": Smooth(sympy.sin, -1, odd=True, bounded=True),
+    "cos": Smooth(sympy.cos, 1, bounded=True),
+    "tan": Smooth(sympy.tan, -1, odd=True, whole_line=False),
+    "asin": Smooth(sympy.asin, 0, "arcsin", r"\arcsin", True, odd=True, increasing=True, whole_line=False, bounded=True),
+    "acos": Smooth(sympy.acos, 0, "arccos", r"\arccos", True, whole_line=False, bounded=True),
+    "atan": Smooth(sympy.atan, 0, "arctan", r"\arctan", True, odd=True, increasing=True, bounded=True),
+    "sinh": Smooth(sympy.sinh, -1, odd=True, increasing=True),
     "cosh": Smooth(sympy.cosh, 1),
-    "tanh": Smooth(sympy.tanh, -1),
-    "asinh": Smooth(sympy.asinh, 0, "arcsinh", r"\operatorname{arsinh}", True),
-    "acosh": Smooth(sympy.acosh, 0, "arccosh", r"\operatorname{arcosh}", True),
-    "atanh": Smooth(sympy.atanh, 0, "arctanh", r"\operatorname{artanh}", True),
-    "exp": Smooth(sympy.exp),
-    "log": Smooth(sympy.log, 0, "", r"\ln", True),
-    "erf": Smooth(sympy.erf, 0, "vectorize(math.erf)", r"\operatorname{erf}", True, "2/sqrt(pi)*exp(-u^2)", True),
-    "sqrt": Smooth(sympy.sqrt),
+    "tanh": Smooth(sympy.tanh, -1, odd=True, increasing=True, bounded=True),
+    "asinh": Smooth(sympy.asinh, 0, "arcsinh", r"\operatorname{arsinh}", True, odd=True, increasing=True),
+    "acosh": Smooth(sympy.acosh, 0, "arccosh", r"\operatorname{arcosh}", True, increasing=True, whole_line=False),
+    "atanh": Smooth(sympy.atanh, 0, "arctanh", r"\operatorname{artanh}", True, odd=True, increasing=True, whole_line=False),
+    "exp": Smooth(sympy.exp, increasing=True),
+    "log": Smooth(sympy.log, 0, "", r"\ln", True, increasing=True, whole_line=False),
+    "erf": Smooth(
+        sympy.erf, 0, "vectorize(math.erf)", r"\operatorname{erf}", True, "2/sqrt(pi)*exp(-u^2)", odd=True, increasing=True, bounded=True
+    ),
+    "sqrt": Smooth(sympy.sqrt, increasing=True, whole_line=False),
 }
-"""The smooth functions of one argument. A new one that CasADi has and that rises everywhere is one line here, with its slope. Another one
+"""The smooth functions of one argument. A new one that CasADi has and that rises everywhere is one entry here, with its slope. Another one
 needs its rules of computation too: its values in exact arithmetic (`core/exact/functions.py`), its slope (`numerics/graphs/doubts.py`), its
-intervals (`numerics/enclosures/expression.py`) and its Taylor coefficients (`numerics/methods/series.py`)."""
+intervals (`numerics/enclosures/expression.py` and `ranges.py`) and its Taylor coefficients (`numerics/methods/series.py`)."""
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
     **{name: (function.make, 1) for name, function in SMOOTH.items()},

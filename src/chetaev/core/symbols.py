@@ -27,7 +27,7 @@ TIME = sympy.Symbol("t", real=True)
 """Time, the one independent variable."""
 
 MOST_ASKED = 120
-"""Parts of an expression, symbols and numbers among them, up to which SymPy is asked for its sign: with more it takes too long."""
+"""Parts of an expression, symbols and numbers among them, up to which SymPy determines its sign: with more it takes too long."""
 
 _MARKUP = re.compile(r"[\\{}$&#%~<>\"`]")
 """Characters that LaTeX, a web page or a program reads as markup; the name of a symbol is printed as it is."""

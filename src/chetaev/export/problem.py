@@ -210,7 +210,7 @@ def _solved_for(system: Prolongation, point: dict[Symbol, float], where: str) ->
         return every, every
     flow = make_flow(system, (point,)) or make_flow(system)
     if flow is None:
-        raise StateError("no part of the equations determines the motion everywhere.", where=where, hint=(Ask("analyze"), " tells more"))
+        raise StateError("no part of the equations determines the motion everywhere.", where=where, hint=(Ask("analyze"), " gives details"))
     pairs = sorted(flow.order.pairs)
     return tuple(i for i, _ in pairs), tuple(sorted(j for _, j in pairs))
 

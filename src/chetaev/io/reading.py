@@ -23,7 +23,7 @@ from chetaev.core.system import System
 from chetaev.io.meaning import Meaning
 from chetaev.io.places import place, place_in_scene
 from chetaev.io.schema import check
-from chetaev.mechanics.model import Model
+from chetaev.mechanics.model import MODEL_TEXTS, Model
 from chetaev.mechanics.principles import PRINCIPLES, AsStated, Principle, of_spec
 from chetaev.numerics.motion.run_settings import RUN_SETTINGS, Form, finite
 from chetaev.numerics.start.attitude import split_list
@@ -150,9 +150,7 @@ class _File:
             inputs={name: self._input(name, given) for name, given in self.data.get("values", {}).items()},
             also=self._also(),
             invariants=self.data.get("invariants", {}),
-            prose=self.data.get("prose", ""),
-            reference=self.data.get("reference", ""),
-            corrections=tuple(self.data.get("corrections", [])),
+            **{name: self.data[name] for name in MODEL_TEXTS if name in self.data},
             scene=self._scene(),
             **dict(self._settings()),
         )

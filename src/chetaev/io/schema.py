@@ -8,14 +8,13 @@ from chetaev.core.errors import ModelError, did_you_mean
 from chetaev.core.parts import PARTS, Kind
 from chetaev.core.support.plain import ANY, CONSTANTS, MATRICES, NUMBER, NUMBERS, ROWS, SETTING, TEXT, TEXTS, fits
 from chetaev.io.places import line_of, place
+from chetaev.mechanics.model import MODEL_TEXTS, TextForm
 from chetaev.mechanics.principles import PRINCIPLES
 from chetaev.numerics.motion.run_settings import RUN_SETTINGS, Form
 
 TOP: dict[str, str] = {
     **{part.name: TEXT for part in PARTS if part.kind in (Kind.WORD, Kind.FORMULA)},
-    "prose": TEXT,
-    "reference": TEXT,
-    "corrections": TEXTS,
+    **{name: TEXTS if form is TextForm.LIST else TEXT for name, form in MODEL_TEXTS.items()},
 }
 """Keys above the first table."""
 

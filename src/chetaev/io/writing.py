@@ -12,7 +12,7 @@ accept, raises before anything is written; the message names the value and an ac
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
@@ -34,7 +34,7 @@ from chetaev.core.support.files import require_ending, write_text
 from chetaev.core.support.letters import spell
 from chetaev.core.symbols import delta
 from chetaev.core.system import System
-from chetaev.mechanics.model import Model
+from chetaev.mechanics.model import MODEL_TEXTS, Model, TextForm
 from chetaev.mechanics.principles import Principle, spec_of
 from chetaev.numerics.graphs.binding import number
 from chetaev.numerics.motion.run_settings import RUN_SETTINGS, Form
@@ -114,12 +114,8 @@ def _system(model: Model) -> Iterator[str]:
     given = parts_of(model.system, _UserTexts(model.system))
     head = {part.name: given[part.name] for part in PARTS if part.kind in (Kind.WORD, Kind.FORMULA)}
     lines = {name: _text(text) for name, text in head.items() if text is not None}
-    if model.reference:
-        lines["reference"] = _text(model.reference)
-    if model.corrections:
-        lines["corrections"] = _list(model.corrections)
-    if model.prose:
-        lines["prose"] = _paragraph(model.prose)
+    written: dict[TextForm, Callable[[Any], str]] = {TextForm.LINE: _text, TextForm.LIST: _list, TextForm.PARAGRAPH: _paragraph}
+    lines |= {name: written[form](getattr(model, name)) for name, form in MODEL_TEXTS.items() if getattr(model, name)}
     yield "\n".join(f"{key} = {value}" for key, value in lines.items())
     tables = [part for part in PARTS if part.kind in (Kind.NAMES, Kind.FORMULAS)]
     for part in [part for part in tables if part.declares]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from enum import Enum
 from inspect import cleandoc
 from typing import Any
 
@@ -18,6 +19,18 @@ from chetaev.mechanics.principles import Principle
 
 _RUN = ("tolerance", "max_step", "max_steps", "method", "conserve", "scale", "events", "branch", "gauge", "keep", "slopes")
 """The fields that are settings of a run; `numerics/motion/run_settings.py` reads and writes them in model files."""
+
+
+class TextForm(Enum):
+    """How a model file holds a text about the model."""
+
+    LINE = "a text"
+    LIST = "a list of texts"
+    PARAGRAPH = "a text of several lines"
+
+
+MODEL_TEXTS = {"reference": TextForm.LINE, "corrections": TextForm.LIST, "prose": TextForm.PARAGRAPH}
+"""The fields that are texts about the model, in the order of model files. A new one is a line here and a field."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,8 +92,10 @@ class Model:
         if self.scene is not None and not isinstance(self.scene, Scene):
             what = f"{type(self.scene).__name__} is not a scene."
             raise ModelError(what, where=f"model {self.system.label}", hint='ch.plot.Scene([ch.plot.Point("x, y")])')
-        object.__setattr__(self, "prose", cleandoc(self.prose).replace("\r\n", "\n"))
-        object.__setattr__(self, "corrections", tuple(self.corrections))
+        for name, form in MODEL_TEXTS.items():
+            given = getattr(self, name)
+            if form is not TextForm.LINE:
+                object.__setattr__(self, name, tuple(given) if form is TextForm.LIST else cleandoc(given).replace("\r\n", "\n"))
         object.__setattr__(self, "events", (self.events,) if isinstance(self.events, str) else tuple(self.events))
         object.__setattr__(self, "slopes", (self.slopes,) if isinstance(self.slopes, str) else tuple(self.slopes))
         if hasattr(self.t, "tolist"):
@@ -91,8 +106,10 @@ class Model:
 
     def _check_texts(self) -> None:
         """Raise a ModelError for prose, names or values with control characters."""
-        several = {"prose": self.prose, "reference": self.reference}  # these may have several lines, and so may expressions
-        several |= {f"corrections[{k}]": text for k, text in enumerate(self.corrections)}
+        several: dict[str, str] = {}  # these may have several lines, and so may expressions
+        for name, form in MODEL_TEXTS.items():
+            given = getattr(self, name)
+            several |= {f"{name}[{k}]": text for k, text in enumerate(given)} if form is TextForm.LIST else {name: given}
         single: dict[str, str] = {}
         named = {"parameter": self.parameters, "input": self.inputs, "scale of": self.scale, "gauge of": self.gauge}
         named |= {"start": self.start.fixed, "guess": self.start.guess, "invariant": self.invariants}

@@ -33,8 +33,8 @@ def servo(
 ) -> Model:
     """A system whose actuators enforce rows, as a model under the principle of virtual work.
 
-    The force of every actuator is read by its name: `motion["u"]`, `evaluate(...)["u"]`. `analyze` tells the index and where actuators lose
-    their grip on the rows.
+    The force of every actuator is read by its name: `motion["u"]`, `evaluate(...)["u"]`. `analyze` returns the index and where actuators
+    lose their grip on the rows.
 
     Args:
         system: A system, or a model, whose values are kept.

@@ -1,6 +1,6 @@
 """From equations to numbers, with CasADi graphs and machine code made by LLVM.
 
-Each room uses only those above it in this table:
+A room may import those that stand before it in `ROOMS` of `tests/architecture/test_layers.py`.
 
 | room | comes in | goes out |
 |---|---|---|

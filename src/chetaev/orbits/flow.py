@@ -126,10 +126,6 @@ class Flow:
         begin = self.t0 + duration
         return replace(self, run=replace(self.run, t=(begin, begin + (self.run.t[1] - self.run.t[0]))))
 
-    def with_parameters(self, p: Array) -> Flow:
-        """The same flow with other values of the parameters."""
-        return Flow(self.equations, self.run, self.start, p, self.sizes, self.where)
-
 
 def flow_of(
     verb: str,

@@ -74,8 +74,8 @@ class Orbit:
 
     def __str__(self) -> str:
         lines = [self.title, f"  period       {self.period:.12g}", f"  residual     {self.residual:.1e}"]
-        told = ",  ".join(_text(v) for v in self.multipliers)
-        lines.append(f"  multipliers  {told}")
+        shown = ",  ".join(_text(v) for v in self.multipliers)
+        lines.append(f"  multipliers  {shown}")
         lines.append(f"  {self.trivial} of {len(self.multipliers)} explained by time, integrals and symmetries")
         if self.shift:
             lines.append("  shift        " + ", ".join(f"{name} {v:.12g}" for name, v in self.shift.items()))

@@ -121,10 +121,10 @@ def _none(subject: Subject) -> str:
         return "<p>No initial data are given, so nothing was simulated.</p>"
     fault = subject.refusal
     names = names_of(subject.equations.system)
-    told = " ".join(line(part, names) for part in (fault.what, fault.why) if part)
+    reason = " ".join(line(part, names) for part in (fault.what, fault.why) if part)
     hint = f'<p class="hint">→ <code>{escape(fault.hint)}</code></p>' if fault.hint else ""
     verdict = f"The verdict is {subject.analysis.verdict}: {escape(subject.analysis.verdict.sentence)}."
-    return f'<div class="callout"><p><strong>No motion was computed.</strong> {verdict}</p><p>{told}</p>{hint}</div>'
+    return f'<div class="callout"><p><strong>No motion was computed.</strong> {verdict}</p><p>{reason}</p>{hint}</div>'
 
 
 def _outcome(found: Trajectory) -> str:

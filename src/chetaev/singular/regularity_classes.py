@@ -28,6 +28,7 @@ from chetaev.singular.algorithm.points import Sampler
 from chetaev.singular.algorithm.reality import MOST_SURDS, NeedsSurd
 from chetaev.singular.algorithm.search import Dynamics, Rows, Search, dynamics_of
 from chetaev.singular.algorithm.space import Space
+from chetaev.singular.algorithm.translation import UnsupportedFunction
 from chetaev.singular.dynamical.constrained_system import ConstrainedSystem
 from chetaev.singular.dynamical.constraint_dynamics import annihilating_forms
 from chetaev.singular.dynamical.dynamical_form import DynamicalForm, form_of
@@ -204,7 +205,7 @@ def _strata(letter: str, phase: tuple[Jet, ...], parameters: tuple[Symbol, ...],
                 done = True
             except NeedsSurd as need:
                 surds.append(need.square)
-            except NotImplementedError:
+            except UnsupportedFunction:
                 break
         for final in search.finals if search else ():
             branch = final.branch

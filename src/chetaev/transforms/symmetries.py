@@ -105,7 +105,7 @@ def symmetries(given: Any, seconds: float = _SECONDS) -> Symmetries:
     derivative, except in contact dynamics. With reactions the fields are those that keep the constraints, or are virtual displacements.
 
     A group coordinate A has translations from both sides: `d/dA1` with the momentum of A1, and `E1*A` (for body velocities), whose momenta
-    together are the momentum map, conserved where the Lagrangian does not depend on A. `notes` tells where this needs a start in the group.
+    together are the momentum map, conserved where the Lagrangian does not depend on A. `notes` says where this needs a start in the group.
 
     Args:
         given: A system, a model or equations.

@@ -35,7 +35,9 @@ _ENDINGS = {
 @MODEL
 @options.principle
 @click.option("--latex", is_flag=True, help="As a LaTeX aligned block.")
-@click.option("--code", "language", metavar="numpy|c|casadi", help="A right-hand side that runs alone, in this language.")
+@click.option(
+    "--code", "language", metavar="LANGUAGE", help="A right-hand side that runs alone: numpy, c, casadi, javascript, or a registered one."
+)
 @click.option("--eliminate", is_flag=True, help="Without multipliers.")
 @click.option("--simplify", is_flag=True, help="Simplify, for at most ten seconds.")
 @options.setting

@@ -24,11 +24,6 @@ _WORD = re.compile(r"(SO|SL|SU|GL|H|Aff)([1-9])", re.IGNORECASE)
 """A family and a number."""
 
 
-def is_ready_made(word: str) -> bool:
-    """Whether a word, or the same in capitals, names a group of this module."""
-    return _family(word) is not None
-
-
 @lru_cache(maxsize=64)
 def ready_made(word: str) -> MatrixGroup | None:
     """The group of a word such as `SL2`; None if there is none."""

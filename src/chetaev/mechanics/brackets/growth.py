@@ -101,12 +101,15 @@ class Growth:
 
 @dataclass(frozen=True)
 class _Word:
-    """A bracket: its text, its components, how often it contains each field."""
+    """A field or a bracket: its text, its components, how often it contains each field."""
 
     text: str
     field: Field
     counts: tuple[int, ...]
+    operands: tuple[_Word, _Word] | None = None
+    """The two fields of a bracket."""
     parts: tuple[int, int] | None = None
+    """Their numbers in a Hall basis."""
 
     @property
     def degree(self) -> int:
@@ -229,7 +232,7 @@ class _Study:
 
     def _joined(self, a: _Word, b: _Word, parts: tuple[int, int] | None = None) -> _Word:
         components = bracket(a.field, b.field, self.system.frame, self.algebra)
-        return _Word(f"[{a.text}, {b.text}]", components, tuple(m + n for m, n in zip(a.counts, b.counts, strict=True)), parts)
+        return _Word(f"[{a.text}, {b.text}]", components, tuple(m + n for m, n in zip(a.counts, b.counts, strict=True)), (a, b), parts)
 
     def _generic_words(self, bare: bool) -> tuple[tuple[int, ...], list[_Word]]:
         """Ranks of brackets of each length at a generic point of the rows, continuing only brackets that raise the rank."""
@@ -325,7 +328,7 @@ class _Study:
         frame = self.system.frame
 
         def factors() -> tuple[Expr, ...]:
-            matrix = sympy.Matrix([_formed(word.text, fields, frame) for word in chosen])
+            matrix = sympy.Matrix([_formed(word, fields, frame) for word in chosen])
             whole = sympy.factor(sympy.simplify(matrix.det(method="berkowitz")))
             top = sympy.fraction(sympy.together(whole))[0]
             parts = [base for base, _ in sympy.factor_list(top)[1]] if top.free_symbols else []
@@ -336,17 +339,12 @@ class _Study:
         return limited(factors, seconds=_SECONDS, small=True).value if small else None
 
 
-def _formed(text: str, fields: Mapping[str, Field], frame: Any) -> Field:
-    """The symbolic components of a bracket from its text."""
-    if not text.startswith("["):
-        return fields[text]
-    depth = 0
-    for k, letter in enumerate(text):
-        depth += (letter == "[") - (letter == "]")
-        if letter == "," and depth == 1:
-            first, second = (_formed(part, fields, frame) for part in (text[1:k], text[k + 2 : -1]))
-            return tuple(map(sympy.simplify, bracket(first, second, frame, SYMBOLIC)))
-    raise AssertionError(text)
+def _formed(word: _Word, fields: Mapping[str, Field], frame: Any) -> Field:
+    """The symbolic components of a field or a bracket."""
+    if word.operands is None:
+        return fields[word.text]
+    first, second = (_formed(part, fields, frame) for part in word.operands)
+    return tuple(map(sympy.simplify, bracket(first, second, frame, SYMBOLIC)))
 
 
 def _before(g: _Word, b: _Word) -> bool:

@@ -15,10 +15,10 @@ from collections.abc import Iterable
 import sympy
 from sympy import Expr, Mul, Pow, S, fraction, together
 
-from chetaev.core.functions import Sign
+from chetaev.core.functions import SMOOTH, Sign
 from chetaev.core.symbols import TIME, Entry, Jet, Place, long
 
-_ODD = (sympy.atan, sympy.tanh, sympy.sinh, sympy.asinh, sympy.asin, sympy.atanh, sympy.erf)
+_ODD = tuple(function.make for function in SMOOTH.values() if function.odd and function.increasing)
 """Functions with the sign of their argument."""
 _JUMPS = (sympy.tan, sympy.atan2)
 """Functions that have a pole or a cut by themselves."""

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import sympy
 from sympy import Expr, Mul, Symbol
 
-from chetaev.core.functions import SPELLING
+from chetaev.core.functions import SMOOTH, SPELLING
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Entry, Input, Jet, long, symbols_in
 from chetaev.mechanics.equations import Equations
@@ -20,8 +20,8 @@ it has only a kink there, which both sides show: sqrt(x'^2 + y'^2) where a body 
 _HIGH = 5
 """Powers with exponents from zero up to this are not monitored: (1 + cos(t))^50 is a narrow pulse and cos(t)^4 is none."""
 _MANY = 8
-"""So many factors make a pulse that is narrower than each of them, and so do powers of powers with so high an exponent. A step sees less
-than a thousandth of it where all are a half."""
+"""Number of factors, or total exponent of nested powers, from which a product is a pulse much narrower than each factor: where all eight
+are a half, the product is below a two-hundredth."""
 _DIGITS = 120
 """Decimal digits of values near a pole; enough for a few digits after cancellation at a distance of 1e-40."""
 _NEAR = (sympy.Rational(1, 10**30), sympy.Rational(-1, 10**30), sympy.Rational(1, 10**40))
@@ -34,8 +34,8 @@ _LARGEST = 10**6
 """Largest exponent for which the data are evaluated near a pole; with a larger one the pole is taken to be one. 10^8 takes minutes."""
 _GROWING = frozenset(("exp", "sinh", "cosh"))
 """Functions whose value reveals as much as their slope."""
-_RISING = frozenset("exp sinh tanh atan asinh erf".split())
-"""Functions that have every value once at most."""
+_RISING = frozenset(name for name, function in SMOOTH.items() if function.increasing and function.whole_line)
+"""Functions of the whole line that have every value at most once."""
 _FEW = 50
 """Number of nodes up to which they are in SymPy's order, that of printed equations; sorting then takes a quarter of a second."""
 _PARTS: Remembered[tuple[tuple[Expr, ...], list[Expr]]] = Remembered(64)

@@ -10,9 +10,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import inf, nextafter, pi
 
 from chetaev.core.exact.program import Compound, Program
+from chetaev.core.functions import SMOOTH
 
 Range = tuple[float, float]
 
@@ -230,6 +232,13 @@ def _huge(function: Callable[[float], float], v: float) -> float:
     return math.copysign(inf, v) if abs(v) > _LARGEST else function(v)
 
 
+def _overflowing(function: Callable[[float], float], v: float) -> float:
+    try:
+        return function(v)
+    except OverflowError:
+        return math.copysign(inf, v)
+
+
 def _raised(v: float, exponent: float) -> float:
     try:
         return float(v**exponent)
@@ -289,7 +298,11 @@ _OF_ONE: dict[str, Callable[[_Run, Range], Range]] = {
     "atanh": lambda run, a: run.rising(run.inside(a, -1.0, 1.0), _atanh),
     "exp": lambda run, a: run.exp(a),
     "log": lambda run, a: run.rising(run.inside(a, 0.0, inf), _log),
-    "erf": lambda run, a: run.rising(a, math.erf),
+    **{
+        name: partial(_Run.rising, function=partial(_overflowing, getattr(math, name)))
+        for name, function in SMOOTH.items()
+        if function.slope
+    },
 }
 """The ranges of operations with one argument."""
 OPERATIONS_OF_TWO = frozenset(_OF_TWO)

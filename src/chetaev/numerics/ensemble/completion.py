@@ -33,12 +33,13 @@ from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.motion.trajectory import Outcome
 from chetaev.numerics.pieces.piece import WORST_PIVOT
-from chetaev.numerics.start.initial import Data, MissingData, complete_together
+from chetaev.numerics.start.data import Data
+from chetaev.numerics.start.initial import MissingData, complete_together
 
 _SUSPICIOUS = 1e-6
 """Singular values below this part of the largest make a member be judged by itself."""
 _ASKED = 8
-"""Members that are asked what is missing, where something is for all of them."""
+"""Members for which the missing data are listed, if data are missing for all of them."""
 
 
 @dataclass(frozen=True)
@@ -196,12 +197,12 @@ def _set_apart(read: Given, flow: Flow, states: Array, notes: Notes, alone: Mask
         return
     sizes = FactoredStack(found).found.sizes
     last = found.shape[2] - usual
-    odd = sizes[:, last - 1] <= _SUSPICIOUS
+    suspicious = sizes[:, last - 1] <= _SUSPICIOUS
     if usual:
-        odd |= (sizes[:, last:] > CUT).any(axis=1)
+        suspicious |= (sizes[:, last:] > CUT).any(axis=1)
     if not alike:
-        odd[:] = True
-    for k in members[odd]:
+        suspicious[:] = True
+    for k in members[suspicious]:
         alone[k] = not _as_compiled(read, flow, states[k], int(k))
 
 

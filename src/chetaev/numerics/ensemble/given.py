@@ -30,7 +30,7 @@ from chetaev.numerics.graphs.binding import Binding, bind, number
 from chetaev.numerics.motion.trajectory import Outcome
 from chetaev.numerics.start.attitude import read_elements, stated_members
 from chetaev.numerics.start.completed import on_its_component, state_at
-from chetaev.numerics.start.initial import Data, read_state
+from chetaev.numerics.start.data import Data, read_state
 
 Notes = dict[int, tuple[Outcome, str]]
 """The reasons why members did not start, by member."""

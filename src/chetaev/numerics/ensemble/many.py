@@ -122,7 +122,9 @@ def simulate_many(
         raise UsageError("no starts are given.", where=where, hint='simulate_many(equations, {"x": [0, 1, 2], ...}, t)')
     times = read_times(t, where)
     if series is not None and len(times) == 2:
-        raise UsageError("there is room for series, and no times.", where=where, hint="t=np.linspace(0, 10, 101): three or more times")
+        raise UsageError(
+            "series is given without times at which states are stored.", where=where, hint="t=np.linspace(0, 10, 101): three or more times"
+        )
     method = read_method(method, where)
     max_steps, longest = read_max_steps(max_steps, where), read_max_step(max_step, where)
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):

@@ -31,7 +31,16 @@ from chetaev.numerics.methods.base import columns_read, ends_kernel
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.lanes import ONE_BY_ONE, run_side_by_side, suits
 from chetaev.numerics.motion import inside
-from chetaev.numerics.motion.net import ROWS, WEAK, balance_allowed, fitted_residuals, held_function, left_allowed, left_at_the_end, rows_of
+from chetaev.numerics.motion.certification import (
+    ROWS,
+    WEAK,
+    balance_allowed,
+    fitted_residuals,
+    held_function,
+    left_allowed,
+    left_at_the_end,
+    rows_of,
+)
 from chetaev.numerics.motion.run import REORDERINGS
 from chetaev.numerics.motion.trajectory import Outcome
 from chetaev.numerics.motion.transitions import FALLEN_PIVOT
@@ -63,7 +72,7 @@ def may_touch_zero(read: Given) -> bool:
 class Integration:
     """Integrates an ensemble from its completed data to its ends. Members that meet a corner are left to `simulate`.
 
-    `touching` tells whether the determinant of some member may touch zero. States at `times` are written to `series`, unless that is None.
+    `touching` says whether the determinant of some member may touch zero. States at `times` are written to `series`, unless that is None.
     """
 
     def __init__(

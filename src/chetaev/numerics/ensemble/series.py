@@ -122,7 +122,7 @@ def _file(path: Path, shape: tuple[int, ...], where: str) -> Array:
 
 
 def _free_memory() -> float | None:
-    """Bytes of memory that a process may still take, as far as the system tells."""
+    """Bytes of memory that a process may still take, as far as the system reports them."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             found = dict(line.split(":", 1) for line in lines)

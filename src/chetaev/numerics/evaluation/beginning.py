@@ -20,7 +20,7 @@ from chetaev.numerics.pieces.surface_values import Jets
 from chetaev.numerics.pieces.switching import TOO_LARGE, Surfaces
 from chetaev.numerics.start.clear_states import state_at_once
 from chetaev.numerics.start.completed import Completed, on_its_component
-from chetaev.numerics.start.initial import read_state
+from chetaev.numerics.start.data import read_state
 from chetaev.numerics.start.signs import signs_at
 
 

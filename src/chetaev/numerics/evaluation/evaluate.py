@@ -35,7 +35,7 @@ from chetaev.numerics.graphs.binding import Binding, bind, number
 from chetaev.numerics.start.attitude import Array, matrices
 from chetaev.numerics.start.clear_states import state_at_once
 from chetaev.numerics.start.completed import Completed, on_its_component, state_at
-from chetaev.numerics.start.initial import read_state
+from chetaev.numerics.start.data import read_state
 from chetaev.numerics.start.state_faults import inconsistent, singular_here
 from chetaev.numerics.verdict.branch_choice import Wish, chosen, several_at
 

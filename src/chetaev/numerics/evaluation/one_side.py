@@ -17,7 +17,7 @@ from chetaev.core.values import Undefined, value
 from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Switched
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.start.completed import Completed, state_at
-from chetaev.numerics.start.initial import read_state
+from chetaev.numerics.start.data import read_state
 
 _MOST = 4
 """Corners of missing values up to which all combinations of signs are tried; with more, one sign is changed at a time."""

@@ -22,7 +22,6 @@ from functools import lru_cache
 
 import casadi as ca
 import numpy as np
-from sympy import Expr
 
 from chetaev.core.symbols import Input, Jet, Multiplier
 from chetaev.mechanics.equations import Equations
@@ -93,12 +92,6 @@ class Closure:
     def determined(self) -> bool:
         """Whether the motion is unique."""
         return self.end is End.CLOSED and not self.free
-
-
-def closure_with(equations: Equations, rows: Sequence[Expr], labels: Sequence[str]) -> Closure:
-    """Return the closure with further rows: a gauge $q_j = u_j(t)$, or the constraints of a branch."""
-    system = _stated(equations)
-    return closure(system.extended([system.algebra.of(row) for row in rows], labels))
 
 
 @lru_cache(maxsize=32)

@@ -30,7 +30,8 @@ from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 Array = NDArray[np.float64]
 
 _ONLY_NOISE = 10.0
-"""A rate below so many times the bound of its rounding error may consist of nothing else. Larger values hide the begin of a motion."""
+"""A rate below this multiple of the bound of its rounding error may be rounding error alone. Larger values hide the beginning of a
+motion."""
 _REMEMBERED = 64
 """Size of the cache of compiled choices of pivots; one motion of a mechanism may need twenty."""
 
@@ -237,7 +238,7 @@ def _no_order(label: str) -> StateError:
         "no order of elimination solves these equations everywhere.",
         where=f"compile {label}",
         why="The system Jacobian is singular, and consequences of the rows do not close them: a free function is left, or no motion.",
-        hint=(Ask("analyze"), " tells what becomes of a motion"),
+        hint=(Ask("analyze"), " says what becomes of a motion"),
     )
 
 

@@ -193,8 +193,8 @@ class Elimination:
         """For each sample after the `shared` ones the place, counted by rows, of its pivot that suits the shared ones too; -1 for none.
 
         It is the entry of least Markowitz count that is never small in its column and has digits; constant ones come first if preferred.
-        Where no entry suits all samples: the one that is largest beside its doubt, by its worst sample, if so many pivots are wanted, or
-        if it has digits everywhere.
+        Where no entry suits all samples: the one that is largest beside its doubt, by its worst sample, if a pivot is `wanted`, or if it
+        has digits everywhere.
         """
         present, later = self.present, len(self.numbers) - shared
         columns, rows = np.nonzero(present.T)  # the entries, column by column
@@ -207,9 +207,9 @@ class Elimination:
         none = ~allowed.any(axis=1, keepdims=True)
         if none.any():
             allowed = np.where(none, self._last_resort(shared, sizes, doubts, possible, wanted), allowed)
-        steady = self.residues.constant if prefer and self.residues is not None else self.constant
+        constant = self.residues.constant if prefer and self.residues is not None else self.constant
         weight = 2 * present.size + 1 if prefer else 1
-        count = 2 * (present.sum(axis=1)[rows] - 1) * (present.sum(axis=0)[columns] - 1) + weight * ~steady[rows, columns]
+        count = 2 * (present.sum(axis=1)[rows] - 1) * (present.sum(axis=0)[columns] - 1) + weight * ~constant[rows, columns]
         places = rows * present.shape[1] + columns
         first = np.where(allowed, count * present.size + places, np.iinfo(np.int64).max).argmin(axis=1)
         return np.where(allowed.any(axis=1), places[first], -1)

@@ -1,6 +1,6 @@
 """The rows of motion with the rates that machine code gives: what they leave, and the sizes of their terms.
 
-Unknowns of the rows that are no rates of the state, as multipliers, are those of the flow; the rates are arguments, so that a row tells
+Unknowns of the rows that are no rates of the state, as multipliers, are those of the flow; the rates are arguments, so that a row shows
 whether the code of the rates is right.
 """
 

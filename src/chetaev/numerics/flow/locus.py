@@ -83,16 +83,16 @@ def open_at(system: Prolongation, point: Mapping[Symbol, float]) -> str:
     return f"{names} {'is' if len(opened) == 1 else 'are'} left open" + (f": {rows} depend on each other" if len(order) > 1 else "")
 
 
-def without_value(rows: Sequence[Expr], point: Mapping[Symbol, float]) -> str:
-    """The smallest sub-expression of some rows that has no finite value at a point, such as `log(x)` or `1/x`; empty if there is none.
+def without_value(rows: Sequence[Expr], point: Mapping[Symbol, float]) -> Expr | None:
+    """The smallest sub-expression of some rows that has no finite value at a point, such as `log(x)` or `1/x`; None if all have one.
 
     Symbols without a value in the point are left out of the search.
     """
     for row in rows:
         for node in sympy.postorder_traversal(row):
             if node.args and node.free_symbols <= point.keys() and not _has_value(node, point):
-                return show(node)
-    return ""
+                return node
+    return None
 
 
 def _has_value(e: Expr, point: Mapping[Symbol, float]) -> bool:

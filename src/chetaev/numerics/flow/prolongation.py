@@ -8,11 +8,13 @@ from functools import cached_property, lru_cache
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from sympy import Symbol
+import sympy
+from sympy import Expr, Symbol
 
 from chetaev.core.calculus import Calculus
 from chetaev.core.errors import StateError
 from chetaev.core.exact.signature import related
+from chetaev.core.notation import show
 from chetaev.core.support.budget import allowance, size, spend
 from chetaev.core.symbols import TIME, Action, Coordinate, Input, Jet, Multiplier, Parameter, highest_orders, jets_in
 from chetaev.core.values import Undefined
@@ -536,7 +538,8 @@ class Problem:
         """Which part of the rows has no value; derivatives of a row may have none where the row has one."""
         from chetaev.numerics.flow.locus import without_value  # which builds on this module
 
-        equations, part = self.system.equations, ""
+        equations = self.system.equations
+        part: Expr | None = None
         with allowance(_SECONDS):
             rows = [equations.rows[i].residual for i, _ in pairs if i < len(equations.rows)]
             highest = max((times for _, times in pairs), default=0)
@@ -545,10 +548,10 @@ class Problem:
                 spend(size(*written))  # the derivatives are longer than what was written before
                 written = [equations.system.charted(equations.total(row, times)) for row in rows]
                 point = {**self.binding.at(frozenset().union(*[e.free_symbols for e in written]), self.t), **jets}
-                part = part or without_value(written, point)
-        what = f"{part} has no finite value at this state." if part else "the equations have no finite value at this state."
+                part = without_value(written, point) if part is None else part
+        what = f"{'the equations have' if part is None else f'{show(part)} has'} no finite value at this state."
         hint = "another state"
-        if part.startswith(("exp(", "cosh(", "sinh(")):
+        if isinstance(part.base if isinstance(part, sympy.Pow) else part, sympy.exp | sympy.cosh | sympy.sinh):
             hint += "; if a quotient stays finite where this is too large for a double, write it with falling exponentials, 1/(1 + exp(-u))"
         return StateError(what, where=self.where, hint=hint)
 

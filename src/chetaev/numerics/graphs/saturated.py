@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import sympy
 from sympy import Expr, Rational
 
-from chetaev.core.functions import SPELLING
+from chetaev.core.functions import SMOOTH, SPELLING
 from chetaev.core.symbols import long
 
 LARGE = 1e150
@@ -32,9 +32,9 @@ _COEFFICIENT = 10**100
 """Largest coefficient of a growing term, and inverse of the smallest."""
 _PARTS = 200
 """Longer arguments are left as they are."""
-_TAME = frozenset("sin cos tanh atan asin acos abs sign min max step erf log sqrt asinh".split())
+_TAME = frozenset([*[name for name, function in SMOOTH.items() if function.bounded], *"abs sign min max step log sqrt asinh".split()])
 """Functions that are negligible beside `LARGE` if their arguments are tame."""
-SATURATING = frozenset(("exp", "tanh", "atan", "erf"))
+SATURATING = frozenset(["exp", *[name for name, function in SMOOTH.items() if function.saturates]])
 """Functions with a finite limit; exp only towards minus infinity."""
 
 

@@ -17,7 +17,7 @@ _EXACT = 1e-6
 _LOWEST = 1e-30
 """The smallest variance, in units of the data: below it residuals are round-off."""
 _FEW = 10
-"""Fewest values whose residuals can be told from a curve."""
+"""Fewest values whose residuals can be distinguished from a curve."""
 
 
 def criteria(columns: Sequence[Array], unknowns: int, chi2: float | None) -> tuple[float, float]:

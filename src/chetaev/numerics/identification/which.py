@@ -26,7 +26,7 @@ from chetaev.numerics.identification.problem import Problem
 from chetaev.numerics.motion.values_at import values_at
 
 _GAP = 10.0
-"""The difference of Akaike's criterion that decides: an unknown more without meaning gains so much in one of two thousand records."""
+"""The difference of Akaike's criterion that decides. A superfluous unknown gains as much as this in one of two thousand records."""
 _TRAINED = 0.7
 """The part of the record from which the rest is predicted."""
 _IMPOSSIBLE = 1e-6

@@ -6,9 +6,9 @@ $$ e_r = \max_{|\alpha| \le e_a} |f(a + \alpha, b) - r| + \max_{|\beta| \le e_b}
 
 with $u$ half a unit in the last place for arithmetic and a unit for the functions of the mathematical library; their maxima are taken at
 the two ends, and those of sine and cosine are at most the error of their argument. A constant with more than 20 binary digits, such as 1/10
-or pi, is taken for a rounded number. Time, state and parameters are taken as exact: the bound tells what the computation loses, not what is
-lost already. The difference $1 - \cos x$ at $x = 10^{-9}$ is zero in doubles, with a bound of $2 \cdot 10^{-16}$; divided by $x^2$ it shows
-that no digit is correct (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 3.3).
+or pi, is taken for a rounded number. Time, state and parameters are taken as exact: the bound measures what the computation loses, not what
+is lost already. The difference $1 - \cos x$ at $x = 10^{-9}$ is zero in doubles, with a bound of $2 \cdot 10^{-16}$; divided by $x^2$ it
+shows that no digit is correct (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 3.3).
 
 `chetaev.numerics.graphs.doubts` has the same in Python, for tapes that are asked once. Here the program of a kernel is read by an
 interpreter like that of `interpreter`, compiled once per process, so that no system has to compile anything for its bounds.
@@ -24,16 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.numerics.machine.engine import bind
-from chetaev.numerics.machine.instructions import CASES, CONST, DECLARATIONS, FUSED, LIBM, PARAMETER, STATE, STORE, TIME, TURNING, driven
-from chetaev.numerics.machine.interpreter import MEMORY, SIGNATURE, addresses_of, interprets, loaded
+from chetaev.numerics.machine.instructions import CASES, CONST, FUSED, LIBM, PARAMETER, STATE, STORE, TIME, TURNING, driven
+from chetaev.numerics.machine.interpreter import LABELS, MEMORY, NEEDED, SIGNATURE, STOCK, addresses_of, interprets, loaded, loop_text
 from chetaev.numerics.machine.kernels import Foreign, Kernel
 
-_STOCK = 8
-"""Entry functions that are compiled together; a smaller number compiles more often."""
 _ROUNDED, _CALLED = 2.0**-53, 2.0**-52
 """Relative error of an arithmetic operation, and of a function of the mathematical library: half a unit and a unit in the last place."""
-_ON_STACK = 16_384
-"""Most values of a program whose pairs are on the stack: they take 256 KiB."""
 
 _LOCK = threading.Lock()
 _ENTRIES: dict[tuple[bytes, int, bool], int] = {}
@@ -71,7 +67,7 @@ def _driven(program: bytes, inputs: bytes, first: int) -> bytes:
 
 def _made(often: bool) -> list[tuple[int, NDArray[np.int64]]]:
     """New entry functions, each with its line of a table: address and number of values of a program, and the number of its results."""
-    table = np.zeros((_STOCK, 3), np.int64)
+    table = np.zeros((STOCK, 3), np.int64)
     _TABLES.append(table)
     run = _interpreter(often)
     entries = {
@@ -92,76 +88,30 @@ def _interpreter(optimised: bool) -> int:
     """The address of the interpreter: for every operation the lines of its value, then those of its bound."""
     for name in (*LIBM, *MEMORY):
         bind(name)
-    cases = {operation: f"op{operation}" for operation in (*CASES, CONST, TIME)}
-    switch = " ".join(f"i32 {operation}, label %to.{case}" for operation, case in cases.items())
-    blocks = {operation: _block(operation, case) for operation, case in cases.items()}
-    results = ", ".join(f"[ {value}, %to.{cases[operation]} ]" for operation, (_, value, _) in blocks.items())
-    bounds = ", ".join(f"[ {bound}, %to.{cases[operation]} ]" for operation, (_, _, bound) in blocks.items())
-    lines = "\n".join(f"to.{cases[operation]}:\n{text}\nbr label %done" for operation, (text, _, _) in blocks.items())
-    text = f"""define internal void @run(ptr %code, i64 %n, i64 %size, {SIGNATURE}) nounwind {{
-entry:
-%long = icmp sgt i64 %n, {_ON_STACK}
-%placed = select i1 %long, i64 0, i64 %n
-%stack = alloca [2 x double], i64 %placed
-br i1 %long, label %take, label %begin
-take:
-%bytes = mul i64 %n, 16
-%heap = call ptr @malloc(i64 %bytes)
-br label %begin
-begin:
-%work = phi ptr [ %stack, %entry ], [ %heap, %take ]
-br label %next
-next:
-%k = phi i64 [ 0, %begin ], [ %after, %done ]
-%more = icmp slt i64 %k, %n
-br i1 %more, label %choose, label %end
-choose:
-%word = getelementptr [4 x i32], ptr %code, i64 %k
-%operation = load i32, ptr %word
-switch i32 %operation, label %end [ {switch} ]
-{lines}
-done:
-%result = phi double {results}
-%bound = phi double {bounds}
-%place = getelementptr [2 x double], ptr %work, i64 %k
-store double %result, ptr %place
-%beside = getelementptr double, ptr %place, i64 1
-store double %bound, ptr %beside
-%after = add i64 %k, 1
-br label %next
-end:
-br i1 %long, label %give, label %over
-give:
-call void @free(ptr %work)
-br label %over
-over:
-ret void
-}}"""
-    memory = ("declare ptr @malloc(i64)", "declare void @free(ptr)")
-    return addresses_of({"run": text}, [*sorted(set(DECLARATIONS.values())), *memory], optimised)[0]
+    return addresses_of({"run": loop_text({op: _block(op, label) for op, label in LABELS.items()}, "i64 %size, ")}, NEEDED, optimised)[0]
 
 
-def _block(operation: int, case: str) -> tuple[str, str, str]:
+def _block(operation: int, case: str) -> tuple[str, tuple[str, str]]:
     """The lines of one operation, and where its value and its bound stand afterwards."""
     if operation == TIME:
-        return "", "%t", "0.0"
+        return "", ("%t", "0.0")
     if operation == CONST:
         new = _Lines(case, [f"%{case}.at = getelementptr i32, ptr %word, i64 2", f"%{case} = load double, ptr %{case}.at"], {})
         long = new.line(f"icmp ne i32 {new.line(f'load i32, ptr %{case}.at')}, 0")
         bound = new.line(f"select i1 {long}, double {new.rounded(f'%{case}', _ROUNDED)}, double 0.0")
-        return "\n".join(new.text), f"%{case}", bound
+        return "\n".join(new.text), (f"%{case}", bound)
     lines, names = loaded(operation, case, "[2 x double]")
     if operation in (STATE, PARAMETER):
-        return "\n".join([*lines, CASES[operation].format(r=f"%{case}", **names)]), f"%{case}", "0.0"
+        return "\n".join([*lines, CASES[operation].format(r=f"%{case}", **names)]), (f"%{case}", "0.0")
     new = _Lines(case, lines, {name: value for name, value in names.items() if name != "i"})
     if operation == STORE:
         new.store(names["i"], "%out", new.arithmetic("fadd", names["b"], new.doubt("b")))
         beyond = new.line(f"add i64 {names['i']}, %size")
         new.store(beyond, "%out", new.arithmetic("fsub", names["b"], new.doubt("b")))
-        return "\n".join(new.text), "0.0", "0.0"
+        return "\n".join(new.text), ("0.0", "0.0")
     new.text.append(CASES[operation].format(r=f"%{case}", **names))
     bound = _bound(operation, new, f"%{case}")
-    return "\n".join(new.text), f"%{case}", bound
+    return "\n".join(new.text), (f"%{case}", bound)
 
 
 class _Lines:

@@ -26,7 +26,7 @@ _BLOCK = 64
 _LOCK = threading.Lock()
 _ADDRESSES: dict[str, int] = {}
 _KEPT: list[Any] = []
-"""The engine, kept until the process ends whoever clears the caches of functions: it owns the code at all addresses."""
+"""The engine, kept until the process ends, even if the caches of functions are cleared: it owns the code at all addresses."""
 
 
 def machine_code(text: str, optimised: bool) -> int:

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from chetaev.numerics.machine.engine import NAME, SAME_BITS, bind, machine_code
 from chetaev.numerics.machine.instructions import CASES, CONST, DECLARATIONS, LIBM, TIME
 
-_STOCK = 8
+STOCK = 8
 """Entry functions that are compiled together; a smaller number compiles more often."""
 _ON_STACK = 32_768
-"""Most values of a program that are on the stack: they take 256 KiB, and more could overflow the stack of a thread. Those of longer
+"""Most numbers of a program that are on the stack: they take 256 KiB, and more could overflow the stack of a thread. Those of longer
 programs are in memory that each call takes and gives back."""
 MEMORY = ("malloc", "free")
 """The functions for that."""
@@ -57,7 +57,7 @@ def interpreted(program: bytes) -> int:
 
 def _entries() -> list[tuple[int, NDArray[np.int64]]]:
     """Return addresses of new entry functions, each with its line of a table: address and number of values of the program."""
-    table = np.zeros((_STOCK, 2), np.int64)
+    table = np.zeros((STOCK, 2), np.int64)
     _TABLES.append(table)
     run = _interpreter()
     entries = {
@@ -74,11 +74,11 @@ ret void
 
 def addresses_of(functions: Mapping[str, str], declarations: Iterable[str] = (), optimised: bool = False) -> list[int]:
     """Return the addresses of functions given by their text. A kernel that is called once stores them."""
-    told = [
+    body = [
         f"%at{k} = getelementptr i64, ptr %out, i64 {k}\nstore i64 ptrtoint (ptr @{name} to i64), ptr %at{k}"
         for k, name in enumerate(functions)
     ]
-    kernel = [f"define void @{NAME}({SIGNATURE}) nounwind {{", *told, "ret void", "}"]
+    kernel = [f"define void @{NAME}({SIGNATURE}) nounwind {{", *body, "ret void", "}"]
     # the trailing comment keeps `engine._in_blocks` from splitting this text: it splits texts that end with a kernel
     text = "\n".join([*declarations, *functions.values(), *kernel, "; and nothing else", ""])
     tell = ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(machine_code(text, optimised))
@@ -92,18 +92,35 @@ def _interpreter() -> int:
     """The address of the interpreter: a loop over the values of a program with a case for each operation."""
     for name in (*LIBM, *MEMORY):
         bind(name)
-    cases = {operation: f"op{operation}" for operation in (*CASES, CONST, TIME)}
-    switch = " ".join(f"i32 {operation}, label %to.{case}" for operation, case in cases.items())
-    results = ", ".join(f"[ {_result(operation, case)}, %to.{case} ]" for operation, case in cases.items())
-    blocks = "\n".join(f"to.{case}:\n{_block(operation, case)}\nbr label %done" for operation, case in cases.items())
-    text = f"""define internal void @run(ptr %code, i64 %n, {SIGNATURE}) nounwind {{
+    return addresses_of({"run": loop_text({op: (_block(op, label), (_result(op, label),)) for op, label in LABELS.items()})}, NEEDED)[0]
+
+
+LABELS = {operation: f"op{operation}" for operation in (*CASES, CONST, TIME)}
+"""The label of every operation in the text of an interpreter."""
+NEEDED = (*sorted(set(DECLARATIONS.values())), "declare ptr @malloc(i64)", "declare void @free(ptr)")
+"""The declarations of the functions that this text calls."""
+
+
+def loop_text(blocks: Mapping[int, tuple[str, tuple[str, ...]]], arguments: str = "") -> str:
+    """The text of a function that runs a program: a loop over its values, with a block of lines for each operation.
+
+    `blocks` are the lines of an operation and the names of the numbers that they compute, which are stored beside each other; `arguments`
+    of the function come before those of a kernel.
+    """
+    width = len(next(iter(blocks.values()))[1])
+    switch = " ".join(f"i32 {operation}, label %to.{LABELS[operation]}" for operation in blocks)
+    lines = "\n".join(f"to.{LABELS[operation]}:\n{text}\nbr label %done" for operation, (text, _) in blocks.items())
+    found = [", ".join(f"[ {names[k]}, %to.{LABELS[operation]} ]" for operation, (_, names) in blocks.items()) for k in range(width)]
+    results = "\n".join(f"%result{k} = phi double {values}" for k, values in enumerate(found))
+    stores = "\n".join(f"%at{k} = getelementptr double, ptr %place, i64 {k}\nstore double %result{k}, ptr %at{k}" for k in range(width))
+    return f"""define internal void @run(ptr %code, i64 %n, {arguments}{SIGNATURE}) nounwind {{
 entry:
-%long = icmp sgt i64 %n, {_ON_STACK}
+%long = icmp sgt i64 %n, {_ON_STACK // width}
 %placed = select i1 %long, i64 0, i64 %n
-%stack = alloca double, i64 %placed
+%stack = alloca [{width} x double], i64 %placed
 br i1 %long, label %take, label %begin
 take:
-%bytes = mul i64 %n, 8
+%bytes = mul i64 %n, {8 * width}
 %heap = call ptr @malloc(i64 %bytes)
 br label %begin
 begin:
@@ -117,11 +134,11 @@ choose:
 %word = getelementptr [4 x i32], ptr %code, i64 %k
 %operation = load i32, ptr %word
 switch i32 %operation, label %end [ {switch} ]
-{blocks}
+{lines}
 done:
-%result = phi double {results}
-%place = getelementptr double, ptr %work, i64 %k
-store double %result, ptr %place
+{results}
+%place = getelementptr [{width} x double], ptr %work, i64 %k
+{stores}
 %after = add i64 %k, 1
 br label %next
 end:
@@ -132,8 +149,6 @@ br label %over
 over:
 ret void
 }}"""
-    memory = ("declare ptr @malloc(i64)", "declare void @free(ptr)")
-    return addresses_of({"run": text}, [*sorted(set(DECLARATIONS.values())), *memory])[0]
 
 
 def _result(operation: int, case: str) -> str:

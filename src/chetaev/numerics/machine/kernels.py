@@ -20,14 +20,14 @@ _LARGE = 20_000
 instructions, 10 s at 45 000 and 80 s at 100 000. Unoptimised code takes half a second at 100 000."""
 
 _SMALL = 200
-"""Most instructions of code that is optimised at once, which takes a few milliseconds."""
+"""Most instructions of code that is optimised immediately, which takes a few milliseconds."""
 
 _ONCE_A_STEP = 400
 """Most instructions of code called once per step that is optimised, in long runs only. It takes 10 to 20 ms, about as long as the rates of
 the same system. Unoptimised code of that size would make a step a tenth to a sixth longer."""
 
 MOST_JOINED = 5000
-"""Kernels are joined up to so many instructions: code of 4000 takes a third of a second, which a long run saves again."""
+"""Most instructions of joined kernels: compiling 4000 takes a third of a second, which only a long run saves again."""
 
 _LINE = 16
 """Bytes of a program for each value."""

@@ -436,7 +436,7 @@ def _moves(typingctx: Any, m: Any, y: Any, end: Any, moved: Any, n: Any, out: An
 
 
 moves: Callable[..., None] = intrinsic(_moves)
-"""`moves(m, y, end, moved, n, out, times)`: whether a component moves further than so many times its entry of `moved`."""
+"""`moves(m, y, end, moved, n, out, times)`: whether a component moves further than `times` its entry of `moved`."""
 
 
 def _reach(

@@ -2,7 +2,8 @@
 
 A function takes an array by its seven parts, and a stepping loop takes fifty arrays: to pass these from Python takes longer than a short
 run. Here the parts are written into one row of memory, once, and a few instructions of machine code read them from there and make the call.
-Whoever packs arrays may change their contents between two calls, and single numbers and arrays in the row; the arrays stay alive with it.
+The caller may change the contents of packed arrays between two calls, and single numbers and arrays in the row; the arrays stay alive with
+it.
 """
 
 from __future__ import annotations

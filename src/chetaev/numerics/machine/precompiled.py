@@ -196,7 +196,7 @@ _CACHES = {
 
 
 def _built() -> Path:
-    """Where an installed package has its code. It needs no check: whoever can write there can also write what Python runs."""
+    """Where an installed package has its code. It needs no check: write access there is write access to the package itself."""
     return Path(__file__).with_name("built")
 
 

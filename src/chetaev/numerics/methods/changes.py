@@ -63,7 +63,7 @@ def sign_changes(
     """The changes of sign of f from `left` to `right`, in order, and its last sign. `sign` is the one at `left`; 0 = not known.
 
     Zeros have no sign: they leave it as it is. At the right end of a change f has the new sign. With `first` only the first change to this
-    sign, or to any sign if it is 0, must be found, and the search may end there. `look` is told in which places f is evaluated next.
+    sign, or to any sign if it is 0, must be found, and the search may end there. `look` receives the places in which f is evaluated next.
     In `corners` f bends: it may have another sign there than on both sides.
     """
     samples = _samples(f, left, right, sign, first, look or (lambda places: None))

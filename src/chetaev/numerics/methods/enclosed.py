@@ -174,7 +174,7 @@ def proved_changes(
 def level_part(f: Callable[[float], float], turn: float, look: Callable[[Sequence[float]], None]) -> float:
     """The part of a step in which a determinant does not come close to zero and turn back; 1 = the whole.
 
-    `turn` is how far angles move; `look` is told places at which `f` will be asked.
+    `turn` is how far angles move; `look` receives the places at which `f` will be evaluated.
     """
     looks = max(FEWEST_LOOKS, int(min(MOST_LOOKS, 5 * turn / RADIAN))) if np.isfinite(turn) else MOST_LOOKS
     places = np.linspace(0.0, 1.0, looks)

@@ -109,7 +109,7 @@ class Striding(Protocol):
     """A stepper that makes strides."""
 
     def stride(self, seen: Seen, signs: Integers, limits: dop853.Limits | None, most: int) -> Quiet:
-        """Steps in which nothing happens, at most so many with those that are rejected; `seen` and `signs` are renewed.
+        """At most `most` steps, rejected ones included, in which nothing happens; `seen` and `signs` are updated.
 
         `limits` are those of the projection, if there is one.
         """

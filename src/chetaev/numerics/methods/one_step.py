@@ -17,8 +17,8 @@ Formula = Callable[[Callable[[float, Array], Array], float, Array, float], tuple
 """From (rates, t, y, h) to the state at t + h, the estimate of its error in every component, and if it has them the rows of a `Step`."""
 
 _SAFE, _SHORTEST, _LONGEST = 0.9, 0.2, 5.0
-"""The next step is this part of the one whose error would be what is allowed, and so many times as long as the last one at least and at
-most; the usual numbers of step control (Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, section II.4)."""
+"""The next step is `_SAFE` times the one whose error would be what is allowed, and between `_SHORTEST` and `_LONGEST` times the last one;
+the usual numbers of step control (Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, section II.4)."""
 
 
 class OneStep:

@@ -30,7 +30,7 @@ class Sizes:
         expected = np.abs(self.slope) * ahead + np.where(np.isfinite(bend), bend, 0.0) * ahead**2 / 2
         nothing = np.where(self.among > 0, 0.0, 1.0)
         self.floor = np.where(usual > 0, 0.0, np.where(expected > 0, expected, nothing))
-        """What stands for the sizes of those components that have none yet: what they will be soon, as their rates at the start tell."""
+        """The expected sizes of components that have none yet, from their rates at the start."""
         self.noise = np.maximum(self._round_off(t, y), np.where(usual > 0, 0.0, round_off * abs(span)))
 
     def remember(self, y: Array) -> None:

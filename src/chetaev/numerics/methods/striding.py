@@ -92,7 +92,7 @@ class Strides:
         return Step(float(path.clock[codes.NOW]), path.y.copy(), np.ascontiguousarray(self._room.rows[:, : self._room.order].T))
 
     def stride(self, seen: Seen, signs: Integers, limits: Limits | None, most: int) -> Quiet:
-        """Quiet steps, at most so many with those that are rejected, as far as there is room; what is seen and the signs are renewed.
+        """At most `most` steps, rejected ones included, in which nothing happens, as far as there is room; `seen` and `signs` are updated.
 
         `limits` are those of the projection, if there is one.
         """

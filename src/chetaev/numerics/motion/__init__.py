@@ -1,7 +1,8 @@
 """A motion from its request to its certificate.
 
 `simulate` is the verb, `run` goes from piece to piece, `transitions` begins the next piece after a switch, an event or a reset, `watching`
-lists the monitored functions, `record` joins the pieces, `reader` and `values_at` read them, `trajectory` is the result. `net` checks the
-motion during the run, with what was seen `inside` steps, `verification` afterwards; `outcomes` describes why a run ended; `progress` shows
-a bar; `run_settings`, `settings` and `storage` save it. `one_piece` and `straight` are short ways for motions in one piece.
+lists the monitored functions, `record` joins the pieces, `reader` and `values_at` read them, `trajectory` is the result. `certification`
+checks the motion during the run, with what was seen `inside` steps, `verification` afterwards; `outcomes` describes why a run ended;
+`progress` shows a bar; `run_settings`, `settings` and `storage` save it. `one_piece` and `straight` are short ways for motions in one
+piece.
 """

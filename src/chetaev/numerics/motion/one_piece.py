@@ -32,24 +32,24 @@ from chetaev.numerics.machine.doubting import doubting
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy
 from chetaev.numerics.methods.base import NESTED, Wide, columns_read, ends_kernel
-from chetaev.numerics.motion.net import Net
+from chetaev.numerics.motion.certification import Net
 from chetaev.numerics.motion.outcomes import Ending, verdict
 from chetaev.numerics.motion.progress import Progress
 from chetaev.numerics.motion.record import Record, keep_of
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.pieces.piece import Piece, Setting
+from chetaev.numerics.slopes.augmented import beside
 from chetaev.numerics.slopes.beginning import first_slopes
-from chetaev.numerics.slopes.beside import beside
 from chetaev.numerics.slopes.directions import Directions, given_slopes, read_directions
 from chetaev.numerics.slopes.variation import from_lanes
 from chetaev.numerics.start.clear_states import Clear, clear_states
-from chetaev.numerics.start.initial import read_state
+from chetaev.numerics.start.data import read_state
 from chetaev.numerics.verdict.branch_choice import decided_by_numbers
 
 _SHORT = 64
 """Most steps of a motion that may be lost, when it begins anew, each time: they take less time than the decisions of a motion."""
 _SMALL = 5000
-"""Most instructions of the rates of a system here: a run is first asked to stop after 64 steps, a few milliseconds with so many."""
+"""Most instructions of the rates of a system here. A run first checks for interruption after 64 steps, a few milliseconds at this size."""
 _PIECES: Remembered[OnePiece | None]
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import sympy
-
 from chetaev.core.certificate import Certificate
+from chetaev.core.functions import SMOOTH
 from chetaev.core.notation import show
 from chetaev.core.symbols import Jet
 from chetaev.core.values import Undefined, value
@@ -62,7 +61,7 @@ def verdict(status: Status, ending: Ending) -> Verdict:
     return Outcome.STEP_TOO_SMALL, f"the step became too small at {at}."
 
 
-_BOUNDED = (sympy.atan, sympy.tanh, sympy.erf)
+_BOUNDED = tuple(function.make for function in SMOOTH.values() if function.saturates)
 """Functions that have a limit on either side of a pole of their argument."""
 _AT_A_POLE = 1e-9
 """Relative to its value at an earlier state: a smaller denominator has a zero here."""

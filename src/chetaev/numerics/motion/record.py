@@ -18,14 +18,14 @@ from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.dop853.types import Integers
+from chetaev.numerics.motion.certification import Net, usual_state
 from chetaev.numerics.motion.inside import NOTHING
-from chetaev.numerics.motion.net import Net, usual_state
 from chetaev.numerics.motion.outcomes import Verdict
 from chetaev.numerics.motion.reader import Reader
 from chetaev.numerics.motion.trajectory import Enclosed, Event, Switch, Trajectory
 from chetaev.numerics.pieces.piece import Layout, Piece
-from chetaev.numerics.slopes.along import Slopes
 from chetaev.numerics.slopes.directions import Directions
+from chetaev.numerics.slopes.motion_slopes import Slopes
 from chetaev.numerics.slopes.variation import from_lanes
 
 _SUSPICIOUS = 1e-8

@@ -16,7 +16,7 @@ from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Task, Wide
 from chetaev.numerics.motion import outcomes
-from chetaev.numerics.motion.net import Net
+from chetaev.numerics.motion.certification import Net
 from chetaev.numerics.motion.outcomes import Ending, Verdict
 from chetaev.numerics.motion.progress import Progress
 from chetaev.numerics.motion.record import Record, wanted_times
@@ -27,7 +27,7 @@ from chetaev.numerics.pieces.events import Watched
 from chetaev.numerics.pieces.piece import Piece, Setting, reference
 from chetaev.numerics.pieces.request import Place, Request
 from chetaev.numerics.pieces.switching import Surfaces
-from chetaev.numerics.slopes.beside import beside
+from chetaev.numerics.slopes.augmented import beside
 from chetaev.numerics.slopes.jumps import carried, ends_of, time_slopes
 from chetaev.numerics.slopes.variation import from_lanes
 

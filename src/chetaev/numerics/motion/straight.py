@@ -34,12 +34,12 @@ from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy
 from chetaev.numerics.methods.base import columns_read, ends_kernel
 from chetaev.numerics.methods.dop853 import codes
-from chetaev.numerics.methods.dop853.again import Runner, state_row
+from chetaev.numerics.methods.dop853.repeated_calls import Runner, state_row
 from chetaev.numerics.methods.dop853.room import width_of
 from chetaev.numerics.motion import inside
-from chetaev.numerics.motion.net import balance_allowed, left_allowed, left_at_the_end
-from chetaev.numerics.start.at_once import EXACT, excesses, positive
+from chetaev.numerics.motion.certification import balance_allowed, left_allowed, left_at_the_end
 from chetaev.numerics.start.clear_states import HOLDS
+from chetaev.numerics.start.direct_completion import EXACT, excesses, positive
 
 _PROJECTIONS = 3
 """Most projections of a start; each squares what is left of a residual of at most 1e-8."""

@@ -227,7 +227,7 @@ class Trajectory(Standing):
     scene: Scene | None = field(default=None, compare=False, repr=False)
     """The scene of the model that was simulated."""
     slopes: Any = field(default=None, compare=False, repr=False)
-    """The derivatives of the motion (`chetaev.numerics.slopes.along.Slopes`), if they were asked for."""
+    """The derivatives of the motion (`chetaev.numerics.slopes.motion_slopes.Slopes`), if they were asked for."""
 
     def __getitem__(self, name: str) -> Array:
         return self._column(name, self.t, self.states, self.pieces)
@@ -415,7 +415,7 @@ class Section(Mapping[str, Any], Standing):
         """The derivative of a jet, a multiplier, `"energy"` or an expression by one of the `slopes` of `simulate`.
 
         Times are kept fixed, except at the end of a motion that an event ended: there the time moves with the event, and `slope("t", by)`
-        tells how.
+        is the derivative of its time.
         """
         slopes, e, k = self.motion._differentiated(name, by)
         if self.last:

@@ -39,7 +39,7 @@ digits do so near zero."""
 _TRIALS = 64
 """Such states that are tried."""
 _FEW_TRIALS, _MANY = 2, 512
-"""States that are tried for each of so many motions at first."""
+"""With more than `_MANY` motions, only `_FEW_TRIALS` states are tried for each of them at first."""
 _SHIFT = 7
 """Other states are tried for the next motion: by how much what is chosen differs."""
 _DICE = np.random.default_rng(5)
@@ -104,7 +104,7 @@ class Signs:
     def wrong(self, k: int, t: float, y: Array, value: float, root: bool) -> float:
         """By how much the state would have to change for a sign to be right, relative to what is allowed; 0 if it is right.
 
-        `root` tells that the function was taken for zero, in place of the sign of a value.
+        `root` says that the function was taken for zero, in place of the sign of a value.
         """
         here, exact = self.here, self.here.exactly([self.functions[k]])
         found = exact(t, y, here.parameters(t))

@@ -287,7 +287,7 @@ class Surfaces(SurfaceValues):
 
     def _usual(self, k: int | None, order: int, state: Mapping[Jet, float]) -> float:
         """What a derivative of a switching function usually is: the sizes of its terms, and what it changes by in the run with the rates
-        seen on the two sides of its surface. Other jets have other units; they are asked only where nothing else is known.
+        seen on the two sides of its surface. Other jets have other units; they are used only where nothing else is known.
         """
         seen = [] if k is None else [self._fastest.get((k, order), 0.0), self._fastest.get((k, order + 1), 0.0) * abs(self.span)]
         return max(seen, default=0.0) or self._extent(state)

@@ -35,7 +35,7 @@ from chetaev.numerics.motion.simulate import names_of_state, read_max_step, read
 from chetaev.numerics.motion.straight import Straight
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
 from chetaev.numerics.pieces.switching import Surfaces
-from chetaev.numerics.start.initial import read_state
+from chetaev.numerics.start.data import read_state
 from chetaev.numerics.verdict.branch_choice import decided_by_numbers
 
 

@@ -20,7 +20,7 @@ from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.flow.prolongation import prolongation
 from chetaev.numerics.graphs.binding import Binding, slope_of_number
 from chetaev.numerics.start.attitude import read_element
-from chetaev.numerics.start.initial import read_state
+from chetaev.numerics.start.data import read_state
 
 _STEP = 1e-3
 """Relative step of five-point differences of an orientation whose entries are texts with parameters: its fourth power is round-off."""

@@ -16,7 +16,8 @@ from chetaev.numerics.graphs.binding import bind, number
 from chetaev.numerics.stability.corners import require_smooth
 from chetaev.numerics.stability.local import Local
 from chetaev.numerics.start.completed import Completed, decided_by_state, on_its_component
-from chetaev.numerics.start.initial import complete, read_state
+from chetaev.numerics.start.data import read_state
+from chetaev.numerics.start.initial import complete
 from chetaev.numerics.verdict.branch_choice import Wish
 
 Start = State | Mapping[str, Any]

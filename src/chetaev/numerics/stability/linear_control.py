@@ -96,8 +96,8 @@ class Gain:
 
     def __str__(self) -> str:
         lines = [f"  {name} = {self.text[name]}" for name in self.inputs if name in self.text]
-        told = ", ".join(f"{v:.6g}" for v in self.eigenvalues)
-        return "\n".join(["optimal feedback", *lines, f"  eigenvalues  {told}"])
+        shown = ", ".join(f"{v:.6g}" for v in self.eigenvalues)
+        return "\n".join(["optimal feedback", *lines, f"  eigenvalues  {shown}"])
 
 
 def lqr(a: Matrix, b: Matrix, q: Any, r: Any, names: Sequence[str], inputs: Sequence[str], where: str) -> tuple[Matrix, Complex, int]:
@@ -125,7 +125,7 @@ def lqr(a: Matrix, b: Matrix, q: Any, r: Any, names: Sequence[str], inputs: Sequ
         "no feedback stabilises the directions that Q weighs.",
         where=where,
         why="A direction that costs something is reached by no input and does not decay, or stays on the imaginary axis.",
-        hint="lin.controllable tells; weigh only what the inputs reach, or add an input",
+        hint="lin.controllable says whether; weigh only what the inputs reach, or add an input",
     )
 
 

@@ -19,7 +19,7 @@ from chetaev.numerics.stability.local import Local
 from chetaev.numerics.stability.ports import Ports, ports_at, read_inputs
 from chetaev.numerics.stability.position import directions, name_of
 from chetaev.numerics.stability.spectrum import Complex, ordered
-from chetaev.numerics.stability.spot import require_digits
+from chetaev.numerics.stability.state_chart import require_digits
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -16,7 +16,7 @@ from chetaev.mechanics.tolerances import CUT
 from chetaev.numerics.flow.prolongation import Problem
 from chetaev.numerics.stability.position import carried, centred, directions, jets_at
 from chetaev.numerics.stability.spectrum import Complex, beside, inverse_of, spectrum_of, without_null
-from chetaev.numerics.stability.spot import NEGLIGIBLE, Chart, Spot, View, chart_at, natural, spot_at, view_at
+from chetaev.numerics.stability.state_chart import NEGLIGIBLE, Chart, Spot, View, chart_at, natural, spot_at, view_at
 
 _FAMILY = 0.05
 """Relative distance at which neighbouring steady motions are sought: large enough for a bifurcation to show, small enough to stay near."""

@@ -23,8 +23,8 @@ from chetaev.numerics.stability.given import Start, determined, explain
 from chetaev.numerics.stability.local import Local
 from chetaev.numerics.stability.position import directions, normalised, tangent
 from chetaev.numerics.stability.spectrum import inverse_of
-from chetaev.numerics.stability.spot import EPSILON, cyclic
-from chetaev.numerics.start.initial import read_state
+from chetaev.numerics.stability.state_chart import EPSILON, cyclic
+from chetaev.numerics.start.data import read_state
 
 _STEPS = 200
 """Most Gauss-Newton steps from one guess."""

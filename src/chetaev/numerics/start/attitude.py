@@ -91,7 +91,7 @@ def _in_each_row(group: GroupCoordinate, given: Array, members: tuple[int, ...],
         return False
     if last == n and _off_group(group, given) > _NEAR_GROUP:
         return True
-    told = (
+    reason = (
         "Nothing else tells the number of members."
         if last == 1
         else f"There are {n} members, and it is an element of {group.word} too, or almost."
@@ -101,7 +101,7 @@ def _in_each_row(group: GroupCoordinate, given: Array, members: tuple[int, ...],
     raise InitialError(
         f"the {n}x{n} array given for {group.name} may be one matrix, or {n} elements, each a row with its {group.group.shown}.",
         where=where,
-        why=told,
+        why=reason,
         hint=f"an array of shape (1, {n}, {n}) is one matrix for all; {each}; or a list with a start for each member",
     )
 

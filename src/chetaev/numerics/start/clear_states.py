@@ -21,9 +21,9 @@ from chetaev.numerics.flow.prolongation import Problem, Prolongation, square_pro
 from chetaev.numerics.graphs.algebra import GraphTape, is_nothing
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.graphs.remembered import Remembered
-from chetaev.numerics.start.at_once import Completion, completion_of, excesses, positive
 from chetaev.numerics.start.conditions import Alone
-from chetaev.numerics.start.initial import read_state
+from chetaev.numerics.start.data import read_state
+from chetaev.numerics.start.direct_completion import Completion, completion_of, excesses, positive
 
 HOLDS = 1e-11
 """Relative to the sum of its terms: largest residual of a row of motion with the accelerations found. Those of good divisors leave 1e-15;

@@ -15,7 +15,8 @@ from chetaev.numerics.flow.component import component_at
 from chetaev.numerics.flow.pole_rewriting import has_pole, without_poles
 from chetaev.numerics.flow.prolongation import Problem, Prolongation, prolongation, square_prolongation
 from chetaev.numerics.graphs.binding import Binding
-from chetaev.numerics.start.initial import Data, complete, read_state
+from chetaev.numerics.start.data import Data, read_state
+from chetaev.numerics.start.initial import complete
 from chetaev.numerics.start.state_faults import not_determined, with_origins
 
 Given = State | Mapping[str, Any]

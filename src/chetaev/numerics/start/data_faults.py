@@ -112,7 +112,11 @@ def contradiction(
         f"the data contradict {rows.labels[size.worst]}: it is off by {size.value:.3g}.",
         where=rows.problem.where,
         why=f"{needed.strip()}{f'  {note}' if note else ''}",
-        hint=("leave out one of the values, or give it as a guess; ", Ask("classify"), " tells whether the rows themselves contradict"),
+        hint=(
+            "leave out one of the values, or give it as a guess; ",
+            Ask("classify"),
+            " shows whether the rows themselves contradict each other",
+        ),
         rows=tuple(rows.problem.system.label((row, 0)) for row, _ in named),
     )
 
@@ -123,9 +127,9 @@ def _needed(rows: Conditions, fixed: Mapping[Jet, float], at: Mapping[Jet, float
     _, slopes = rows.numbers(list(fixed), start)
     steep = [z for z, slope in zip(fixed, np.abs(slopes).max(axis=0, initial=0.0), strict=True) if slope > 0]
     groups = [g for g in rows.problem.system.equations.system.groups.values() if not set(steep).isdisjoint(g.places)]
-    told = [_element_needed(rows, group, start, loose, guess) for group in groups]
-    told += [_value_needed(rows, z, start, loose, guess) for z in steep if not isinstance(z, Place)]
-    said = [text for text in told if text]
+    needed_texts = [_element_needed(rows, group, start, loose, guess) for group in groups]
+    needed_texts += [_value_needed(rows, z, start, loose, guess) for z in steep if not isinstance(z, Place)]
+    said = [text for text in needed_texts if text]
     return f"  {', or '.join(said[:_MOST_LISTED])}." if said else ""
 
 

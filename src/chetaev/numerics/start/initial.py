@@ -14,61 +14,24 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sympy import Expr
 
-from chetaev.core.declarations import read_value
-from chetaev.core.errors import ChetaevError, InitialError, NotationError, StateError, did_you_mean, require_mapping
-from chetaev.core.groups.matrix_group import MatrixGroup
-from chetaev.core.notation.lexer import spell
-from chetaev.core.state import State
-from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Place, jets_in
-from chetaev.mechanics.equations import Equations
+from chetaev.core.errors import ChetaevError, InitialError, StateError
+from chetaev.core.symbols import Input, Jet, jets_in
 from chetaev.mechanics.ranks.factored import FactoredStack, Flags, Indices, Matrix, least_norm, open_jets
 from chetaev.mechanics.tolerances import CONTRADICTION, NOISE, OPEN
 from chetaev.numerics.flow.local_rank import factored_at, may_be_round_off, require_clear
-from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation, prolongation
-from chetaev.numerics.graphs.binding import Binding, number
-from chetaev.numerics.graphs.remembered import Remembered
-from chetaev.numerics.start.at_once import completion_of
-from chetaev.numerics.start.attitude import read_element
+from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation
 from chetaev.numerics.start.blocks import solved_in_blocks
 from chetaev.numerics.start.conditions import Alone, Conditions, Demand, Members, Residual, Rows, residual_of
+from chetaev.numerics.start.data import Data, require_elements
 from chetaev.numerics.start.data_faults import ROUGH, contradiction, needs_guess, too_few, turning_point
+from chetaev.numerics.start.direct_completion import completion_of
 from chetaev.numerics.start.newton import flat_here, null_at, ranks_beside, settle, settle_together
 
 _ROUND_OFF = 1e-14
 """Relative residual up to which rows hold."""
-_NAMES: Remembered[dict[str, Jet]] = Remembered(64)
-"""The jets that texts of users name, by equations."""
 _SLOPELESS = 1e-12
 """Slopes below this part of those nearby count as none where all values were given or follow by one linear solution."""
-
-
-@dataclass(frozen=True)
-class Data:
-    """Initial data read: values by jet, numbers or columns over members, and values demanded of expressions."""
-
-    fixed: Mapping[Jet, Any]
-    guess: Mapping[Jet, Any]
-    demands: tuple[Demand, ...] = ()
-
-    def on(self, system: Prolongation) -> Data:
-        """Return the data for rows with a known state: multipliers outside the state are computed, so their values become guesses."""
-        loose = {z: v for z, v in self.fixed.items() if isinstance(z, Multiplier) and z not in system.structure.state}
-        return replace(self, fixed={z: v for z, v in self.fixed.items() if z not in loose}, guess={**self.guess, **loose})
-
-
-def read_state(equations: Equations, start: State | Mapping[str, Any], binding: Binding, where: str, *, expressions: bool = False) -> Data:
-    """Return the user's data with resolved names and numbers; `expressions` allows values of expressions too."""
-    if not isinstance(start, State):
-        require_mapping(start, "the state is", where, '{"x": 0, "x\'": 1}')
-        start = State(fixed=start)
-    fixed, demands = _read(equations, start.fixed, binding, where, expressions)
-    guess, _ = _read(equations, start.guess, binding, where, False)
-    both = [z.name for z in fixed if z in guess]
-    if both:
-        raise InitialError(f"{both[0]} is given both as fixed and as a guess.", where=where, hint="give it once")
-    return Data(fixed, guess, tuple(demands))
 
 
 class MissingData(InitialError):
@@ -98,7 +61,7 @@ def complete_together(members: Members, data: Data, size: int) -> tuple[Matrix, 
     that has to be judged by itself goes on alone, by the same steps.
     """
     problem, column = members.one(0), {z: k for k, z in enumerate(members.jets)}
-    _require_places(problem, data)
+    require_elements(problem, data)
     x, faults = np.zeros((size, len(column))), dict[int, Fault]()
     known = {z: None for z in data.fixed if z in column}
     for z in known:
@@ -148,7 +111,7 @@ class _Work:
     """Their states: a line for each, zero for jets that are not known yet."""
     known: dict[Jet, None]
     stages: tuple[int, ...]
-    rough: bool
+    inexact: bool
     """Whether some of what is known was found by an iteration."""
     faults: dict[int, Fault]
 
@@ -214,24 +177,24 @@ class _Work:
             unknowns = [z for z in system.structure.state if z not in self.known]
             self._without({0: partial(_needs_guess, hidden, curved, unknowns, self._at(), self._data().guess)})
         if missing:
-            bent = bool(system.curved(pairs, missing))
-            after.x, determined = self._solved(pairs, missing, bent)
+            nonlinear = bool(system.curved(pairs, missing))
+            after.x, determined = self._solved(pairs, missing, nonlinear)
             after.known = self.known | dict.fromkeys(determined)
-            after.rough = self.rough or bent
+            after.inexact = self.inexact or nonlinear
         return after
 
-    def _solved(self, pairs: tuple[Pair, ...], missing: Sequence[Jet], bent: bool) -> tuple[Matrix, list[Jet]]:
+    def _solved(self, pairs: tuple[Pair, ...], missing: Sequence[Jet], nonlinear: bool) -> tuple[Matrix, list[Jet]]:
         """The missing jets that one stage determines, guesses counted as given though moved."""
         data, rows = self.data, Rows(Conditions(self.problem, pairs), self.members)
         unguessed = [z for z in missing if z not in data.guess]
-        slopeless = ROUGH if self.rough else _SLOPELESS
+        slopeless = ROUGH if self.inexact else _SLOPELESS
         trial = self.x.copy()
         for z, k in zip(missing, self._columns(missing), strict=True):
             trial[:, k] = data.guess[z][self.which] if z in data.guess and np.ndim(data.guess[z]) else data.guess.get(z, 0.0)
         residual, jacobian, finite = rows.look(trial, self.which)
         self._require_finite(rows, trial, finite, missing)
-        flat = self._flat(rows, unguessed, missing, trial, jacobian, slopeless)
-        steep = self._columns([z for z in unguessed if z not in flat])
+        turning = self._turning(rows, unguessed, missing, trial, jacobian, slopeless)
+        steep = self._columns([z for z in unguessed if z not in turning])
         if steep:
             trial[:, steep] += FactoredStack(jacobian[:, :, steep]).solved(-residual)
         if len(unguessed) < len(missing):  # guesses have to move where the rows do not hold
@@ -243,23 +206,25 @@ class _Work:
                 settle_together(rows, self._columns(missing), moved, self.which[far], data.guess)
                 trial[far] = moved
                 jacobian = rows.look(trial, self.which)[1]
-                flat = self._flat(rows, unguessed, missing, trial, jacobian, ROUGH if bent else slopeless)
-        firm = all(z in data.fixed for z in self.known)
-        if flat or (bent and firm):  # no later stage can mend what fails here
+                turning = self._turning(rows, unguessed, missing, trial, jacobian, ROUGH if nonlinear else slopeless)
+        all_fixed = all(z in data.fixed for z in self.known)
+        if turning or (nonlinear and all_fixed):  # no later stage can mend what fails here
             scaled = rows.residuals(trial, self.which)[0]
-            if firm or not bent:
+            if all_fixed or not nonlinear:
                 failing = np.flatnonzero(scaled.max(axis=1, initial=0.0) > CONTRADICTION).tolist()
-                note = turning_point(flat) if flat else ""
+                note = turning_point(turning) if turning else ""
                 faults = {
                     k: partial(_fails_here, rows.conditions, self._at(k), self._at(k, trial, missing), self._data(k), note) for k in failing
                 }
-                if flat and faults:  # one member, whose turning point has to be explained
+                if turning and faults:  # one member, whose turning point has to be explained
                     raise faults[0](True)
                 self._without(faults)
-        opened = self._open(rows, unguessed, trial, self._at(0, trial, missing), not (flat or bent))
-        return trial, [z for z in missing if z in data.guess or not (z in flat or z in opened)]
+        opened = self._open(rows, unguessed, trial, self._at(0, trial, missing), not (turning or nonlinear))
+        return trial, [z for z in missing if z in data.guess or not (z in turning or z in opened)]
 
-    def _flat(self, rows: Rows, unguessed: Sequence[Jet], missing: Sequence[Jet], trial: Matrix, jacobian: Matrix, cut: float) -> list[Jet]:
+    def _turning(
+        self, rows: Rows, unguessed: Sequence[Jet], missing: Sequence[Jet], trial: Matrix, jacobian: Matrix, cut: float
+    ) -> list[Jet]:
         """The unknowns at a turning point; a member that may be at one is judged alone."""
         found, usual, _ = ranks_beside(rows, self._columns(unguessed), trial, self.which, jacobian, cut)
         suspicious = found < usual
@@ -368,25 +333,6 @@ def _undefined(rows: Conditions, at: Mapping[Jet, float], explain: bool) -> Chet
     return rows.undefined(at)
 
 
-def _require_places(problem: Problem, data: Data) -> None:
-    """Raise if the value of a group coordinate is not given, at least as a guess: there is no default to start from."""
-    for name, group in problem.system.equations.system.groups.items():
-        if isinstance(group.group, MatrixGroup) and any(z in data.guess for z in group.places):
-            raise InitialError(
-                f"{name} is given as a guess.",
-                where=problem.where,
-                why=f"A motion stays in the coset of its start, so that the entries of {name} cannot be moved one by one.",
-                hint=f"{name} as a fixed value, and other data as guesses",
-            )
-        if any(z in problem.system.structure.state and z not in data.fixed and z not in data.guess for z in group.places):
-            raise InitialError(
-                f"no initial value for {name}.",
-                where=problem.where,
-                why=f"{name} is an element of {group.word}.",
-                hint=f'{{"{name}": {group.group.example}, ...}}',
-            )
-
-
 def _missing_data(problem: Problem, known: Mapping[Jet, float], missing: Sequence[Jet], data: Data, explain: bool) -> InitialError:
     """What to say of jets that neither constraints nor demands determine, or determine nonlinearly."""
     if not explain:
@@ -488,59 +434,3 @@ def _meeting_demands(problem: Problem, at: dict[Jet, float], loose: Sequence[Jet
     if given:
         return _meeting_demands(problem, at, loose, replace(data, fixed={z: v for z, v in data.fixed.items() if z not in given}))
     raise contradiction(rows, {z: v for z, v in at.items() if z in data.fixed}, found, data.guess, size)
-
-
-def _read(
-    equations: Equations, given: Mapping[str, Any], binding: Binding, where: str, expressions: bool
-) -> tuple[dict[Jet, float], list[Demand]]:
-    values: dict[Jet, float] = {}
-    demands: list[Demand] = []
-    if not given:
-        return values, demands
-    known = [z.base for z in equations.unknowns]
-    names = _NAMES.get(equations, (), dict)
-    for key, v in given.items():
-        plain = names.get(key) if isinstance(key, str) else None
-        if plain is not None and plain not in values and not demands:
-            values[plain] = number(v, binding.parameters, f"{where}, {key}", InitialError)
-            continue
-        group = equations.system.groups.get(spell(str(key)))
-        if group is not None:
-            if any(z in values for z in group.places):
-                raise InitialError(f"{key} is given twice.", where=where, hint="give it once")
-            values |= read_element(group, v, dict(binding.parameters), f"{where}, {key}")
-            continue
-        jet = _named(equations, key, where)
-        moving = {z for z in jets_in(equations.system.charted(jet)) if z.base in known or isinstance(z, Place)}
-        is_jet = isinstance(jet, Jet) and not isinstance(jet, Input) and bool(moving)
-        if not is_jet and not (expressions and moving):
-            hint = f"jets of {' '.join(known)}.  {did_you_mean(str(key), known)}".rstrip()
-            hint = f"evaluate(..., t={v})" if jet == TIME else hint
-            raise InitialError(f"{key} is not an unknown of the motion.", where=where, hint=hint)
-        if jet in values or any(d.expression == jet for d in demands):
-            raise InitialError(f"{key if not is_jet else jet.name} is given twice.", where=where, hint="give it once")
-        found = number(v, dict(binding.parameters), f"{where}, {key}", InitialError)
-        if is_jet and isinstance(jet, Jet):
-            values[jet] = found
-            if isinstance(key, str):
-                names[key] = jet
-        else:
-            demands.append(Demand(equations.system.charted(jet), found))
-    return values, demands
-
-
-def _named(equations: Equations, key: Any, where: str) -> Expr:
-    """Return the expression of a key; the error for an unknown name lists the state.
-
-    A state of a motion is always a valid start, even if it contains rates of multipliers, which rows cannot contain.
-    """
-    try:
-        return read_value(key, equations.vocabulary, where)
-    except NotationError as error:
-        system = prolongation(equations)
-        for z in () if system is None else system.structure.state:
-            if z.name == key:
-                return z
-        if system is not None and not error.hint:
-            error.advice = (f"the state is {' '.join(equations.system.by_name(system.structure.state))}",)
-        raise

@@ -15,7 +15,7 @@ from chetaev.core.symbols import Input
 from chetaev.core.values import Tape, Undefined
 from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Switched
 from chetaev.numerics.graphs.binding import Binding
-from chetaev.numerics.start.initial import read_state
+from chetaev.numerics.start.data import read_state
 
 
 def signs_at(switched: Switched, binding: Binding, start: State | Mapping[str, Any] | None, t: float, where: str) -> Configuration:

@@ -26,14 +26,14 @@ def not_determined(equations: Equations, where: str) -> StateError:
             f"the equations do not determine the accelerations: {names} {'is' if len(found.free) == 1 else 'are'} left open.",
             where=where,
             why=f"They leave {count}, whatever the state.",
-            hint=(Ask("analyze"), " tells more; ", Ask("derive"), " and ch.residual work"),
+            hint=(Ask("analyze"), " gives details; ", Ask("derive"), " and ch.residual work"),
         )
     if found.end is End.EMPTY:
         last = found.consequences[-1] if found.consequences else None
         names = ", ".join(last.origins) if last else ""
         why = f"{names} {'is' if ',' not in names else 'together are'} off by {last.size:.3g} at every state." if last else ""
         what = "no state satisfies all rows: the equations have no motion."
-        return StateError(what, where=where, why=why, hint=(Ask("analyze"), " tells more"))
+        return StateError(what, where=where, why=why, hint=(Ask("analyze"), " gives details"))
     rows, unknowns = equations.counts
     return StateError(
         f"the equations do not determine the accelerations: {rows} rows for {unknowns} unknowns, and differentiation does not close them.",
@@ -45,8 +45,8 @@ def not_determined(equations: Equations, where: str) -> StateError:
 
 def with_origins(fault: InitialError, equations: Equations) -> InitialError:
     """Return an error about data with its consequences explained: relations that follow from several rows."""
-    told = [c for c in closure_of(equations).consequences if c.label in fault.rows]
-    parts = [fault.why, *[f"{c.label} follows from {', '.join(c.origins)}." for c in told]]
+    consequences = [c for c in closure_of(equations).consequences if c.label in fault.rows]
+    parts = [fault.why, *[f"{c.label} follows from {', '.join(c.origins)}." for c in consequences]]
     rows, unknowns = equations.counts
     if rows > unknowns:
         parts.append(f"{rows} rows for {unknowns} unknowns may leave special motions only.")

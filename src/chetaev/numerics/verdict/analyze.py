@@ -203,8 +203,8 @@ def _unfounded(numbers: Analysis, symbolic: Branches) -> Analysis:
     """Return UNDECIDED: manifolds without a known real point may be empty, or smaller than their formulas suggest."""
     unsure = sum(b.leaf.real != "yes" for b in symbolic.branches)
     several = f"{len(symbolic.branches)} manifold{'s' * (len(symbolic.branches) > 1)}"
-    told = f"the constraint algorithm finds {several}, {unsure} of them without a known real point"
-    return replace(numbers, evidence=f"{numbers.evidence}; {told}", tree=symbolic.tree)
+    remark = f"the constraint algorithm finds {several}, {unsure} of them without a known real point"
+    return replace(numbers, evidence=f"{numbers.evidence}; {remark}", tree=symbolic.tree)
 
 
 def _judged(found: Closure) -> Analysis:

@@ -32,7 +32,7 @@ from chetaev.numerics.flow.state_families import families
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.start.completed import Completed, decided_by_state
-from chetaev.numerics.start.initial import read_state
+from chetaev.numerics.start.data import read_state
 from chetaev.numerics.start.state_faults import not_determined
 from chetaev.numerics.verdict.branches import SECONDS, SECONDS_DECIDED, Branch, Branches, branches_of
 from chetaev.numerics.verdict.gauge import Gauge, fixed, gauge_missing, gauge_missing_by_numbers, read_gauge
@@ -186,7 +186,7 @@ def _on_branch(branch: Branch, found: Branches, binding: Binding, gauges: Sequen
             "the rows of the branch do not close numerically.",
             where=where,
             why=str(closure_of(equations).end),
-            hint=(Ask("analyze"), " tells more"),
+            hint=(Ask("analyze"), " gives details"),
         )
     return Chosen(equations, start, where)
 
@@ -212,7 +212,7 @@ def _by_numbers(equations: Equations, found: Branches, binding: Binding, gauges:
             "the equations have no motion.",
             where=wish.where,
             why="The constraint algorithm ends without a real manifold of states.",
-            hint=(Ask("analyze"), " tells more"),
+            hint=(Ask("analyze"), " gives details"),
         )
     if closed.end is End.CLOSED and closed.free:
         if not gauges:

@@ -56,8 +56,8 @@ def free_jets(jets: Sequence[Jet], null: Matrix) -> tuple[Jet, ...]:
 def _empty(numbers: Analysis, symbolic: Branches) -> Analysis:
     discarded = symbolic.tree.discarded if symbolic.tree else ()
     why = f": {discarded[0]}" if discarded else ""
-    told = numbers.evidence if numbers.verdict is Verdict.INCONSISTENT else ""
-    evidence = "; ".join(filter(None, [told, f"the constraint algorithm ends without a real manifold of states{why}"]))
+    earlier = numbers.evidence if numbers.verdict is Verdict.INCONSISTENT else ""
+    evidence = "; ".join(filter(None, [earlier, f"the constraint algorithm ends without a real manifold of states{why}"]))
     return replace(numbers, verdict=Verdict.INCONSISTENT, branches=(), evidence=evidence, tree=symbolic.tree, **NOTHING_COMMON)
 
 

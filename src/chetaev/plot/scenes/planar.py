@@ -239,8 +239,8 @@ def _dial(shape: Dial, centre: tuple[float, float], values: Values) -> list[Item
     n = len(values.times)
     place = np.tile(np.array(centre), (n, 1))
     low = centre[1] - 1.3 * _DIAL
-    told = Source((str(centre[0]), str(low)), value=shape.value)
-    label = Words(np.array([[centre[0], low]]), f"{shape.label or pretty(shape.value)} = ", DARK, (0, 0), "center", angle, source=told)
+    origin = Source((str(centre[0]), str(low)), value=shape.value)
+    label = Words(np.array([[centre[0], low]]), f"{shape.label or pretty(shape.value)} = ", DARK, (0, 0), "center", angle, source=origin)
     source = Source((str(centre[0]), str(centre[1])), angle=shape.value)
     return [face, Piece((hand,), place, angle, np.zeros(n), source), Dot(place[:1], 5.0, shape.colour, WHITE), label]
 

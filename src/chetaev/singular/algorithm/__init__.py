@@ -36,6 +36,7 @@ from chetaev.singular.algorithm.reality import MOST_SURDS, NeedsSurd, parameter_
 from chetaev.singular.algorithm.redundancy import essential
 from chetaev.singular.algorithm.search import Dynamics, Final, Rows, Search, dynamics_of
 from chetaev.singular.algorithm.space import Space
+from chetaev.singular.algorithm.translation import UnsupportedFunction
 from chetaev.singular.algorithm.tree import Empty, Entry, Tree
 from chetaev.singular.dynamical.dynamical_form import DynamicalForm, form_of
 
@@ -109,7 +110,7 @@ class _Run:
                         if len(surds) > MOST_SURDS:
                             self.reasons.append(f"quadratic forms split over more than {MOST_SURDS} square roots")
                             break
-            except NotImplementedError as fact:
+            except UnsupportedFunction as fact:
                 self.reasons.append(str(fact))
         left = len(self.current.open) if self.current else 0
         self._account(spent, f"with {left or 'all'} branch{'es' * (left != 1)} open")

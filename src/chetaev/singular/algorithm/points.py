@@ -156,7 +156,7 @@ def _largest(point: Mapping[Symbol, float]) -> float:
 
 
 def largest_fault(equations: Sequence[Expr], values: Mapping[Symbol, float]) -> float:
-    """The largest residual of `equations` at a point; `Faults` tells relative to what."""
+    """The largest residual of `equations` at a point; `Faults` says relative to what."""
     return Faults(equations).largest(values)
 
 

@@ -81,7 +81,7 @@ def _irreducible(symbols: tuple[Symbol, ...], terms: tuple[Terms, ...]) -> list[
 
 
 def _elsewhere(function: Callable[..., T], estimate: float, symbols: Sequence[Symbol], *polynomials: Poly) -> T:
-    """A divisor or factors; ends the allowance if there is no answer. The `estimate` tells the work for usual polynomials only."""
+    """A divisor or factors; ends the allowance if there is no answer. The `estimate` is right for usual polynomials only."""
     spend(estimate)
     left = remaining() + estimate
     with apart():  # what exceeds the estimate is spent below

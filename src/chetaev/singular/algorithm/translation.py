@@ -38,6 +38,10 @@ _OPAQUE = (*(function.make for function in SMOOTH.values() if function.opaque), 
 """Functions without an algebraic relation; each occurrence with new arguments is a generator of its own."""
 
 
+class UnsupportedFunction(Exception):
+    """An expression contains a function that has no rule here; the message is a phrase without a full stop."""
+
+
 @dataclass(frozen=True)
 class Generator:
     """A symbol that stands for a function of jets and time, or for an algebraic number."""
@@ -136,7 +140,7 @@ class Translation:
             return self._corner(e)
         if isinstance(e, _OPAQUE):
             return self._opaque(e)
-        raise NotImplementedError(f"the function {e} is not supported here")
+        raise UnsupportedFunction(f"the function {e} is not supported here")
 
     def _power(self, e: Expr) -> Expr:
         base, exponent = e.args

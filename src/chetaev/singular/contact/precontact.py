@@ -22,8 +22,7 @@ from chetaev.core.support.budget import allowance
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME
 from chetaev.singular.contact.geometry import ContactGeometry, contact_geometry
-from chetaev.singular.dirac_bergmann.analysis import branching_refusal
-from chetaev.singular.dirac_bergmann.closure import Branching
+from chetaev.singular.dirac_bergmann.closure import refusals
 from chetaev.singular.dirac_bergmann.legendre_map import tidied
 from chetaev.singular.dirac_bergmann.presymplectic import SolvedSet, solved_set
 from chetaev.singular.forms.distributions import Distribution, annihilated_by, associated_system
@@ -114,13 +113,8 @@ def precontact(given: Any, *, second_order: bool = True, seconds: float = 30.0) 
     kernel = annihilated_by([eta, *associated_system(d(eta), still)] if not geometry.timed else _at_rest(geometry), still)
     rows = _rows(geometry, second_order)
     found: SolvedSet | None = None
-    with deep(), allowance(seconds) as clock:
-        try:
-            found = solved_set(rows, still, ())
-        except Branching as fact:
-            raise branching_refusal(fact, "precontact") from None
-        except NotImplementedError as fact:
-            raise PrincipleError(f"{fact}.", where="precontact", hint="analyze(derive(system, Herglotz()))") from None
+    with deep(), refusals("precontact", hint="analyze(derive(system, Herglotz()))"), allowance(seconds) as clock:
+        found = solved_set(rows, still, ())
     if clock.expired or found is None:
         what = f"the constraints were not closed within a budget of {seconds:g} seconds."
         raise PrincipleError(what, where="precontact", hint="seconds=300")

@@ -35,7 +35,7 @@ from chetaev.singular.dirac_bergmann.classes import (
     ring_bracket,
     slopes,
 )
-from chetaev.singular.dirac_bergmann.closure import Branching, Closure, Manifold, close, doubtful
+from chetaev.singular.dirac_bergmann.closure import Closure, Manifold, close, doubtful, refusals
 from chetaev.singular.dirac_bergmann.legendre_map import Primary, Source, legendre_map, read_source, tidied
 from chetaev.singular.dirac_bergmann.result import Dirac, in_entries
 
@@ -81,17 +81,12 @@ def dirac(given: Any, principle: Principle | None = None, *, seconds: float = 30
     source = read_source(given, principle, "dirac", groups=True)
     where = f"dirac {source.label}"
     result: Dirac | None = None
-    with deep():
-        try:
-            small = size(source.lagrangian) <= _SHORT
-            primary = limited(legendre_map, source, where, seconds=seconds, small=small).value  # SymPy solves for the velocities
-            if primary is not None:
-                with allowance(seconds):
-                    result = in_entries(_Analysis(source, primary).result())
-        except Branching as fact:
-            raise branching_refusal(_in_entries(fact, source), where) from None
-        except NotImplementedError as fact:
-            raise PrincipleError(f"{fact}.", where=where, hint="constraint_algorithm takes any equations") from None
+    with deep(), refusals(where, written=source.written):
+        small = size(source.lagrangian) <= _SHORT
+        primary = limited(legendre_map, source, where, seconds=seconds, small=small).value  # SymPy solves for the velocities
+        if primary is not None:
+            with allowance(seconds):
+                result = in_entries(_Analysis(source, primary).result())
     if result is None:
         raise PrincipleError(
             f"the constraints were not closed within a budget of {seconds:g} seconds.",
@@ -100,21 +95,6 @@ def dirac(given: Any, principle: Principle | None = None, *, seconds: float = 30
             hint="dirac(system, seconds=300), or constraint_algorithm(system), which returns what is finished",
         )
     return result
-
-
-def _in_entries(fact: Branching, source: Source) -> Branching:
-    return Branching([[e.xreplace(source.written) for e in m] for m in fact.manifolds])
-
-
-def branching_refusal(fact: Branching, where: str) -> PrincipleError:
-    """The error that shows the manifolds into which the states split."""
-    parts = " or ".join("{" + ", ".join(f"{show(e)} = 0" for e in m) + "}" for m in fact.manifolds)
-    return PrincipleError(
-        f"the constraints split into several manifolds: {parts}.",
-        where=where,
-        why="Dirac's analysis follows one manifold of constant rank.",
-        hint="constraint_algorithm(system) follows all of them",
-    )
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,17 @@ round-off proves that an expression does not vanish; what has no such point is d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 from sympy import Add, Expr, Symbol
 
 from chetaev.core.calculus import SYMBOLIC
+from chetaev.core.errors import PrincipleError
+from chetaev.core.notation import show
+from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Parameter
 from chetaev.core.values import Tape, Undefined
 from chetaev.core.zero import random_point
@@ -29,6 +34,7 @@ from chetaev.singular.algorithm.reality import NeedsSurd, never_vanishes
 from chetaev.singular.algorithm.redundancy import rank_on
 from chetaev.singular.algorithm.search import added_to
 from chetaev.singular.algorithm.space import Poly, Space
+from chetaev.singular.algorithm.translation import UnsupportedFunction
 
 _POINTS = 4
 """Real points of a manifold at which expressions are tested."""
@@ -127,6 +133,23 @@ class Branching(Exception):
     def __init__(self, manifolds: Sequence[Sequence[Expr]]) -> None:
         super().__init__("several manifolds")
         self.manifolds = tuple(tuple(m) for m in manifolds)
+
+
+@contextmanager
+def refusals(where: str, hint: str = "constraint_algorithm takes any equations", written: Mapping[Any, Expr] = Frozen()) -> Iterator[None]:
+    """Raise a PrincipleError where the block meets several manifolds or a function without a rule; `written` is how symbols print."""
+    try:
+        yield
+    except Branching as fact:
+        parts = " or ".join("{" + ", ".join(f"{show(e.xreplace(written))} = 0" for e in m) + "}" for m in fact.manifolds)
+        raise PrincipleError(
+            f"the constraints split into several manifolds: {parts}.",
+            where=where,
+            why="Dirac's analysis follows one manifold of constant rank.",
+            hint="constraint_algorithm(system) follows all of them",
+        ) from None
+    except UnsupportedFunction as fact:
+        raise PrincipleError(f"{fact}.", where=where, hint=hint) from None
 
 
 @dataclass(frozen=True)

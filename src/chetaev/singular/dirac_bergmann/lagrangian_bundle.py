@@ -31,8 +31,7 @@ from chetaev.core.symbols import TIME
 from chetaev.core.system import fresh_coordinates
 from chetaev.core.zero import vanishes
 from chetaev.mechanics.principles import Principle
-from chetaev.singular.dirac_bergmann.analysis import branching_refusal
-from chetaev.singular.dirac_bergmann.closure import Branching
+from chetaev.singular.dirac_bergmann.closure import refusals
 from chetaev.singular.dirac_bergmann.legendre_map import Source, legendre_map, read_source, tidied
 from chetaev.singular.dirac_bergmann.presymplectic import Presymplectic, SolvedSet, presymplectic, solved_set
 from chetaev.singular.forms.distributions import Distribution, annihilated_by, characteristic_distribution, rank
@@ -187,13 +186,8 @@ class LagrangianBundle:
     def _solved(self, rows: Any, unknowns: Any, on: tuple[Expr, ...]) -> SolvedSet:
         where = f"Lagrangian bundle of {self.source.label}"
         found: SolvedSet | None = None
-        with deep(), allowance(_SECONDS) as clock:
-            try:
-                found = solved_set(rows, unknowns, on)
-            except Branching as fact:
-                raise branching_refusal(fact, where) from None
-            except NotImplementedError as fact:
-                raise PrincipleError(f"{fact}.", where=where, hint="constraint_algorithm takes any equations") from None
+        with deep(), refusals(where), allowance(_SECONDS) as clock:
+            found = solved_set(rows, unknowns, on)
         if clock.expired or found is None:
             raise PrincipleError("the constraints were not closed within the budget.", where=where, hint="constraint_algorithm(system)")
         return found

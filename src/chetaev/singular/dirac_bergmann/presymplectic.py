@@ -23,9 +23,8 @@ from chetaev.core.symbols import TIME, Parameter
 from chetaev.mechanics.principles import Principle
 from chetaev.singular.algorithm.elimination import Row
 from chetaev.singular.algorithm.space import Fraction, Poly, Space
-from chetaev.singular.dirac_bergmann.analysis import branching_refusal
 from chetaev.singular.dirac_bergmann.classes import independent
-from chetaev.singular.dirac_bergmann.closure import Branching, Closure, Manifold, close, doubtful
+from chetaev.singular.dirac_bergmann.closure import Closure, Manifold, close, doubtful, refusals
 from chetaev.singular.dirac_bergmann.legendre_map import read_source, tidied
 from chetaev.singular.forms.distributions import Distribution, characteristic_distribution
 from chetaev.singular.forms.exterior import Form, d, exact, interior, wedge, zero_form
@@ -114,13 +113,8 @@ def presymplectic(
     vertical = Form(2, {blade: c for blade, c in omega.terms.items() if TIME not in blade})
     kernel = characteristic_distribution(vertical, [z for z in names if z != TIME])
     result: Presymplectic | None = None
-    with deep(), allowance(seconds) as clock:
-        try:
-            result = _run(omega, slope, names, on, kernel)
-        except Branching as fact:
-            raise branching_refusal(fact, "presymplectic") from None
-        except NotImplementedError as fact:
-            raise PrincipleError(f"{fact}.", where="presymplectic", hint="constraint_algorithm takes any equations") from None
+    with deep(), refusals("presymplectic"), allowance(seconds) as clock:
+        result = _run(omega, slope, names, on, kernel)
     if clock.expired or result is None:
         what = f"the constraints were not closed within a budget of {seconds:g} seconds."
         raise PrincipleError(what, where="presymplectic", hint="seconds=300")

@@ -10,7 +10,7 @@ $\pi_{s,r}^*$ is written nowhere. Parameters are constants. An input $u$ is a gi
     >>> print(d(theta))
     -dx∧dx' - x'*dx'∧dt
 
-Coefficients are not simplified. `is_zero` tells whether a form is zero: True (proved), False (a point is known where it is not), or None.
+Coefficients are not simplified. `is_zero` decides whether a form is zero: True (proved), False (a point is known where it is not), or None.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def serve() -> None:
                 if status and os.WTERMSIG(status) == signal.SIGXCPU:  # one long instruction, which no thread of the fork could end
                     meter.write(CLOCK, None)
                 elif status:
-                    return  # it was killed, perhaps in the middle of its answer; the owner is told by the end of this process
+                    return  # it was killed, perhaps in the middle of its answer; the end of this process tells the owner
             else:
                 meter.answer(call)
                 os._exit(0)

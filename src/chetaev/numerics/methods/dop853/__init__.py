@@ -2,8 +2,7 @@ r"""Dormand-Prince 8(5,3) in compiled code: one motion, many motions, and what l
 
 The method is DOP853 of Hairer, Norsett, Wanner (Solving Ordinary Differential Equations I, section II.10): twelve stages of order 8, an
 error estimate of orders 5 and 3, an interpolant of order 7 that costs three more evaluations where somebody asks for it. The functions are
-machine code `void f(double t, double* y, double* p, double* out)` given by address (0 = absent); whoever gives an address keeps the code
-alive.
+machine code `void f(double t, double* y, double* p, double* out)` given by address (0 = absent); the caller keeps the code alive.
 
 | kernel | out |
 |---|---|
@@ -42,8 +41,8 @@ equations there, and what rounding makes of the rates. That changes no bit of th
 
 **Modules.** `loop` makes the steps, each by `step` with the numbers of `tableau` and the `calls` of kernels. `scales` measures errors, with
 `scale_constants`; `watch` finds roots by the rules of `location`; `tube` bounds what a step did not see, and `proof` says what the bounds
-prove. `dense` is what lies between the nodes. `types`, `codes` and `room` hold the arguments, `loaded` the compiled code, `again` repeats
-calls.
+prove. `dense` is what lies between the nodes. `types`, `codes` and `room` hold the arguments, `loaded` the compiled code, `repeated_calls`
+repeats calls.
 """
 
 from __future__ import annotations
@@ -62,9 +61,9 @@ from numpy.typing import ArrayLike
 from chetaev.numerics.machine.engine import address_of, entry_of
 from chetaev.numerics.machine.processor import targets_to_build
 from chetaev.numerics.methods.dop853 import codes
-from chetaev.numerics.methods.dop853.again import NEVER, Room, interpolated, room_for, with_more_room
 from chetaev.numerics.methods.dop853.codes import FINAL, STEPS, TIMES
 from chetaev.numerics.methods.dop853.loaded import LOOP
+from chetaev.numerics.methods.dop853.repeated_calls import NEVER, Room, interpolated, room_for, with_more_room
 from chetaev.numerics.methods.dop853.room import (
     ANY_CHANGE,
     USUAL_LIMITS,
@@ -114,7 +113,7 @@ _ANEW = 1e-3
 """Part of the time that is left in which the first step is tried after round-off was found: error control makes it longer or shorter."""
 MANY_STEPS = 1024
 """Steps after which round-off is first looked for, and then after every doubling: at t = 0 no step is too small for the time. A smaller
-number takes time in runs that need so many steps, a larger one in runs that only follow noise."""
+number takes time in ordinary long runs, a larger one in runs that only follow noise."""
 _FIRST_PORTION = 64
 """Steps until a run is first asked whether it should go on."""
 _PORTION = 0.02

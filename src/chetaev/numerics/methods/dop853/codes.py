@@ -61,12 +61,12 @@ surprise shorter than the finest part is found too, only its place is known no b
 SHORTEST_PART = 2.0**-36
 """A part of a step that is not halved again in search of roots."""
 TRIES = 1000
-"""So often bounds of a function are asked for in one step."""
+"""Most evaluations of the bounds of a function in one step."""
 FALL = 1e-2
 """A determinant that falls below this part of both its values at the ends of a step touches zero, or comes too close to be left unseen."""
 TOUCHING = 50.0
-"""Steps before a determinant that touches zero end so many times earlier than others that are too small. Later the digits of the state are
-so few that it is not seen at zero any more, and the motion passes."""
+"""The shortest step before a determinant that touches zero, in units of the shortest step elsewhere. With shorter ones too few digits of
+the state are left for the zero to be seen, and the motion passes it."""
 RADIAN = 1.0
 """Angles that move by less in a step do not make a determinant come to zero and turn back twice in it; otherwise it is looked at in so
 many places that they move by less than a fifth of that between two."""

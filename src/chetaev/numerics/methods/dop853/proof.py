@@ -1,8 +1,8 @@
-"""No root is missed, and no determinant touches zero unseen: what bounds over the tube of a step prove, and what is looked at without them.
+"""Proofs by bounds over the tube of a step that no root is missed and that no determinant touches zero.
 
-Over a part of a step whose bounds exclude zero a function has no root; over one in which the bounds of its rate do, and its own are finite,
-one at most, which its signs at both ends tell. Other parts are halved. What cannot be decided in a part as short as `SHORTEST_PART`, where
-a function touches zero or has a pole, is told by the signs at its ends.
+A function has no root in a part of a step over which its bounds exclude zero. It has at most one where its bounds are finite and those of
+its rate exclude zero; then its signs at both ends show whether there is one. Other parts are halved. In a part as short as `SHORTEST_PART`,
+where a function touches zero or has a pole, the signs at both ends decide.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from chetaev.numerics.methods.dop853.tube import around, around_in_line, between
 from chetaev.numerics.methods.dop853.types import Array, Integers, System, Tube, Watches, Work
 
 _FEW_TRIES = 40
-"""As `TRIES`, for a function of which nothing could be proved in so many steps before (`_GIVEN_UP`): round-off of zero."""
+"""As `TRIES`, for a function of which nothing could be proved in the last `_GIVEN_UP` steps: round-off of zero."""
 _GIVEN_UP = 3.0
 """Steps in a row in which nothing could be proved of a function. Fewer, and a function that vanishes once is given up."""
 PARABOLA = 0.75

@@ -9,11 +9,11 @@ tube a node may be more than `BEYOND_SEEN` times what was seen of it. This is fo
 2. with what was seen at both ends;
 3. over boxes around parts of the interpolant, halved where that is necessary, with what was seen at the stages.
 
-The interpolant evaluates the rates in three places more. What surprises there spoils it, and the cubic polynomial through both ends of the
-step takes its place: a barrier hit by one of the three bends the interpolant so that it seems to have been seen elsewhere, too.
+The interpolant evaluates the rates in three more places. An unexpected value there spoils it, and the cubic polynomial through both ends of
+the step takes its place: a barrier hit by one of the three bends the interpolant so that it seems to have been seen elsewhere, too.
 
-A step that leaps is tried again, so much shorter that it ends before the surprise: where the node is a small part (`_EDGE`) of what it can
-be in the step, or a thousand times what was seen. There the end of the step sees it, and error control does the rest.
+A step that leaps over a feature is tried again, so short that it ends where the feature begins: where the node is a small part (`_EDGE`) of
+what it can be in the step, or `_LEAP` times what was seen. There the end of the step sees the feature, and error control does the rest.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from chetaev.numerics.methods.dop853.types import Array, Integers, System, Tube,
 STAGES = 12
 """Rows of `k` that hold the rates at the stages of a step."""
 _EDGE = 1e-12
-"""Part of what a node can be in a step at which the surprise begins, in order to end a shorter step there: less than what matters."""
+"""Part of the largest value of a node in a step at which a feature begins and a shortened step ends; smaller parts do not matter."""
 _LEAP = 1e3
-"""A step that is shortened may end where a node is so many times what was seen of it."""
+"""A shortened step may end where a node is this multiple of its largest value seen so far."""
 _HERMITE = 3
 """Rows of the interpolant that both ends of a step determine. The others need evaluations of their own, where the step did not look."""
 

@@ -43,21 +43,23 @@ from chetaev.numerics.methods.dop853.types import Array, Control, Found, Integer
 _NEVER = 2.0
 """A root that is not in the step."""
 _HALVINGS = 12.0
-"""So often a step is halved in order to see a function."""
+"""Most halvings of a step in order to resolve a function."""
 _POLE = 1e2
 """A function that is so many times larger on both sides of the place where it changes its sign than at the ends of the step has a pole
 there, and no root, if it is smaller a little aside (`_BESIDE`)."""
 _BESIDE = 1e3 * ROOT
 """In parts of a step: beyond the bracket of a root a function is larger at this distance, and beside a pole it is smaller."""
 CLEAR = 1e-3
-"""A function that is at the start at least so much of what it is at the end of the first step does not start at its root."""
+"""A function whose value at the start is at least this part of its value at the end of the first step does not start at its root."""
 _BEYOND = 1e-4
-"""A step that ends at a corner because a function was not seen goes so far beyond it, in parts of itself: the next one is free of it."""
+"""A step that ends at a corner because a function was not seen goes this part of itself beyond the corner, so that the next
+step is free of it."""
 _EARLY_ROOT, _OVERSHOT = 0.5, 10.0
-"""A root in so early a part of a step is found in a step of its own if the step ends with values so many times larger than any before: its
-error is relative to these. Equations have no meaning beyond the surface where they end, and may lead anywhere there."""
+"""A root before `_EARLY_ROOT` of a step is located in a step of its own if the step ends with values `_OVERSHOT` times larger than any
+before: the error of the step is relative to these. Equations have no meaning beyond the surface where they end, and may lead anywhere
+there."""
 _AGAIN = 1.05
-"""That step goes so much further than the root."""
+"""Length of that step relative to the distance of the root."""
 
 _smooth, _bracket_place = part(location.smooth), part(location.bracket_place)
 _turning_place, _turning_closer = part(location.turning_place), part(location.turning_closer)

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from chetaev.numerics.machine.processor import LANES, targets_to_build
 from chetaev.numerics.methods.dop853 import Ensemble, ensemble_of, results_for
-from chetaev.numerics.methods.dop853.again import Room, state_row
 from chetaev.numerics.methods.dop853.codes import FINAL, TIMES
+from chetaev.numerics.methods.dop853.repeated_calls import Room, state_row
 from chetaev.numerics.methods.dop853.room import (
     ANY_CHANGE,
     USUAL_LIMITS,

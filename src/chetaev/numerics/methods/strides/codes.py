@@ -43,7 +43,7 @@ AS_EXPECTED = 1e-3
 NO_SIZE = 1e-290
 """What is smaller, in whatever units, is no size: the digits of numbers below 1e-308 are lost."""
 INSIDE_EVERY = 8
-"""Every so many steps of a stride are looked at inside, beginning with its first. A look takes one evaluation; a step of a series of order
+"""Every eighth step of a stride is checked inside, beginning with its first. A check takes one evaluation; a step of a series of order
 20 takes as long as dozens of them."""
 BEYOND = 4
 """Places of a step beyond its beginning in one of which a series must meet again what it began with: a node that only its beginning shows

@@ -41,7 +41,7 @@ from chetaev.numerics.methods.strides.types import Newton, Path, Room
 _ITERATIONS = 6
 """Most iterations of Newton's method. A step that needs more is halved, which costs less."""
 _SMALLEST, _LARGEST = 0.2, 10.0
-"""The next step is at least and at most so many times as long as this one: the usual numbers of this method."""
+"""Bounds of the ratio of the next step to this one: the usual numbers of this method."""
 _SAFETY = 0.9
 """Part of the step whose error would be what is allowed."""
 _LEAST_ERROR = 1e-2

@@ -20,7 +20,7 @@ from chetaev.numerics.methods.strides.sizes import find_typical, show_sizes
 from chetaev.numerics.methods.strides.types import Path, Room
 
 _GROWTH = 6.0
-"""The step after one that had to be shortened may be so much longer."""
+"""Largest ratio of a step to the one before it, if that one had to be shortened."""
 _SAFETY = 0.7
 """How much shorter a step is than the coefficients allow, as an exponent over the order: the number of Jorba and Zou."""
 

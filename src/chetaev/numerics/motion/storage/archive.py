@@ -61,7 +61,7 @@ class Archive:
         return model
 
     def array(self, name: str, *shape: int | None, finite: bool = True) -> Array:
-        """An array of floats of a given shape, finite ones unless told otherwise; None leaves a length open."""
+        """An array of floats of a given shape, finite unless `finite` is false; None leaves a length open."""
         info = self.archive.getinfo(f"{name}.npy")
         self._check(info)
         with self.archive.open(info) as stream:

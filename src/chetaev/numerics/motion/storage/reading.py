@@ -35,8 +35,8 @@ from chetaev.numerics.motion.settings import Asked
 from chetaev.numerics.motion.storage.archive import Archive, Array
 from chetaev.numerics.motion.trajectory import Enclosed, Event, Outcome, Switch, Trajectory
 from chetaev.numerics.pieces.piece import Layout, Piece, Seat, Setting, setting
-from chetaev.numerics.slopes.along import Integers, Slopes
 from chetaev.numerics.slopes.directions import Directions, direction_of
+from chetaev.numerics.slopes.motion_slopes import Integers, Slopes
 from chetaev.numerics.slopes.variation import lanes_for
 
 _KEYS = (

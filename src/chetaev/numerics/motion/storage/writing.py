@@ -25,7 +25,7 @@ from chetaev.numerics.motion.settings import Asked
 from chetaev.numerics.motion.storage.archive import FORMAT, VERSION, Array, write
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.pieces.piece import Piece
-from chetaev.numerics.slopes.along import Slopes
+from chetaev.numerics.slopes.motion_slopes import Slopes
 
 
 def write_motion(motion: Trajectory, target: Any) -> None:

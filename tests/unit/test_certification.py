@@ -15,7 +15,7 @@ from chetaev.cli.application import application
 from chetaev.numerics.ensemble import run as ensemble_run
 from chetaev.numerics.graphs.magnitude import magnitudes
 from chetaev.numerics.machine.kernels import compile_kernel
-from chetaev.numerics.motion import net
+from chetaev.numerics.motion import certification
 from chetaev.numerics.motion.storage import load, save
 
 SPRING = ch.derive(ch.System("x", "m", lagrangian="m*x'^2/2 - m*x^2/2", name="spring"))
@@ -24,7 +24,7 @@ START = {"x": 1, "x'": 0}
 
 def never(monkeypatch):
     """Nobody's rows hold so well."""
-    monkeypatch.setattr(net, "ROWS", 1e-30)
+    monkeypatch.setattr(certification, "ROWS", 1e-30)
     monkeypatch.setattr(ensemble_run, "ROWS", 1e-30)
 
 
@@ -49,8 +49,8 @@ def test_rates_that_do_not_satisfy_the_rows(factor):
     rates = compiled.flow.rhs()(t, x, p)
     scale = np.array([factor if z.order == 1 else 1.0 for z in compiled.flow.state])
     wrong = replace(compiled, rhs=compile_kernel(ca.Function("wrong", [t, x, p], [rates * scale])))
-    found = net.Evidence(replace(piece, setting=replace(piece.setting, compiled=wrong)), 0).of_rows()
-    assert net.Evidence(piece, 0).of_rows()[0] < 1e-13
+    found = certification.Evidence(replace(piece, setting=replace(piece.setting, compiled=wrong)), 0).of_rows()
+    assert certification.Evidence(piece, 0).of_rows()[0] < 1e-13
     assert found[0] > 0.1 * abs(factor - 1)
 
 
