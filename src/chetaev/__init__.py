@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from chetaev.core.system import System
     from chetaev.export import code
     from chetaev.gallery import gallery
+    from chetaev.interop.mechanics import from_mechanics
     from chetaev.io.reading import load
     from chetaev.io.writing import save
     from chetaev.mechanics.analysis import Verdict
@@ -83,6 +84,7 @@ _HOMES = {
     "chetaev.core.system": "System",
     "chetaev.export": "code",
     "chetaev.gallery": "gallery",
+    "chetaev.interop.mechanics": "from_mechanics",
     "chetaev.io.reading": "load",
     "chetaev.io.writing": "save",
     "chetaev.mechanics.analysis": "Verdict",

@@ -1,0 +1,330 @@
+"""from_mechanics: from the objects of `sympy.physics.mechanics` to a system."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import sympy
+from sympy import Expr, Matrix
+
+from chetaev.core.errors import ModelError, UsageError
+from chetaev.core.system import System
+from chetaev.interop.kinematics import Kinematics, fixed_point
+from chetaev.mechanics.ranks.exact import exact_rank
+
+_DIFFERS = 1e-9
+"""Relative difference of two velocities at a random state above which they are not the same: both are computed with 15 digits."""
+_WHERE = "from_mechanics"
+
+
+class VelocityWarning(UserWarning):
+    """Declared velocities differ from those of the positions, which were used."""
+
+
+@dataclass
+class _Read:
+    """What an object of SymPy says, before anything is converted."""
+
+    q: list[Expr]
+    u: list[Expr]
+    definitions: list[Expr]
+    """Expressions in q' and u that vanish."""
+    frame: Any
+    bodies: list[Any]
+    loads: list[Any]
+    holonomic: list[Expr]
+    velocity: list[Expr]
+    """Expressions in q, q' and u that vanish."""
+    lagrangian: Expr | None = None
+    origin: Any = None
+    auxiliary: list[Expr] = field(default_factory=list)
+    ignores_potentials: bool = False
+    """Whether the object takes forces from its loads alone."""
+
+
+def from_mechanics(obj: Any, *, origin: Any = None, name: str = "") -> System:
+    """A system from an object of `sympy.physics.mechanics`.
+
+    The kinetic energy is found from the positions and orientations of the bodies. Declared velocities are compared with them at a random
+    state off the constraints: where they differ, as those that already contain rolling do, a `VelocityWarning` names them. Generalised
+    speeds are replaced by the velocities of the coordinates; loads become forces; functions of time that are no coordinates become inputs.
+
+    Args:
+        obj: A `System`, `LagrangesMethod` or `KanesMethod`, or an object with an attribute `system` that is one, as symbrim's models.
+        origin: A point at rest; by default the fixed point of the system, or one with velocity zero.
+        name: The name of the system.
+
+    Returns:
+        The system; `derive(system, DAlembert())` has the equations of the object.
+
+    Raises:
+        UsageError: If `obj` is none of these.
+        ModelError: If positions are missing, speeds are not defined, or two statements of the object contradict each other.
+
+    >>> from sympy import symbols
+    >>> from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
+    >>> x, m, k = dynamicsymbols("x"), *symbols("m k")
+    >>> print(from_mechanics(LagrangesMethod(m*x.diff()**2/2 - k*x**2/2, [x])).lagrangian)
+    -k*x**2/2 + m*x'**2/2
+    """
+    read = _read(obj)
+    origin = origin if origin is not None else read.origin
+    slow = _speeds(read)
+
+    def in_velocities(e: Any) -> Expr:
+        return sympy.S(e).xreplace(slow)
+
+    kinematics = None
+    if read.bodies:
+        kinematics = Kinematics(read.frame, origin if origin is not None else fixed_point(read.bodies, read.frame, _WHERE), _WHERE)
+    elif read.loads:
+        kinematics = Kinematics(read.frame, origin, _WHERE)
+    lagrangian = _lagrangian(read, kinematics, in_velocities, guessed=origin is None)
+    forces = _forces(read, kinematics, in_velocities) if read.loads and kinematics is not None else {}
+    rows = [*read.holonomic, *_independent([in_velocities(e) for e in read.velocity], read)]
+    known = {q.func.__name__ for q in read.q}
+    everything = [lagrangian, *forces.values(), *rows]
+    symbols = sorted({z.name for e in everything for z in e.free_symbols if z != _time()})
+    driven = sorted({f.func.__name__ for e in everything for f in e.atoms(sympy.core.function.AppliedUndef)} - known)
+    return System(
+        [q.func.__name__ for q in read.q],
+        symbols,
+        lagrangian=lagrangian,
+        kinematic=[sympy.Eq(row, 0, evaluate=False) for row in rows],
+        forces={q.func.__name__: e for q, e in zip(read.q, forces.values(), strict=False) if e != 0},
+        inputs=dict.fromkeys(driven),
+        name=name,
+    )
+
+
+def _time() -> Any:
+    from sympy.physics.mechanics import dynamicsymbols
+
+    return dynamicsymbols._t
+
+
+def _read(obj: Any) -> _Read:
+    from sympy.physics.mechanics import KanesMethod, LagrangesMethod
+    from sympy.physics.mechanics import System as Theirs
+
+    if isinstance(obj, Theirs):
+        return _of_system(obj)
+    if isinstance(obj, LagrangesMethod):
+        return _of_lagrange(obj)
+    if isinstance(obj, KanesMethod):
+        return _of_kane(obj)
+    if isinstance(getattr(obj, "system", None), Theirs):
+        return _of_system(obj.system)
+    raise UsageError(
+        f"{type(obj).__name__} is no system of sympy.physics.mechanics.",
+        where=_WHERE,
+        hint="a System, LagrangesMethod or KanesMethod; for expressions: ch.System(...), which reads dynamicsymbols",
+    )
+
+
+def _of_system(given: Any) -> _Read:
+    loads = [*given.loads, *[load for actuator in given.actuators for load in actuator.to_loads()]]
+    return _Read(
+        q=list(given.q),
+        u=list(given.u),
+        definitions=list(given.kdes),
+        frame=given.frame,
+        bodies=list(given.bodies),
+        loads=loads,
+        holonomic=list(given.holonomic_constraints),
+        velocity=list(given.nonholonomic_constraints),
+        origin=given.fixed_point,
+        auxiliary=list(given.u_aux),
+        ignores_potentials=True,
+    )
+
+
+def _of_lagrange(given: Any) -> _Read:
+    holonomic = list(given._hol_coneqs)
+    return _Read(
+        q=list(given.q),
+        u=[],
+        definitions=[],
+        frame=given.inertial,
+        bodies=list(given._bodies or []),
+        loads=list(given._forcelist),
+        holonomic=holonomic,
+        velocity=list(given.coneqs)[len(holonomic) :],
+        lagrangian=given._L[0],
+    )
+
+
+def _of_kane(given: Any) -> _Read:
+    speeds = Matrix(given._u)
+    definitions = given._k_kqdot_implicit * given._qdot + given._k_ku_implicit * speeds + given._f_k_implicit
+    velocity = given._k_nh * speeds + given._f_nh if given._k_nh else []
+    bodies = given._bodylist
+    if not bodies:
+        raise ModelError(
+            "this KanesMethod has no bodies.",
+            where=_WHERE,
+            hint="KanesMethod(..., bodies=[...], forcelist=[...])",
+        )
+    return _Read(
+        q=list(given.q),
+        u=list(given.u),
+        definitions=list(definitions),
+        frame=given._inertial,
+        bodies=list(bodies),
+        loads=list(given._forcelist or []),
+        holonomic=list(given._f_h),
+        velocity=list(velocity),
+        auxiliary=list(given._uaux or []),
+        ignores_potentials=True,
+    )
+
+
+def _speeds(read: _Read) -> dict[Expr, Expr]:
+    """The generalised speeds as functions of velocities; auxiliary speeds are zero."""
+    found: dict[Expr, Expr] = dict.fromkeys(read.auxiliary, sympy.S.Zero)
+    velocities = {q.diff(_time()) for q in read.q}
+    speeds = [u for u in read.u if u not in velocities]
+    if not speeds:
+        return found
+    rows = Matrix([e.xreplace(found) for e in read.definitions])
+    matrix = rows.jacobian(speeds) if len(rows) else Matrix.zeros(0, len(speeds))
+    pivots = matrix.T.rref()[1] if len(rows) else ()
+    if len(pivots) < len(speeds):
+        raise ModelError(
+            f"the speeds {', '.join(u.func.__name__ for u in speeds[:6])} do not follow from the velocities of the coordinates.",
+            where=_WHERE,
+            why=f"There are {len(rows)} kinematical differential equations for {len(speeds)} speeds.",
+            hint="add_kdes(...) with an equation for every speed",
+        )
+    chosen = list(pivots)
+    rest = rows.xreplace(dict.fromkeys(speeds, sympy.S.Zero))
+    found |= dict(zip(speeds, matrix.extract(chosen, list(range(len(speeds)))).LUsolve(-rest.extract(chosen, [0])), strict=True))
+    read.velocity += [rows[k].xreplace(found) for k in range(len(rows)) if k not in pivots]  # they restrict the velocities
+    return found
+
+
+def _lagrangian(read: _Read, kinematics: Kinematics | None, in_velocities: Any, guessed: bool) -> Expr:
+    """The Lagrangian: as stated, or by the positions of the bodies."""
+    if kinematics is None or not read.bodies:
+        if read.lagrangian is None:
+            raise ModelError("the object has no bodies and no Lagrangian.", where=_WHERE, hint="add_bodies(...)")
+        return in_velocities(read.lagrangian)
+    kinetic = sympy.Add(*[in_velocities(kinematics.kinetic_energy(body)) for body in read.bodies])
+    if read.lagrangian is not None:
+        _require_inertia(read, kinetic)
+        return in_velocities(read.lagrangian)
+    _compare(read, kinematics, in_velocities, guessed)
+    potentials = [body.potential_energy for body in read.bodies]
+    if any(v != 0 for v in potentials):
+        if read.loads:
+            raise ModelError(
+                "bodies have potential energies, and there are loads.",
+                where=_WHERE,
+                why="Kane's equations ignore potential energies; whether the loads contain the same forces is not known.",
+                hint="set the potential energies to 0, or leave out the loads that they stand for",
+            )
+        return kinetic - in_velocities(sympy.Add(*potentials))
+    return kinetic
+
+
+def _compare(read: _Read, kinematics: Kinematics, in_velocities: Any, guessed: bool) -> None:
+    """Warn of declared velocities that differ from those of the positions, at a random state off the constraints.
+
+    If the fixed point is a guess, such as a point of contact whose velocity is declared zero, the positions may be the wrong ones: refuse.
+    """
+    different = []
+    for title, (declared, found) in kinematics.declared(read.bodies).items():
+        gap = (declared - found).to_matrix(read.frame).applyfunc(in_velocities)
+        size = found.to_matrix(read.frame).applyfunc(in_velocities)
+        point = _random_values([*gap, *size])
+        off, usual = (max(abs(complex(e.xreplace(point).evalf())) for e in part) for part in (gap, size))
+        if off > _DIFFERS * max(usual, off, 1e-300) and off > 1e-12 * max(usual, 1.0):
+            different.append(title)
+    if different:
+        listed = ", ".join(different[:6]) + (f" and {len(different) - 6} more" if len(different) > 6 else "")
+        if guessed:
+            raise ModelError(
+                f"with {kinematics.origin} as a fixed point, these are not the derivatives of positions: {listed}.",
+                where=_WHERE,
+                why=f"The velocity of {kinematics.origin} is declared zero, but a point of contact that rolls is not at rest.",
+                hint="from_mechanics(..., origin=O) with a point O that stays where it is, and positions of all bodies relative to it",
+            )
+        warnings.warn(
+            f"{listed}: as declared, not the derivative of the position off the constraints; probably a constraint is already in it. "
+            "The energies are those of the positions, as Lagrange's equations require.",
+            VelocityWarning,
+            stacklevel=4,
+        )
+
+
+def _require_inertia(read: _Read, kinetic: Expr) -> None:
+    """Refuse a Lagrangian whose dependence on velocities is not that of the bodies."""
+    velocities = [q.diff(_time()) for q in read.q]
+    assert read.lagrangian is not None  # noqa: S101 - callers check
+    gaps = [sympy.diff(read.lagrangian - kinetic, a, b) for k, a in enumerate(velocities) for b in velocities[k:]]
+    point = _random_values([*gaps, kinetic])
+    if any(abs(complex(e.xreplace(point).evalf())) > _DIFFERS * (1 + abs(complex(kinetic.xreplace(point).evalf()))) for e in gaps):
+        raise ModelError(
+            "the Lagrangian has another kinetic energy than the bodies, by their positions.",
+            where=_WHERE,
+            why="Velocities that already contain a constraint give a Lagrangian that is right on the constraint only, and wrong equations.",
+            hint="differentiate positions: body.masscenter.set_vel(N, body.masscenter.pos_from(O).dt(N)), or leave out bodies",
+        )
+
+
+def _random_values(expressions: Iterable[Expr]) -> dict[Any, Any]:
+    """Numbers for all symbols, functions of time and their derivatives that occur, always the same."""
+    chance = random.Random(7)
+    atoms: set[Any] = set()
+    for e in expressions:
+        atoms |= e.atoms(sympy.Derivative)
+    rest: set[Any] = set()
+    for e in expressions:
+        rest |= e.free_symbols | e.atoms(sympy.core.function.AppliedUndef)
+    return {z: sympy.Rational(chance.randint(20, 130), 100) for z in sorted(atoms | rest, key=str)}
+
+
+def _forces(read: _Read, kinematics: Kinematics, in_velocities: Any) -> dict[Expr, Expr]:
+    """The generalised forces of loads, by partial velocities from positions."""
+    velocities = [q.diff(_time()) for q in read.q]
+    found = dict.fromkeys(read.q, sympy.S.Zero)
+    for load in read.loads:
+        place, vector = load if isinstance(load, tuple) else (getattr(load, "point", None) or load.frame, load.vector)
+        if vector == 0:
+            continue
+        moves = kinematics.angular_velocity(place) if hasattr(place, "dcm") else kinematics.velocity(place)
+        for q, v in zip(read.q, velocities, strict=True):
+            found[q] += in_velocities(moves.diff(v, read.frame, var_in_dcm=False) & vector)
+    return found
+
+
+def _independent(rows: Sequence[Expr], read: _Read) -> list[Expr]:
+    """The velocity rows that do not follow from the derivatives of the holonomic ones: Kane's method lists both."""
+    if not read.holonomic:
+        return list(rows)
+    from chetaev.core.notation.convert import from_sympy
+
+    names = [q.func.__name__ for q in read.q]
+    velocities = [q.diff(_time()) for q in read.q]
+    derived = [e.diff(_time()) for e in read.holonomic]
+    symbols = sorted({z.name for e in (*rows, *derived) for z in e.free_symbols if z != _time()})
+    functions = {f.func.__name__ for e in (*rows, *derived) for f in e.atoms(sympy.core.function.AppliedUndef)} - set(names)
+    blank = System(names, symbols, lagrangian="0", forces={names[0]: f"{names[0]}'"}, inputs=dict.fromkeys(sorted(functions)))
+
+    def read_in(e: Expr) -> Expr:
+        return from_sympy(e, blank.vocabulary, _WHERE)
+
+    manifold = [read_in(e) for e in read.holonomic]
+    kept: list[Expr] = []
+    table = [[read_in(e.diff(v)) for v in velocities] for e in derived]
+    known = exact_rank(table, manifold)
+    for row in rows:
+        wider = [*table, [read_in(row.diff(v)) for v in velocities]]
+        rank = exact_rank(wider, manifold)
+        if rank is None or known is None or rank > known:
+            table, known, kept = wider, rank, [*kept, row]
+    return kept

@@ -1,0 +1,209 @@
+"""Systems of sympy.physics.mechanics, against the accelerations that SymPy's own methods give."""
+
+import pytest
+import sympy
+from sympy import symbols
+from sympy.physics.mechanics import (
+    Force,
+    KanesMethod,
+    LagrangesMethod,
+    Lagrangian,
+    Particle,
+    Point,
+    ReferenceFrame,
+    RigidBody,
+    System,
+    Torque,
+    dynamicsymbols,
+    inertia,
+)
+
+import chetaev as ch
+from chetaev.core.errors import ModelError, UsageError
+from chetaev.interop.mechanics import VelocityWarning
+
+N = ReferenceFrame("N")
+M, m, l, g, r = symbols("M m l g r")
+VALUES = {"M": 1.2, "m": 0.7, "l": 0.9, "g": 9.81, "r": 0.4}
+
+
+def cart():
+    """A pendulum on a cart, driven by a force."""
+    x, th, v, w, force = dynamicsymbols("x th v w F")
+    origin = Point("O")
+    origin.set_vel(N, 0)
+    turned = N.orientnew("A", "Axis", [th, N.z])
+    hinge = origin.locatenew("P", x * N.x)
+    bob = hinge.locatenew("Q", -l * turned.y)
+    hinge.set_vel(N, x.diff() * N.x)
+    bob.v2pt_theory(hinge, N, turned)
+    bodies = [Particle("cart", hinge, M), Particle("bob", bob, m)]
+    return origin, (x, th), (v, w), force, (hinge, bob), bodies
+
+
+def numbers(names, values):
+    return {sympy.Symbol(name): values[name] for name in names}
+
+
+def test_a_system_with_loads_has_the_accelerations_of_kane():
+    origin, (x, th), (v, w), force, (hinge, bob), bodies = cart()
+    theirs = System(N, origin)
+    theirs.add_coordinates(x, th)
+    theirs.add_speeds(v, w)
+    theirs.add_kdes(2 * v - x.diff(), w - th.diff())
+    theirs.add_bodies(*bodies)
+    theirs.add_loads(Force(hinge, (force - 3 * v) * N.x), Force(bob, -m * g * N.y), Force(hinge, -M * g * N.y))
+    system = ch.from_mechanics(theirs, name="cart")
+    state = {"x": 0.1, "th": 0.4, "x'": 0.3, "th'": -0.6}
+    now = ch.evaluate(ch.derive(system), state, parameters={k: VALUES[k] for k in "Mmlg"}, inputs={"F": "2"})
+    theirs.form_eoms()
+    point = numbers("Mmlg", VALUES) | {x: 0.1, th: 0.4, v: 0.15, w: -0.6, force: 2}
+    rates = theirs.mass_matrix.subs(point).LUsolve(theirs.forcing.subs(point))
+    assert (now["x''"], now["th''"]) == pytest.approx((2 * float(rates[0]), float(rates[1])), rel=1e-12)
+    assert [str(z) for z in system.inputs] == ["F"]
+
+
+def test_a_lagrangian_is_taken_as_stated():
+    origin, (x, th), _, force, (hinge, bob), bodies = cart()
+    stated = Lagrangian(N, *bodies) - m * g * bob.pos_from(origin).dot(N.y)
+    method = LagrangesMethod(stated, [x, th], bodies=bodies, frame=N, forcelist=[(hinge, force * N.x)])
+    now = ch.evaluate(
+        ch.derive(ch.from_mechanics(method)),
+        {"x": 0.1, "th": 0.4, "x'": 0.3, "th'": -0.6},
+        parameters={k: VALUES[k] for k in "Mmlg"},
+        inputs={"F": "2"},
+    )
+    method.form_lagranges_equations()
+    point = numbers("Mmlg", VALUES) | {x.diff(): 0.3, th.diff(): -0.6}
+    solved = method.mass_matrix.subs({force: 2}).subs(point).subs({x: 0.1, th: 0.4}).LUsolve(
+        method.forcing.subs({force: 2}).subs(point).subs({x: 0.1, th: 0.4})
+    )  # fmt: skip
+    assert (now["x''"], now["th''"]) == pytest.approx([float(a) for a in solved], rel=1e-12)
+
+
+def disc(declared):
+    """A rolling disc in five coordinates; `declared` is whether the velocity of its centre contains rolling."""
+    x, y, yaw, lean, spin = dynamicsymbols("x y q1 q2 q3")
+    u = dynamicsymbols("u1:4")
+    yawed = N.orientnew("Y", "Axis", [yaw, N.z])
+    leaned = yawed.orientnew("L", "Axis", [lean, yawed.x])
+    rolled = leaned.orientnew("R", "Axis", [spin, leaned.y])
+    origin = Point("O")
+    origin.set_vel(N, 0)
+    contact = origin.locatenew("C", x * N.x + y * N.y)
+    centre = contact.locatenew("D", r * leaned.z)
+    turning = rolled.ang_vel_in(N)
+    touching = Point("T")
+    touching.set_vel(N, 0)
+    rolling = (turning ^ (r * leaned.z)).express(N)
+    if declared:
+        centre.set_vel(N, rolling)
+    else:
+        centre.set_vel(N, centre.pos_from(origin).dt(N))
+    speeds = [u[0] - turning.dot(leaned.x), u[1] - turning.dot(leaned.y), u[2] - turning.dot(leaned.z)]
+    tensor = inertia(leaned, m * r**2 / 4, m * r**2 / 2, m * r**2 / 4)
+    body = RigidBody("disc", centre, rolled, m, (tensor, centre))
+    slip = centre.pos_from(origin).dt(N) - rolling
+    return origin, (x, y, yaw, lean, spin), u, speeds, body, (slip.dot(N.x), slip.dot(N.y)), centre
+
+
+def kane_of_the_disc():
+    """The published way: three speeds, rolling inside the velocities."""
+    _, (_, _, yaw, lean, spin), u, speeds, body, _, centre = disc(declared=True)
+    method = KanesMethod(N, [yaw, lean, spin], u, speeds, kd_eqs_solver="LU")
+    solved = sympy.solve(speeds, [yaw.diff(), lean.diff(), spin.diff()])
+    centre.set_vel(N, centre.vel(N).subs(solved))
+    body.frame.set_ang_vel(N, body.frame.ang_vel_in(N).subs(solved))
+    method.kanes_equations([body], [(centre, -m * g * N.z)])
+    return method, (yaw, lean, spin), u, solved
+
+
+@pytest.mark.parametrize("declared", [False, True])
+def test_a_rolling_disc_is_right_whatever_velocity_is_declared(declared):
+    origin, q, u, speeds, body, slip, centre = disc(declared)
+    theirs = System(N, origin)
+    theirs.add_coordinates(*q)
+    theirs.add_speeds(*u, *dynamicsymbols("u4 u5"))
+    extra = dynamicsymbols("u4 u5")
+    theirs.add_kdes(*speeds, extra[0] - q[0].diff(), extra[1] - q[1].diff())
+    theirs.add_bodies(body)
+    theirs.add_loads(Force(centre, -m * g * N.z))
+    theirs.add_nonholonomic_constraints(*slip)
+    if declared:
+        with pytest.warns(VelocityWarning, match="the velocity of D: as declared"):
+            system = ch.from_mechanics(theirs)
+    else:
+        system = ch.from_mechanics(theirs)
+    state = {"x": 0, "y": 0, "q1": 0.3, "q2": 0.4, "q3": 0.1, "q1'": 0.5, "q2'": -0.2, "q3'": 2.0}
+    now = ch.evaluate(ch.derive(system, ch.DAlembert()), state, parameters={k: VALUES[k] for k in "mgr"})
+    method, angles, speeds_of, solved = kane_of_the_disc()
+    values = numbers("mgr", VALUES)
+    rates = dict(zip([a.diff() for a in angles], (0.5, -0.2, 2.0), strict=True))
+    place = dict(zip(angles, (0.3, 0.4, 0.1), strict=True))
+    found = sympy.solve([(e - a.diff()).subs(rates).subs(place) for a, e in ((a, solved[a.diff()]) for a in angles)], list(speeds_of))
+    point = {**values, **place, **found}
+    udot = method.mass_matrix.subs(point).LUsolve(method.forcing.subs(point))
+    t = dynamicsymbols._t
+    for angle in angles:
+        second = solved[angle.diff()].diff(t).subs(dict(zip([s.diff() for s in speeds_of], udot, strict=True)))
+        assert now[f"{angle.func.__name__}''"] == pytest.approx(float(second.subs(rates).subs(found).subs(place).subs(values)), rel=1e-10)
+
+
+def test_rolling_inside_the_definitions_of_speeds_is_a_constraint():
+    """Three speeds for five coordinates: the other two definitions restrict the velocities."""
+    origin, q, u, speeds, body, slip, centre = disc(declared=False)
+    rows = [*speeds, *slip]
+    method = KanesMethod(N, list(q[2:]), list(u), speeds)
+    assert method is not None  # the published form has no x and y
+    theirs = System(N, origin)
+    theirs.add_coordinates(*q)
+    theirs.add_speeds(*u)
+    theirs.add_kdes(*rows)
+    theirs.add_bodies(body)
+    theirs.add_loads(Force(centre, -m * g * N.z), Torque(body.frame, 0.3 * N.z))
+    system = ch.from_mechanics(theirs)
+    assert len(system.kinematic) == 2 and ch.classify(system) is not None
+
+
+def test_what_cannot_be_read_is_refused():
+    with pytest.raises(UsageError, match="no system of sympy"):
+        ch.from_mechanics("pendulum")
+    _, (x, th), (v, w), _, _, bodies = cart()
+    lonely = System(N, Point("Z"))
+    lonely.add_coordinates(x)
+    lonely.add_bodies(bodies[0])
+    with pytest.raises(ModelError, match="position of P relative to Z is not known"):
+        ch.from_mechanics(lonely)
+    theirs = System(N, Point("O"))
+    theirs.add_coordinates(x, th)
+    theirs.add_speeds(v, w)
+    theirs.add_kdes(v - x.diff())
+    theirs.add_bodies(*bodies)
+    with pytest.raises(ModelError, match="do not follow from the velocities"):
+        ch.from_mechanics(theirs)
+
+
+def test_a_guessed_fixed_point_that_rolls_is_refused():
+    """SymPy's rolling disc without its place: the point of contact has velocity zero and is not fixed."""
+    yaw, lean, spin = dynamicsymbols("q1 q2 q3")
+    u = dynamicsymbols("u1:4")
+    yawed = N.orientnew("Y", "Axis", [yaw, N.z])
+    leaned = yawed.orientnew("L", "Axis", [lean, yawed.x])
+    rolled = leaned.orientnew("R", "Axis", [spin, leaned.y])
+    contact = Point("C")
+    contact.set_vel(N, 0)
+    centre = contact.locatenew("D", r * leaned.z)
+    centre.v2pt_theory(contact, N, rolled)
+    turning = rolled.ang_vel_in(N)
+    speeds = [u[0] - turning.dot(leaned.x), u[1] - turning.dot(leaned.y), u[2] - turning.dot(leaned.z)]
+    body = RigidBody("disc", centre, rolled, m, (inertia(leaned, m * r**2 / 4, m * r**2 / 2, m * r**2 / 4), centre))
+    method = KanesMethod(N, [yaw, lean, spin], list(u), speeds, bodies=[body], forcelist=[(centre, -m * g * N.z)])
+    with pytest.raises(ModelError, match="a point of contact that rolls is not at rest"):
+        ch.from_mechanics(method)
+
+
+def test_a_lagrangian_with_rolling_inside_is_refused():
+    origin, q, _, _, body, _, _ = disc(declared=True)
+    method = LagrangesMethod(Lagrangian(N, body), list(q), bodies=[body], frame=N)
+    with pytest.raises(ModelError, match="another kinetic energy"):
+        ch.from_mechanics(method, origin=origin)
