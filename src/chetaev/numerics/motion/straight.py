@@ -43,6 +43,8 @@ from chetaev.numerics.start.clear_states import HOLDS
 
 _PROJECTIONS = 3
 """Most projections of a start; each squares what is left of a residual of at most 1e-8."""
+_LARGEST = float(np.finfo(float).max)
+"""Larger parameters are infinite."""
 _KNOWN = 64
 """Vectors of parameters, and numbers of steps, for which it is remembered what follows from them."""
 
@@ -75,11 +77,16 @@ class Straight:
 
     @cached_property
     def _sound(self) -> Buffered:
-        """Zero where residuals are round-off: of the rows on the state, and of the rows of motion with the rates behind the state."""
+        """Zero where a start is beyond doubt: residuals are round-off, of the rows on the state, for parameters in their ranges, and of the
+        rows of motion with the rates behind the state.
+        """
         flow, system = self.flow, self.flow.system
         held = held_rows(flow, width_of(self.size))
         below = positive(excesses([system.row(pair) for pair in system.hidden()], EXACT))
         below = ca.substitute(below, flow.x, held.arguments[1][: self.size])
+        for k, z in enumerate(system.equations.system.parameters):
+            good = ca.fabs(flow.p[k]) <= _LARGEST
+            below += ca.if_else(ca.logic_and(good, flow.p[k] > 0) if z.is_positive else good, 0, 1)  # 1 for what is no number, too
         return Buffered(held.function([below, _left(held)], "sound"))
 
     @cached_property
@@ -112,17 +119,12 @@ class Straight:
         return self.compiled.inputs(Binding({}, self.inputs))
 
     def run(self, y: Array, p: Array) -> Array | None:
-        """Values at the end of the motion from a state; None if anything about it is in doubt."""
-        found: Array | None = self._here.run(y, p)
-        return found
-
-    @property
-    def _here(self) -> _Thread:
+        """Values at the end of the motion from a state; None if anything about it, or about the numbers given, is in doubt."""
         try:
-            found: _Thread = self._threads.found
+            here: _Thread = self._threads.found
         except AttributeError:
-            found = self._threads.found = _Thread(self)
-        return found
+            here = self._threads.found = _Thread(self)
+        return here.run(y, p)
 
     def touching(self, p: Array) -> bool:
         """Whether a pivot may vanish at some state, with these values of the parameters."""
@@ -271,8 +273,8 @@ class _Judged:
         self._see = of._sound_at_the_end.placed(arguments, self._found)
 
     def faults(self) -> list[float]:
-        """Four numbers as `Straight._sound_at_the_end` gives them: zero where nothing is at fault, and no number is not zero either. Where a
-        jet has no size of its own `simulate` decides.
+        """Four numbers as `Straight._sound_at_the_end` gives them: zero where nothing is at fault. Where a jet has no size of its own
+        `simulate` decides.
         """
         steps = int(self.runner.counts[codes.ACCEPTED])
         if steps != self.steps:
