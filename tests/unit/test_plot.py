@@ -134,6 +134,22 @@ def test_ticks_of_angles_are_multiples_of_pi(disk):
     assert not any("pi" in t.get_text() for t in picture.axes[1].get_yticklabels())
 
 
+def test_powers_of_ten_are_plain_text(disk):
+    """A formula takes matplotlib milliseconds to set, and a report has dozens of them."""
+    picture = ch.plot.drift(disk)
+    picture.draw_without_rendering()
+    words = [t.get_text() for t in picture.axes[0].get_xticklabels()]
+    assert "10⁻¹²" in words
+    assert not any("$" in word for word in words)
+
+
+def test_all_figures_share_what_sets_formulas(disk):
+    parsers = []
+    for picture in (ch.plot.balance(disk), ch.plot.series(disk)):
+        parsers.append(picture._get_renderer()._text2path.mathtext_parser)
+    assert parsers[0] is parsers[1]
+
+
 def test_jumps_are_gaps_and_events_are_marked(bounces):
     """The ball falls from 1: impacts at sqrt(2/g)*(1 + 2*(0.8 + 0.8^2 + ...))."""
     picture = ch.plot.series(bounces, ["y", "y'"])

@@ -95,10 +95,9 @@ class Picture(Saved, Figure):
             else:
                 super().draw(renderer)
 
-
     def _get_renderer(self) -> Any:
         """Return the renderer with which matplotlib lays out the figure."""
-        return _share_formulas(super()._get_renderer())
+        return _share_formulas(super()._get_renderer())  # type: ignore[misc]  # matplotlib has no types
 
 
 def _share_formulas(renderer: Any) -> Any:
