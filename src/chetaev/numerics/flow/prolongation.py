@@ -107,7 +107,11 @@ class Prolongation:
 
     def hidden(self) -> list[Pair]:
         """All rows the state must satisfy."""
-        return [pair for k in self.stages() for pair in self.stage(k)]
+        return list(self._hidden)
+
+    @cached_property
+    def _hidden(self) -> tuple[Pair, ...]:
+        return tuple(pair for k in self.stages() for pair in self.stage(k))
 
     def label(self, pair: Pair) -> str:
         """Return the name of a differentiated row in messages."""

@@ -196,10 +196,10 @@ def broken_row(piece: Piece, allowed: float, usual: Callable[[], Array]) -> tupl
         return None
     found = None
     ends = np.array([piece.begin, piece.end])
-    states = np.stack([piece.first[: compiled.size], piece.run.y[: compiled.size]])
+    states = np.array([piece.first[: compiled.size], piece.run.y[: compiled.size]])
     driven = bool(compiled.flow.inputs)
     p = np.stack([setting.parameters(float(t), piece.reference) for t in ends]) if driven else piece.parameters
-    for k in np.flatnonzero(rows_in_doubt(compiled, ends, states, p, allowed)):
+    for k in rows_in_doubt(compiled, ends, states, p, allowed).nonzero()[0]:
         t, y = float(ends[k]), states[k]
         exact = exact_rows(compiled, setting.binding)(t, y, p[k] if driven else p, _TINY)
         if exact is None:
