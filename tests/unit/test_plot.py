@@ -13,7 +13,7 @@ from matplotlib.patches import FancyBboxPatch
 
 import chetaev as ch
 from chetaev.plot.curves import smooth
-from chetaev.plot.style import ALERT, Picture, styled, wrapped
+from chetaev.plot.style import ALERT, Picture, power_of_ten, styled, wrapped
 
 BALL = ch.System("y", "g", lagrangian="y'^2/2 - g*y", name="bouncing ball")
 
@@ -141,6 +141,8 @@ def test_powers_of_ten_are_plain_text(disk):
     words = [t.get_text() for t in picture.axes[0].get_xticklabels()]
     assert "10⁻¹²" in words
     assert not any("$" in word for word in words)
+    assert power_of_ten(2.5e-12) == "2.5e-12", "no tick between two powers is called by the nearest"
+    assert power_of_ten(0.0) == ""
 
 
 def test_all_figures_share_what_sets_formulas(disk):

@@ -242,12 +242,17 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def power_of_ten(value: float) -> str:
-    """Return a power of ten as text: a formula of matplotlib's would take some milliseconds to set.
+    """Return a power of ten as text: a formula of matplotlib's would take some milliseconds to set. Other numbers, which a reader meets who
+    looks at less than a decade, have three digits.
 
-    >>> power_of_ten(1e-12)
-    '10⁻¹²'
+    >>> power_of_ten(1e-12), power_of_ten(2.5e-12)
+    ('10⁻¹²', '2.5e-12')
     """
-    return f"10{str(round(math.log10(value))).translate(_RAISED)}" if value > 0 else ""
+    if not value > 0:
+        return ""
+    exponent = round(math.log10(value))
+    exact = math.isclose(value, 10.0**exponent, rel_tol=1e-9)
+    return f"10{str(exponent).translate(_RAISED)}" if exact else f"{value:.3g}"
 
 
 def legend(axes: Any, **options: Any) -> None:
