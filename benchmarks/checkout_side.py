@@ -7,6 +7,7 @@ child of this process, which imported everything but does not know the system ye
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -81,7 +82,9 @@ def _timed(work: Callable[[], Any]) -> float:
 
 
 def _in_child(work: Callable[[], float]) -> float:
-    """What a forked process finds."""
+    """What a forked process finds. What is there before is not searched for garbage: the child would have to copy all of it."""
+    gc.collect()
+    gc.freeze()
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

@@ -1,7 +1,8 @@
-"""(b) Time to a given global error, and time per right-hand side, against SciPy and hand-written C.
+"""(b) Time to a given global error, and time per right-hand side, against heyoka, SciPy and hand-written C.
 
 Sides: `simulate` as a user calls it; its compiled loop alone, with projection, watched functions and measures as `simulate` sets it up; C
-with the right-hand side inlined; SciPy's DOP853 on a numba and on a lambdified right-hand side. Every side gets the loosest tolerance of a
+with the right-hand side inlined; heyoka's Taylor series of the same reduced equations; SciPy's DOP853 on a numba and on a lambdified
+right-hand side. Every side gets the loosest tolerance of a
 grid with which it reaches the error at the end of the interval, and with the next two as well, so that luck does not count.
 """
 
@@ -26,7 +27,7 @@ from chetaev.numerics.machine.native import call_kernel
 
 ERRORS = (1e-6, 1e-10)
 TOLERANCES = tuple(10.0 ** (-k / 2) for k in range(6, 28))
-COLUMNS = ("simulate", "loop", "C", "SciPy, numba", "SciPy, lambdify")
+COLUMNS = ("simulate", "loop", "C", "heyoka", "SciPy, numba", "SciPy, lambdify")
 RATIOS = (
     ("SciPy, lambdify", "simulate"),
     ("SciPy, lambdify", "loop"),
@@ -34,6 +35,7 @@ RATIOS = (
     ("SciPy, numba", "loop"),
     ("simulate", "C"),
     ("loop", "C"),
+    ("loop", "heyoka"),
 )
 COPIES = 1024
 """Runs in one call of the compiled loops, so that the call itself, half a millisecond for threads and arrays, does not count."""
@@ -62,7 +64,12 @@ class _Sides:
         return cls(case, ch.derive(case.model), compiled(case.name, case.p))
 
     def runs(self) -> dict[str, Run]:
-        found: dict[str, Run] = {"simulate": self.simulate, "SciPy, numba": self.numba, "SciPy, lambdify": self.lambdify}
+        found: dict[str, Run] = {
+            "simulate": self.simulate,
+            "heyoka": self.heyoka,
+            "SciPy, numba": self.numba,
+            "SciPy, lambdify": self.lambdify,
+        }
         return found if self.native is None else {**found, "C": self.c}
 
     def simulate(self, tolerance: float) -> Any:
@@ -94,6 +101,9 @@ class _Sides:
     def c(self, tolerance: float) -> Any:
         return self.case.named(self.native.integrate(self.case.t, self.case.y0, tolerance), self.case.p)  # type: ignore[union-attr]
 
+    def heyoka(self, tolerance: float) -> Any:
+        return self.case.named(peer.taylor(self.case.rhs, tuple(self.case.y0), tuple(self.case.p), tolerance)(self.case.t), self.case.p)
+
     def numba(self, tolerance: float) -> Any:
         return self.case.named(peer.integrate(self.case.jitted, self.case.t, self.case.y0, tolerance), self.case.p)
 
@@ -108,8 +118,8 @@ def _to_error(all_sides: list[_Sides], effort: Effort) -> Table:
         ["system", "error", *COLUMNS, *[f"{a.removeprefix('SciPy, ')} / {b}" for a, b in RATIOS]],
         "CPU milliseconds with the tolerance in brackets; the error is the largest of all coordinates and velocities at the end. "
         '`simulate`: the whole call with keep="final" on compiled equations. `loop`: the compiled loop within it, with projection and '
-        "measures, in all coordinates. C and numba integrate equations reduced by hand, without projection. `loop` and C: the mean of "
-        f"{COPIES} runs in one call.",
+        "measures, in all coordinates. C, heyoka and numba integrate equations reduced by hand, without projection. `loop` and C: the mean "
+        f"of {COPIES} runs in one call.",
     )
     for sides in all_sides:
         exact = reference(sides.case)
@@ -126,6 +136,8 @@ def _timed(sides: _Sides, needed: Mapping[str, float | None], effort: Effort) ->
     if tolerance is not None:
         work["simulate"] = partial(sides.motion, tolerance)
         work["loop"] = sides.loop(tolerance)
+    if (series := needed["heyoka"]) is not None:
+        work["heyoka"] = partial(peer.taylor(sides.case.rhs, tuple(sides.case.y0), tuple(sides.case.p), series), sides.case.t)
     if (in_c := needed.get("C")) is not None:
         work["C"] = partial(sides.native_loop, in_c)
     at_least = 0.01 if effort.quick else 0.05

@@ -1,4 +1,4 @@
-"""The peer: sympy.physics.mechanics.LagrangesMethod, lambdify and SciPy's solve_ivp, used as well as they can be.
+"""The peers: heyoka; and sympy.physics.mechanics.LagrangesMethod, lambdify and SciPy's solve_ivp, used as well as they can be.
 
 The mass matrix is solved numerically in each call, with common sub-expressions shared (`lambdify(..., cse=True)`): the faster of the two
 documented ways. The other one, `LagrangesMethod.rhs()`, inverts the matrix symbolically and soon grows beyond bounds.
@@ -7,6 +7,8 @@ documented ways. The other one, `LagrangesMethod.rhs()`, inverts the matrix symb
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -45,3 +47,27 @@ def integrate(rhs: Rhs, t: float, start: Any, tolerance: float, method: str = "D
     """The state at t, from 0."""
     found: Array = solve_ivp(rhs, (0.0, t), start, method=method, rtol=tolerance, atol=tolerance).y[:, -1]
     return found
+
+
+@lru_cache(maxsize=64)
+def taylor(rhs: Callable[..., None], start: tuple[float, ...], p: tuple[float, ...], tolerance: float) -> Callable[[float], Array]:
+    """What gives the state at a time, from 0, by heyoka's Taylor series of a right-hand side as those of `hand`.
+
+    The right-hand side is executed once with heyoka's expressions for numbers, and heyoka's functions for NumPy's.
+    """
+    import heyoka as hy
+
+    y = hy.make_vars(*[f"y{k}" for k in range(len(start))])
+    rates: list[Any] = [None] * len(y)
+    FunctionType(rhs.__code__, {"np": hy})(None, y, [hy.par[k] for k in range(len(p))], rates)
+    series = hy.taylor_adaptive(list(zip(y, rates, strict=True)), list(start), tol=tolerance)
+    series.pars[:] = p[: len(series.pars)]  # up to the last one that occurs
+    state, first = series.state, np.array(start)
+
+    def end(t: float) -> Array:
+        series.time = 0.0
+        state[:] = first
+        series.propagate_until(t)
+        return np.array(state)
+
+    return end

@@ -13,7 +13,7 @@ from matplotlib.patches import FancyBboxPatch
 
 import chetaev as ch
 from chetaev.plot.curves import smooth
-from chetaev.plot.style import ALERT, Picture, styled, wrapped
+from chetaev.plot.style import ALERT, Picture, power_of_ten, styled, wrapped
 
 BALL = ch.System("y", "g", lagrangian="y'^2/2 - g*y", name="bouncing ball")
 
@@ -132,6 +132,24 @@ def test_ticks_of_angles_are_multiples_of_pi(disk):
     words = [t.get_text() for t in picture.axes[0].get_yticklabels()]
     assert r"$2\pi$" in words
     assert not any("pi" in t.get_text() for t in picture.axes[1].get_yticklabels())
+
+
+def test_powers_of_ten_are_plain_text(disk):
+    """A formula takes matplotlib milliseconds to set, and a report has dozens of them."""
+    picture = ch.plot.drift(disk)
+    picture.draw_without_rendering()
+    words = [t.get_text() for t in picture.axes[0].get_xticklabels()]
+    assert "10⁻¹²" in words
+    assert not any("$" in word for word in words)
+    assert power_of_ten(2.5e-12) == "2.5e-12", "no tick between two powers is called by the nearest"
+    assert power_of_ten(0.0) == ""
+
+
+def test_all_figures_share_what_sets_formulas(disk):
+    parsers = []
+    for picture in (ch.plot.balance(disk), ch.plot.series(disk)):
+        parsers.append(picture._get_renderer()._text2path.mathtext_parser)
+    assert parsers[0] is parsers[1]
 
 
 def test_jumps_are_gaps_and_events_are_marked(bounces):

@@ -68,6 +68,22 @@ def test_small_residuals_are_projected_and_large_ones_raise():
         run(y0 * (1 + 1e-5), p)
 
 
+def test_numbers_that_no_row_contains_are_checked_too():
+    """Neither x nor k occurs in the equations, and a mass has no sign there: the motion itself would not notice them."""
+    system = ch.System("x", {"m": "positive", "k": "real"}, lagrangian="m*x'^2/2 + k")
+    run = ch.prepare(ch.derive(system), t=(0, 1))
+    y0, p = run.start({"x": 1.0, "x'": 2.0}, parameters={"m": 3.0, "k": 4.0})
+    assert run(y0, p) == pytest.approx([3.0, 2.0], abs=1e-13)
+    for bad in (np.nan, np.inf, -np.inf):
+        with pytest.raises(ch.InitialError, match="not finite"):
+            run([bad, 2.0], p)
+        with pytest.raises(ch.ParameterError, match="not finite"):
+            run(y0, [3.0, bad])
+    for bad in (0.0, -1.0):
+        with pytest.raises(ch.ParameterError, match="declared positive"):
+            run(y0, [bad, 4.0])
+
+
 def test_wrong_arguments_are_refused():
     run = ch.prepare(PENDULUM, t=(0, 1))
     y0, p = run.start({"x": 0.6, "y": -0.8, "x'": 0.4}, parameters={"g": 9.81})

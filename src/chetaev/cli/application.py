@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import warnings
@@ -14,6 +15,9 @@ from chetaev.core.errors import ChetaevError
 from chetaev.core.support.text import visible
 from chetaev.core.support.version import VERSION
 
+_OBJECTS = 50_000
+"""New objects after which Python looks for garbage in cycles. With its usual 700 or 2000 a report spends a twentieth of its time on that;
+with many more a long fit would hold some tens of megabytes that nobody uses."""
 _VERBS = {
     "derive": "the equations of motion, as text, LaTeX or code",
     "analyze": "is the motion unique? hidden constraints, free data",
@@ -141,6 +145,7 @@ def application(extensions: bool) -> None:
 
 def main() -> None:
     """The entry point."""
+    gc.set_threshold(_OBJECTS, *gc.get_threshold()[1:])
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that cannot show a letter shows a question mark

@@ -78,7 +78,7 @@ _BOUNDS: Remembered[tuple[Kernel | None, tuple[bool, ...]]] = Remembered(128)
 
 def nodes_kernel(flow: Flow, inputs: Mapping[str, Expr]) -> Nodes:
     """The nodes of the equations that a flow belongs to; cached."""
-    return _NODES.get(flow, Frozen(inputs), lambda: _nodes_kernel(flow, inputs))
+    return _NODES.get(flow, inputs if isinstance(inputs, Frozen) else Frozen(inputs), lambda: _nodes_kernel(flow, inputs))
 
 
 def _nodes_kernel(flow: Flow, inputs: Mapping[str, Expr]) -> Nodes:

@@ -147,7 +147,8 @@ class Flow:
     def conserves_energy(self) -> bool | None:
         """Whether the energy is a first integral: the power vanishes on the constraint manifold; None if that is undecided.
 
-        It vanishes there if it vanishes where some of the rows hold: those for the tops and for the velocities are the easiest to satisfy.
+        It vanishes there if it vanishes where some of the rows hold. The power of reactions alone usually vanishes where the few rows hold
+        that restrict the highest jets of the state: these come first. Those for the tops and for the velocities are the easiest to satisfy.
         Cached by the system, since the choice of pivots does not affect it.
         """
         return _CONSERVING.get(self.system, (), self._conserves_energy)
@@ -158,6 +159,12 @@ class Flow:
             return True
         offsets = {z.base: d for z, d in zip(self.system.structure.unknowns, self.system.structure.unknown_offsets, strict=True)}
         above = [z.order - offsets[z.base] for z in self.graph.symbols(power) if isinstance(z, Jet) and z.base in offsets]
+        reactions = [z for z in self.graph.symbols(power) if isinstance(z, Multiplier)]
+        highest = [stage for stage in self.system.staged(-1)[-1:] if stage[0]]
+        if highest and self.graph.without(power, reactions).is_zero():
+            known = exactly_zero([power], highest[0][0], self.graph, highest)
+            if known is not None and known[0]:
+                return True
         whole = self.system.staged(max([0, *above]))
         later = [whole[first:] for first in range(len(whole))]
         affine = self._affine(whole)

@@ -81,6 +81,7 @@ class Prolongation:
         self._tapes: dict[tuple[tuple[Pair, ...], tuple[Jet, ...]], GraphTape] = {}
         self._curved: dict[tuple[tuple[Pair, ...], tuple[Jet, ...]], list[Jet]] = {}
         self._sizes: dict[tuple[tuple[str, float], ...], Sizes] = {}
+        self._last_nulls: tuple[Sequence[Point], list[Matrix | None]] = ((), [])
 
     def row(self, pair: Pair) -> Any:
         """Return a row, differentiated as often as the pair says."""
@@ -108,7 +109,11 @@ class Prolongation:
 
     def hidden(self) -> list[Pair]:
         """All rows the state must satisfy."""
-        return [pair for k in self.stages() for pair in self.stage(k)]
+        return list(self._hidden)
+
+    @cached_property
+    def _hidden(self) -> tuple[Pair, ...]:
+        return tuple(pair for k in self.stages() for pair in self.stage(k))
 
     def label(self, pair: Pair) -> str:
         """Return the name of a differentiated row in messages."""
@@ -255,7 +260,7 @@ class Prolongation:
             return [self._near, *points_near(hidden, self._near, self.algebra, count=self._count, moved=moved, sizes=self.sizes)]
         symbols = self.symbols([*self.hidden(), *self.stage(0)])
         found = points_on(hidden, list(symbols), count=self._count, algebra=self.algebra, sizes=self.sizes)
-        if any(a is None for a in self.jacobians(found)):  # a square root may be undefined at most random points
+        if any(null is None for null in self._null_spaces(found)):  # a square root may be undefined at most random points
             more = points_on(hidden, list(symbols), count=_MORE * self._count, algebra=self.algebra, sizes=self.sizes)
             found = [point for point, a in zip(more, self.jacobians(more), strict=True) if a is not None][: self._count]
         if hidden and self._least_nullity(found):
@@ -320,8 +325,12 @@ class Prolongation:
         return self._null_spaces(self.points)
 
     def _null_spaces(self, points: Sequence[Point]) -> list[Matrix | None]:
-        """The null space of the system Jacobian at each point; None where it is undefined."""
-        return [None if found is None else Factored(found[0], doubts=found[1]).null for found in self.measured(points)]
+        """The null space of the system Jacobian at each point; None where it is undefined. Those of the last list of points are kept."""
+        known, nulls = self._last_nulls
+        if known is not points:
+            nulls = [None if found is None else Factored(found[0], doubts=found[1]).null for found in self.measured(points)]
+            self._last_nulls = points, nulls
+        return nulls
 
     def measured(self, points: Sequence[Point], given: bool = False, solved: bool = False) -> list[tuple[Matrix, Matrix] | None]:
         """The system Jacobian at several points with bounds of the errors of its entries; None where it is undefined.

@@ -49,12 +49,15 @@ def entry_of(address: int) -> Callable[..., None]:
     return ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(address)
 
 
+_first_byte, _address = ctypes.c_char.from_buffer, ctypes.addressof
+
+
 def address_of(numbers: Any) -> int:
     """Where the numbers of an array begin; the caller keeps the array. NumPy's own way makes an object for each question, which takes as
     long as a small program.
     """
     try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(numbers))
+        return _address(_first_byte(numbers))
     except (TypeError, ValueError):  # an array that is read-only, has gaps, or is empty
         return int(numbers.ctypes.data)
 

@@ -108,9 +108,18 @@ class Kernel:
     def __reduce__(self) -> tuple[Any, ...]:
         return Kernel, (self.program, self.n_state, self.n_parameters, self.n_out, self.instructions, self.hot)
 
-    @cached_property
+    @property
     def _entry(self) -> Callable[..., None]:
+        """The code for few calls until that for many exists, which has the same bits."""
+        return self._last_entry if "address" in self.__dict__ else self._first_entry
+
+    @cached_property
+    def _first_entry(self) -> Callable[..., None]:
         return entry_of(self.early)
+
+    @cached_property
+    def _last_entry(self) -> Callable[..., None]:
+        return entry_of(self.address)
 
 
 @dataclass(frozen=True)

@@ -209,9 +209,9 @@ def sizes_of(piece: Piece) -> Array:
     return np.maximum(np.abs(piece.run.minima), np.abs(piece.run.maxima))
 
 
-def _defect(piece: Piece) -> Figures:
-    """The largest defect of a piece."""
-    jets, sizes = piece.setting.flow.state, sizes_of(piece)
+def _defect(piece: Piece, sizes: Array) -> Figures:
+    """The largest defect of a piece, whose components have these sizes."""
+    jets = piece.setting.flow.state
     found = inside.defects(piece.run.inside, sizes, lambda: usual_state(sizes, piece))[: len(jets)]
     if not len(jets):
         return 0.0, "", None
@@ -219,11 +219,11 @@ def _defect(piece: Piece) -> Figures:
     return float(found[worst]), f"rate of {jets[worst].name}", float(piece.run.inside[WHEN, worst])
 
 
-def _rounding(piece: Piece, allowed: float, stiff: bool) -> Figures | None:
+def _rounding(piece: Piece, sizes: Array, allowed: float, stiff: bool) -> Figures | None:
     """What rounding makes of the jets of a piece, at most; where that is not allowed, what it does make of them. None if that is not known
     because the steps were not kept.
     """
-    jets, sizes = piece.setting.flow.state, sizes_of(piece)
+    jets = piece.setting.flow.state
     exact = isinstance(piece.setting.compiled.rhs, Foreign)
     found = inside.roundings(piece.run.inside, sizes, lambda: usual_state(sizes, piece), int(piece.run.accepted))[: len(jets)]
     if not len(jets):
@@ -308,9 +308,10 @@ class Net:
         self.usual += float(piece.run.usual)
         self.duration += abs(piece.end - piece.begin)
         if piece.run.looked:
-            self.between += [_defect(piece)] if self.defects else []
+            sizes = sizes_of(piece)
+            self.between += [_defect(piece, sizes)] if self.defects else []
             if interprets():
-                self._round(piece)
+                self._round(piece, sizes)
         if len(self.rows) >= _PIECES:
             self.last = piece
             return
@@ -343,8 +344,8 @@ class Net:
         if found is not None:
             self.rounded.append(found)
 
-    def _round(self, piece: Piece) -> None:
-        found = _rounding(piece, self._rounding_allowed(piece), not self.defects)
+    def _round(self, piece: Piece, sizes: Array) -> None:
+        found = _rounding(piece, sizes, self._rounding_allowed(piece), not self.defects)
         if found is None:
             self.unsettled = True
         else:

@@ -39,6 +39,8 @@ def defect_allowed(tolerance: float) -> float:
 
 def rounding_allowed(tolerance: float, steps: Any = 0) -> Any:
     """Return the largest relative error by rounding in a number of steps, or in each of several."""
+    if isinstance(steps, int):  # one motion; NumPy would take twenty times as long
+        return min((_ROUNDED * tolerance + _LEAST_ROUNDED) * max(1.0, steps / _MANY), _MOST)
     return np.minimum((_ROUNDED * tolerance + _LEAST_ROUNDED) * np.maximum(1.0, steps / _MANY), _MOST)
 
 

@@ -80,7 +80,7 @@ class Record:
         count = len(labels)
         for label, size, scale in zip(labels, map(float, run.measured), self._scales(piece, run.measured, count), strict=False):
             known = self.drift.get(label, 0.0)
-            self.drift[label] = known if known >= size or np.isnan(known) else size
+            self.drift[label] = known if known >= size or known != known else size  # what is no number stays
             self.scales[label] = max(self.scales.get(label, 0.0), float(scale))
         for z, low, high in zip(here.flow.state, run.minima, run.maxima, strict=False):
             a, b = self.extrema.get(z, (np.inf, -np.inf))

@@ -153,6 +153,7 @@ def simulate(
         )
         final, title = _one_of(keep, (None, "steps", "final"), "keep", where) == "final", equations.system.name or "simulate"
         shown = Progress(progress, float(times[0]), float(times[-1]), title, where)
+        start = State(start) if isinstance(start, Mapping) else start  # once: it is read here, and noted with the motion
         short = known.motion(start, binding, Wanted(times, accuracy, final, steps, longest, slopes), where, shown)
         if short is not None:
             settings, unwritten = plain_settings(accuracy, short, steps, longest, final)

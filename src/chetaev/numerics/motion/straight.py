@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -25,7 +25,7 @@ from chetaev.numerics.enclosures.everywhere import may_vanish
 from chetaev.numerics.enclosures.kernels import nodes_kernel, turns_kernel
 from chetaev.numerics.flow.compiled import Array, Compiled
 from chetaev.numerics.flow.flow import WORST_PIVOT
-from chetaev.numerics.flow.held_rows import held_rows
+from chetaev.numerics.flow.held_rows import HeldRows, held_rows
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.graphs.buffered import Buffered
 from chetaev.numerics.machine.doubting import doubting
@@ -43,6 +43,8 @@ from chetaev.numerics.start.direct_completion import EXACT, excesses, positive
 
 _PROJECTIONS = 3
 """Most projections of a start; each squares what is left of a residual of at most 1e-8."""
+_LARGEST = float(np.finfo(float).max)
+"""Larger parameters are infinite."""
 _KNOWN = 64
 """Vectors of parameters, and numbers of steps, for which it is remembered what follows from them."""
 
@@ -75,13 +77,41 @@ class Straight:
 
     @cached_property
     def _sound(self) -> Buffered:
-        """Zero where residuals are round-off: of the rows on the state, and of the rows of motion with the rates behind the state."""
+        """Zero where a start is beyond doubt: residuals are round-off, of the rows on the state, for parameters in their ranges, and of the
+        rows of motion with the rates behind the state.
+        """
         flow, system = self.flow, self.flow.system
         held = held_rows(flow, width_of(self.size))
         below = positive(excesses([system.row(pair) for pair in system.hidden()], EXACT))
         below = ca.substitute(below, flow.x, held.arguments[1][: self.size])
-        above = positive([ca.fabs(row) - HOLDS * size for row, size in zip(held.residuals, held.sizes, strict=True)])
-        return Buffered(held.function([below, above], "sound"))
+        for k, z in enumerate(system.equations.system.parameters):
+            good = ca.fabs(flow.p[k]) <= _LARGEST
+            below += ca.if_else(ca.logic_and(good, flow.p[k] > 0) if z.is_positive else good, 0, 1)  # 1 for what is no number, too
+        return Buffered(held.function([below, _left(held)], "sound"))
+
+    @cached_property
+    def _sound_at_the_end(self) -> Buffered:
+        """Zeros where a motion ended well, as a function of `_End`, state and rates, parameters, what was seen inside its steps, the least
+        and the largest values of its jets, the largest residuals on its way, and the residuals at its end: the rows of motion hold with the
+        rates at the end; the motion follows the equations inside its steps, with rates that have enough digits; the energy balances on the
+        way; and at the end.
+        """
+        held, n, balance = held_rows(self.flow, width_of(self.size)), self.size, len(self.compiled.labels) - 1
+        end, measures = ca.SX.sym("end", len(_End._fields)), self.compiled.measure.n_out
+        known = _End(*ca.vertsplit(end))
+        inside, minima, maxima = ca.SX.sym("inside", n, codes.INSIDE), ca.SX.sym("minima", n), ca.SX.sym("maxima", n)
+        on_the_way, at_the_end = ca.SX.sym("measured", measures), ca.SX.sym("ended", measures)
+        sizes = ca.fmax(-minima, maxima)[: self.states]
+        off, rounded = inside[: self.states, codes.OFF], inside[: self.states, codes.ROUNDED]
+        unlike = [*ca.vertsplit(off - self.defect * sizes), *ca.vertsplit(known.steps * rounded - self.rounding * sizes * sizes)]
+        found = [
+            ca.substitute(_left(held), held.arguments[0], known.t),
+            positive(unlike),
+            positive([on_the_way[balance] - known.balance_allowed * on_the_way[-1]]),
+            positive([ca.fabs(at_the_end[balance]) - known.left_allowed * at_the_end[-1]]),
+        ]
+        arguments = [end, *held.arguments[1:], inside, minima, maxima, on_the_way, at_the_end]
+        return Buffered(ca.Function("sound_at_the_end", arguments, [ca.densify(ca.vertcat(*found))]))
 
     @cached_property
     def input_kernel(self) -> Kernel | None:
@@ -89,17 +119,12 @@ class Straight:
         return self.compiled.inputs(Binding({}, self.inputs))
 
     def run(self, y: Array, p: Array) -> Array | None:
-        """Values at the end of the motion from a state; None if anything about it is in doubt."""
-        found: Array | None = self._here.run(y, p)
-        return found
-
-    @property
-    def _here(self) -> _Thread:
+        """Values at the end of the motion from a state; None if anything about it, or about the numbers given, is in doubt."""
         try:
-            found: _Thread = self._threads.found
+            here: _Thread = self._threads.found
         except AttributeError:
-            found = self._threads.found = _Thread(self)
-        return found
+            here = self._threads.found = _Thread(self)
+        return here.run(y, p)
 
     def touching(self, p: Array) -> bool:
         """Whether a pivot may vanish at some state, with these values of the parameters."""
@@ -141,6 +166,17 @@ class Straight:
         return Runner(code, y, p, self.t0, self.t1, self.measures.limits(self.max_step, self.max_steps), watching)
 
 
+class _End(NamedTuple):
+    """Numbers with which the end of a motion is judged."""
+
+    t: Any
+    steps: Any
+    balance_allowed: Any
+    """The largest error of the balance on the way, relative to its terms."""
+    left_allowed: Any
+    """The largest error of the balance at the end, relative to its terms."""
+
+
 class _Thread:
     """Room of one thread."""
 
@@ -150,7 +186,7 @@ class _Thread:
         begins = [compiled.rhs, compiled.measure, compiled.watch(), *([] if compiled.lowest_pivot is None else [compiled.lowest_pivot])]
         ends = [compiled.rhs, compiled.measure, of.outputs]
         behind = max(sum(kernel.n_out for kernel in kernels) for kernels in (begins, ends))
-        row = state_row(width + behind)
+        self._row = row = state_row(width + behind)
         self.y, out = row[: of.size], row[width:]
         self._state, self._parameters = self.y[: of.states], self.p[: of.parameters]
         self._begin, (_, self.begun, self.watched, *self.lowest) = _together(begins, self.y, self.p, out)
@@ -160,7 +196,7 @@ class _Thread:
         self._inputs = None if of.input_kernel is None else _into(of.input_kernel, self.y, self.p, self.p[of.parameters :])
         self._project = None if compiled.project is None else _together([compiled.project], self.y, self.p, np.zeros(of.size))
         self.balance = len(compiled.labels) - 1
-        self.runners: dict[tuple[bool, bool], Runner] = {}
+        self.runners: dict[tuple[bool, bool], _Judged] = {}
 
     def run(self, y: Array, p: Array) -> Array | None:
         of, values = self.of, self.p
@@ -180,9 +216,10 @@ class _Thread:
         floor = WORST_PIVOT * min(1.0, pivot)
         lasting = bool(self.lowest) and bool(self.lowest[0][0] > floor)
         key = lasting, not lasting and of.touching(values)
-        runner = self.runners.get(key)
-        if runner is None:
-            runner = self.runners[key] = of.runner(*key, self.y, values)
+        judged = self.runners.get(key)
+        if judged is None:
+            judged = self.runners[key] = _Judged(of, of.runner(*key, self.y, values), [self._row, values], self.ended)
+        runner = judged.runner
         if not lasting:
             runner.watches.floor[1] = floor
         if runner() != codes.FINISHED:
@@ -190,7 +227,7 @@ class _Thread:
         if self._inputs is not None:
             self._inputs(t1)
         self._end(t1)
-        return self.given.copy() if self._ended_well(runner, begun) else None
+        return self.given.copy() if self._ended_well(judged, begun) else None
 
     def _is_sound(self, t: float) -> bool:
         """Whether all rows hold at the state, with the rates of the compiled code."""
@@ -213,36 +250,47 @@ class _Thread:
                 return True
         return False
 
-    def _ended_well(self, runner: Runner, begun: float) -> bool:
+    def _ended_well(self, judged: _Judged, begun: float) -> bool:
         """Whether the motion passes the checks of a certificate; `begun` are the terms of the energy at its start."""
-        self._t[0] = self.of.t1
-        self._see()
-        if self.sound[1] != 0.0:
+        rows, inside, on_the_way, at_the_end = judged.faults()
+        if not rows == inside == on_the_way == 0.0:
             return False
-        on_the_way, at_the_end = self.of.allowed(int(runner.counts[codes.ACCEPTED]))
-        seen = runner.seen
-        if not seen.measured[self.balance] <= on_the_way * seen.measured[-1]:
-            return False
-        if not self._follows_the_equations(seen.inside, seen.minima, seen.maxima, int(runner.counts[codes.ACCEPTED])):
-            return False
-        residual, terms = float(self.ended[self.balance]), float(self.ended[-1])
-        if abs(residual) <= at_the_end * terms:
+        if at_the_end == 0.0:
             return True
-        span = abs(self.of.t1 - self.of.t0)
-        return bool(left_at_the_end(residual, terms, float(seen.roots[codes.INTEGRAL]), span, float(begun)) <= at_the_end)
+        residual, terms, span = float(self.ended[self.balance]), float(self.ended[-1]), abs(self.of.t1 - self.of.t0)
+        integral = float(judged.runner.seen.roots[codes.INTEGRAL])
+        return bool(left_at_the_end(residual, terms, integral, span, float(begun)) <= self.of.allowed(judged.steps)[1])
 
-    def _follows_the_equations(self, found: Array, minima: Array, maxima: Array, steps: int) -> bool:
-        """Whether the motion follows the equations inside its steps, with rates that have enough digits. Where a jet has no size of its own
+
+class _Judged:
+    """Runs of one kind, and what judges their ends: all of it in one evaluation, which takes as long as two operations on small arrays."""
+
+    def __init__(self, of: Straight, runner: Runner, state_and_parameters: list[Array], ended: Array) -> None:
+        self.of, self.runner, self.steps = of, runner, 0
+        seen = runner.seen
+        self._known, self._found = np.array(_End(of.t1, 0.0, 0.0, 0.0)), np.zeros(4)
+        arguments = [self._known, *state_and_parameters, seen.inside, seen.minima, seen.maxima, seen.measured, ended]
+        self._see = of._sound_at_the_end.placed(arguments, self._found)
+
+    def faults(self) -> list[float]:
+        """Four numbers as `Straight._sound_at_the_end` gives them: zero where nothing is at fault. Where a jet has no size of its own
         `simulate` decides.
         """
-        of = self.of
-        sizes = np.maximum(-minima, maxima)[: of.states]
-        found = found[:, : of.states]
-        return bool((found[codes.OFF] <= of.defect * sizes).all() and (steps * found[codes.ROUNDED] <= of.rounding * sizes * sizes).all())
+        steps = int(self.runner.counts[codes.ACCEPTED])
+        if steps != self.steps:
+            self.steps, self._known[1:] = steps, (steps, *self.of.allowed(steps))
+        self._see()
+        found: list[float] = self._found.tolist()
+        return found
 
 
 PROJECTED = 1e-8
 """Largest residual of a start that is projected, relative to the sum of the terms of its row; more contradicts the row."""
+
+
+def _left(held: HeldRows) -> ca.SX:
+    """Zero where the rows of motion leave no more than round-off."""
+    return positive([ca.fabs(row) - HOLDS * size for row, size in zip(held.residuals, held.sizes, strict=True)])
 
 
 def _together(kernels: Sequence[Kernel], y: Array, p: Array, out: Array) -> tuple[Callable[[float], None], list[Array]]:

@@ -15,6 +15,7 @@ too large is looked at again, at its nodes:
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,11 +196,12 @@ def broken_row(piece: Piece, allowed: float, usual: Callable[[], Array]) -> tupl
         return None
     found = None
     ends = np.array([piece.begin, piece.end])
-    states = np.stack([piece.first[: compiled.size], piece.run.y[: compiled.size]])
-    p = np.stack([setting.parameters(float(t), piece.reference) for t in ends])
-    for k in np.flatnonzero(rows_in_doubt(compiled, ends, states, p, allowed)):
+    states = np.array([piece.first[: compiled.size], piece.run.y[: compiled.size]])
+    driven = bool(compiled.flow.inputs)
+    p = np.stack([setting.parameters(float(t), piece.reference) for t in ends]) if driven else piece.parameters
+    for k in rows_in_doubt(compiled, ends, states, p, allowed).nonzero()[0]:
         t, y = float(ends[k]), states[k]
-        exact = exact_rows(compiled, setting.binding)(t, y, p[k], _TINY)
+        exact = exact_rows(compiled, setting.binding)(t, y, p[k] if driven else p, _TINY)
         if exact is None:
             continue
         slopes = np.abs(exact[rows:].reshape(rows, -1))
@@ -213,21 +215,29 @@ def broken_row(piece: Piece, allowed: float, usual: Callable[[], Array]) -> tupl
 
 def rows_in_doubt(compiled: Compiled, times: Array, states: Array, p: Array, allowed: float) -> NDArray[np.bool_]:
     """At which states, each with its time and parameters, rounding may hide that a row does not hold: beside what its jets contribute to
-    the row, as seen between two states, the bound of its error is larger than allowed.
+    the row, as seen between two states, the bound of its error is larger than allowed. One row of p serves all.
     """
     rows, (count, size) = len(compiled.flow.system.hidden()), states.shape
     if not rows or not count:
         return np.zeros(count, bool)
-    moves = np.concatenate([np.zeros((1, size)), _FAR * np.resize(_SIGNS[:, 1:], (len(_SIGNS), size))])
-    moved = (states[:, None, :] * (1 + moves)).reshape(-1, size)
+    beside = _beside(size)
+    moves = len(beside)
+    moved = (states[:, None, :] * beside).reshape(-1, size)
     address, n = doubting(compiled.measure), compiled.measure.n_out
-    found = dop853.evaluate(address, np.repeat(times, len(moves)), moved, np.repeat(p, len(moves), axis=0), 2 * n)
-    both = found.reshape(count, len(moves), 2, n)[..., :rows]
+    found = dop853.evaluate(address, times.repeat(moves), moved, p if p.ndim == 1 else p.repeat(moves, axis=0), 2 * n)
+    both = found.reshape(count, moves, 2, n)[..., :rows]
     with np.errstate(invalid="ignore", over="ignore"):
-        values, doubts = both.mean(axis=2), np.abs(both[:, 0, 0] - both[:, 0, 1]) / 2
+        plus, minus = both[:, :, 0], both[:, :, 1]
+        values, doubts = (plus + minus) / 2, np.abs(plus[:, 0] - minus[:, 0]) / 2
         terms = np.abs(values[:, 1:] - values[:, :1]).max(axis=1) / _FAR
         unsure: NDArray[np.bool_] = ~(doubts <= allowed * terms).all(axis=1)
         return unsure
+
+
+@cache
+def _beside(size: int) -> Array:
+    """Factors of a state that give it and some states beside it, a line each."""
+    return 1 + np.concatenate([np.zeros((1, size)), _FAR * np.resize(_SIGNS[:, 1:], (len(_SIGNS), size))])
 
 
 def _exponential(matrix: Array) -> Array:

@@ -183,9 +183,12 @@ class Prepared:
             StateError: If the equations do not determine the motion at the start.
             UnfinishedError: If the motion does not reach the end of the interval; its attribute `outcome` says why.
         """
-        y, q = self._rows(y0, p)
-        found = None if self._straight is None else self._straight.run(y, q)
-        return self._by_simulate(y, q) if found is None else found
+        y, q, straight = np.asarray(y0, np.float64), np.asarray(p, np.float64), self._straight
+        if straight is not None and (y.shape, q.shape) == self._shapes:
+            found = straight.run(y, q)
+            if found is not None:
+                return found
+        return self._by_simulate(*self._rows(y, q))
 
     def many(self, y0: ArrayLike, p: ArrayLike, *, outcomes: bool = False, threads: int = 1) -> Any:
         """The outputs at the ends of many motions, a line each; NaN for motions that do not start, or do not finish.

@@ -159,20 +159,22 @@ class Runner:
         check(code, p.size, t0, t1, codes.FINAL)
         room = Room(code, y, p, codes.FINAL, 0, roots=False)
         room.fill(y.copy(), p.copy(), t0, t1, limits, watching, np.empty(0), None)
-        self._begin, self._run, self._progress, self._pause = np.array([float(t0), 0.0]), room.run, room.progress, room.control.pause
+        self._begin, self._run, self._progress, self._pause = float(t0), room.run, room.progress, room.control.pause
         self.seen, self.watches, self.counts, self._room = room.seen, room.watches, room.progress.counts, room
 
     def __call__(self) -> int:
         """Run, and return the status."""
-        counts, pause = self.counts, self._pause
-        self._progress.clock[:] = self._begin
+        counts, pause, clock = self.counts, self._pause, self._progress.clock
+        clock[codes.NOW], clock[codes.STEP] = self._begin, 0.0
         counts[codes.STATUS], pause[0] = codes.NEW, _PORTION
         self._run()
-        while counts[codes.STATUS] == codes.NO_ROOM:
+        status = int(counts[codes.STATUS])
+        while status == codes.NO_ROOM:
             counts[codes.STATUS] = codes.RUNNING
             pause[0] += _PORTION
             self._run()
-        return int(counts[codes.STATUS])
+            status = int(counts[codes.STATUS])
+        return status
 
 
 __all__ = ["NEVER", "Room", "Runner", "interpolated", "room_for", "state_row", "with_more_room"]
