@@ -29,7 +29,7 @@ from chetaev.singular.algorithm.multipliers import determined
 from chetaev.singular.algorithm.points import Faults, Point, Sampler, largest_fault
 from chetaev.singular.algorithm.reality import never_vanishes
 from chetaev.singular.algorithm.redundancy import rank_on
-from chetaev.singular.algorithm.ring import Fraction, Poly
+from chetaev.singular.algorithm.ring import Fraction, Poly, support
 from chetaev.singular.algorithm.search import Final, Rows
 from chetaev.singular.algorithm.space import Space, free_names
 from chetaev.singular.dynamical.dynamical_form import DynamicalForm
@@ -159,7 +159,7 @@ def codimension_of(space: Space, branch: Branch) -> int:
 def is_reduced(space: Space, branch: Branch) -> bool:
     """Whether the differentials have the rank that the dimension requires; if not, the ideal lacks constraints, as $x^2$ lacks $x$."""
     expected = dimension(space, (), basis_of(space, space.relations)) - dimension(space, branch.determined, branch.basis)
-    return codimension_of(space, branch) == expected - len(_implied(space, branch))
+    return codimension_of(space, branch) == expected - _fixed_functions(space, branch)
 
 
 def _implied(space: Space, branch: Branch) -> list[int]:
@@ -170,6 +170,12 @@ def _implied(space: Space, branch: Branch) -> list[int]:
         if f is not None and not branch.reduce(space, f):
             found.append(i)
     return found
+
+
+def _fixed_functions(space: Space, branch: Branch) -> int:
+    r"""The number of dimensions that solved jets take from the functions: $x = 0$ fixes $\cos x$ and $\sin x$, which are one dimension."""
+    implied = set(_implied(space, branch))
+    return len(implied) - sum(support(relation) <= implied for relation in space.relations)
 
 
 def _rate(space: Space, final: Final, j: int, symbols: Mapping[int, Symbol]) -> Expr:

@@ -10,6 +10,7 @@ import sympy
 from sympy import Expr, Symbol
 
 from chetaev.core.calculus import partials
+from chetaev.core.constants import for_doubles
 from chetaev.core.functions import Sign, in_own_functions
 from chetaev.core.symbols import TIME, Jet, symbols_in
 from chetaev.core.values import Tape, Undefined
@@ -189,7 +190,7 @@ class Faults:
     def _at(self, k: int) -> tuple[int, list[Symbol], Tape]:
         """How many terms an equation has, its symbols, and the values of the terms and slopes; the equations before it are ready."""
         if k == len(self._ready):
-            e = self.equations[k]
+            e = for_doubles(self.equations[k])  # log(6) - log(2) - log(3) is zero, and would be 2e-16
             terms, symbols = sympy.Add.make_args(e), sorted(symbols_in(e), key=str)
             tape = Tape([*terms, *[in_own_functions(slope) for slope in partials(e, symbols)]])
             self._ready.append((len(terms), symbols, tape))
