@@ -85,7 +85,7 @@ def cancelled(constant: Expr) -> Cancelled | None:
 
 
 def is_zero(constant: Expr) -> bool | None:
-    """Return whether an expression without symbols is zero; None if it vanishes with many digits and that is not proved, or has no value."""
+    """Return whether an expression without symbols is zero; None if it vanishes with many digits without a proof, or has no value."""
     try:
         Tape([constant])({})
     except Undefined:

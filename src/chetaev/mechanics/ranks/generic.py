@@ -241,8 +241,12 @@ def factored_at(
 def rank_at(
     entries: Sequence[Sequence[Any]], points: Sequence[Point], algebra: Algebra[Any], sizes: Sizes, error: float = POINT_ERROR
 ) -> int:
-    """The largest rank of a matrix of expressions at some points; 0 without points."""
-    return max((found.rank for found in factored_at(entries, points, algebra, sizes, error)), default=0)
+    """The largest rank of a matrix of expressions at some points; 0 without points.
+
+    A rank that is full only if round-off is no error does not count where other points show more.
+    """
+    found = factored_at(entries, points, algebra, sizes, error)
+    return max((at.rank for at in [at for at in found if not at.may_be_less] or found), default=0)
 
 
 _BY_ITERATION = 1e-12

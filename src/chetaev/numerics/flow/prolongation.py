@@ -318,8 +318,13 @@ class Prolongation:
         return self._null_spaces(self.points)
 
     def _null_spaces(self, points: Sequence[Point]) -> list[Matrix | None]:
-        """The null space of the system Jacobian at each point; None where it is undefined."""
-        return [None if found is None else Factored(found[0], doubts=found[1]).null for found in self.measured(points)]
+        """The null space of the system Jacobian at each point; None where it is undefined.
+
+        None also where round-off may be all that makes the rank full, if another point shows more.
+        """
+        found = [None if numbers is None else Factored(numbers[0], doubts=numbers[1]) for numbers in self.measured(points)]
+        clear = [None if at is None or at.may_be_less else at.null for at in found]
+        return clear if any(null is not None for null in clear) else [None if at is None else at.null for at in found]
 
     def measured(self, points: Sequence[Point], given: bool = False, solved: bool = False) -> list[tuple[Matrix, Matrix] | None]:
         """The system Jacobian at several points with bounds of the errors of its entries; None where it is undefined.

@@ -98,7 +98,8 @@ def _beside(slopes: Slopes, start: Mapping[Symbol, float], shift: Matrix) -> Poi
     if point is None:
         return None
     back = np.array([point[z] - here[z] for z in slopes.jets]) / slopes.units
-    return point if float(np.linalg.norm(back)) <= _STAYS * float(np.linalg.norm(shift)) else None
+    with np.errstate(over="ignore"):  # rows that fall towards zero without a root lead very far away
+        return point if float(np.linalg.norm(back)) <= _STAYS * float(np.linalg.norm(shift)) else None
 
 
 def points_from(rows: Sequence[Any], starts: Sequence[Point], algebra: Algebra[Any], sizes: Sizes | None = None) -> list[Point]:
