@@ -107,7 +107,7 @@ def make_leaf(space: Space, rows: Rows, final: Final) -> Leaf:
     rates = {z: _rate(space, final, j, symbols) for j, z in enumerate(unknowns)}
     constraints = _constraints(space, branch)
     codimension = codimension_of(space, branch)
-    sampler = Sampler(space, branch, codimension)
+    sampler = Sampler(space, branch, codimension, rows.sizes)
     points = sampler.draw(_POINTS)
     witnesses = points or sampler.draw(_POINTS, signed=True)
     free = len(solved.free)

@@ -15,7 +15,7 @@ from chetaev.core.functions import Sign, in_own_functions
 from chetaev.core.symbols import TIME, Jet, symbols_in
 from chetaev.core.values import Tape, Undefined
 from chetaev.mechanics.ranks.newton import root
-from chetaev.mechanics.ranks.sizes import natural_sizes, row_sizes, units_of
+from chetaev.mechanics.ranks.sizes import Sizes, natural_sizes, row_sizes, units_of
 from chetaev.singular.algorithm.branches import Branch
 from chetaev.singular.algorithm.space import Space
 
@@ -39,9 +39,9 @@ _SCALES = (1.0, 1.0, 0.4, 2.5, 6.0)
 
 
 class Sampler:
-    """Draws real points of a branch in the user's own variables."""
+    """Draws real points of a branch in the user's own variables, of the given `sizes`, or of those that its equations suggest."""
 
-    def __init__(self, space: Space, branch: Branch, codimension: int) -> None:
+    def __init__(self, space: Space, branch: Branch, codimension: int, sizes: Sizes | None = None) -> None:
         given = {space.symbols[i]: space.expression(e) for i, e in branch.solved.items() if i not in space.generators}
         # a solution that contains functions of solved jets stays an equation
         solved = {z: e for z, e in given.items() if e.free_symbols.isdisjoint(given)}
@@ -57,7 +57,7 @@ class Sampler:
         self.expected = codimension - len(solved)
         gradient = [in_own_functions(slope) for e in self.equations for slope in partials(e, self.variables)]
         self._system = Tape([*self.equations, *gradient])
-        sizes = natural_sizes(self.equations, SYMBOLIC, symbols=self.variables)
+        sizes = sizes or natural_sizes(self.equations, SYMBOLIC, symbols=self.variables)
         self._units, self._rows = units_of(self.variables, sizes), row_sizes(self.equations, SYMBOLIC, sizes)
         """The sizes of variables and equations, in which their numbers are of order one."""
         # the functions are evaluated too, so that points outside their domains are rejected: log(x) at x = -1
