@@ -106,3 +106,10 @@ def test_a_slope_whose_digits_cancel_is_refused():
     equations = ch.derive(ch.System("x", lagrangian="x'^2/2 + 1e17*(cos(x) - 1 + x^2/2 - x^4/24) - x^2/2"))
     with pytest.raises(ch.StateError, match="no correct digits"):
         ch.linearize(equations, {"x": 1e-3, "x'": 0})
+
+
+def test_a_value_that_would_have_to_be_zero_is_named_as_zero():
+    """A pendulum at x = l is at its turning point: x' is zero there up to round-off."""
+    equations = ch.derive(ch.System("x y", lagrangian="(x'^2 + y'^2)/2 - 9.81*y", kinematic=["x^2 + y^2 = 1"]), ch.DAlembert())
+    with pytest.raises(ch.InitialError, match=r"x' = 0\.3 would have to be 0\."):
+        ch.evaluate(equations, {"x": 1, "x'": 0.3})
