@@ -126,14 +126,13 @@ def require_digits(problem: Problem, x: Matrix) -> None:
     doubts = np.array(tape.doubts(point, dict.fromkeys(tape.symbols, 0.0)))[len(pairs) :].reshape(len(pairs), len(both))
     found = problem.numbers(pairs, both, jets)[1][:, :n]
     slopes = np.abs(inverse @ found)
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore"):
         errors = np.abs(inverse) @ doubts[:, :n]
-        change = np.where(x != 0, np.abs(tops)[:, None] / np.abs(x), 0.0)  # a slope that changes a jet by itself when x doubles
     # where all slopes of a jet vanish, their round-off is measured by the largest of all slopes, or if there is none by the typical one
     typical = units_of(top, problem.sizes)[:, None] / units
     clear = (slopes / typical)[slopes > errors]
     typical *= min(1.0, float(clear.max())) if clear.size else 1.0
-    allowed = _LOST * np.maximum.reduce([slopes, (slopes * units).max(axis=1, keepdims=True, initial=0.0) / units, typical, change])
+    allowed = _LOST * np.maximum.reduce([slopes, (slopes * units).max(axis=1, keepdims=True, initial=0.0) / units, typical])
     if not np.all(errors <= np.maximum(allowed, _LEAST)):  # bounds are pessimistic: 1 - tanh(x)^2 is right at x = 50000
         known = tape.with_digits(point, _DIGITS)
         if known is not None:
