@@ -84,6 +84,16 @@ def cancelled(constant: Expr) -> Cancelled | None:
     return Cancelled(0.0, _is_zero(constant))
 
 
+def is_zero(constant: Expr) -> bool | None:
+    """Return whether an expression without symbols is zero; None if it vanishes with many digits without a proof, or has no value."""
+    try:
+        Tape([constant])({})
+    except Undefined:
+        return None
+    known = cancelled(constant)
+    return False if known is None or known.value else known.zero or None
+
+
 def _is_zero(constant: Expr) -> bool:
     """Whether a constant that vanishes with many digits is proved to be zero."""
     if vanishes(constant) is True:

@@ -12,11 +12,12 @@ from sympy import Expr, S
 
 from chetaev.core.calculus import SYMBOLIC
 from chetaev.core.support.budget import allowance, size, spend
-from chetaev.core.symbols import Coordinate, jets_in
+from chetaev.core.symbols import TIME, Coordinate, jets_in
 from chetaev.core.zero import known_zero
 from chetaev.mechanics.assemble import calculus_of, euler_lagrange
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.ranks.sizes import ORDINARY, natural_sizes
 from chetaev.transforms.tools.affine_fields import Ansatz, Condition, Matrix, conditions_at, rational_null_space
 from chetaev.transforms.tools.frame_fields import FrameAnsatz
 from chetaev.transforms.tools.noether import Fate, Noether, Symmetry
@@ -133,6 +134,12 @@ class _Search:
         plain = Ansatz((*equations.system.coordinates, *lowered.costates))
         self.ansatz: Ansatz | FrameAnsatz = FrameAnsatz(equations) if equations.system.groups else plain
         self.noether = Noether(equations)
+        # numbers of order one: a rotation of lengths in nanometres is a rotation. Entries of group elements have no units
+        rows = [row.residual for row in equations.rows]
+        highest = max((z.order for row in rows for z in jets_in(row)), default=0)
+        symbols = [TIME, *[q.d(k) for q in self.ansatz.variables for k in range(highest + 2)]]
+        self.sizes = ORDINARY if equations.system.groups else natural_sizes(rows, SYMBOLIC, symbols=symbols)
+        self.units = np.ones(self.ansatz.size) if equations.system.groups else plain.units(self.sizes)
 
     def result(self) -> Symmetries:
         restrictions = self._restrictions()
@@ -154,10 +161,10 @@ class _Search:
     def _fields(
         self, conditions: Sequence[Condition], restrictions: Sequence[Matrix], known: list[list[Fraction]], exact: bool
     ) -> list[Symmetry]:
-        matrix = conditions_at(conditions)
+        matrix = conditions_at(conditions, sizes=self.sizes)
         found = []
         for restriction in restrictions:
-            for vector in rational_null_space(np.vstack([matrix, restriction]), known):
+            for vector in rational_null_space(np.vstack([matrix, restriction]), self.units, known):
                 symmetry = self.noether.symmetry(self.ansatz.field(vector), exact)
                 if symmetry is not None:
                     known.append(vector)
@@ -185,4 +192,5 @@ class _Search:
             [[row.get(q, S.Zero) for q in equations.system.coordinates] for row in equations.variational]
         )
         kept = [self.ansatz.invariance(rows)] if rows else []
-        return [conditions_at([annihilated], surface), conditions_at(kept, surface) if kept else np.zeros((0, self.ansatz.size))]
+        keeping = conditions_at(kept, surface, self.sizes) if kept else np.zeros((0, self.ansatz.size))
+        return [conditions_at([annihilated], surface, self.sizes), keeping]

@@ -210,6 +210,11 @@ class Factored:
         return blur + _DIGITLESS * float(np.linalg.norm(self._doubts / self._rows[:, None] / self._columns) / self._s[0])
 
     @property
+    def may_be_less(self) -> bool:
+        """Whether the full rank rests on a singular value that the doubts of the entries do not distinguish from zero."""
+        return self.rank == min(self.jacobian.shape) and self.kept <= self.blur
+
+    @property
     def nullity(self) -> int:
         """The dimension of the null space: columns less rank."""
         return self.jacobian.shape[1] - self.rank

@@ -197,7 +197,8 @@ def _left_of_zero(tape: Evaluator, at: Point, errors: Mapping[Symbol, float]) ->
 
 
 _NUDGES = (1e-9, -3e-9, 7e-9)
-"""Relative changes of the jets with which cancellation is sought. Round-off takes few values: one change often leaves it as it is."""
+"""Relative changes of jets, parameters and time with which cancellation is sought. Round-off takes few values: one change often leaves it
+as it is."""
 _MUCH = 1e-3
 """Relative change of an entry by `_NUDGES` above which over six of its digits cancel; then error bounds of all entries are computed."""
 
@@ -207,9 +208,9 @@ def changes_much(tape: Evaluator, at: Point, numbers: Matrix) -> bool:
 
     The entries of the matrix are the last values of `tape`.
     """
-    jets = sorted((z for z in tape.symbols if isinstance(z, Jet)), key=lambda z: z.name)
+    symbols = sorted(tape.symbols, key=lambda z: z.name)  # a mass log(c*d) - log(c) - log(d) contains no jet
     for nudge in _NUDGES:
-        moved = {**at, **{z: at[z] * (1 + nudge * math.cos(k)) for k, z in enumerate(jets)}}
+        moved = {**at, **{z: at[z] * (1 + nudge * math.cos(k)) for k, z in enumerate(symbols)}}
         try:
             values = np.array(tape(moved), dtype=float)
         except Undefined:
@@ -240,8 +241,12 @@ def factored_at(
 def rank_at(
     entries: Sequence[Sequence[Any]], points: Sequence[Point], algebra: Algebra[Any], sizes: Sizes, error: float = POINT_ERROR
 ) -> int:
-    """The largest rank of a matrix of expressions at some points; 0 without points."""
-    return max((found.rank for found in factored_at(entries, points, algebra, sizes, error)), default=0)
+    """The largest rank of a matrix of expressions at some points; 0 without points.
+
+    A rank that is full only if round-off is no error does not count where other points show more.
+    """
+    found = factored_at(entries, points, algebra, sizes, error)
+    return max((at.rank for at in [at for at in found if not at.may_be_less] or found), default=0)
 
 
 _BY_ITERATION = 1e-12

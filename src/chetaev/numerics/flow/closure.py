@@ -318,7 +318,8 @@ def _closed(
     system.points, system.solvable = points, True
     top = system.structure.top
     factored = factored_at(system.structure.jacobian, points, system.algebra, system.sizes, drawn=system.drawn)
-    nulls = [found.null if found.rank >= r else Factored(found.jacobian, rank=r).null for found in factored]
+    right = [found.rank == r or (found.rank > r and not found.may_be_less) for found in factored]
+    nulls = [found.null if fits else Factored(found.jacobian, rank=r).null for found, fits in zip(factored, right, strict=True)]
     null = min(nulls, key=lambda n: n.shape[1])
     opened = open_jets(top, null)
     moving = [j for j, z in enumerate(top) if z in opened and not isinstance(z, Multiplier)]

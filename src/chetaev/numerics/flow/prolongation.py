@@ -325,10 +325,15 @@ class Prolongation:
         return self._null_spaces(self.points)
 
     def _null_spaces(self, points: Sequence[Point]) -> list[Matrix | None]:
-        """The null space of the system Jacobian at each point; None where it is undefined. Those of the last list of points are kept."""
+        """The null space of the system Jacobian at each point; None where it is undefined. Those of the last list of points are kept.
+
+        None also where round-off may be all that makes the rank full, if another point shows more.
+        """
         known, nulls = self._last_nulls
         if known is not points:
-            nulls = [None if found is None else Factored(found[0], doubts=found[1]).null for found in self.measured(points)]
+            found = [None if numbers is None else Factored(numbers[0], doubts=numbers[1]) for numbers in self.measured(points)]
+            clear = [None if at is None or at.may_be_less else at.null for at in found]
+            nulls = clear if any(null is not None for null in clear) else [None if at is None else at.null for at in found]
             self._last_nulls = points, nulls
         return nulls
 

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from sympy import Expr, Mul, Rational, Symbol
 
 from chetaev.core.constants import cancelled, constant_part
-from chetaev.core.exact.program import Compound, Program
+from chetaev.core.exact.program import Compound, Program, many_digit_values
 from chetaev.core.exact.signature import vanishing
 from chetaev.core.functions import SMOOTH, SPELLING
 from chetaev.core.groups.coordinate import coordinate_of
 from chetaev.core.symbols import Entry, Parameter
-from chetaev.core.values import Tape, Undefined
+from chetaev.core.values import Tape, Undefined, many_digits
 from chetaev.numerics.graphs import exponentials, overflow
 from chetaev.numerics.graphs.cancelled import Suspect, may_cancel, suspects_in, without
 from chetaev.numerics.graphs.doubts import values_and_doubts
@@ -544,6 +544,16 @@ class GraphTape:
         point, spread = (np.array([given[z] for z in self.order], dtype=float) for given in (values, doubts))
         found: list[float] = self._spread(values_and_doubts(self._function, point, spread, self._lines)[1]).tolist()
         return found
+
+    def with_digits(self, values: Mapping[Symbol, float], digits: int) -> NDArray[np.float64] | None:
+        """The values of the expressions computed with many decimal `digits` and then rounded; None where one has no value."""
+        mp, _ = many_digits(digits)
+        program, _ = self._algebra.program(ca.vertsplit(self._column), self.order)
+        try:
+            found = many_digit_values(program, [mp.mpf(values[z]) for z in self.order], mp)
+        except (ValueError, ZeroDivisionError, OverflowError, KeyError):
+            return None
+        return self._spread(np.array([float(v) for v in found]))
 
     def between(self, point: NDArray[np.float64]) -> tuple[list[float], list[float]] | None:
         """The expressions at a point whose numbers are exact, plus bounds of their errors and minus these, in machine code; None where

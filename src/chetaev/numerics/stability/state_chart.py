@@ -35,6 +35,8 @@ _NOTHING = 1e-12
 _LOST = 1e-6
 """Relative to a slope, or to the largest of its row in units of the jets: a larger bound of its rounding error means that its digits are
 lost."""
+_DIGITS = 60
+"""Decimal digits with which slopes are computed where bounds of their errors are too large to tell; the slopes have sixteen."""
 _LEAST = 1e-300
 """A bound that does not matter where all slopes vanish."""
 
@@ -117,15 +119,24 @@ def require_digits(problem: Problem, x: Matrix) -> None:
     jets = {**jets_at(problem, x), **dict.fromkeys(top, 0.0)}
     values, jacobian = problem.numbers(pairs, both, jets)
     inverse, _ = inverse_of(jacobian[:, n:])
-    jets |= dict(zip(top, map(float, -inverse @ values), strict=True))
+    tops = -inverse @ values
+    jets |= dict(zip(top, map(float, tops), strict=True))
     tape, units = system.tape(pairs, both), units_at(problem)
     point = {**problem.binding.at(tape.symbols, problem.t), **jets}
     doubts = np.array(tape.doubts(point, dict.fromkeys(tape.symbols, 0.0)))[len(pairs) :].reshape(len(pairs), len(both))
-    slopes = np.abs(inverse @ problem.numbers(pairs, both, jets)[1][:, :n])
+    found = problem.numbers(pairs, both, jets)[1][:, :n]
+    slopes = np.abs(inverse @ found)
     with np.errstate(invalid="ignore"):
         errors = np.abs(inverse) @ doubts[:, :n]
-    typical = units_of(top, problem.sizes)[:, None] / units  # where all slopes of a jet vanish, their round-off has no other measure
+    # where all slopes of a jet vanish, their round-off is measured by the largest of all slopes, or if there is none by the typical one
+    typical = units_of(top, problem.sizes)[:, None] / units
+    clear = (slopes / typical)[slopes > errors]
+    typical *= min(1.0, float(clear.max())) if clear.size else 1.0
     allowed = _LOST * np.maximum.reduce([slopes, (slopes * units).max(axis=1, keepdims=True, initial=0.0) / units, typical])
+    if not np.all(errors <= np.maximum(allowed, _LEAST)):  # bounds are pessimistic: 1 - tanh(x)^2 is right at x = 50000
+        known = tape.with_digits(point, _DIGITS)
+        if known is not None:
+            errors = np.abs(inverse) @ np.abs(known[len(pairs) :].reshape(len(pairs), len(both))[:, :n] - found)
     for i, j in np.argwhere(~(errors <= np.maximum(allowed, _LEAST))):
         raise StateError(
             f"the derivative of {top[i].name} by {state[j].name} has no correct digits at this state: numbers cancel in the equations.",

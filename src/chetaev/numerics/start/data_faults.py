@@ -136,7 +136,7 @@ def _needed(rows: Conditions, fixed: Mapping[Jet, float], at: Mapping[Jet, float
 def _value_needed(rows: Conditions, z: Jet, start: Mapping[Jet, float], loose: Sequence[Jet], guess: Mapping[Jet, float]) -> str:
     """Return the value of one jet that removes the fault, if there is one and it is isolated."""
     at, opened = _released(rows, [z], start, loose, guess)
-    return f"{z.name} = {start[z]:g} would have to be {_digits(at, z)}" if at and z not in opened else ""
+    return f"{z.name} = {start[z]:g} would have to be {_digits(at, z, start[z])}" if at and z not in opened else ""
 
 
 def _element_needed(
@@ -177,7 +177,7 @@ def _freedom(root: Root, unknowns: Sequence[Jet], guess: Mapping[Jet, float]) ->
     return root.null.shape[1] - (rank(np.array(guessed)) if guessed else 0)
 
 
-def _digits(at: Mapping[Jet, float], z: Jet) -> str:
-    """Return a value to six digits; round-off relative to the others is written 0."""
-    size = max(abs(v) for w, v in at.items() if w.order == z.order)
+def _digits(at: Mapping[Jet, float], z: Jet, given: float = 0.0) -> str:
+    """Return a value to six digits; round-off relative to the others, or to the `given` value, is written 0."""
+    size = max(abs(given), *[abs(v) for w, v in at.items() if w.order == z.order])
     return "0" if abs(at[z]) <= ROUGH * max(size, 1e-300) else f"{at[z]:.6g}"

@@ -40,6 +40,7 @@ from chetaev.numerics.verdict.branch_choice import bends_in_tops, decided_by_num
 from chetaev.numerics.verdict.branches import SECONDS, SECONDS_DECIDED, Branches, branches_of, with_rows
 from chetaev.numerics.verdict.corner_sides import by_side, sides_of
 from chetaev.numerics.verdict.joined import free_jets, joined
+from chetaev.numerics.verdict.products import factor_closures
 from chetaev.numerics.verdict.redundant_rows import without_redundant_rows
 from chetaev.numerics.verdict.regular_points import Irregular, rows_lost, rows_without_regular_point, rows_without_slope
 
@@ -119,7 +120,20 @@ def _analysis(equations: Equations) -> Analysis:
     symbolic = branches_of(equations, seconds=SECONDS_DECIDED if single else SECONDS)
     if by_numbers.verdict is Verdict.UNDECIDED and found.end is End.EMPTY and _no_point_known(symbolic):
         return _unfounded(by_numbers, symbolic)
-    return joined(by_numbers, symbolic, [_states(c) for c in (found, *found.others)])
+    decided = joined(by_numbers, symbolic, [_states(c) for c in (found, *found.others)])
+    closed = found.determined or bool(found.free)
+    return _with_factors(decided, found) if closed and not symbolic.complete else decided
+
+
+def _with_factors(decided: Analysis, found: Closure) -> Analysis:
+    """Return BRANCHING where a row on the state is a product, and random points satisfy one of its factors only."""
+    parts = [] if decided.branches else factor_closures(found)
+    if not parts:
+        return decided
+    union = " or ".join(f"{show(f)} = 0" for f, _ in parts)
+    branches = tuple(replace(_closed(c), equations=found.system.equations) for _, c in parts)
+    evidence = f"a row is a product: {union}; {decided.evidence}"
+    return replace(decided, verdict=Verdict.BRANCHING, branches=branches, evidence=evidence, **NOTHING_COMMON)
 
 
 def _states(found: Closure) -> list[Point]:

@@ -24,11 +24,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import sympy
 from sympy import Expr
 
+from chetaev.core.constants import is_zero
 from chetaev.core.errors import UsageError
+from chetaev.core.notation import show
 from chetaev.core.support.budget import Allowance, allowance
 from chetaev.core.support.recursion import deep
+from chetaev.core.zero import vanishes
 from chetaev.singular.algorithm.branches import Infeasible
 from chetaev.singular.algorithm.leaf import Leaf, is_reduced, make_leaf
 from chetaev.singular.algorithm.multipliers import describe_multipliers
@@ -76,6 +80,7 @@ def constraint_algorithm(given: Any, dynamics: str = "proper", seconds: float = 
     with deep():
         run.search()
         run.finish()
+        run.check_divisors()
     return run.tree()
 
 
@@ -130,11 +135,20 @@ class _Run:
                 if not is_reduced(space, final.branch):
                     self.reasons.append("the ideal of a leaf may not be radical, so that tangency may ask for more than was found")
                 made += 1
-                if leaf.confirmed is False:
+                if leaf.confirmed is False or _divides_by_zero(leaf):
                     self.reasons.append("the formulas of a leaf did not hold at a real point: functions of jets are related beyond algebra")
                 else:
                     self.leaves.append(leaf)
         self._account(spent, f"with {len(kept) - made} leaves not described")
+
+    def check_divisors(self) -> None:
+        """Note divisors without jets that may be zero: their functions are variables of the ring, and may be related."""
+        for divisor in parameter_assumptions(self.current.space) if self.current else ():
+            if divisor.free_symbols and not divisor.atoms(sympy.Function) and not any(p.exp.free_symbols for p in divisor.atoms(sympy.Pow)):
+                continue  # a polynomial that is not the zero polynomial
+            if (vanishes(divisor) if divisor.free_symbols else is_zero(divisor)) is not False:
+                self.leaves = []
+                self.reasons.append(f"{show(divisor)} was divided by, and may be zero: functions of parameters are related beyond algebra")
 
     def tree(self) -> Tree:
         search = self.current
@@ -169,6 +183,11 @@ class _Run:
             excluded = tuple(space.expression(n) for n in node.branch.nonzero) if node.branch else ()
             found.append(Entry(node.number, node.parent, added, excluded, node.status, self.contained.get(node.number)))
         return found
+
+
+def _divides_by_zero(leaf: Leaf) -> bool:
+    """Whether a denominator of the rates is not known to differ from zero; polynomials of the ring without functions do."""
+    return any(vanishes(e) is not False for e in leaf.excluded if e.atoms(sympy.Function))
 
 
 def _order(leaf: Leaf) -> tuple[int, int, str]:

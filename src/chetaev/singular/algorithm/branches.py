@@ -121,7 +121,7 @@ def _settle(space: Space, task: _Task) -> Branch | Infeasible | list[_Task]:
         if outcome is not None:
             return outcome
         nonzero = _nonzero(space, task)
-        if nonzero is None:
+        if nonzero is None or any(space.number(n) for n in nonzero):
             return _infeasible(space, task)
         basis = basis_of(space, task.generators)
         if (basis and basis[0].is_ground) or any(not normal_form(n, basis) for n in nonzero):
@@ -151,6 +151,8 @@ def _process_pending(space: Space, task: _Task) -> Infeasible | list[_Task] | No
         constant = next((f for f in task.pending if f.is_ground), None)
         if constant is not None:
             space.record(constant.LC)  # an expression in parameters, which is not zero for generic values
+            return _infeasible(space, task)
+        if any(space.number(f) is False for f in task.pending):
             return _infeasible(space, task)
         signed = next((f for f in task.pending if support(f) & space.positive and never_vanishes(space, f)), None)
         if signed is not None:

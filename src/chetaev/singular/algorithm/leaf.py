@@ -29,7 +29,7 @@ from chetaev.singular.algorithm.multipliers import determined
 from chetaev.singular.algorithm.points import Faults, Point, Sampler, largest_fault
 from chetaev.singular.algorithm.reality import never_vanishes
 from chetaev.singular.algorithm.redundancy import rank_on
-from chetaev.singular.algorithm.ring import Fraction, Poly
+from chetaev.singular.algorithm.ring import Fraction, Poly, support
 from chetaev.singular.algorithm.search import Final, Rows
 from chetaev.singular.algorithm.space import Space, free_names
 from chetaev.singular.dynamical.dynamical_form import DynamicalForm
@@ -107,7 +107,7 @@ def make_leaf(space: Space, rows: Rows, final: Final) -> Leaf:
     rates = {z: _rate(space, final, j, symbols) for j, z in enumerate(unknowns)}
     constraints = _constraints(space, branch)
     codimension = codimension_of(space, branch)
-    sampler = Sampler(space, branch, codimension)
+    sampler = Sampler(space, branch, codimension, rows.sizes)
     points = sampler.draw(_POINTS)
     witnesses = points or sampler.draw(_POINTS, signed=True)
     free = len(solved.free)
@@ -164,7 +164,7 @@ def is_reduced(space: Space, branch: Branch) -> bool:
 def largest_codimension(space: Space, branch: Branch) -> int:
     """The codimension by the dimensions of ideals: differentials of constraints have at most this rank at a general point."""
     expected = dimension(space, (), basis_of(space, space.relations)) - dimension(space, branch.determined, branch.basis)
-    return expected - len(_implied(space, branch))
+    return expected - _fixed_functions(space, branch)
 
 
 def _implied(space: Space, branch: Branch) -> list[int]:
@@ -175,6 +175,12 @@ def _implied(space: Space, branch: Branch) -> list[int]:
         if f is not None and not branch.reduce(space, f):
             found.append(i)
     return found
+
+
+def _fixed_functions(space: Space, branch: Branch) -> int:
+    r"""The number of dimensions that solved jets take from the functions: $x = 0$ fixes $\cos x$ and $\sin x$, which are one dimension."""
+    implied = set(_implied(space, branch))
+    return len(implied) - sum(support(relation) <= implied for relation in space.relations)
 
 
 def _rate(space: Space, final: Final, j: int, symbols: Mapping[int, Symbol]) -> Expr:

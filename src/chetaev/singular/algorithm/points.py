@@ -9,11 +9,13 @@ import numpy as np
 import sympy
 from sympy import Expr, Symbol
 
-from chetaev.core.calculus import partials
+from chetaev.core.calculus import SYMBOLIC, partials
+from chetaev.core.constants import for_doubles
 from chetaev.core.functions import Sign, in_own_functions
 from chetaev.core.symbols import TIME, Jet, symbols_in
 from chetaev.core.values import Tape, Undefined
 from chetaev.mechanics.ranks.newton import root
+from chetaev.mechanics.ranks.sizes import Sizes, natural_sizes, row_sizes, units_of
 from chetaev.singular.algorithm.branches import Branch
 from chetaev.singular.algorithm.space import Space
 
@@ -37,9 +39,9 @@ _SCALES = (1.0, 1.0, 0.4, 2.5, 6.0)
 
 
 class Sampler:
-    """Draws real points of a branch in the user's own variables."""
+    """Draws real points of a branch in the user's own variables, of the given `sizes`, or of those that its equations suggest."""
 
-    def __init__(self, space: Space, branch: Branch, codimension: int) -> None:
+    def __init__(self, space: Space, branch: Branch, codimension: int, sizes: Sizes | None = None) -> None:
         given = {space.symbols[i]: space.expression(e) for i, e in branch.solved.items() if i not in space.generators}
         # a solution that contains functions of solved jets stays an equation
         solved = {z: e for z, e in given.items() if e.free_symbols.isdisjoint(given)}
@@ -55,6 +57,9 @@ class Sampler:
         self.expected = codimension - len(solved)
         gradient = [in_own_functions(slope) for e in self.equations for slope in partials(e, self.variables)]
         self._system = Tape([*self.equations, *gradient])
+        sizes = sizes or natural_sizes(self.equations, SYMBOLIC, symbols=self.variables)
+        self._units, self._rows = units_of(self.variables, sizes), row_sizes(self.equations, SYMBOLIC, sizes)
+        """The sizes of variables and equations, in which their numbers are of order one."""
         # the functions are evaluated too, so that points outside their domains are rejected: log(x) at x = -1
         functions_there = [in_own_functions(g.definition.xreplace(solved)) for g in space.generators.values()]
         self._avoided = [Tape([e]) for e in self.avoided]
@@ -80,7 +85,7 @@ class Sampler:
     def _start(self, seed: int, signed: bool) -> Point:
         chance = random.Random(seed)
         scale = _SCALES[seed % len(_SCALES)]
-        point: Point = {z: scale * chance.uniform(-1.3, 1.3) for z in self.variables}
+        point: Point = {z: float(unit) * scale * chance.uniform(-1.3, 1.3) for z, unit in zip(self.variables, self._units, strict=True)}
         for p in self.parameters:
             size = chance.uniform(0.4, 1.7)
             point[p] = -size if signed and not p.is_positive and chance.random() < 0.5 else size
@@ -100,7 +105,13 @@ class Sampler:
         if not self.equations:
             return point
         found = root(
-            self._at, point, self.variables, 1.0, _STEPS, lambda at: max(2.0, _largest(at)), lambda at, _: _SHORTEST * (1 + _largest(at))
+            self._at,
+            point,
+            self.variables,
+            self._units,
+            _STEPS,
+            lambda at: max(2.0, self._largest(at)),
+            lambda at, _: _SHORTEST * (1 + self._largest(at)),
         )
         if found is None:
             return None
@@ -108,14 +119,23 @@ class Sampler:
             residual, jacobian = self._at(found.point)
         except Undefined:
             return None
-        changes = np.abs(jacobian) @ np.abs([found.point[z] for z in self.variables])
+        changes = np.abs(jacobian) @ self._scaled(found.point)
         return found.point if bool(np.all(np.abs(residual) <= _MET * np.maximum(slopes, changes))) else None
 
     def _at(self, point: Mapping[Symbol, float]) -> tuple[np.ndarray, np.ndarray]:
-        """The equations and their slopes; raises `Undefined` where one has no value."""
+        """The equations and their slopes in units of their sizes; raises `Undefined` where one has no value."""
         values = np.array(self._system({**dict.fromkeys(self._system.symbols, 0.0), **point}), dtype=float)
         n = len(self.equations)
-        return values[:n], values[n:].reshape(n, len(self.variables))
+        return values[:n] / self._rows, values[n:].reshape(n, len(self.variables)) * self._units / self._rows[:, None]
+
+    def _scaled(self, point: Mapping[Symbol, float]) -> np.ndarray:
+        """The sizes of the variables at a point, in their units."""
+        found: np.ndarray = np.abs([point[z] for z in self.variables]) / self._units
+        return found
+
+    def _largest(self, point: Mapping[Symbol, float]) -> float:
+        """The largest size of a value at a point; parameters have no units."""
+        return max([float(self._scaled(point).max(initial=0.0)), *[abs(point[p]) for p in self.parameters]])
 
     def _complete(self, point: Point, start: Point) -> Point | None:
         try:
@@ -148,11 +168,6 @@ class Sampler:
             return False
         scaled = jacobian / np.maximum(slopes, np.abs(jacobian).max(axis=1, initial=0.0)).clip(min=np.finfo(float).tiny)[:, None]
         return int(np.sum(np.linalg.svd(scaled, compute_uv=False) > _SMALL)) == self.expected
-
-
-def _largest(point: Mapping[Symbol, float]) -> float:
-    """The largest size of a value at a point."""
-    return max(map(abs, point.values()), default=0.0)
 
 
 def largest_fault(equations: Sequence[Expr], values: Mapping[Symbol, float]) -> float:
@@ -189,7 +204,7 @@ class Faults:
     def _at(self, k: int) -> tuple[int, list[Symbol], Tape]:
         """How many terms an equation has, its symbols, and the values of the terms and slopes; the equations before it are ready."""
         if k == len(self._ready):
-            e = self.equations[k]
+            e = for_doubles(self.equations[k])  # log(6) - log(2) - log(3) is zero, and would be 2e-16
             terms, symbols = sympy.Add.make_args(e), sorted(symbols_in(e), key=str)
             tape = Tape([*terms, *[in_own_functions(slope) for slope in partials(e, symbols)]])
             self._ready.append((len(terms), symbols, tape))

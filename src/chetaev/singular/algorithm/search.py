@@ -14,10 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-from sympy import Expr
+from sympy import Expr, S
 
+from chetaev.core.calculus import SYMBOLIC
 from chetaev.core.symbols import TIME, Jet
+from chetaev.mechanics.ranks.sizes import Sizes, natural_sizes
 from chetaev.singular.algorithm.branches import Branch, Infeasible, refine
 from chetaev.singular.algorithm.elimination import Constraints, Row, Solved, eliminate
 from chetaev.singular.algorithm.ideals import normal_form
@@ -154,6 +157,13 @@ class Rows:
         self.columns = {z: j for j, z in enumerate(dynamics.unknowns)}
         self.denominators: list[Poly] = []
         self.dynamical = [self._cleared([space.read(e) for e in row], keep=True) for row in dynamics.entries]
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """The sizes of jets and time that the rows suggest."""
+        dynamics = self.dynamics
+        written = [row[-1] + sum((c * z.d() for c, z in zip(row, dynamics.unknowns, strict=False)), S.Zero) for row in dynamics.entries]
+        return natural_sizes(written, SYMBOLIC, symbols=[*dynamics.form.phase, TIME])
 
     def tangency(self, g: Poly) -> Row:
         r"""$\xi(g) = 0$ as a row."""

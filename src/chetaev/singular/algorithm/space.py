@@ -13,6 +13,7 @@ from typing import Any
 from sympy import Expr, S, Symbol
 from sympy.polys.domains import QQ
 
+from chetaev.core.constants import is_zero
 from chetaev.core.functions import in_own_functions
 from chetaev.core.notation.bounds import NOT_FINITE
 from chetaev.core.support.budget import spend
@@ -45,6 +46,7 @@ class Space(Ring):
         self.nonzero += dict.fromkeys(d for _, d in self.derivatives.values() if not d.is_ground)
         self.positive = {i for i, g in self.generators.items() if g.positive}
         self.surds = {square: self.index[root] for square, root in self.translation.surds.items()}
+        self._numbers = {i for i, g in self.generators.items() if not g.definition.free_symbols}
         self.multipliers: frozenset[int] = frozenset()
         """The jets of coordinates without accelerations, if multipliers are to be determined first."""
         self.metric: tuple[list[int], list[list[Any]]] | None = None
@@ -137,6 +139,17 @@ class Space(Ring):
     def in_jets(self, e: Expr) -> Expr:
         """An expression in symbols with every generator written out."""
         return e.xreplace(self._back) if self._back else e
+
+    def number(self, f: Poly) -> bool | None:
+        """Whether a polynomial in algebraic numbers alone is zero; None if it contains anything else, or that is not known.
+
+        The relations of nested roots allow several numbers: of sqrt(5 + 2*sqrt(6)) they say that it is sqrt(2) + sqrt(3), or its
+        conjugates.
+        """
+        if not self._numbers or f.is_ground or not support(f) <= self._numbers:
+            return None
+        e = self.expression(f)
+        return None if e.free_symbols else is_zero(e)
 
     def partials(self, f: Poly) -> dict[Symbol, Fraction]:
         """The partial derivatives with respect to jets and time that do not vanish, generators included."""

@@ -20,6 +20,7 @@ from typing import Any
 import sympy
 from sympy import Basic, Expr, Rational, S, Symbol
 
+from chetaev.core.constants import constant_part, is_zero
 from chetaev.core.functions import CORNERS, SMOOTH, Branch, Magnitude, Maximum, Minimum, Sign, Step, in_own_functions
 from chetaev.core.support.budget import spend
 from chetaev.core.symbols import TIME, Jet, Parameter
@@ -125,6 +126,9 @@ class Translation:
     def _read(self, e: Expr) -> Expr:
         if e.is_Symbol or e.is_Rational:
             return e
+        if e.is_Add and (constant := constant_part(e)) is not None and is_zero(constant):
+            rest = [a for a in e.args if not a.is_number]
+            return sympy.Add(*[self.rational(a) for a in rest])
         if e.is_Add or e.is_Mul:
             return e.func(*[self.rational(a) for a in e.args])
         if e is sympy.pi or e is sympy.E:

@@ -204,8 +204,10 @@ def legendre_map(source: Source, where: str) -> Primary:
 def _affine(source: Source, hessian: Matrix, offset: Matrix, where: str) -> Primary:
     n = len(source.coordinates)
     points = points_on([], sorted(hessian.free_symbols, key=lambda z: z.name), count=RANK_POINTS)
-    rank = generic_rank(hessian.tolist(), points) if hessian.free_symbols else hessian.rank()
+    rank = generic_rank(hessian.tolist(), points)
     solved = _regular_block(hessian, rank)
+    if len(solved) != rank:
+        raise _undecided(where)
     free = tuple(i for i in range(n) if i not in solved)
     block = hessian.extract(list(solved), list(solved))
     rest = hessian.extract(list(free), list(solved))
@@ -213,12 +215,7 @@ def _affine(source: Source, hessian: Matrix, offset: Matrix, where: str) -> Prim
         any(vanishes(e) is False for e in (hessian.extract(list(free), list(free)) - rest * _inverse(block) * rest.T if rank else hessian))
         and rank < n
     ):
-        raise PrincipleError(
-            "the rank of the matrix of second derivatives could not be decided.",
-            where=where,
-            why="Numbers and formulas disagree about it.",
-            hint="constraint_algorithm takes the Euler-Lagrange equations themselves",
-        )
+        raise _undecided(where)
     p = Matrix(source.momenta)
     inverse = _inverse(block)
     speeds = inverse * (p.extract(list(solved), [0]) - offset.extract(list(solved), [0])) if rank else Matrix(0, 1, [])
@@ -229,6 +226,15 @@ def _affine(source: Source, hessian: Matrix, offset: Matrix, where: str) -> Prim
     values = {source.coordinates[i].d(): S.Zero for i in free} | {source.coordinates[i].d(): speeds[k] for k, i in enumerate(solved)}
     energy = Add(*[p[i] * speeds[k] for k, i in enumerate(solved)]) - source.lagrangian.xreplace(values)
     return Primary(tuple(constraints), tidied(energy), _factors(block.det(method="berkowitz") if rank else S.One), free)
+
+
+def _undecided(where: str) -> PrincipleError:
+    return PrincipleError(
+        "the rank of the matrix of second derivatives could not be decided.",
+        where=where,
+        why="Numbers and formulas disagree about it.",
+        hint="constraint_algorithm takes the Euler-Lagrange equations themselves",
+    )
 
 
 def _regular_block(hessian: Matrix, rank: int) -> tuple[int, ...]:

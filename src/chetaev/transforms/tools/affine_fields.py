@@ -6,6 +6,7 @@ these conditions become rows of numbers; a vector of their null space is rounded
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,13 +23,14 @@ from chetaev.core.symbols import TIME, Input, Jet, jets_in
 from chetaev.core.values import Tape, Undefined
 from chetaev.core.zero import random_point
 from chetaev.mechanics.ranks.generic import Point, points_on
+from chetaev.mechanics.ranks.sizes import ORDINARY, Sizes, units_of
 from chetaev.mechanics.tolerances import CUT
 
 Matrix = NDArray[np.float64]
 
 _SMALL = 1e-7
-"""Absolute, for null vectors of order one. Entries below this are zero, and entries are rational if they are this near to a fraction. A
-wrong fraction fails the proof; with a smaller value fields are missed whose points have errors."""
+"""Absolute, for null vectors of order one: entries below this are zero. Relative, for an entry that is near a fraction. A wrong fraction
+fails the proof; with a smaller value fields are missed whose points have errors."""
 _LARGEST_DENOMINATOR = 1000
 """Largest denominator of a coefficient. Much larger ones would fit any number within `_SMALL`."""
 
@@ -80,6 +82,12 @@ class Ansatz:
         """The number of coefficients: of time, constants, boosts and the matrix."""
         n = len(self.variables)
         return 1 + 2 * n + n * n
+
+    def units(self, sizes: Sizes) -> Matrix:
+        """The sizes of the coefficients, from those of time and of the variables."""
+        own, time = units_of(self.variables, sizes), sizes.get(TIME, 1.0)
+        found: Matrix = np.concatenate([[time], own, own / time, (own[:, None] / own).ravel()])
+        return found
 
     def field(self, vector: Sequence[Fraction]) -> Field:
         """The field of a vector."""
@@ -191,28 +199,36 @@ class Invariance(Condition):
         return row
 
 
-def conditions_at(conditions: Sequence[Condition], surface: Sequence[Expr] = ()) -> Matrix:
-    """Enough rows of numbers for the conditions, at random points or at points of a surface."""
+def conditions_at(conditions: Sequence[Condition], surface: Sequence[Expr] = (), sizes: Sizes = ORDINARY) -> Matrix:
+    """Enough rows of numbers for the conditions, at random points or at points of a surface, where symbols have the given sizes."""
     rows: list[Matrix] = []
     for condition in conditions:
         wanted = condition.ansatz.size // max(condition.count, 1) + 12
         symbols = {*condition.symbols, TIME, *[y.d(k) for y in condition.ansatz.variables for k in range(condition.order + 1)]}
-        points: Sequence[Point] = points_on(surface, list(symbols), count=wanted) if surface else _random(symbols, wanted)
+        points: Sequence[Point] = (
+            points_on(surface, list(symbols), count=wanted, sizes=sizes) if surface else _random(symbols, wanted, sizes)
+        )
         for point in points:
             try:
-                rows += list(condition.rows({**random_point(symbols, 0), **point}))
+                rows += list(condition.rows({**random_point(symbols, 0, sizes=sizes), **point}))
             except Undefined:
                 continue
+    if surface and not rows and any(c.count for c in conditions):  # without a point of the surface nothing is known to keep it
+        return np.eye(conditions[0].ansatz.size)
     return np.array(rows) if rows else np.zeros((0, conditions[0].ansatz.size if conditions else 0))
 
 
-def _random(symbols: set[Symbol], count: int) -> list[Point]:
-    """Random points of order one, with some larger and smaller."""
-    return [random_point(symbols, seed) for seed in range(count)]
+def _random(symbols: set[Symbol], count: int, sizes: Sizes) -> list[Point]:
+    """Random points of the given sizes, with some larger and smaller."""
+    return [random_point(symbols, seed, sizes=sizes) for seed in range(count)]
 
 
-def rational_null_space(matrix: Matrix, known: Sequence[Sequence[Fraction]] = ()) -> list[list[Fraction]]:
-    """Rational vectors of the null space, in row echelon form, that are independent of the known ones; other vectors are left out."""
+def rational_null_space(matrix: Matrix, units: Matrix, known: Sequence[Sequence[Fraction]] = ()) -> list[list[Fraction]]:
+    """Rational vectors of the null space, in row echelon form, that are independent of the known ones; other vectors are left out.
+
+    The coefficients are of order one in their `units`; the first of each vector is one.
+    """
+    matrix = matrix * units
     sizes = np.abs(matrix).max(axis=1, initial=0.0)
     scaled = matrix[sizes > 0] / sizes[sizes > 0][:, None]
     width = matrix.shape[1]
@@ -222,8 +238,8 @@ def rational_null_space(matrix: Matrix, known: Sequence[Sequence[Fraction]] = ()
         null = right[int(np.sum(values > CUT * values[0])) :]
     found: list[list[Fraction]] = []
     for line in _echelon(null):
-        fractions = _rational(line)
-        if fractions is not None and _is_new(fractions, [*known, *found]):
+        fractions = _rational(line, units)
+        if fractions is not None and _is_new(fractions, [*known, *found], units):
             found.append(fractions)
     return found
 
@@ -247,11 +263,23 @@ def _echelon(rows: Matrix) -> Matrix:
     return a[:top]
 
 
-def _is_new(vector: Sequence[Fraction], known: Sequence[Sequence[Fraction]]) -> bool:
-    rows = np.array([[float(v) for v in line] for line in [*known, vector]])
-    return len(_echelon(rows)) == len(rows)
+def _is_new(vector: Sequence[Fraction], known: Sequence[Sequence[Fraction]], units: Matrix) -> bool:
+    rows = np.array([[float(v) for v in line] for line in [*known, vector]]) / units
+    return len(_echelon(rows / np.abs(rows).max(axis=1, keepdims=True))) == len(rows)
 
 
-def _rational(line: Matrix) -> list[Fraction] | None:
-    found = [Fraction(float(v)).limit_denominator(_LARGEST_DENOMINATOR) for v in line]
-    return found if all(abs(float(f) - v) < _SMALL for f, v in zip(found, line, strict=True)) else None
+def _rational(line: Matrix, units: Matrix) -> list[Fraction] | None:
+    """The coefficients of a vector, given in their units, as fractions; None if one is not near a simple one."""
+    first = units[int(np.flatnonzero(line)[0])]
+    found = [_fraction(float(v)) for v in line * (units / first)]
+    return None if any(f is None for f in found) else [f for f in found if f is not None]
+
+
+def _fraction(v: float) -> Fraction | None:
+    """A simple fraction near a number, or a power of ten times one: other units make 1000000/3 of 1/3."""
+    powers = (0, math.floor(math.log10(abs(v)))) if v else (0,)
+    for ten in (Fraction(10) ** power for power in powers):
+        found = ten * (Fraction(v) / ten).limit_denominator(_LARGEST_DENOMINATOR)
+        if abs(float(found) - v) <= _SMALL * abs(v):
+            return found
+    return None
