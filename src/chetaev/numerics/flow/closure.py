@@ -94,6 +94,12 @@ class Closure:
         return self.end is End.CLOSED and not self.free
 
 
+def closure_with(equations: Equations, rows: Sequence[Expr], labels: Sequence[str]) -> Closure:
+    """Return the closure with further rows: the constraints of a branch."""
+    system = _stated(equations)
+    return closure(system.extended([system.algebra.of(row) for row in rows], labels))
+
+
 @lru_cache(maxsize=32)
 def closure_of(equations: Equations) -> Closure:
     """The closure of any equations, square or not; cached."""
