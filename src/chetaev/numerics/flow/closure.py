@@ -22,6 +22,7 @@ from functools import lru_cache
 
 import casadi as ca
 import numpy as np
+from sympy import Expr
 
 from chetaev.core.symbols import Input, Jet, Multiplier
 from chetaev.mechanics.equations import Equations
