@@ -60,6 +60,13 @@ FIRST_PART, FINEST_PART, LONGEST_PART = 0.25, 1.0 / 64.0, 0.9
 surprise shorter than the finest part is found too, only its place is known no better."""
 SHORTEST_PART = 2.0**-36
 """A part of a step that is not halved again in search of roots."""
+NARROWEST, FURTHER = 1e-13, 1e3
+"""Where a function changes its sign at a pole, a jump or a root, it is compared at this distance, in steps, and at so many times more."""
+GRAINS = 8.0
+"""That distance is so many distances of neighbouring times at least; at fewer, round-off decides what is nearer to a pole."""
+LESS_BESIDE = 0.8
+"""A function that is smaller than this part of itself at the larger distance has a pole. Near a logarithmic pole it is 0.77, beside a jump
+it is almost 1 unless it falls in a billionth of a step, and beside a root more."""
 TRIES = 1000
 """So often bounds of a function are asked for in one step."""
 FALL = 1e-2
