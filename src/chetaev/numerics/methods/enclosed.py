@@ -184,7 +184,7 @@ def proved_changes(
 
 
 def _pole(f: Callable[[float], float], left: float, right: float, sign: int, grain: float) -> bool:
-    """Whether f is larger the nearer the place is where it changes its sign to `sign`. Near a root it is smaller, and at a jump the same."""
+    """Whether f is larger the nearer the place is where it changes its sign to `sign`; near a root it is smaller, at a jump the same."""
     near = max(NARROWEST, GRAINS * grain)
     a, b = left, right
     while b - a > near:

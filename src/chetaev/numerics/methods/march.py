@@ -287,9 +287,10 @@ class _March:
         What vanishes where a series begins, as x^5 at x = 0, would otherwise be a surprise however short the step is.
         """
         limits, powers = self._limits, np.arange(1, len(rows) + 1)
+        sizes, least = np.asarray(limits.sizes, dtype=float), np.asarray(limits.atol, dtype=float)
         for theta in _LOOKED_AT[1:]:
             there, moved = _at(y, rows, theta), (powers * theta ** (powers - 1)) @ rows
-            allowed = _AGREES * (limits.rtol * np.maximum(limits.sizes, np.abs(there)) + limits.atol)
+            allowed = _AGREES * (limits.rtol * np.maximum(sizes, np.abs(there)) + least)
             if not np.all(np.abs(moved - h * call(self.task, self.task.rhs, t + theta * h, there)) <= allowed):
                 return False
         return True

@@ -13,6 +13,7 @@ from chetaev.numerics.evaluation.beginning import Start
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Task, Wide
+from chetaev.numerics.methods.implicit import Implicit
 from chetaev.numerics.motion import outcomes
 from chetaev.numerics.motion.net import Net
 from chetaev.numerics.motion.outcomes import Ending, Verdict
@@ -33,6 +34,9 @@ REORDERINGS = 20
 """Most changes of pivots in a run: a run that needs more is near a singular locus, and each change compiles."""
 _PART = 0.3
 """Length of the first piece after a reset, relative to the time until the same event is expected again."""
+_CRAWL = 1e-2
+"""Relative to the duration of the run: how long a body that starts to move against planar friction is followed by an implicit method. After
+a hundredth of this an explicit method would make a hundred times more steps."""
 _AGAIN = 20.0
 """Largest ratio of the length of the next piece to that one."""
 _CLOSELY = 2.5e-5
@@ -60,7 +64,7 @@ class Course(Transitions):
         here = start.setting.suited(t, start.jets)
         energy = here.compiled.energy_at(t, here.native(start.jets, 0.0), here.parameters(t))
         jets = self.surfaces.jets(here.configuration)
-        first = Place(here, t, start.jets, 0.0, energy, slopes=self.beginning)
+        first = Place(here, t, start.jets, 0.0, energy, slopes=self.beginning, crawling=start.crawling)
         with self.progress:
             found: Place | Verdict = self._begun(first)
             while isinstance(found, Place):
@@ -125,7 +129,7 @@ class Course(Transitions):
         if place.jump or self.smooth_since is None:
             self.smooth_since = place.t, place.jets
         end, forward = float(self.request.times[-1]), self.surfaces.direction
-        near = place.t + forward * _PART * place.soon
+        near = place.t + forward * min(_PART * place.soon, _CRAWL * abs(end - float(self.request.times[0])) if place.crawling else np.inf)
         piece, task = self._piece(place, near if (end - near) * forward > 0 else end)
         self.record.add(piece)
         beyond = self.surfaces.wrong_side(piece.setting, float(piece.run.t), piece.setting.named(piece.run.y), self._met(piece))
@@ -146,9 +150,12 @@ class Course(Transitions):
         wanted = wanted[(until - wanted) * self.surfaces.direction >= 0]
         task = make_task(request, place, until, watched, project, self.progress, request.max_steps - self.record.steps, wanted)
         task = replace(task, accuracy=request.accuracy, before=self.record.largest, wide=self._wide(here, place, conserving))
-        run = self.progress.follow(request.method.run, task)
+        method = Implicit() if place.crawling else request.method
+        run = self.progress.follow(method.run, task)
+        if not method.smooth and run.looked:  # less exact between its nodes than at them: the defect tells nothing
+            run.inside[dop853.codes.OFF] = 0.0
         first = here.native(place.jets, place.work)
-        piece = Piece(here, run, request.method.basis, project, place.energy, place.work, place.t, float(run.t), first)
+        piece = Piece(here, run, method.basis, project, place.energy, place.work, place.t, float(run.t), first)
         self._check_signs(piece, watched, task)
         if task.wide is not None and request.slopes is not None:
             self.record.net.differentiated(piece, request.slopes, from_lanes(task.wide.usual, len(request.slopes)))

@@ -85,7 +85,7 @@ class SurfaceValues:
     exact: bool = False
     """Whether rates and watched functions are computed in many digits."""
     _settings: dict[Configuration, Setting] = field(default_factory=dict)
-    _functions: dict[tuple[int, int, int], tuple[Setting, ca.Function]] = field(default_factory=dict)
+    _functions: dict[Any, tuple[Setting, ca.Function]] = field(default_factory=dict)
     _largest: dict[int, float] = field(default_factory=dict)
     """The largest size of the terms of each switching function at the states so far."""
     _fastest: dict[tuple[int, int], float] = field(default_factory=dict)

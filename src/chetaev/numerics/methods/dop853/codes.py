@@ -71,6 +71,9 @@ TRIES = 1000
 """So often bounds of a function are asked for in one step."""
 FALL = 1e-2
 """A determinant that falls below this part of both its values at the ends of a step touches zero, or comes too close to be left unseen."""
+EVEN = 0.75
+"""Second difference, in parts of the largest value, below which three roots of a determinant may belong to a square that vanishes between
+them. Determinants that change by less than a factor of five in a step are above it; with 0.5, squares of parabolas are missed."""
 TOUCHING = 50.0
 """Steps before a determinant that touches zero end so many times earlier than others that are too small. Later the digits of the state are
 so few that it is not seen at zero any more, and the motion passes."""
