@@ -76,6 +76,16 @@ def test_a_corner_beyond_which_a_row_overflows(place):
     assert motion.final["y"] == pytest.approx(2e-3, rel=1e-6)
 
 
+@METHODS
+def test_a_row_whose_coefficient_vanishes_at_a_corner(method):
+    """The energy is conserved, so that x' = 1 behind the hat; y rises by its area, 0.1. The coefficient is a pivot that vanishes there."""
+    row = "y' = max(0, 1 - abs(x - 1)/0.1)*x'"
+    equations = ch.derive(ch.System("x y", lagrangian="(x'^2 + y'^2)/2", kinematic=[row]), ch.DAlembert())
+    motion = ch.simulate(equations, {"x": -1, "y": 0, "x'": 1}, (0, 5), method=method)
+    assert motion.outcome == "finished" and motion.final["x'"] == pytest.approx(1, abs=1e-8)
+    assert motion.final["y"] == pytest.approx(0.1, abs=1e-8)
+
+
 def test_a_corner_beyond_which_a_mass_overflows():
     text = "x'^2/2*(1 + exp(-abs((x + 102.75)/0.05))/2)"
     motion = ch.simulate(ch.derive(ch.System("x", lagrangian=text)), {"x": -500, "x'": 1}, (0, 800))

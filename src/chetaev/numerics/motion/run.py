@@ -244,7 +244,8 @@ class Course(Transitions):
                 return replace(found, t=later) if isinstance(found, Place) and self._within(later) else found
         if run.status is not dop853.Status.WATCH or index < 0:
             return self._ended(piece, task)
-        if index >= len(events) and self._lowest_fall(piece, task) <= SMALLEST_PIVOT:
+        fallen = index >= len(events) and self._lowest_fall(piece, task) <= SMALLEST_PIVOT
+        if fallen and not here.regular(t, here.named(native)):  # max(0, 1 - abs(x)) as a pivot vanishes where the system is regular
             return self._ended(piece, task)
         met = index if index < len(events) else self._met_here(piece)
         if met is not None and t == float(request.times[-1]):
