@@ -186,7 +186,8 @@ def divisible(difference: Expr, s: Expr) -> bool:
     for z in sorted((z for z in s.free_symbols if isinstance(z, Jet) or z == TIME), key=lambda z: str(z.name)):
         slope = s.diff(z)
         if z not in slope.free_symbols:
-            return zero_signatures([difference.xreplace({z: -s.xreplace({z: S.Zero}) / slope})])[0]
+            there = difference.xreplace({z: -s.xreplace({z: S.Zero}) / slope})
+            return not there.has(sympy.nan, sympy.zoo) and zero_signatures([there])[0]  # exp(-1/x) has no value at x = 0
     if long(difference, _MOST_EXPANDED) or long(s, _MOST_EXPANDED):
         return False
     letters = {f: sympy.Dummy() for e in (difference, s) for f in e.atoms(sympy.Function)}  # SymPy reads exp(10^6*x) as a power of exp(x)

@@ -117,6 +117,13 @@ class Switched:
         """The values of the modes that are put in as numbers."""
         return {mode.symbol: Integer(m) for mode, m in zip(self.modes, configuration, strict=True) if m and mode.symbol in self.chosen}
 
+    def kind(self, configuration: Configuration) -> tuple[int | None, ...]:
+        """What expressions of a configuration depend on, beside its parameters: which modes slide, and the sides of those that are put in
+        as numbers. Equations may be the same on both sides of a corner while the argument of another one is not.
+        """
+        known = zip(self.modes, configuration, strict=True)
+        return tuple(m if m == SLIDING or mode.symbol in self.chosen else None for mode, m in known)
+
     def binding(self, binding: Binding, configuration: Configuration) -> Binding:
         """Values for all parameters, modes among them."""
         values = {mode.symbol: float(m) for mode, m in zip(self.modes, configuration, strict=True) if m != SLIDING}

@@ -30,6 +30,8 @@ class Start:
 
     setting: Setting
     jets: Mapping[Jet, float]
+    crawling: bool = False
+    """Whether a body starts to move that planar friction does not hold: its direction has few digits then (`Place.crawling`)."""
 
 
 def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float, where: str) -> Start:
@@ -105,7 +107,7 @@ def _set_off(surfaces: Surfaces, here: Setting, met: Sequence[int], t: float, je
         return None
     there = surfaces.setting(tuple(1 if k == met[0] else m for k, m in enumerate(here.configuration)))
     moving = surfaces.resting.set_off(there, direction, t, jets(here))
-    return None if moving is None else Start(there, moving)
+    return None if moving is None else Start(there, moving, crawling=True)
 
 
 def _require_one_acceleration(

@@ -217,7 +217,14 @@ def compile_on_component(equations: Equations, binding: Binding, t: float, jets:
     problem = Problem(stated, binding, t, f"compile {equations.system.label}")
     state = {z: jets[z] for z in stated.structure.state}
     system = component_at(problem, state)
-    return compile_equations(equations) if system is None or system is stated else compile_at(system, problem.point(state))
+    if system is None:
+        return compile_equations(equations)
+    if system is not stated:
+        return compile_at(system, problem.point(state))
+    try:
+        return compile_equations(equations)
+    except StateError:  # at no random state do the rows have values, or none from which pivots follow: the given one decides
+        return compile_at(system, problem.point(state))
 
 
 def flow_of(system: Prolongation) -> Flow | None:

@@ -176,9 +176,9 @@ class Elimination:
         work, doubts, block = self.numbers, self.doubts, np.ix_(np.arange(len(self.numbers)), others, kept)
         pivot = np.where(work[:, i, j] == 0, np.inf, work[:, i, j])[:, None, None]
         column, row = work[:, others, j][:, :, None] / pivot, work[:, i, kept][:, None, :] / pivot
-        share = column * row * pivot
+        share = column * work[:, i, kept][:, None, :]  # not column*row*pivot, which overflows where the pivot is tiny
         inherited = np.abs(column) * doubts[:, i, kept][:, None, :] + np.abs(row) * doubts[:, others, j][:, :, None]
-        inherited += np.abs(column * row) * doubts[:, i, j][:, None, None]
+        inherited += np.abs(share) * (doubts[:, i, j][:, None, None] / np.abs(pivot))
         old = work[block]
         more = inherited + _EPSILON * (np.abs(old) + 2 * np.abs(share))
         numbers, unsure = old - share, doubts[block] + np.where(share != 0, more, 0.0)
@@ -329,7 +329,8 @@ def solve(
                 steps.append((k, i, factor))
                 for c in rows[i]:
                     holding[c].add(k)
-        sizes[:, number] = np.abs(work.numbers[:, i, j]) * samples.down[:, i] * samples.across[:, j]
+        with np.errstate(over="ignore"):
+            sizes[:, number] = np.abs(work.numbers[:, i, j]) * samples.down[:, i] * samples.across[:, j]
         exact = work.residues
         changed = work.eliminate(i, j)
         if exact is not None and changed is not None:
@@ -344,7 +345,7 @@ def solve(
         direction[f] = ca.SX(1)
         null.append(tuple(direction))
     leftover = tuple((k, b[k]) for k in remaining)
-    references = tuple(float(v) or 1.0 for v in sizes.max(axis=0, initial=0.0))
+    references = tuple(float(v) or 1.0 for v in np.where(np.isfinite(sizes), sizes, 0.0).max(axis=0, initial=0.0))
     sign, by = _permutation_sign(order.pairs), (tuple(steps), tuple(rows), order.pairs)
     return Solved(tuple(solution), tuple(pivots), references, sizes, sign, tuple(null), leftover, *by)
 

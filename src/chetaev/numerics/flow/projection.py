@@ -142,7 +142,9 @@ def _correction(flow: Flow, rows: Sequence[ca.SX], jacobian: Entries, jets: Sequ
     products = {(a, b): _dot(lines[a], lines[b], weights) for k, a in enumerate(kept) for b in kept[k:]}
     normal = [[products[min(a, b), max(a, b)] for b in kept] for a in kept]
     right = [rows[a] for a in kept]
-    squares = [(a[kept] * weights) @ a[kept].T for a in samples]
+    with np.errstate(over="ignore"):
+        squares = [(a[kept] * weights) @ a[kept].T for a in samples]
+    squares = [square for square in squares if np.isfinite(square).all()]
     if squares and kept:
         numbers, residues = Samples.of(squares), residues_of(flow.graph, normal)
         order = elimination_order(numbers, len(kept), residues=residues)

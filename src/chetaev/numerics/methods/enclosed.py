@@ -18,7 +18,11 @@ from chetaev.numerics.methods.dop853.codes import (
     FALL,
     FINEST_PART,
     FIRST_PART,
+    FURTHER,
+    GRAINS,
+    LESS_BESIDE,
     LONGEST_PART,
+    NARROWEST,
     NOTHING,
     RADIAN,
     SECTIONS,
@@ -134,11 +138,19 @@ def _ratios(most: Array, seen: Array) -> Array:
 
 
 def proved_changes(
-    f: Callable[[float], float], bounds: Callable[[float, float], Array], left: float, right: float, sign: int, first: int | None
+    f: Callable[[float], float],
+    bounds: Callable[[float, float], Array],
+    left: float,
+    right: float,
+    sign: int,
+    first: int | None,
+    grain: float = 0.0,
 ) -> tuple[list[Change], int] | None:
     """The changes of sign of f between two places and its last sign, as `changes.sign_changes`; None if that cannot be told.
 
-    `bounds` gives those of f and of its rate over a part of the step. A pole is no change of sign.
+    `bounds` gives those of f and of its rate over a part of the step. A pole is no change of sign. Where bounds are infinite, f has a pole,
+    or only a part of its formula has one, as 1/tan(x) where it vanishes: the values of f decide. `grain` is the distance of neighbouring
+    times, in steps.
     """
     found: list[Change] = []
     width, tries = right - left, 0
@@ -162,13 +174,25 @@ def proved_changes(
             new = 0
         if new * sign < 0:
             tries = 0
-        if new * sign < 0 and finite:
+        if new * sign < 0 and (finite or not _pole(f, left, end, new, grain)):
             found.append(Change(left, end, new))
             if first is not None and first in (0, new):
                 return found, new
         sign = new or sign
         left, width = end, 2 * width
     return found, sign
+
+
+def _pole(f: Callable[[float], float], left: float, right: float, sign: int, grain: float) -> bool:
+    """Whether f is larger the nearer the place is where it changes its sign to `sign`; near a root it is smaller, at a jump the same."""
+    near = max(NARROWEST, GRAINS * grain)
+    a, b = left, right
+    while b - a > near:
+        middle = 0.5 * (a + b)
+        a, b = (a, middle) if sign_of(f(middle)) == sign else (middle, b)
+    nearest = max(abs(f(a - near)), abs(f(b + near)))
+    beside = max(abs(f(a - FURTHER * near)), abs(f(b + FURTHER * near)))
+    return not beside > LESS_BESIDE * nearest
 
 
 def level_part(f: Callable[[float], float], turn: float, look: Callable[[Sequence[float]], None]) -> float:

@@ -48,6 +48,15 @@ _SHORT = 1e-6
 _NO_ROOT, _NOT_SMALL = 0.5, 1e-3
 """A function whose value falls by less than this factor on the way to its root, and is larger than so many times its change in that time,
 jumps over zero. With smaller numbers, round-off at a root would be taken for a jump, which takes fifty steps instead of four."""
+_ASIDE, _LITTLE = 0.1, 1e-4
+"""Secants that move a root have found one if the function changes its sign within this part of the way. It is not asked where they moved it
+by little, in parts of a short time: every root of an ordinary function."""
+
+
+_LOOKED_AT = tuple(k / 8 for k in range(9))
+"""Where a series is compared with the rates, in parts of its step, if nodes surprise that hardly were where it begins."""
+_AGREES = 50.0
+"""Tolerances, over a step, by which the slope of a series may differ from the rates: as much as the last terms of a series."""
 
 
 class StepFailed(Exception):
@@ -255,7 +264,10 @@ class _March:
         """The part of a step in which no node surprises, and no determinant touches zero unseen; 1 = the whole."""
         task, whole = self.task, 1.0
         if task.nodes is not None:
-            safe = safe_part(task.nodes, task.p, Stretch(t, t_new - t, y, rows), self.stepper.places)
+            stretch = Stretch(t, t_new - t, y, rows)
+            safe = safe_part(task.nodes, task.p, stretch, self.stepper.places)
+            if safe.part < 1.0 and len(self.stepper.places) == 1 and self._follows_rates(t, t_new - t, y, rows):
+                safe = safe_part(task.nodes, task.p, stretch, _LOOKED_AT)
             if safe.part < 1.0:
                 self.shortened, self.surprise, whole = self.shortened + 1, safe.surprise, safe.part
             else:
@@ -268,6 +280,20 @@ class _March:
             if whole < 1.0 and self._vanishes((t_new - t) * whole / TOUCHING, t):  # it touches zero here, however far the pivots fell
                 raise StepFailed(Status.FLOOR)
         return whole
+
+    def _follows_rates(self, t: float, h: float, y: Array, rows: Array) -> bool:
+        """Whether a series, which knows the rates where it begins, agrees with them in `_LOOKED_AT` too: these places are seen then.
+
+        What vanishes where a series begins, as x^5 at x = 0, would otherwise be a surprise however short the step is.
+        """
+        limits, powers = self._limits, np.arange(1, len(rows) + 1)
+        sizes, least = np.asarray(limits.sizes, dtype=float), np.asarray(limits.atol, dtype=float)
+        for theta in _LOOKED_AT[1:]:
+            there, moved = _at(y, rows, theta), (powers * theta ** (powers - 1)) @ rows
+            allowed = _AGREES * (limits.rtol * np.maximum(sizes, np.abs(there)) + least)
+            if not np.all(np.abs(moved - h * call(self.task, self.task.rhs, t + theta * h, there)) <= allowed):
+                return False
+        return True
 
     # -- watched functions
 
@@ -332,7 +358,8 @@ class _March:
             assert kernel is not None  # noqa: S101 - a watch with a place has one
             return kernel(0.0, step.box(a, b), task.p)[4 * watch.place : 4 * watch.place + 4]
 
-        return proved_changes(partial(along.value, k), bounds, left, right, int(self.signs[k]), first)
+        grain = float(np.spacing(abs(along.t) + abs(along.h))) / abs(along.h)
+        return proved_changes(partial(along.value, k), bounds, left, right, int(self.signs[k]), first, grain)
 
     def _sharpened(self, t: float, y: Array, guess: float, k: int, t_new: float) -> tuple[float, Array]:
         """A terminal root on the motion itself instead of its polynomial, by secants; a jump over zero by bisection."""
@@ -356,6 +383,11 @@ class _March:
             a, end, value = b, end_b, value_b
         if np.isfinite(slope) and abs(value) > max(_NO_ROOT * abs(first), _NOT_SMALL * abs(slope) * self._short(a)):
             return self._jump(k, t, a, t_new, state)
+        moved = _ASIDE * abs(a - guess)
+        if value != 0.0 and moved > _LITTLE * self._short(a):  # secants across a jump lead to where there is no root
+            before, after = (sign_of(float(self._watched(at, state(at))[k])) for at in (a - self.forward * moved, a + self.forward * moved))
+            if before * after > 0:
+                return self._jump(k, t, guess, t_new, state)
         return a, end
 
     def _jump(self, k: int, t: float, guess: float, t_new: float, state: Callable[[float], Array]) -> tuple[float, Array]:

@@ -15,6 +15,7 @@ from chetaev.numerics.evaluation.beginning import Start, begin
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Task, Wide
+from chetaev.numerics.methods.implicit import Implicit
 from chetaev.numerics.motion import outcomes
 from chetaev.numerics.motion.certification import Net
 from chetaev.numerics.motion.outcomes import Ending, Verdict
@@ -35,6 +36,9 @@ REORDERINGS = 20
 """Most changes of pivots in a run: a run that needs more is near a singular locus, and each change compiles."""
 _PART = 0.3
 """Length of the first piece after a reset, relative to the time until the same event is expected again."""
+_CRAWL = 1e-2
+"""Relative to the duration of the run: how long a body that starts to move against planar friction is followed by an implicit method. After
+a hundredth of this an explicit method would make a hundred times more steps."""
 _AGAIN = 20.0
 """Largest ratio of the length of the next piece to that one."""
 _CLOSELY = 2.5e-5
@@ -64,7 +68,7 @@ class Course(Transitions):
         here = start.setting.suited(t, start.jets)
         energy = here.compiled.energy_at(t, here.native(start.jets, 0.0), here.parameters(t))
         jets = self.surfaces.jets(here.configuration)
-        first = Place(here, t, start.jets, 0.0, energy, slopes=self.beginning)
+        first = Place(here, t, start.jets, 0.0, energy, slopes=self.beginning, crawling=start.crawling)
         with self.progress:
             found: Place | Verdict = self._begun(first)
             while isinstance(found, Place):
@@ -133,7 +137,7 @@ class Course(Transitions):
         if place.jump or self.smooth_since is None:
             self.smooth_since = place.t, place.jets
         end, forward = float(self.request.times[-1]), self.surfaces.direction
-        near = place.t + forward * _PART * place.soon
+        near = place.t + forward * min(_PART * place.soon, _CRAWL * abs(end - float(self.request.times[0])) if place.crawling else np.inf)
         piece, task = self._piece(place, self._until(place, near if (end - near) * forward > 0 else end))
         self.record.add(piece)
         beyond = self.surfaces.wrong_side(piece.setting, float(piece.run.t), piece.setting.named(piece.run.y), self._met(piece))
@@ -198,9 +202,12 @@ class Course(Transitions):
         wanted = wanted[(until - wanted) * self.surfaces.direction >= 0]
         task = make_task(request, place, until, watched, project, self.progress, request.max_steps - self.record.steps, wanted)
         task = replace(task, accuracy=request.accuracy, before=self.record.largest, wide=self._wide(here, place, conserving))
-        run = self.progress.follow(request.method.run, task)
+        method = Implicit() if place.crawling else request.method
+        run = self.progress.follow(method.run, task)
+        if not method.smooth and run.looked:  # less exact between its nodes than at them: the defect tells nothing
+            run.inside[dop853.codes.OFF] = 0.0
         first = here.native(place.jets, place.work)
-        piece = Piece(here, run, request.method.basis, project, place.energy, place.work, place.t, float(run.t), first)
+        piece = Piece(here, run, method.basis, project, place.energy, place.work, place.t, float(run.t), first)
         self._check_signs(piece, watched, task)
         if task.wide is not None and request.slopes is not None:
             self.record.net.differentiated(piece, request.slopes, from_lanes(task.wide.usual, len(request.slopes)))
@@ -289,7 +296,8 @@ class Course(Transitions):
                 return replace(found, t=later) if isinstance(found, Place) and self._within(later) else found
         if run.status is not dop853.Status.WATCH or index < 0:
             return self._ended(piece, task)
-        if index >= len(events) and self._lowest_fall(piece, task) <= SMALLEST_PIVOT:
+        fallen = index >= len(events) and self._lowest_fall(piece, task) <= SMALLEST_PIVOT
+        if fallen and not here.regular(t, here.named(native)):  # max(0, 1 - abs(x)) as a pivot vanishes where the system is regular
             return self._ended(piece, task)
         met = index if index < len(events) else self._met_here(piece)
         if met is not None and t == float(request.times[-1]):

@@ -136,7 +136,7 @@ class Transitions:
                 return outcomes.no_continuation(text, t, "the body does not stay at rest, and no direction leads on.")
             jets = state = moving
         found = self._onto(piece, piece.setting.configuration, after, text, None, state)
-        return replace(found, jump=True) if free and isinstance(found, Place) else found
+        return replace(found, jump=True, crawling=True) if free and isinstance(found, Place) else found
 
     def _rests(self, piece: Piece, k: int, direction: Direction) -> Place | Verdict:
         """Continue after a body under planar friction has lost its speed: it stays, or it turns around."""
@@ -168,7 +168,7 @@ class Transitions:
         if moving is None:
             return outcomes.no_continuation(direction.text, t, "the body does not stay at rest, and no direction leads on.")
         found = self._onto(piece, before, after, direction.text, None, moving)
-        return replace(found, jump=True) if isinstance(found, Place) else found
+        return replace(found, jump=True, crawling=True) if isinstance(found, Place) else found
 
     def _jumped(self, piece: Piece, k: int, met: Sequence[int]) -> Place | Verdict:
         """Continue where the Lagrangian jumps with a mode."""

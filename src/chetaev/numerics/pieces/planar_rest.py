@@ -21,6 +21,9 @@ larger one, bodies stop too early by as much.
 """
 CRAWLING = 1e-140
 """A speed of which only the direction matters; its square is still a double."""
+_BESIDE_A_BELT = 1e-8
+"""The same, relative to the velocities of a body at rest on a belt or a turntable: half of the digits of a velocity are left for the
+direction, and forces that depend on the velocity change by the other half."""
 _SHARE = 1e-2
 """Part of the duration of a run in which friction would stop a body of a typical speed; it defines the typical speed."""
 _AHEAD = 2.0
@@ -81,9 +84,11 @@ class Resting:
         rates = here.function([equations.total(c.form) for c in direction.components])
         weights = here.numbers(here.function([c.weight for c in direction.components]), t, here.native(jets, 0.0))
         given, resisting = np.zeros(n), np.zeros((n, n))
+        rest = self._moving(here, direction, t, jets, np.zeros(n))
+        crawl = max(CRAWLING, _BESIDE_A_BELT * max(abs(rest[c.velocity]) for c in direction.components))
         for j in range(n):
             along = np.eye(n)[j] / np.sqrt(weights[j])
-            ways = [self._moving(here, direction, t, jets, side * CRAWLING * along) for side in (1, -1)]
+            ways = [self._moving(here, direction, t, jets, side * crawl * along) for side in (1, -1)]
             forward, back = (here.numbers(rates, t, here.native(way, 0.0)) for way in ways)
             given += (forward + back) / (2 * n)
             resisting[:, j] = -(forward - back) / (2 * along[j])

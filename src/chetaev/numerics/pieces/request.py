@@ -56,6 +56,9 @@ class Place:
     """The time until the event that was just met is expected again; a longer first step could miss it."""
     awaited: tuple[int, int] | None = None
     """The index of an event that was just met and reversed the motion, and the only direction in which it can be met next."""
+    crawling: bool = False
+    """Whether a body under planar friction starts to move here. Its direction adjusts itself the faster, the slower the body is: an
+    explicit method makes a million steps where an implicit one makes a hundred."""
     slopes: Mapping[Jet, Array] | None = None
     """The slopes of the state, an array over the directions for each jet."""
     crossing: Any = None

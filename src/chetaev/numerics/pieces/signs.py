@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sympy import Expr
 
 from chetaev.numerics.flow.compiled import Array
+from chetaev.numerics.flow.exact_rates import Exact
 from chetaev.numerics.machine.doubting import doubting
 from chetaev.numerics.machine.kernels import Foreign, Kernel
 from chetaev.numerics.methods import dop853
@@ -117,7 +118,22 @@ class Signs:
         for later in (self.time, -self.time):
             other = exact(t + later, y, here.parameters(t + later))
             near += 0.5 * abs(float(other[0]) - right) if other is not None else 0.0
-        return abs(right) / near if near > 0 else np.inf
+        found_by = abs(right) / near if near > 0 else np.inf
+        return found_by if found_by <= 1.0 or not self._jumps_near(exact, t, y, right) else 0.0
+
+    def _jumps_near(self, exact: Exact, t: float, y: Array, value: float) -> bool:
+        """Whether a function has another sign, in many digits, at a state that is moved by what is allowed: it jumps, and its slopes do not
+        tell.
+        """
+        p = self.here.parameters(t)
+        for j, size in enumerate(self.state):
+            for side in (1.0, -1.0):
+                moved = y.copy()
+                moved[j] += side * size
+                found = exact(t, moved, p)
+                if found is not None and float(found[0]) * value < 0:
+                    return True
+        return False
 
 
 def wrong_signs(

@@ -85,7 +85,7 @@ class SurfaceValues:
     exact: bool = False
     """Whether rates and watched functions are computed in many digits."""
     _settings: dict[Configuration, Setting] = field(default_factory=dict)
-    _functions: dict[tuple[int, int, int], tuple[Setting, ca.Function]] = field(default_factory=dict)
+    _functions: dict[Any, tuple[Setting, ca.Function]] = field(default_factory=dict)
     _largest: dict[int, float] = field(default_factory=dict)
     """The largest size of the terms of each switching function at the states so far."""
     _fastest: dict[tuple[int, int], float] = field(default_factory=dict)
@@ -94,6 +94,8 @@ class SurfaceValues:
     _alike: dict[tuple[int, int], bool] = field(default_factory=dict)
     _tables: dict[Any, tuple[Setting, ca.Function]] = field(default_factory=dict)
     _last: tuple[Any, Table] | None = None
+    _latest: Seat | None = None
+    """The last state at which switching functions were computed."""
     _rest: Resting | None = None
     _farthest: float = 0.0
     """The largest value of a jet at the states so far."""
@@ -101,9 +103,20 @@ class SurfaceValues:
     def setting(self, configuration: Configuration) -> Setting:
         """The compiled equations of a configuration."""
         if configuration not in self._settings:
-            found = setting(self.switched, configuration, self.binding, self.seat)
+            found = self._compiled(configuration)
             self._settings[configuration] = found.in_many_digits() if self.exact else found
         return self._settings[configuration]
+
+    def _compiled(self, configuration: Configuration) -> Setting:
+        """The equations of a configuration, compiled for the state where the motion started, or for the last one if they have no values
+        there: beyond its corner exp(-abs(x)) grows without bound.
+        """
+        try:
+            return setting(self.switched, configuration, self.binding, self.seat)
+        except StateError:
+            if self._latest is None:
+                raise
+            return setting(self.switched, configuration, self.binding, self._latest)
 
     def has_jump(self, k: int) -> bool:
         """Whether the Lagrangian or a momentum may jump with a mode."""
@@ -273,7 +286,7 @@ class SurfaceValues:
         return self._last[1]
 
     def _new_table(self, here: Setting, t: float, native: Array) -> Table:
-        kind = (id(here.compiled), tuple(m == SLIDING for m in here.configuration))
+        kind = (id(here.compiled), self.switched.kind(here.configuration))
         if kind not in self._tables:
             self._tables[kind] = here, _values_and_slopes(here)
         p = here.parameters(t)
@@ -282,13 +295,14 @@ class SurfaceValues:
         sizes = np.abs(slopes * np.concatenate([[t], native, p])).sum(axis=1)
         rates = slopes[:, 0] + slopes[:, 1 : 1 + len(native)] @ here.compiled.rhs(t, native, p)
         jets = here.named(native)
+        self._latest = Seat(t, jets)
         if here.flow.inputs:  # which change with time in p
             return Table(values, sizes, lambda k: self._number(here, k, 1, t, jets)[0])
         return Table(values, sizes, lambda k: float(rates[k]))
 
     def _number(self, here: Setting, k: int, order: int, t: float, jets: Mapping[Jet, float]) -> tuple[float, float]:
         """A derivative of a switching function along the flow, and the size of its terms."""
-        key = (id(here.compiled), k, order)
+        key = (id(here.compiled), self.switched.kind(here.configuration), k, order)
         if key not in self._functions:
             self._functions[key] = here, _rate_and_size(here, k, order)
         native = here.native(jets, 0.0)

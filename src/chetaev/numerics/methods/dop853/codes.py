@@ -60,10 +60,20 @@ FIRST_PART, FINEST_PART, LONGEST_PART = 0.25, 1.0 / 64.0, 0.9
 surprise shorter than the finest part is found too, only its place is known no better."""
 SHORTEST_PART = 2.0**-36
 """A part of a step that is not halved again in search of roots."""
+NARROWEST, FURTHER = 1e-13, 1e3
+"""Where a function changes its sign at a pole, a jump or a root, it is compared at this distance, in steps, and at so many times more."""
+GRAINS = 8.0
+"""That distance is so many distances of neighbouring times at least; at fewer, round-off decides what is nearer to a pole."""
+LESS_BESIDE = 0.8
+"""A function that is smaller than this part of itself at the larger distance has a pole. Near a logarithmic pole it is 0.77, beside a jump
+it is almost 1 unless it falls in a billionth of a step, and beside a root more."""
 TRIES = 1000
 """Most evaluations of the bounds of a function in one step."""
 FALL = 1e-2
 """A determinant that falls below this part of both its values at the ends of a step touches zero, or comes too close to be left unseen."""
+EVEN = 0.75
+"""Second difference, in parts of the largest value, below which three roots of a determinant may belong to a square that vanishes between
+them. Determinants that change by less than a factor of five in a step are above it; with 0.5, squares of parabolas are missed."""
 TOUCHING = 50.0
 """The shortest step before a determinant that touches zero, in units of the shortest step elsewhere. With shorter ones too few digits of
 the state are left for the zero to be seen, and the motion passes it."""

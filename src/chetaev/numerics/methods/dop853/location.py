@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import prod, sqrt
 
-from chetaev.numerics.methods.dop853.codes import GOLDEN, NEAR, UNSEEN
+from chetaev.numerics.methods.dop853.codes import EVEN, GOLDEN, NEAR, UNSEEN
 from chetaev.numerics.methods.dop853.types import Array, Matrix
 
 ROOT = 1e-13
@@ -121,6 +121,14 @@ def decided(bounds: Array, place: int) -> bool:
     low, high = bounds[4 * place], bounds[4 * place + 1]
     monotone = bounds[4 * place + 2] > 0.0 or bounds[4 * place + 3] < 0.0
     return low > 0.0 or high < 0.0 or (monotone and low > -_INFINITY and high < _INFINITY) or (low == 0.0 and high == 0.0)
+
+
+def turns_through(first: float, middle: float, last: float) -> bool:
+    """Whether the roots of three values of one sign, with the sign of one end reversed, are as even as those of a square that vanishes
+    between: (1 - y^2)^2 may be higher in the middle than where it turned back shortly after the beginning.
+    """
+    a, b, c = sqrt(first), sqrt(middle), sqrt(last)
+    return min(abs(a + 2.0 * b - c), abs(c + 2.0 * b - a)) < EVEN * max(a, b, c)
 
 
 def section_place(a: float, best: float, c: float) -> float:

@@ -32,6 +32,7 @@ _LOOKS, _MOST_LOOKS, _FIRST_SECTIONS = 9, 4000, 12
 
 
 sign_of, _clear, _decided = part(location.sign_of), part(location.certain_sign), part(location.decided)
+_turns_through = part(location.turns_through)
 _section_place, _section_closer = part(location.section_place), part(location.section_closer)
 
 
@@ -132,7 +133,7 @@ def may_touch(system: System, t: float, h: float, y: Array, work: Work, tube: Tu
     half, bend, lower, suspicious = 0.5 * (last - first), first - 2.0 * middle + last, min(first, last), False
     if bend > 0.0 and abs(half) < (1.0 + MARGIN) * bend:  # a parabola has its lowest value in the step
         suspicious = middle - 0.5 * half * half / bend < PARABOLA * lower or lower < CLOSE * max(first, last)
-    suspicious |= not tube.notes[TURN] <= RADIAN
+    suspicious |= not tube.notes[TURN] <= RADIAN or _turns_through(first, middle, last)
     return suspicious and work.before[0] * work.after[0] > 0.0
 
 

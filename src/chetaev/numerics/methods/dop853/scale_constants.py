@@ -16,6 +16,9 @@ WEIGHT = 2.0
 ends in one of about one, because the estimate is that of a lower order."""
 NOISE = 3.0
 """Round-off of a step in units of the differences seen between two states: these are two samples, a step has twelve rates."""
+ELSEWHERE = 1e3
+"""Times the round-off of the rates at one end of a step that it may be at the other. With a smaller number, coordinates that vanish by
+symmetry would shorten steps; with a larger one, a body that starts to move against friction would set off in any direction."""
 SLOWLY = 0.05
 """Part of an error that is left when the step is halved at least, above which it is no error of the method: that would be below 1/32."""
 NOISY = 1e4

@@ -13,7 +13,7 @@ import numpy as np
 from chetaev.numerics.machine.native import inner, part, renew_largest
 from chetaev.numerics.methods.dop853.calls import call, in_tolerances
 from chetaev.numerics.methods.dop853.codes import AMONG, BEFORE, EVALUATIONS, GIVEN, HISS, LARGEST, PROJECTIONS, SIZES
-from chetaev.numerics.methods.dop853.scale_constants import MEMORY, MUCH_LARGER, NOISE, NOISY, SHAKEN, SLOWLY, SMALL_PART
+from chetaev.numerics.methods.dop853.scale_constants import ELSEWHERE, MEMORY, MUCH_LARGER, NOISE, NOISY, SHAKEN, SLOWLY, SMALL_PART
 from chetaev.numerics.methods.dop853.types import Array, Control, Integers, System, Work
 
 EPSILON = 2.0**-52
@@ -80,14 +80,30 @@ def _shaken(h: float, y: Array, noise: Array, out: Array, which: int) -> None:
 
 @part
 def listen(system: System, control: Control, t: float, h: float, y: Array, work: Work, counts: Integers) -> None:
-    """Learn how large round-off alone makes the error of a step of size h from (t, y), whose rates are known. Parameters and the time are
-    rounded too. The second state is moved by the round-off that the first one showed, as the stages of a step are: a coordinate that
-    starts at rest has no other error than that of its velocity.
+    """Learn how large round-off alone makes the error of a step of size h from (t, y), whose rates are known, to `work.free`.
+
+    What vanishes by symmetry is round-off at both ends of a step. At one end only, as the direction of a velocity that is almost zero, it
+    excuses no error of the step as a whole.
+    """
+    noise, there, rates = work.trial, work.dense[0], work.dense[1]
+    call(system.rhs, system, t + h, work.free, rates)
+    _heard(system, t + h, h, work.free, rates, work, there)
+    _heard(system, t, h, y, work.k[0], work, noise)
+    for j in range(y.size):
+        hiss = min(noise[j], ELSEWHERE * there[j]) if rates[j] - rates[j] == 0.0 else noise[j]
+        control.rows[HISS, j] = max(control.rows[HISS, j], hiss)
+    counts[EVALUATIONS] += 5
+
+
+@part
+def _heard(system: System, t: float, h: float, y: Array, rates: Array, work: Work, noise: Array) -> None:
+    """What round-off makes of the rates at (t, y). Parameters and the time are rounded too. The second state is moved by the round-off that
+    the first one showed, as the stages of a step are: a coordinate that starts at rest has no other error than that of its velocity.
     """
     for j in range(y.size):
-        work.trial[j] = 0.0
+        noise[j] = 0.0
     for which in range(2):
-        _shaken(h, y, work.trial, work.stage, which)
+        _shaken(h, y, noise, work.stage, which)
         for j in range(system.p.size):
             work.saved[j] = system.p[j]
             system.p[j] *= 1.0 + (SHAKEN if (j + which) % 2 else -SHAKEN)
@@ -95,11 +111,8 @@ def listen(system: System, control: Control, t: float, h: float, y: Array, work:
         for j in range(system.p.size):
             system.p[j] = work.saved[j]
         for j in range(y.size):
-            hiss = NOISE * abs(work.slope[j] - work.k[0, j])
-            if control.rows[HISS, j] < hiss < np.inf:
-                control.rows[HISS, j] = hiss
-            work.trial[j] = hiss if hiss < np.inf else 0.0
-    counts[EVALUATIONS] += 2
+            hiss = NOISE * abs(work.slope[j] - rates[j])
+            noise[j] = max(noise[j], hiss) if hiss < np.inf else noise[j]
 
 
 @part

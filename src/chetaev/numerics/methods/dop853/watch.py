@@ -28,6 +28,9 @@ from chetaev.numerics.methods.dop853.codes import (
     EARLY,
     FLOOR,
     FOUND,
+    FURTHER,
+    GRAINS,
+    LESS_BESIDE,
     PROJECTIONS,
     RUNNING,
     SAMPLES,
@@ -46,9 +49,8 @@ _HALVINGS = 12.0
 """Most halvings of a step in order to resolve a function."""
 _POLE = 1e2
 """A function that is so many times larger on both sides of the place where it changes its sign than at the ends of the step has a pole
-there, and no root, if it is smaller a little aside (`_BESIDE`)."""
-_BESIDE = 1e3 * ROOT
-"""In parts of a step: beyond the bracket of a root a function is larger at this distance, and beside a pole it is smaller."""
+there, and no root, if it is smaller a little aside (`LESS_BESIDE`): a jump may be that large too, where the function decays on both
+sides."""
 CLEAR = 1e-3
 """A function whose value at the start is at least this part of its value at the end of the first step does not start at its root."""
 _BEYOND = 1e-4
@@ -280,11 +282,12 @@ def _root(system: System, control: Control, t: float, h: float, y: Array, left: 
         radius *= 0.5
     least = min(abs(below), abs(above))
     if least > _POLE * max(abs(work.before[which]), abs(work.after[which])):  # a pole, or a root where the function is tiny elsewhere
-        later = b + _BESIDE < 1.0
-        theta, nearest = (b + _BESIDE, above) if later else (a - _BESIDE, below)
+        aside = FURTHER * max(ROOT, GRAINS * EPSILON * abs(t / h))
+        later = b + aside < 1.0
+        theta, nearest = (b + aside, above) if later else (a - aside, below)
         _place(system, control, t, h, y, theta, work.stage, work, counts)
         call(system.watch, system, t + theta * h, work.stage, work.values)
-        return _NEVER if abs(work.values[which]) < abs(nearest) else b
+        return _NEVER if abs(work.values[which]) < LESS_BESIDE * abs(nearest) else b
     return b
 
 

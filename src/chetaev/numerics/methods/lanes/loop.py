@@ -101,7 +101,7 @@ _SEVERAL = 16
 _TOO_FEW = 2
 """Members left with which lanes are not worth it: a step in all lanes takes as long as two or three steps of one state."""
 
-_decided = part(location.decided)
+_decided, _turns_through = part(location.decided), part(location.turns_through)
 
 
 @inner
@@ -377,7 +377,7 @@ def _may_touch(before: float, between: float, after: float, turn: float) -> bool
     half, bend, lower, suspicious = 0.5 * (last - first), first - 2.0 * middle + last, min(first, last), False
     if bend > 0.0 and abs(half) < (1.0 + MARGIN) * bend:
         suspicious = middle - 0.5 * half * half / bend < PARABOLA * lower or lower < CLOSE * max(first, last)
-    suspicious |= not turn <= RADIAN
+    suspicious |= not turn <= RADIAN or _turns_through(first, middle, last)
     return suspicious and before * after > 0.0
 
 
