@@ -5,8 +5,9 @@ instead of one half. There the graph has the Taylor series of the function,
 
 $$ G(a + h) = \sum_{k} c_k h^k, \qquad c_k = \frac{1}{2\pi} \int_0^{2\pi} G(a + \rho e^{i\varphi})\, \rho^{-k} e^{-ik\varphi}\, d\varphi, $$
 
-whose coefficients are computed with sixty digits. The singularity is removable if those with negative k vanish. Exact arithmetic never
-takes the series: for it every value is beyond the radius (`GraphAlgebra._around`).
+whose coefficients are computed with sixty digits. The singularity is removable if those with negative k vanish. A function that has no
+value on a circle, or a jump, is not regular inside of it, and the sum of a series has to be the function at other places too. Exact
+arithmetic never takes the series: for it every value is beyond the radius (`GraphAlgebra._around`).
 """
 
 from __future__ import annotations
@@ -41,6 +42,10 @@ _PART = Rational(1, 4)
 """Part of such a radius within which the series is used: its last term is then 1e-19 of the values on the circle."""
 _PLACES = 4
 """Most singular places of a function that are looked for."""
+_CHECKED = ((1, 1), (-1, 1), (7, 10), (-3, 10), (1, 10))
+"""Parts of the radius of a series at which its sum is compared with the function."""
+_AGREES = 1e-14
+"""Relative to the terms of a series: largest difference between its sum and the function; its coefficients are doubles."""
 _PARTS = 60
 """Longer expressions are left as they are."""
 
@@ -163,23 +168,40 @@ def _around(function: Expr, variable: Symbol, centre: Rational) -> Series | None
         except (ValueError, ZeroDivisionError, OverflowError, KeyError):
             continue
         size = max(map(abs, values))
-        if not mp.isfinite(size) or size == 0:
+        if not all(map(mp.isfinite, values)) or size == 0:
             continue
 
         def scaled(k: int, values: list[Any] = values) -> Any:
             """The coefficient of degree k times the power of the radius."""
             return sum(v * turns[-k * j % _CIRCLE] for j, v in enumerate(values)) / _CIRCLE
 
-        if any(abs(scaled(k)) > _VANISHES * size for k in [*range(-_LOWEST, 0), *range(_CIRCLE // 2, _CIRCLE // 2 + 8)]):
+        if not all(abs(scaled(k)) <= _VANISHES * size for k in [*range(-_LOWEST, 0), *range(_CIRCLE // 2, _CIRCLE // 2 + 8)]):
             continue
         found = [scaled(k) for k in range(_TERMS)]
-        if any(abs(c.imag) > _VANISHES * size for c in found):
+        if not all(abs(c.imag) <= _VANISHES * size for c in found):
             return None
         coefficients = [float(c.real / rho**k) if abs(c) > _VANISHES * size else 0.0 for k, c in enumerate(found)]
         while coefficients and not coefficients[-1]:
             coefficients.pop()
-        return Series(centre, Rational(_PART * radius), tuple(coefficients))
+        series = Series(centre, Rational(_PART * radius), tuple(coefficients))
+        if _sums_to(series, function, variable):
+            return series
     return None
+
+
+def _sums_to(series: Series, function: Expr, variable: Symbol) -> bool:
+    """Whether the sum of a series is the function at some real places, none of which is on the circle of its coefficients."""
+    mp, _ = many_digits(_DIGITS)
+    for p, q in _CHECKED:
+        h = mp.mpf(p * series.radius.p) / (q * series.radius.q)
+        terms = [c * h**k for k, c in enumerate(series.coefficients)]
+        try:
+            right = _value(function, variable, mp.mpf(series.centre.p) / series.centre.q + h, mp)
+        except (ValueError, ZeroDivisionError, OverflowError, KeyError):
+            return False
+        if not abs(mp.fsum(terms) - right) <= _AGREES * mp.fsum(map(abs, terms)):
+            return False
+    return True
 
 
 def _value(e: Expr, variable: Symbol, at: Any, mp: mpmath.MPContext) -> Any:
