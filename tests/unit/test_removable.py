@@ -57,10 +57,40 @@ def test_the_argument_may_be_a_difference():
     assert found == pytest.approx([1 - 2.0**-31, mpmath.log(1.125) / 0.125], rel=1e-9)
 
 
+@pytest.mark.parametrize("unit", [1e-12, 1e-3, 1e6, 1e12])
+@pytest.mark.parametrize("text", ["log(1 + U)/U", "(1 - cos(U))/U^2", "U/(exp(U) - 1)", "1/U^2 - 1/sin(U)^2", "(sqrt(1 + U^2) - 1)/U^2"])
+def test_scales_of_the_variable(text, unit):
+    """As a number, as a parameter, and from another origin: series have the digits, so that no motion needs many."""
+    for u in (1e-11, 3e-7, -1e-2, 0.3):
+        with mpmath.workdps(60):
+            right = float(OTHERS[text](mpmath.mpf(u)))
+        for argument, place, values in (
+            (f"x/{unit!r}", u * unit, {}),
+            ("x/l", u * unit, {"l": unit}),
+            ("(x - y)/l", 2.0**-8 * unit + u * unit, {"l": unit}),
+        ):
+            written = text.replace("U", f"({argument})")
+            equations = ch.derive(ch.System("x y", list(values), lagrangian="(x'^2 + y'^2)/2", forces={"x": written}))
+            start = {"x": place, "x'": 0, "y": 2.0**-8 * unit if "y" in argument else 0.0, "y'": 0}
+            near = 1e-4 if "y" in argument else 1e-9  # of u itself few digits are left
+            motion = ch.simulate(equations, start, (0, 1e-7 * unit**0.5), parameters=values)
+            assert motion.outcome == "finished" and not motion.certificate.digits
+            assert ch.evaluate(equations, start, parameters=values)["x''"] == pytest.approx(right, rel=near), (argument, u)
+
+
+OTHERS = {
+    "log(1 + U)/U": lambda x: mpmath.log(1 + x) / x,
+    "(1 - cos(U))/U^2": lambda x: (1 - mpmath.cos(x)) / x**2,
+    "U/(exp(U) - 1)": lambda x: x / mpmath.expm1(x),
+    "1/U^2 - 1/sin(U)^2": lambda x: 1 / x**2 - 1 / mpmath.sin(x) ** 2,
+    "(sqrt(1 + U^2) - 1)/U^2": lambda x: (mpmath.sqrt(1 + x**2) - 1) / x**2,
+}
+
+
 @pytest.mark.parametrize("coefficients", [(), (1.0,), (1.0, -0.5, 1 / 3 + 1e-9), (float("nan"),)])
 def test_a_series_that_is_not_the_function_is_not_used(coefficients):
     x = sympy.Symbol("x")
-    assert not _sums_to(Series(sympy.Integer(0), sympy.Rational(1, 64), coefficients), sympy.log(1 + x) / x, x)
+    assert not _sums_to(Series(sympy.Integer(0), sympy.Integer(1), sympy.Rational(1, 64), coefficients), sympy.log(1 + x) / x, x)
 
 
 def test_a_function_without_a_value_on_the_circle_has_a_smaller_one():
