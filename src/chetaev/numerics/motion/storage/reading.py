@@ -45,8 +45,8 @@ _PIECE = "modes renewed seated basis conserve energy work t".split()
 _MOST_PIECES = 1_000_000
 """Most pieces of a motion that are read, a limit for hostile files; motions have at most one per step."""
 _OVERFLOWING = 1e150
-"""A component of a state above which the polynomial of its step may hold no finite numbers, since squares overflow: the last step of a motion
-that grows without bound. Such a motion could be saved and not be loaded."""
+"""A component of a state above which the polynomial of its step may hold no finite numbers, since squares overflow: in the last step of a
+motion that grows without bound. With a larger value such a motion could be saved and not be loaded."""
 
 
 def read_motion(archive: Archive) -> Trajectory:
