@@ -232,6 +232,7 @@ def test_slopes_without_digits_are_no_linearisation():
 
 @pytest.mark.parametrize("text", ["atan(1/(x - 3))", "pi/2*sign(x - 3) - atan(x - 3)"])
 def test_a_bounded_function_of_a_pole_is_crossed(text):
+    """Both texts are the same force; the kinetic energy grows by its integral."""
     motion = ch.simulate(force(text), {"x": 2, "x'": 3}, (0, 1))
     right = mpmath.quad(lambda u: mpmath.atan(1 / (u - 3)), [2, 3, motion.final["x"]])
     assert motion.outcome == "finished" and motion.final["x"] > 3.5
