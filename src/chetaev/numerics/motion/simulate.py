@@ -183,8 +183,7 @@ def simulate(
         return follow(request, begun, surfaces, shown, accuracy.relative, beginning)
 
     motion = run(request, begun, surfaces)
-    few = _affordable_steps(motion, begun, request)
-    if motion.certificate.failed == ("rounding",) and motion.outcome.reached_end and few:
+    if motion.certificate.failed == ("rounding",) and motion.outcome.reached_end and (few := _affordable_steps(begun, request)):
         slow = replace(begun, setting=begun.setting.in_many_digits())
         again = run(replace(request, method=Explicit(), max_steps=few), slow, replace(surfaces, exact=True, _settings={}, _rest=None))
         if again.outcome is Outcome.INTERRUPTED:
@@ -210,7 +209,7 @@ _FEWEST = 30
 """Steps: a motion that could not take so many is not computed again in many digits."""
 
 
-def _affordable_steps(motion: Trajectory, begun: Start, request: Request) -> int:
+def _affordable_steps(begun: Start, request: Request) -> int:
     """The number of steps for which a motion can be computed again with rates in many digits, by the explicit method; 0 for a stiff one.
 
     How many steps it took in doubles does not count: where these have lost their digits, their noise makes steps short.
