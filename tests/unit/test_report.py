@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import chetaev as ch
+from chetaev.io.reading import loads
+from chetaev.io.writing import dumps
 from chetaev.report import html_text, sections
 from chetaev.report import motion as moving
 from chetaev.report.prose import line
@@ -278,6 +280,18 @@ def test_a_motion_has_a_report_of_its_own():
     assert value(rows["x"][1]) == pytest.approx(motion.final["x"], rel=1e-7)
     (text,) = re.findall(r"<pre>(.*?)</pre>", made.html, flags=re.DOTALL)
     assert "[simulate]\nt = [0.0, 3.0]" in text
+
+
+@pytest.mark.parametrize("asked", [{"t": [0, 1, 3]}, {"t": (0, 3), "keep": "final"}])
+def test_motions_stored_at_single_times_have_a_report(asked):
+    """Such motions are asked for in model files too; the page says what it cannot show, and has the figures of the run itself."""
+    system = ch.System("x y", lagrangian="(x'^2 + y'^2)/2 - 2*x^2 - y^4/4")
+    model = ch.Model(system, ch.Hamilton(), {}, {"x": 1, "x'": 0, "y": 1, "y'": 0}, **asked)
+    assert loads(dumps(model)) == model
+    page = ch.report(ch.simulate(model)).html
+    assert "States were stored at single times" in page and "are within their limits" in page
+    assert ("One state was stored" in page) == ("keep" in asked)
+    assert "Verification" in ch.report(model).html
 
 
 def test_the_model_file_in_the_page_is_the_model(tmp_path, tyre):

@@ -571,6 +571,23 @@ def test_a_number_that_is_none_is_told(members, tmp_path, name):
         load(packed(tmp_path / "f.npz", {**members, name: array(values)}))
 
 
+def test_a_motion_that_grows_beyond_all_numbers_comes_back(tmp_path):
+    """Backwards a damped blade of a tiny mass is faster than 1e154 at once; the polynomial of the last step has no finite numbers."""
+    system = ch.System(
+        "x y th",
+        "m",
+        lagrangian="m*(x'^2 + y'^2)/2 + th'^2/2 - x^2",
+        kinematic=["y'*cos(th) = x'*sin(th)"],
+        dissipation="0.05*y'^2",
+    )
+    start = {"x": 1, "y": 0, "th": 0.3, "x'": 0.2, "th'": 1}
+    motion = ch.simulate(ch.derive(system, ch.DAlembert()), start, (1, 0), parameters={"m": 1e-12}, tolerance=1e-10)
+    assert motion.outcome == "left_domain" and motion.final["x'"] > 1e100
+    motion.save(tmp_path / "motion.npz")
+    back = ch.load(tmp_path / "motion.npz")
+    assert np.array_equal(back.states, motion.states) and str(back.final) == str(motion.final) and back.outcome == "left_domain"
+
+
 @pytest.mark.parametrize("name", ["t.npy", "states.npy", "end_t.npy", "nodes_0.npy", "coefficients_0.npy", "model.json"])
 def test_a_missing_member_is_noticed(members, tmp_path, name):
     with pytest.raises(ch.ModelError):

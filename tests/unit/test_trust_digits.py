@@ -131,11 +131,20 @@ def test_a_removable_pole_in_which_all_digits_are_lost(text, work):
 
 @pytest.mark.parametrize("x", [1e-12, 1e-9, 1e-5, -1e-9])
 def test_digits_that_no_series_has_are_computed(x):
-    """(1 - cos(k x))/x^2 is k^2/2 near zero, whatever k is: doubles lose all digits, and the motion is computed in many."""
-    equations = ch.derive(ch.System("x", "k", lagrangian="x'^2/2", forces={"x": "(1 - cos(k*x))/x^2"}))
-    assert ch.evaluate(equations, {"x": x, "x'": 0}, parameters={"k": 3})["x''"] == pytest.approx(4.5, rel=1e-9)
+    """(cos(x) - cos(k x))/x^2 is (k^2 - 1)/2 near zero, whatever k is: doubles lose all digits, and the motion is computed in many."""
+    equations = ch.derive(ch.System("x", "k", lagrangian="x'^2/2", forces={"x": "(cos(x) - cos(k*x))/x^2"}))
+    assert ch.evaluate(equations, {"x": x, "x'": 0}, parameters={"k": 3})["x''"] == pytest.approx(4, rel=1e-9)
     motion = ch.simulate(equations, {"x": x, "x'": 0}, (0, 0.01), parameters={"k": 3}, keep="final")
-    assert motion.outcome == "finished" and motion.final["x'"] == pytest.approx(0.045, rel=1e-5)
+    assert motion.outcome == "finished" and motion.final["x'"] == pytest.approx(0.04, rel=1e-5)
+    assert motion.certificate.digits or x == 1e-5
+
+
+def test_noise_does_not_excuse_itself():
+    """1/u^2 - 1/sin(k u)^2 with k = 1 is -1/3 near u = 0; at 9e-11 the error in doubles is 1e4, of another sign at every state."""
+    equations = ch.derive(ch.System("x", "a k", lagrangian="x'^2/2", forces={"x": "1/sin(k*(x - a))^2 - 1/(x - a)^2"}))
+    for x in (3.0000000000904845, 3.00000000004, 3.0000000002):
+        motion = ch.simulate(equations, {"x": x, "x'": 0.3}, (0, 1e-3), parameters={"a": 3, "k": 1})
+        assert motion.outcome == "not_certified" or motion.final["x'"] == pytest.approx(0.3 + 1e-3 / 3, rel=1e-7)
 
 
 def test_a_difference_of_roots_in_many_digits():
@@ -163,12 +172,12 @@ def test_values_that_cancel_are_evaluated_in_many_digits():
 
 
 def test_a_row_that_rounding_hides():
-    """y' = (1 - cos(k x))/x^2 z' holds in doubles for y' = 0 at x = 1e-9, and in truth for y' = z'/2."""
-    system = ch.System("x y z", "k", lagrangian="(x'^2 + y'^2 + z'^2)/2", kinematic=["y' = (1 - cos(k*x))/x^2*z'"])
+    """y' = (cos(x) - cos(k x))/x^2 z' holds in doubles for y' = 0 at x = 1e-9, and in truth for y' = 3/2 z' if k = 2."""
+    system = ch.System("x y z", "k", lagrangian="(x'^2 + y'^2 + z'^2)/2", kinematic=["y' = (cos(x) - cos(k*x))/x^2*z'"])
     equations, start = ch.derive(system, ch.DAlembert()), {"x": 1e-9, "y": 0, "z": 0, "x'": 0, "z'": 2}
     with pytest.raises(ch.StateError, match="rounding hides it"):
-        ch.evaluate(equations, start, parameters={"k": 1})
-    assert ch.simulate(equations, start, (0, 1), parameters={"k": 1}).outcome == "not_certified"
+        ch.evaluate(equations, start, parameters={"k": 2})
+    assert ch.simulate(equations, start, (0, 1), parameters={"k": 2}).outcome == "not_certified"
 
 
 def test_inputs_that_lose_digits():
@@ -213,8 +222,8 @@ def test_a_mass_that_almost_vanishes(method):
 
 
 def test_slopes_without_digits_are_no_linearisation():
-    """Of (1 - cos(k x))/x^2 at 1e-5 doubles give a slope of -0.07 for -4e-5; with k = 1 written out the series has it, and -1 of -x."""
-    equations = ch.derive(ch.System("x", "k", lagrangian="x'^2/2", forces={"x": "(1 - cos(k*x))/x^2 - k^2/2 - x"}))
+    """Of (cos(x) - cos(k x))/x^2 doubles give no slope at 1e-5; of (1 - cos(x))/x^2 the series has it, and -1 of -x."""
+    equations = ch.derive(ch.System("x", "k", lagrangian="x'^2/2", forces={"x": "(cos(x) - cos(k*x))/x^2 - k^2/2 - x"}))
     with pytest.raises(ch.StateError, match="the derivative of x'' by x has no correct digits"):
         ch.linearize(equations, {"x": 1e-5, "x'": 0}, parameters={"k": 3})
     found = ch.linearize(force("(1 - cos(x))/x^2 - 1/2 - x"), {"x": 1e-5, "x'": 0}).matrix

@@ -100,6 +100,8 @@ class Model:
         object.__setattr__(self, "slopes", (self.slopes,) if isinstance(self.slopes, str) else tuple(self.slopes))
         if hasattr(self.t, "tolist"):
             object.__setattr__(self, "t", tuple(self.t.tolist()))
+        if isinstance(self.t, list):
+            object.__setattr__(self, "t", tuple(self.t))
         if isinstance(self.tolerance, list):
             object.__setattr__(self, "tolerance", tuple(self.tolerance))
         self._check_texts()

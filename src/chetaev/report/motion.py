@@ -46,6 +46,8 @@ def motion(subject: Subject, animation: bool, sliders: Mapping[str, Any] | None 
     if found is None:
         return _none(subject)
     html = _outcome(found) + _states(subject, found)
+    if len(found.t) < 2:
+        return html + "<p>One state was stored, so there are no pictures over time.</p>" + _events(found)
     if animation:
         html += f'<div class="animation">{animate(found, subject.model.scene, sliders=sliders).html()}</div>'
     what = "Coordinates and multipliers" if found.equations.multipliers else "Coordinates"
@@ -66,10 +68,25 @@ def accuracy(subject: Subject) -> str:
     if found is None:
         return ""
     pictures = [drawn(drift(found), "drift", "The largest residual of every constraint and of the balance, over all steps.")]
-    if not subject.equations.system.equations:  # a dynamical form has no energy
+    if not subject.equations.system.equations and len(found.t) > 1:  # a dynamical form has no energy
         pictures.insert(0, drawn(balance(found), "balance", "The energy with the work done, and the error of their balance."))
     html = _side_by_side(pictures)
     html += _invariants(subject, found)
+    return html + (_verification(subject, found) if found.reader.dense else _own_checks(found))
+
+
+def _own_checks(found: Trajectory) -> str:
+    """Return the checks that `simulate` made, for a motion that was stored at single times: nothing is known between them."""
+    rows = [(figure.kind, size(figure.size), size(figure.allowed), escape(figure.where)) for figure in found.certificate.figures]
+    words = "are within their limits" if found.certificate.ok else "are <strong>not</strong> all within their limits"
+    return (
+        "<h3>Verification</h3><p>States were stored at single times, so the motion cannot be inserted into its rows. The checks made "
+        f"while it was computed {words}.</p>" + table(("check", "largest", "allowed", "where"), rows, "numbers from2")
+    )
+
+
+def _verification(subject: Subject, found: Trajectory) -> str:
+    """Return the certificate of `verify`."""
     certificate = found.verify()
     known = {origin.label: origin for origin in origins(subject.equations.lowered)}
     rows = [
@@ -83,7 +100,7 @@ def accuracy(subject: Subject) -> str:
         )
         for label, r in certificate.items()
     ]
-    html += (
+    html = (
         f"<h3>Verification</h3><p>The motion inserted into the rows it was derived from, at {certificate.points} times; the check uses "
         "none of the differentiated and solved equations that computed the motion. Residuals are relative to the terms of each row. "
         f"The worst is {size(certificate.worst)}, of <code>{escape(certificate.worst_row)}</code>.</p>"

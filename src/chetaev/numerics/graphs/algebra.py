@@ -440,12 +440,13 @@ class GraphAlgebra:
         inside, place, total = ca.SX(1), ca.SX(0), []
         for series in found.series:
             h = minus(u, self.of(series.centre)) if series.centre else u
+            h = times(h, self.of(1 / series.unit)) if series.unit != 1 else h
             square = -(series.radius**2)
             limit = self._number_leaf(self._limits, square, f"limit {square}")
             near = ca.SX.binary(ca.OP_LT, limit, ca.SX.unary(ca.OP_NEG, times(h, h)))
             total.append(times(near, _polynomial(series.coefficients, times(near, h))))
             inside = times(inside, ca.SX.unary(ca.OP_NOT, near))
-            place = plus(place, times(near, ca.SX(float(series.centre + series.radius))))
+            place = plus(place, times(near, ca.SX(float(series.centre + series.radius * series.unit))))
         formula = ca.substitute(formula, inner, plus(times(inside, u), place))
         total.append(times(inside, formula))
         return _balanced([_balanced(total, plus), *[self.of(e) for e in found.others]], times)

@@ -201,9 +201,8 @@ def simulate(
     motion = run(request, begun, surfaces)
     if plan is not None and plan.feedback:  # a controller may remember what it was asked, so that no run is repeated
         motion = certified(motion, motion) if not motion.certificate.ok and motion.outcome.reached_end else motion
-    elif motion.certificate.failed == ("rounding",) and motion.outcome.reached_end and _affordable(motion, begun, request):
+    elif motion.certificate.failed == ("rounding",) and motion.outcome.reached_end and (few := _affordable_steps(begun, request)):
         slow = replace(begun, setting=begun.setting.in_many_digits())
-        few = min(request.max_steps, _AGAIN * (motion.counts["accepted"] + motion.counts["rejected"]) + 100)
         again = run(replace(request, method=Explicit(), max_steps=few), slow, replace(surfaces, exact=True, _settings={}, _rest=None))
         if again.outcome is Outcome.INTERRUPTED:
             motion = stopped(motion)
@@ -245,18 +244,25 @@ def _under_feedback(plan: Schedule, surfaces: Surfaces, begun: Start, start: Any
     return driven, again
 
 
-_AGAIN = 4
-"""Most steps of a motion in many digits, in units of those of the motion in doubles."""
 _ENDLESS = 2**62
 """Steps: more than any run takes, and a number that the compiled loop can count to."""
 _EXPENSIVE = 400_000
-"""Instructions in many digits, each a few microseconds, that a motion may take: with more it is not computed again in many digits."""
+"""Instructions in many digits, each a few microseconds, that a motion may take when it is computed again in many digits."""
+_STAGES = 16
+"""Evaluations of the rates that a step takes, with its looks inside and with rejected steps beside it."""
+_FEWEST = 30
+"""Steps: a motion that could not take so many is not computed again in many digits."""
 
 
-def _affordable(motion: Trajectory, begun: Start, request: Request) -> bool:
-    """Tell whether a motion can be computed again with rates in many digits, by the explicit method: not a stiff one."""
-    work = motion.counts["evaluations"] * begun.setting.compiled.rhs.instructions
-    return request.method.smooth and request.slopes is None and work <= _EXPENSIVE
+def _affordable_steps(begun: Start, request: Request) -> int:
+    """The number of steps for which a motion can be computed again with rates in many digits, by the explicit method; 0 for a stiff one.
+
+    How many steps it took in doubles does not count: where these have lost their digits, their noise makes steps short.
+    """
+    if not request.method.smooth or request.slopes is not None:
+        return 0
+    steps = _EXPENSIVE // (_STAGES * max(begun.setting.compiled.rhs.instructions, 1))
+    return min(request.max_steps, steps) if steps >= _FEWEST else 0
 
 
 def _first_slopes(request: Request, begun: Start, start: Any, equations: Equations) -> dict[Jet, Array] | None:

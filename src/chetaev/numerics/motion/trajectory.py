@@ -45,6 +45,10 @@ class Outcome(StrEnum):
 class Reader(Protocol):
     """Evaluates expressions along states; `numerics.motion.reader` implements it."""
 
+    @property
+    def dense(self) -> bool:
+        """Whether states between the nodes are known."""
+
     def values(self, expression: Expr, times: Array, states: Array, pieces: Integers | None = None) -> Array:
         """An expression along states; `pieces` says which piece of the motion each belongs to: by default the later where two meet."""
 

@@ -8,8 +8,9 @@ too large is looked at again, at its nodes:
   the motion. A pulse of width $10^{-3}$ at $t = 10^9$ has four digits in doubles.
 - At some nodes the rates in doubles are compared with those of the graph in many digits (`exact_rates`), in which every number of the text
   is exact. Their error is excused as far as rounding the state has the same effect, $g = |f(y(1 \pm \varepsilon)) - f(y)|$: a body that
-  rests between two large forces feels such an error, which moves it by no more than rounding its place does. The rest is added in full
-  where it has one sign, and as the root of its squares where its sign changes.
+  rests between two large forces feels such an error, which moves it by no more than rounding its place does. Here $f$ is in many digits:
+  in doubles it changes by its own noise, which would excuse itself. The rest is added in full where it has one sign, and as the root of
+  its squares where its sign changes.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.numerics.flow.compiled import Array, Compiled
-from chetaev.numerics.flow.exact_rates import exact_rates, exact_rows
+from chetaev.numerics.flow.exact_rates import Exact, exact_rates, exact_rows
 from chetaev.numerics.machine.doubting import doubting
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.pieces.piece import Piece
@@ -167,21 +168,40 @@ class _Nodes:
         shares = self.lengths * self.doubts / self.scale
         sums, squares = np.zeros(len(self.scale)), np.zeros((2, len(self.scale)))
         largest, when = 0.0, piece.begin
-        count = int(np.clip(_WORK // max(exact.length, 1), _FEWEST_LOOKS, _MOST_LOOKS))
-        for group, k in _groups(shares.max(axis=1), count):
-            t = float(self.times[k])
-            right = exact(t, self.states[k], setting.parameters(t, piece.reference), needed)
+        count = int(np.clip(_WORK // max((1 + len(_SIGNS)) * exact.length, 1), _FEWEST_LOOKS, _MOST_LOOKS))
+        weights = np.minimum(shares.max(axis=1), allowed)  # a bound of more tells no more: every such node may be the wrong one
+        for group, k in _groups(weights, count):
+            errors = self._errors(exact, k, needed, (shares[group].sum(axis=0) > _NEGLIGIBLE * allowed).any())
+            if errors is None:
+                continue
+            part = np.where(self.doubts[k] > 0, errors / np.where(self.doubts[k] > 0, self.doubts[k], 1.0), 0.0)
+            here = part * shares[group].sum(axis=0)
+            usual = np.sqrt((here**2).mean(axis=0))
+            sums += here.mean(axis=0)
+            squares += [usual**2, usual**2 / (len(group) * self.every)]
+            if usual.max() > largest:
+                largest, when = float(usual.max()), float(self.times[k])
+        return np.maximum(np.abs(sums) - _CHANCE * np.sqrt(squares[0]), 0.0) + np.sqrt(squares[1]), when
+
+    def _errors(self, exact: Exact, k: int, needed: Array, beside: bool) -> Array | None:
+        """The errors of the rates at a node, and with `beside` at states beside it, of which one alone may be right by chance; None without
+        a value at the node. What moving the state by its last digit makes of the right rates is excused.
+        """
+        setting, n, found, moved = self.piece.setting, len(self.scale), [], np.zeros(len(self.scale))
+        first: Array | None = None
+        for signs in (np.zeros(_SIGNS.shape[1]), *(_SIGNS if beside else ())):
+            t, y = float(self.times[k] * (1 + _UNIT * signs[0])), self.states[k] * (1 + _UNIT * np.resize(signs[1:], self.states.shape[1]))
+            right = exact(t, y, setting.parameters(t, self.piece.reference), needed)
+            if right is None and first is None:
+                return None
             if right is None:
                 continue
-            error = self.rates[k] - right[: len(self.scale)]
-            error = np.sign(error) * np.maximum(np.abs(error) - _EXCUSED * self.moves[k], 0.0)
-            part = np.where(self.doubts[k] > 0, error / np.where(self.doubts[k] > 0, self.doubts[k], 1.0), 0.0)
-            here = part * shares[group].sum(axis=0)
-            sums += here
-            squares += [here**2, here**2 / (len(group) * self.every)]
-            if np.abs(here).max() > largest:
-                largest, when = float(np.abs(here).max()), t
-        return np.maximum(np.abs(sums) - _CHANCE * np.sqrt(squares[0]), 0.0) + np.sqrt(squares[1]), when
+            first = right if first is None else first
+            found.append(self._at(np.array([t]), y[None, :])[0][0] - right[:n])
+            moved = np.maximum(moved, np.abs(right - first)[:n])
+        errors = np.array(found)
+        excused: Array = np.sign(errors) * np.maximum(np.abs(errors) - _EXCUSED * moved, 0.0)
+        return np.where(np.isfinite(excused), excused, 0.0)
 
 
 def broken_row(piece: Piece, allowed: float, usual: Callable[[], Array]) -> tuple[float, int, float] | None:

@@ -127,11 +127,11 @@ def reconstructed(morphism: Morphism, motion: Trajectory, given: Any) -> Traject
     more = given if isinstance(given, State) else State({} if given is None else given)
     whole = State({**start.fixed, **more.fixed}, {**start.guess, **more.guess})
     there = {"parameters": target_parameters(back, first, t=float(times[0]), **values), "inputs": values["inputs"]}
-    kept = (float(times[0]), float(times[-1])) if motion.reader.dense else times  # type: ignore[attr-defined]
+    kept = (float(times[0]), float(times[-1])) if motion.reader.dense else times
     found = simulate(morphism.source, whole, kept, tolerance=motion.tolerance, **there)
     if found.outcome is not Outcome.FINISHED:
         raise StateError(f"the motion of the source ended early: {found.message}", where=f"reconstruct {morphism.source.system.label}")
-    at = found.at(times).states if found.reader.dense else found.states  # type: ignore[attr-defined]
+    at = found.at(times).states if found.reader.dense else found.states
     for z in _compared(morphism.target, morphism.to_target):
         off = _difference(found.reader.values(morphism.pulled_back(z), times, at), motion.reader.values(z, times, states))
         if off > max(_SHADOW, motion.tolerance**0.5):
@@ -218,7 +218,7 @@ def _shared_groups(morphism: Morphism) -> list[GroupCoordinate]:
 
 def _compared_at(motion: Trajectory, points: int) -> tuple[Array, Array]:
     """Equally spaced times with the states there; the stored ones if the motion has no dense output."""
-    if not motion.reader.dense:  # type: ignore[attr-defined]
+    if not motion.reader.dense:
         return motion.t, motion.states
     times = np.linspace(motion.t[0], motion.end[0], points)
     return times, motion.at(times).states

@@ -46,6 +46,9 @@ _KEYS = (
 _PIECE = "modes renewed seated basis conserve energy work t".split()
 _MOST_PIECES = 1_000_000
 """Most pieces of a motion that are read, a limit for hostile files; motions have at most one per step."""
+_OVERFLOWING = 1e150
+"""A component of a state above which the polynomial of its step may hold no finite numbers, since squares overflow: in the last step of a
+motion that grows without bound. With a larger value such a motion could be saved and not be loaded."""
 
 
 def read_motion(archive: Archive) -> Trajectory:
@@ -228,7 +231,11 @@ def _run(archive: Archive, k: int, here: Setting, basis: str) -> Any:
     nodes = _in_order(archive.array(f"nodes_{k}", None))
     states = archive.array(f"node_states_{k}", len(nodes), size)
     rows = 7 if basis == NESTED else None
-    return SimpleNamespace(nodes=nodes, states=states, coefficients=archive.array(f"coefficients_{k}", len(nodes) - 1, rows, size))
+    coefficients = archive.array(f"coefficients_{k}", len(nodes) - 1, rows, size, finite=False)
+    huge = np.maximum(np.abs(states[:-1]), np.abs(states[1:])).max(axis=1, initial=0.0) > _OVERFLOWING
+    if not np.isfinite(coefficients[~huge]).all():
+        raise ValueError(f"coefficients_{k} holds a number that is not finite")
+    return SimpleNamespace(nodes=nodes, states=states, coefficients=coefficients)
 
 
 def _slopes(
