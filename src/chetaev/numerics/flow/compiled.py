@@ -92,7 +92,7 @@ class Compiled:
     def regular_at(self, point: Mapping[Symbol, float]) -> bool:
         """Tell whether the system Jacobian clearly has its generic rank where all symbols of the flow have the values of `point`."""
         found = self.flow.system.measured([point], given=True)[0]
-        return found is not None and is_regular(*found, rank=len(self.flow.order.pairs))
+        return found is not None and is_regular(*found, rank=self.flow.rank)
 
     @cached_property
     def _symbols(self) -> frozenset[Symbol]:

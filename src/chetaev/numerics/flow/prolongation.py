@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -321,12 +322,19 @@ class Prolongation:
         """The null space of the system Jacobian at each point; None where it is undefined."""
         return [None if found is None else Factored(found[0], doubts=found[1]).null for found in self.measured(points)]
 
-    def measured(self, points: Sequence[Point], given: bool = False, solved: bool = False) -> list[tuple[Matrix, Matrix] | None]:
-        """The system Jacobian at several points with bounds of the errors of its entries; None where it is undefined.
+    def measured(
+        self, points: Sequence[Point], given: bool = False, solved: bool = False, tape: GraphTape | None = None
+    ) -> list[tuple[Matrix, Matrix] | None]:
+        """The system Jacobian, or the square matrix of `tape`, at several points with bounds of the errors of its entries; None where it is
+        undefined.
 
         Points on the rows, or with `solved` on other ones, have the error of Newton's iteration; those that are `given` have none.
         """
-        shape, tape = (len(self.structure.jacobian), len(self.structure.unknowns)), self._jacobian_tape
+        shape = len(self.structure.jacobian), len(self.structure.unknowns)
+        if tape is None:
+            tape = self._jacobian_tape
+        else:
+            shape = (math.isqrt(tape.size),) * 2
         error = POINT_ERROR if (self.hidden() and not given) or solved else STATE_ERROR
         return measured_at(tape, shape, points, error, self.sizes, self.drawn)
 
