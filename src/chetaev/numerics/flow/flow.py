@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import Any
+from typing import Any, cast
 
 import casadi as ca
 import numpy as np
@@ -32,7 +32,7 @@ from chetaev.numerics.flow.elimination import (
     solve_positive,
 )
 from chetaev.numerics.flow.energy import energy_and_power
-from chetaev.numerics.flow.extended_rows import ExtendedRows, extended
+from chetaev.numerics.flow.nested.rows import ExtendedRows, extended, nested_lagrangian, nested_rows
 from chetaev.numerics.flow.projection import projection
 from chetaev.numerics.flow.prolongation import Prolongation
 from chetaev.numerics.graphs.algebra import GraphAlgebra, GraphTape, is_nothing, larger, over, plus, size, times
@@ -136,7 +136,13 @@ class Flow:
 
     @cached_property
     def _energy(self) -> tuple[ca.SX, ca.SX]:
-        return energy_and_power(self.system.equations, self.graph)
+        return energy_and_power(self.system.equations, self._writing)
+
+    @cached_property
+    def _writing(self) -> GraphAlgebra:
+        """The algebra in which energies are written, with nested sums where rows have them."""
+        nested = None if self.extended is None else nested_lagrangian(self.system)
+        return self.graph if nested is None else cast(GraphAlgebra, nested)
 
     @cached_property
     def energy(self) -> ca.SX:
@@ -270,7 +276,9 @@ class Flow:
         """Residuals of all constraints on the state and the balance of energy, with their names; then the sums of their terms' sizes."""
         hidden = self.system.hidden()
         balance = self.energy - self.start_energy - sum(self.work)
-        rows = [self.system.row(pair) for pair in hidden]
+        rows = (nested_rows(self.system, hidden) if self.extended is not None and hidden else None) or [
+            self.system.row(pair) for pair in hidden
+        ]
         *sizes, energies = magnitudes([*rows, self._terms_of_energy])
         exchanged = self.on_state(energies) + ca.fabs(self.start_energy) + sum(map(ca.fabs, self.work))
         return self.function([*rows, balance, *sizes, exchanged], "measure"), (*map(self.system.label, hidden), "balance")
@@ -280,7 +288,7 @@ class Flow:
         """Return an expression with the terms of the energy, each once: a Lagrangian of first order has them up to signs."""
         lagrangian = self.system.equations.lowered.lagrangian
         first = all(order <= 1 for order in highest_orders(lagrangian.free_symbols).values())
-        return self.graph.of(lagrangian) if first else self._energy[0]
+        return self._writing.of(lagrangian) if first else self._energy[0]
 
     def watch(self, extra: Sequence[ca.SX] = ()) -> ca.Function:
         """Return a function of the determinant, the smallest pivot, then functions of the user.

@@ -24,8 +24,9 @@ from chetaev.mechanics.ranks.exact import exact_rank, exactly_zero, free_columns
 from chetaev.mechanics.ranks.factored import Factored, least_norm, null_space, open_jets
 from chetaev.mechanics.ranks.generic import Matrix, Point, matrices_at, measured_at, numbers_at, points_on
 from chetaev.mechanics.ranks.sizes import Sizes, natural_sizes
+from chetaev.mechanics.ranks.sparse import clearly_regular
 from chetaev.mechanics.structure import Structure, raised, structure
-from chetaev.mechanics.tolerances import POINT_ERROR, STATE_ERROR
+from chetaev.mechanics.tolerances import CUT, POINT_ERROR, STATE_ERROR
 from chetaev.numerics.flow.sampling import points_from, points_near
 from chetaev.numerics.graphs.algebra import GraphAlgebra, GraphTape
 from chetaev.numerics.graphs.binding import Binding
@@ -61,6 +62,10 @@ _T = TypeVar("_T")
 
 Pair = tuple[int, int]
 """A row and how often it is differentiated."""
+
+
+def _null_space(matrix: Matrix, doubts: Matrix) -> Matrix:
+    return np.zeros((len(matrix), 0)) if clearly_regular(matrix, doubts, CUT) else Factored(matrix, doubts=doubts).null
 
 
 class Prolongation:
@@ -320,7 +325,7 @@ class Prolongation:
 
     def _null_spaces(self, points: Sequence[Point]) -> list[Matrix | None]:
         """The null space of the system Jacobian at each point; None where it is undefined."""
-        return [None if found is None else Factored(found[0], doubts=found[1]).null for found in self.measured(points)]
+        return [None if found is None else _null_space(*found) for found in self.measured(points)]
 
     def measured(
         self, points: Sequence[Point], given: bool = False, solved: bool = False, tape: GraphTape | None = None

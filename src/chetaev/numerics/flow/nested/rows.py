@@ -1,7 +1,7 @@
 r"""Rows that are linear in the jets solved for, with intermediate results as further unknowns: a large sparse system for a small dense one.
 
 A chain of n links in angles has a dense mass matrix, which takes O(n^3) operations to eliminate. Its rows are computed from each other in
-O(n) operations, if sums are nested (`chetaev.numerics.graphs.nested`): accelerations along the chain, and forces back. Each intermediate
+O(n) operations, if sums are nested (`chetaev.numerics.flow.nested.sums`): accelerations along the chain, and forces back. Each intermediate
 result that is used several times becomes an unknown $u$ with a row $u - \sum_i c_i z_i = r$. The determinant is the same, and the
 elimination of the sparse system in a fill-reducing order takes O(n) operations.
 """
@@ -19,9 +19,9 @@ from sympy import Symbol
 
 from chetaev.core.calculus import Calculus
 from chetaev.core.exact.signature import vanishing
-from chetaev.numerics.flow.prolongation import Prolongation
+from chetaev.numerics.flow.nested.sums import NestedAlgebra
+from chetaev.numerics.flow.prolongation import Pair, Prolongation
 from chetaev.numerics.graphs.algebra import NOTHING, GraphAlgebra, dense, is_nothing, minus, over, plus, times
-from chetaev.numerics.graphs.nested import NestedAlgebra
 from chetaev.numerics.graphs.remembered import Remembered
 from chetaev.numerics.machine.tape import fold
 
@@ -31,7 +31,7 @@ _FEW_ROWS = 8
 """Fewest rows for which intermediate results are looked for: smaller matrices are eliminated in a hundred operations."""
 _SPARSE = 6
 """Entries per row of a matrix that is taken as sparse already; only time of set-up depends on it."""
-_WORTHWHILE = 0.7
+_WORTHWHILE = 0.9
 """Largest ratio of operations, with and without intermediate results, for which these are used; it is an estimate."""
 _ONE = ca.SX(1)
 """The coefficient of an unknown in itself."""
@@ -60,6 +60,8 @@ _Value = ca.SX | _Form
 
 
 _EXTENDED: Remembered[ExtendedRows | None] = Remembered(64)
+_ROWS: Remembered[list[ca.SX] | None] = Remembered(64)
+_LEVELS: Remembered[list[list[ca.SX]]] = Remembered(16)
 
 
 def extended(system: Prolongation) -> ExtendedRows | None:
@@ -71,32 +73,59 @@ def extended(system: Prolongation) -> ExtendedRows | None:
 
 def _extended(system: Prolongation) -> ExtendedRows | None:
     jacobian, pairs = system.structure.jacobian, system.stage(0)
-    present = np.array([[not is_nothing(e) for e in line] for line in jacobian])
-    if not system.plain or system.added or len(jacobian) < _FEW_ROWS or present.sum() < _SPARSE * len(jacobian):
+    if not system.plain or not is_dense(jacobian):
         return None
-    rows = _nested_rows(system)
+    rows = nested_rows(system, pairs)
     found = None if rows is None else extended_rows(system.algebra, rows, system.structure.top)
     if rows is None or found is None:
         return None
-    stated = [system.row(pair) for pair in pairs]
-    shorter = np.array([[not is_nothing(e) for e in line] for line in found.matrix])
-    if _cost(shorter, rows) > _WORTHWHILE * _cost(present, stated):
+    cost = _cost(_present(jacobian), [system.row(pair) for pair in pairs])
+    return found if _cost(_present(found.matrix), rows) <= _WORTHWHILE * cost else None
+
+
+def nested_rows(system: Prolongation, pairs: Sequence[Pair]) -> list[ca.SX] | None:
+    """Some rows with nested sums; None unless each is shown to be identical with the row as it is stated; remembered."""
+    return _ROWS.get(system.structure, tuple(pairs), lambda: _shown_rows(system, pairs))
+
+
+def _shown_rows(system: Prolongation, pairs: Sequence[Pair]) -> list[ca.SX] | None:
+    if system.added:
         return None
-    zero = vanishing(system.algebra.program([minus(a, b) for a, b in zip(rows, stated, strict=True)])[0])
-    return found if zero is not None and all(zero) else None
+    levels = _LEVELS.get(system.structure, (), lambda: _levels(system))
+    if len(levels[0]) != len(system.structure.rows):
+        return None
+    rows = [levels[times][i] for i, times in pairs]
+    differences = [minus(row, system.row(pair)) for row, pair in zip(rows, pairs, strict=True)]
+    zero = vanishing(system.algebra.program(differences)[0])
+    return rows if zero is not None and all(zero) else None
 
 
-def _nested_rows(system: Prolongation) -> list[ca.SX] | None:
-    """The rows of stage 0 with nested sums; all of them are differentiated together, so that their derivatives share as much."""
+def _levels(system: Prolongation) -> list[list[ca.SX]]:
+    """All rows with nested sums, and their derivatives; all are differentiated together, so that derivatives share as much as rows."""
     source, graph = system.equations.system, system.algebra
     nested = NestedAlgebra(graph, [*source.coordinates, *source.parameters])
-    rows = [row.residual for row in system.equations.assembled(cast(GraphAlgebra, nested))]
-    if len(rows) != len(system.structure.rows):
-        return None
-    calculus, found = Calculus(graph, source.frame), [rows]
+    found = [[row.residual for row in system.equations.assembled(cast(GraphAlgebra, nested))]]
+    calculus = Calculus(graph, source.frame)
     for _ in range(max(system.structure.row_offsets)):
         found.append(calculus.totals(found[-1]))
-    return [found[times][i] for i, times in system.stage(0)]
+    return found
+
+
+def is_dense(matrix: Sequence[Sequence[ca.SX]]) -> bool:
+    """Tell whether a matrix has so many rows and entries that nested sums may save operations."""
+    return len(matrix) >= _FEW_ROWS and sum(not is_nothing(e) for line in matrix for e in line) >= _SPARSE * len(matrix)
+
+
+def nested_lagrangian(system: Prolongation) -> NestedAlgebra | None:
+    """An algebra in which the Lagrangian has nested sums; None unless it is shown to be identical with the Lagrangian as it is stated."""
+    source, graph = system.equations.system, system.algebra
+    nested, lagrangian = NestedAlgebra(graph, [*source.coordinates, *source.parameters]), system.equations.lowered.lagrangian
+    zero = vanishing(graph.program([minus(nested.of(lagrangian), graph.of(lagrangian))])[0])
+    return nested if zero is not None and all(zero) else None
+
+
+def _present(matrix: Sequence[Sequence[ca.SX]]) -> Flags:
+    return np.array([[not is_nothing(e) for e in line] for line in matrix])
 
 
 def _cost(present: Flags, rows: Sequence[ca.SX]) -> int:

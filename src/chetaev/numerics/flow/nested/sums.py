@@ -20,7 +20,7 @@ from typing import Any
 
 import casadi as ca
 import sympy
-from sympy import Add, Expr, Mul, Rational, S, Symbol
+from sympy import Add, Expr, Mul, S, Symbol
 
 from chetaev.core.symbols import Input, Jet, symbols_in
 from chetaev.numerics.graphs.algebra import GraphAlgebra, integer_power, plus, times
@@ -33,7 +33,7 @@ _Beginnings = dict[tuple[int, Expr], tuple[int, ca.SX]]
 class _Product:
     """A product of a number, of what does not move, and of the factors of each coordinate or multiplier, by its name."""
 
-    number: Rational
+    number: Expr
     coefficients: Factors
     moving: dict[str, Expr]
 
@@ -207,4 +207,3 @@ def _without(factors: Factors, common: Factors) -> Iterator[Expr]:
             left.remove(factor)
         else:
             yield factor
-
