@@ -153,6 +153,12 @@ class Compiled:
         return compile_kernel(self.flow.function([self.flow.determinant], "determinant"))
 
     @cached_property
+    def restricting(self) -> Kernel:
+        """The rows that restrict the state, alone: the first values of `measure`."""
+        system = self.flow.system
+        return compile_kernel(self.flow.function([system.row(pair) for pair in system.hidden()], "restricting"), hot=False)
+
+    @cached_property
     def energy(self) -> Kernel:
         """The energy on the state."""
         return compile_kernel(self.flow.function([self.flow.energy], "energy"), hot=False)

@@ -220,11 +220,11 @@ def rows_in_doubt(compiled: Compiled, times: Array, states: Array, p: Array, all
         return np.zeros(count, bool)
     moves = np.concatenate([np.zeros((1, size)), _FAR * np.resize(_SIGNS[:, 1:], (len(_SIGNS), size))])
     moved = (states[:, None, :] * (1 + moves)).reshape(-1, size)
-    address, n = doubting(compiled.measure), compiled.measure.n_out
-    found = dop853.evaluate(address, np.repeat(times, len(moves)), moved, np.repeat(p, len(moves), axis=0), 2 * n)
-    both = found.reshape(count, len(moves), 2, n)[..., :rows]
+    kernel = compiled.restricting
+    both = dop853.evaluate(doubting(kernel), times, states, p, 2 * rows).reshape(count, 2, rows)
+    found = dop853.evaluate(kernel.early, np.repeat(times, len(moves)), moved, np.repeat(p, len(moves), axis=0), rows)
     with np.errstate(invalid="ignore", over="ignore"):
-        values, doubts = both.mean(axis=2), np.abs(both[:, 0, 0] - both[:, 0, 1]) / 2
+        values, doubts = found.reshape(count, len(moves), rows), np.abs(both[:, 0] - both[:, 1]) / 2
         terms = np.abs(values[:, 1:] - values[:, :1]).max(axis=1) / _FAR
         unsure: NDArray[np.bool_] = ~(doubts <= allowed * terms).all(axis=1)
         return unsure
