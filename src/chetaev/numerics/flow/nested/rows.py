@@ -27,8 +27,9 @@ from chetaev.numerics.machine.tape import fold
 
 Flags = NDArray[np.bool_]
 
-_FEW_ROWS = 8
-"""Fewest rows for which intermediate results are looked for: smaller matrices are eliminated in a hundred operations."""
+_FEW_ROWS = 16
+"""Fewest rows for which intermediate results are looked for. Bounds of rounding errors grow faster along intermediate results than in a
+small dense matrix: with fewer rows more motions would be checked in many digits, which takes longer than what is saved."""
 _SPARSE = 6
 """Entries per row of a matrix that is taken as sparse already; only time of set-up depends on it."""
 _WORTHWHILE = 0.9

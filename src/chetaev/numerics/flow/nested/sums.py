@@ -49,6 +49,8 @@ class NestedAlgebra:
         """The beginnings of sums read forwards and backwards: by the number of a beginning and the next term the number and the graph of
         the longer one."""
         self._known: dict[Expr, ca.SX] = {}
+        self._keys: dict[Expr, tuple[int, str]] = {}
+        self._moving: dict[Expr, tuple[str, ...]] = {}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._graph, name)
@@ -82,16 +84,24 @@ class NestedAlgebra:
     def _product(self, factors: Sequence[Expr]) -> _Product | None:
         number, coefficients, moving = S.One, [], dict[str, list[Expr]]()
         for factor in factors:
-            bases = {z.base for z in symbols_in(factor) if isinstance(z, Jet) and not isinstance(z, Input)}
             if factor.is_Rational:
                 number *= factor
-            elif not bases:
+                continue
+            bases = self._moved_by(factor)
+            if not bases:
                 coefficients.append(factor)
-            elif len(bases) == 1 and _is_plain(factor):
-                moving.setdefault(bases.pop(), []).append(factor)
+            elif len(bases) == 1:
+                moving.setdefault(bases[0], []).append(factor)
             else:
                 return None
         return _Product(number, tuple(coefficients), {base: Mul(*own) for base, own in moving.items()}) if len(moving) > 1 else None
+
+    def _moved_by(self, factor: Expr) -> tuple[str, ...]:
+        """The names of the coordinates and multipliers that a factor moves with; several also for a factor that has to stay whole."""
+        if factor not in self._moving:
+            bases = {z.base for z in symbols_in(factor) if isinstance(z, Jet) and not isinstance(z, Input)}
+            self._moving[factor] = tuple(bases) if not bases or _is_plain(factor) else ("", "")
+        return self._moving[factor]
 
     def _grouped(self, products: Sequence[_Product]) -> dict[tuple[str, Expr], list[_Product]]:
         """Products by the factors of that coordinate which most products contain, the latest one of several."""
@@ -145,10 +155,12 @@ class NestedAlgebra:
         return total
 
     def _key(self, term: Expr) -> tuple[int, str]:
-        """The place of the latest coordinate or parameter."""
-        symbols = symbols_in(term)
-        moving = [z.base for z in symbols if isinstance(z, Jet)] or [z.name for z in symbols]
-        return max((self._place.get(name, -1) for name in moving), default=-1), str(term)
+        """The place of the latest coordinate or parameter, then the text."""
+        if term not in self._keys:
+            symbols = symbols_in(term)
+            moving = [z.base for z in symbols if isinstance(z, Jet)] or [z.name for z in symbols]
+            self._keys[term] = max((self._place.get(name, -1) for name in moving), default=-1), str(term)
+        return self._keys[term]
 
 
 def _known_beginning(terms: Sequence[Expr], begun: _Beginnings) -> int:
