@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from chetaev.mechanics.ranks.factored import _solution_of, is_regular
-from chetaev.mechanics.ranks.sparse import clearly_regular, is_sparse, log_scales, sparse_least_norm
+from chetaev.mechanics.ranks.sparse import clearly_regular, is_sparse, log_scales, sparse_fit, sparse_least_norm
 
 
 def banded(n, extra=0):
@@ -19,6 +19,13 @@ def test_a_solution_of_least_norm():
     a, right = banded(150, 40), np.random.default_rng(1).normal(size=150)
     assert is_sparse(a)
     np.testing.assert_allclose(sparse_least_norm(a, right, 1e-10), np.linalg.lstsq(a, right)[0], rtol=0, atol=1e-12)
+
+
+def test_least_squares():
+    a, right = banded(150, 40).T, np.random.default_rng(1).normal(size=190)
+    np.testing.assert_allclose(sparse_fit(a, right, 1e-10), np.linalg.lstsq(a, right)[0], rtol=0, atol=1e-12)
+    a[:, 70] = a[:, 20]
+    assert sparse_fit(a, right, 1e-10) is None
 
 
 @pytest.mark.parametrize("distance", [0.0, 1e-12, 1e-9])

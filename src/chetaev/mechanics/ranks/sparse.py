@@ -34,6 +34,31 @@ def is_sparse(matrix: Matrix | Flags) -> bool:
 
 def sparse_least_norm(matrix: Matrix, right: Matrix, cut: float) -> Matrix | None:
     """The solution of least norm of rows that are clearly independent, with singular values far above `cut` of the largest; else None."""
+    whole, n = _bordered(matrix, cut), matrix.shape[1]
+    if whole is None:
+        return None
+    step: Matrix = whole.solve(np.concatenate([np.zeros(n), right]))[:n]
+    terms = np.abs(matrix) @ np.abs(step) + np.abs(right)
+    solved = np.all(np.abs(matrix @ step - right) <= _SOLVED * np.maximum(terms, terms.max() * _SOLVED))
+    return step if solved and np.isfinite(step).all() else None
+
+
+def sparse_fit(matrix: Matrix, right: Matrix, cut: float) -> Matrix | None:
+    """The least squares of `matrix @ x = right` for clearly independent columns, with singular values far above `cut` of the largest; else
+    None.
+    """
+    whole, (n, m) = _bordered(matrix.T, cut), matrix.shape
+    if whole is None:
+        return None
+    found: Matrix = whole.solve(np.concatenate([right, np.zeros(m)]))[n:]
+    left = matrix @ found - right
+    terms = np.abs(matrix.T) @ (np.abs(matrix) @ np.abs(found) + np.abs(right))
+    solved = np.all(np.abs(matrix.T @ left) <= _SOLVED * np.maximum(terms, terms.max(initial=0.0) * _SOLVED))
+    return found if solved and np.isfinite(found).all() else None
+
+
+def _bordered(matrix: Matrix, cut: float) -> Any:
+    """The factors of [[1, A^T], [A, 0]]; None unless the rows of A are clearly independent."""
     from scipy.sparse import bmat, csc_matrix, identity
     from scipy.sparse.linalg import LinearOperator, onenormest
 
@@ -44,16 +69,13 @@ def sparse_least_norm(matrix: Matrix, right: Matrix, cut: float) -> Matrix | Non
         return None
 
     def inverse(y: Matrix) -> Matrix:
-        """The inverse of A A^T, from the elimination of [[1, A^T], [A, 0]]."""
+        """The inverse of A A^T."""
         found: Matrix = -whole.solve(np.concatenate([np.zeros(n), np.ravel(y)]))[n:]
         return found
 
     largest = float(np.sqrt(abs(a).sum(axis=0).max() * abs(a).sum(axis=1).max()))
     smallest = 1 / np.sqrt(onenormest(LinearOperator((m, m), matvec=inverse, rmatvec=inverse, dtype=float)))
-    step: Matrix = whole.solve(np.concatenate([np.zeros(n), right]))[:n]
-    terms = abs(a) @ np.abs(step) + np.abs(right)
-    clear = smallest > _SAFE * cut * largest and np.all(np.abs(a @ step - right) <= _SOLVED * np.maximum(terms, terms.max() * _SOLVED))
-    return step if clear and np.isfinite(step).all() else None
+    return whole if smallest > _SAFE * cut * largest else None
 
 
 def clearly_regular(matrix: Matrix, doubts: Matrix | None, cut: float) -> bool:
