@@ -45,15 +45,26 @@ class Native:
         return int(ctypes.cast(self.library.right_hand_side, ctypes.c_void_p).value or 0)
 
 
-def compiled(name: str, p: Array) -> Native | None:
-    """The C of a system; None without gcc."""
+def compiled(name: str, p: Array, *defined: str) -> Native | None:
+    """The C of a system, with names `defined` for its preprocessor, such as "LINKS=40"; None without gcc."""
     gcc = shutil.which("gcc")
     if gcc is None:
         return None
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "stages.h").write_text(_stages())
         target = Path(folder, f"{name}.so")
-        command = [gcc, *FLAGS, "-shared", "-fPIC", f"-I{folder}", f'-DSYSTEM="{name}.c"', "-o", str(target), str(_SOURCES / "dop853.c")]
+        command = [
+            gcc,
+            *FLAGS,
+            *[f"-D{each}" for each in defined],
+            "-shared",
+            "-fPIC",
+            f"-I{folder}",
+            f'-DSYSTEM="{name}.c"',
+            "-o",
+            str(target),
+            str(_SOURCES / "dop853.c"),
+        ]
         subprocess.run([*command, "-lm"], check=True)  # noqa: S603
         library = ctypes.CDLL(str(target))
     real, pointer = ctypes.c_double, ctypes.c_void_p

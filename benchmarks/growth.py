@@ -1,4 +1,6 @@
-"""(e) How set-up time, time per right-hand side and number of instructions grow with n: exponents of power laws."""
+"""(e) How set-up time, time per right-hand side and number of instructions grow with n: exponents of power laws; and the right-hand side of
+a chain in angles against hand-written C of O(n) operations (`native/chain.c`).
+"""
 
 from __future__ import annotations
 
@@ -6,13 +8,15 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
+from compiler import compiled
 from integration import rhs_seconds, states_along
-from measure import Effort, Spread, Table, take_turns
+from measure import Effort, Spread, Table, figures, take_turns
 from setup_time import chetaev_setup
-from texts import TITLES
+from texts import FAMILIES, TITLES, unique
 
 import chetaev as ch
 from chetaev.numerics.flow.compiled import compile_equations
+from chetaev.numerics.machine.engine import entry_of
 
 
 def tables(effort: Effort) -> list[Table]:
@@ -41,7 +45,42 @@ def tables(effort: Effort) -> list[Table]:
         for quantity, values, unit in rows:
             medians = [v.median for v in values]
             found.add(title, quantity, *[unit * m for m in medians], _slope(sizes, medians), _slope(sizes[-2:], medians[-2:]))
-    return [found]
+    return [found, _against_c(effort)]
+
+
+def _against_c(effort: Effort) -> Table:
+    """The chain as a sum over all pairs of links, and from positions."""
+    found = Table(
+        "(e) Right-hand side of a chain in angles",
+        ["chain", "links", "instructions", "chetaev, ns", "C, ns", "chetaev / C", "difference"],
+        "C: tensions of the rods from a tridiagonal system. Difference: the largest of accelerations, relative to the largest one.",
+    )
+    for family, n in ((family, n) for family in ("chain", "bobs") for n in ((10, 40) if effort.quick else (10, 20, 40, 100))):
+        text = FAMILIES[family](n, 0)
+        system = ch.System(
+            text.coordinates, " ".join(text.parameters), where=text.where, lagrangian=text.lagrangian.replace(unique(0), "1")
+        )
+        made = compile_equations(ch.derive(system))
+        by_hand = compiled("chain", np.array(list(text.values.values())), f"LINKS={n}")
+        if by_hand is None:
+            continue
+        names = [z.name for z in made.flow.state]
+        order = [names.index(z) for z in text.start]
+        states = np.random.default_rng(n).uniform(-1, 1, (64, 2 * n))
+        own = np.empty_like(states)
+        own[:, order] = states
+        p = np.array([*[text.values[z.name] for z in made.flow.arguments], 0.0])
+        rates, expected = made.rhs(0.0, own[0], p)[order], np.empty(2 * n)
+        entry_of(by_hand.address)(0.0, states.ctypes.data, by_hand.p.ctypes.data, expected.ctypes.data)
+        sides = {
+            "chetaev": partial(rhs_seconds, made.rhs.address, own, p, 0.02),
+            "C": partial(rhs_seconds, by_hand.address, states, by_hand.p, 0.02),
+        }
+        times = take_turns(sides, effort.repetitions)
+        cells = [1e9 * times[side].median for side in sides]
+        off = float(np.abs(rates - expected).max() / np.abs(expected).max())
+        found.add(TITLES[family], n, made.rhs.instructions, *cells, times["chetaev"].over(times["C"]), figures(off))
+    return found
 
 
 def _slope(sizes: Sequence[int], values: Sequence[float]) -> str:

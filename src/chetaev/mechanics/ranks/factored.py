@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.symbols import Jet
+from chetaev.mechanics.ranks.sparse import clearly_regular, is_sparse, log_scales
 from chetaev.mechanics.tolerances import CUT, NOISE, OPEN
 
 Matrix = NDArray[np.float64]
@@ -306,19 +307,27 @@ def _geometric_scales(a: Matrix) -> tuple[Matrix, Matrix]:
 
 def _fitted(present: Flags, logs: Matrix) -> tuple[Matrix, Matrix]:
     """The least squares of `logs = rows + columns` over the entries that are present, matrix by matrix."""
-    m, n = present.shape[1:]
+    m = present.shape[1]
     given = np.where(present, logs, 0.0)
     sums = np.concatenate([given.sum(axis=2), given.sum(axis=1)], axis=1)
     if len(present) == 1 or (present == present[0]).all():
-        found = (_solution_of(present[0].tobytes(), m, n) @ sums[:, :, None])[:, :, 0]
+        found = _scales_of(present[0], sums)
         return found[:, :m], found[:, m:]
     found = np.empty_like(sums)
     patterns: dict[bytes, list[int]] = {}
     for k, pattern in enumerate(present):
         patterns.setdefault(pattern.tobytes(), []).append(k)
-    for pattern, some in patterns.items():
-        found[some] = (_solution_of(pattern, m, n) @ sums[some][:, :, None])[:, :, 0]
+    for some in patterns.values():
+        found[some] = _scales_of(present[some[0]], sums[some])
     return found[:, :m], found[:, m:]
+
+
+def _scales_of(present: Flags, sums: Matrix) -> Matrix:
+    """Scales from sums of logarithms over the entries of one pattern."""
+    if is_sparse(present):
+        return log_scales(present, sums)
+    found: Matrix = (_solution_of(present.tobytes(), *present.shape) @ sums[:, :, None])[:, :, 0]
+    return found
 
 
 @lru_cache(maxsize=512)
@@ -342,5 +351,7 @@ def open_jets(jets: Sequence[Jet], null: Matrix) -> list[Jet]:
 
 def is_regular(matrix: Matrix, doubts: Matrix, rank: int) -> bool:
     """Tell whether a matrix clearly has a rank, in units of its own rows and columns."""
+    if rank == matrix.shape[1] and clearly_regular(matrix, doubts, _SINGULAR):
+        return True
     found = Factored(matrix, doubts=doubts)
     return found.rank == rank and found.kept > _SINGULAR

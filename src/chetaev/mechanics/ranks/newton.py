@@ -15,6 +15,7 @@ from sympy import Symbol
 
 from chetaev.core.values import Undefined
 from chetaev.mechanics.ranks.factored import Matrix
+from chetaev.mechanics.ranks.sparse import is_sparse, sparse_least_norm
 from chetaev.mechanics.tolerances import NEWTON_CUT
 
 Values = Mapping[Symbol, float]
@@ -40,7 +41,8 @@ class Root(NamedTuple):
 
 def least_norm(residual: Matrix, jacobian: Matrix) -> tuple[Matrix, float] | None:
     """Return the shortest step at whose end linear rows would vanish, and its length; None if it is not finite."""
-    step: Matrix = np.asarray(np.linalg.lstsq(jacobian, -residual, rcond=NEWTON_CUT)[0], dtype=np.float64)
+    sparse = sparse_least_norm(jacobian, -residual, NEWTON_CUT) if is_sparse(jacobian) else None
+    step: Matrix = np.asarray(np.linalg.lstsq(jacobian, -residual, rcond=NEWTON_CUT)[0], dtype=np.float64) if sparse is None else sparse
     with np.errstate(over="ignore"):
         length = float(np.linalg.norm(step))
     return (step, length) if np.isfinite(length) else None

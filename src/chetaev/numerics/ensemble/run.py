@@ -401,7 +401,7 @@ class Integration:
         A member at a regular state without better pivots is left to `simulate`.
         """
         flow = self.pivoted[0].compiled.flow
-        if not len(worn) or not flow.system.plain:
+        if not len(worn) or not flow.system.plain or flow.extended is not None:
             self.cornered[worn] = True
             return worn[:0]
         n = len(flow.order.pairs)

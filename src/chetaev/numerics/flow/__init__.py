@@ -5,5 +5,5 @@
 one graph with `energy` and `projection`, `compiled` the same as machine code. `sampling` finds points of the constraint set, `component`
 the component of a state, `local_rank` and `forty_digits` decide ranks there; `locus` names singular loci and undefined expressions.
 `pole_rewriting` rewrites rows, `held_rows` evaluates the rows of motion with the rates that were found, `exact_rates` the rates in many
-digits.
+digits. `nested` finds sparse rows for long chains.
 """

@@ -93,7 +93,7 @@ class Compiled:
     def regular_at(self, point: Mapping[Symbol, float]) -> bool:
         """Tell whether the system Jacobian clearly has its generic rank where all symbols of the flow have the values of `point`."""
         found = self.flow.system.measured([point], given=True)[0]
-        return found is not None and is_regular(*found, rank=len(self.flow.order.pairs))
+        return found is not None and is_regular(*found, rank=self.flow.rank)
 
     @cached_property
     def _symbols(self) -> frozenset[Symbol]:
@@ -152,6 +152,12 @@ class Compiled:
     def determinant(self) -> Kernel:
         """The determinant of the system Jacobian, as `watch` gives it."""
         return compile_kernel(self.flow.function([self.flow.determinant], "determinant"))
+
+    @cached_property
+    def restricting(self) -> Kernel:
+        """The rows that restrict the state, alone: the first values of `measure`."""
+        system = self.flow.system
+        return compile_kernel(self.flow.function([system.row(pair) for pair in system.hidden()], "restricting"), hot=False)
 
     @cached_property
     def energy(self) -> Kernel:

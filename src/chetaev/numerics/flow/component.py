@@ -21,7 +21,7 @@ from sympy import Symbol
 from chetaev.core.symbols import Jet, Place
 from chetaev.mechanics.ranks.factored import Factored, Matrix
 from chetaev.mechanics.ranks.generic import Point
-from chetaev.numerics.flow.local_rank import factored_at, require_clear
+from chetaev.numerics.flow.local_rank import clearly_regular_at, factored_at, require_clear
 from chetaev.numerics.flow.prolongation import Problem, Prolongation
 from chetaev.numerics.flow.sampling import points_from
 
@@ -43,6 +43,8 @@ def component_at(problem: Problem, jets: Mapping[Jet, float], *, instant: bool =
     system = problem.system
     pairs, top = system.stage(0), system.structure.top
     at = {**jets, **dict.fromkeys(top, 0.0)}
+    if not instant and system.generic_nullity == 0 and clearly_regular_at(problem, pairs, top, at):
+        return system
     values, found = factored_at(problem, pairs, top, at)
     require_clear(problem, pairs, top, found, at)
     point = problem.point(jets)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import Any
+from typing import Any, cast
 
 import casadi as ca
 import numpy as np
@@ -32,6 +32,7 @@ from chetaev.numerics.flow.elimination import (
     solve_positive,
 )
 from chetaev.numerics.flow.energy import energy_and_power
+from chetaev.numerics.flow.nested.rows import ExtendedRows, extended, nested_lagrangian, nested_rows
 from chetaev.numerics.flow.projection import projection
 from chetaev.numerics.flow.prolongation import Prolongation
 from chetaev.numerics.graphs.algebra import GraphAlgebra, GraphTape, is_nothing, larger, over, plus, size, times
@@ -66,6 +67,18 @@ class Flow:
     """The residues that decide which entries of the system Jacobian are identically zero, and which are constant along a motion."""
     freeze: bool = False
     """Whether constant entries are written without the state, which is faster with constraints and few rows."""
+    extended: ExtendedRows | None = None
+    """The rows with intermediate results as further unknowns, which `order` and `samples` then refer to."""
+
+    @property
+    def matrix(self) -> Sequence[Sequence[ca.SX]]:
+        """The matrix that is eliminated: the system Jacobian, or that of the rows with intermediate results."""
+        return self.system.structure.jacobian if self.extended is None else self.extended.matrix
+
+    @property
+    def rank(self) -> int:
+        """The number of pivots in the system Jacobian."""
+        return len(self.order.pairs) - (0 if self.extended is None else self.extended.further)
 
     @property
     def graph(self) -> GraphAlgebra:
@@ -92,7 +105,9 @@ class Flow:
 
     @cached_property
     def solved(self) -> Solved:
-        """The top jets as expressions in the state."""
+        """The top jets as expressions in the state, and then intermediate results."""
+        if self.extended is not None:
+            return solve(self.extended.matrix, self.extended.right, self.order, self.samples, self.residues, self.freeze)
         rows = ca.vertcat(*[self.system.row(pair) for pair in self.system.stage(0)])
         right: Any = ca.densify(-self.graph.without(rows, self.system.structure.top))
         return solve(self.system.structure.jacobian, right.elements(), self.order, self.samples, self.residues, self.freeze)
@@ -102,7 +117,7 @@ class Flow:
         """The top jets by name. Multipliers that redundant constraints leave open are those of least norm."""
         top = self.system.structure.top
         opened = [j for j, z in enumerate(top) if z.name in self.system.undetermined]
-        return dict(zip(top, _of_least_norm(self.solved, opened), strict=True))
+        return dict(zip(top, _of_least_norm(self.solved, opened)[: len(top)], strict=True))
 
     @cached_property
     def points(self) -> list[Point]:
@@ -121,7 +136,13 @@ class Flow:
 
     @cached_property
     def _energy(self) -> tuple[ca.SX, ca.SX]:
-        return energy_and_power(self.system.equations, self.graph)
+        return energy_and_power(self.system.equations, self._writing)
+
+    @cached_property
+    def _writing(self) -> GraphAlgebra:
+        """The algebra in which energies are written, with nested sums where rows have them."""
+        nested = None if self.extended is None else nested_lagrangian(self.system)
+        return self.graph if nested is None else cast(GraphAlgebra, nested)
 
     @cached_property
     def energy(self) -> ca.SX:
@@ -262,7 +283,9 @@ class Flow:
         """Residuals of all constraints on the state and the balance of energy, with their names; then the sums of their terms' sizes."""
         hidden = self.system.hidden()
         balance = self.energy - self.start_energy - sum(self.work)
-        rows = [self.system.row(pair) for pair in hidden]
+        rows = (nested_rows(self.system, hidden) if self.extended is not None and hidden else None) or [
+            self.system.row(pair) for pair in hidden
+        ]
         *sizes, energies = magnitudes([*rows, self._terms_of_energy])
         exchanged = self.on_state(energies) + ca.fabs(self.start_energy) + sum(map(ca.fabs, self.work))
         return self.function([*rows, balance, *sizes, exchanged], "measure"), (*map(self.system.label, hidden), "balance")
@@ -272,7 +295,7 @@ class Flow:
         """Return an expression with the terms of the energy, each once: a Lagrangian of first order has them up to signs."""
         lagrangian = self.system.equations.lowered.lagrangian
         first = all(order <= 1 for order in highest_orders(lagrangian.free_symbols).values())
-        return self.graph.of(lagrangian) if first else self._energy[0]
+        return self._writing.of(lagrangian) if first else self._energy[0]
 
     def watch(self, extra: Sequence[ca.SX] = ()) -> ca.Function:
         """Return a function of the determinant, the smallest pivot, then functions of the user.
@@ -301,8 +324,7 @@ class Flow:
     @cached_property
     def smallest_pivot(self) -> ca.SX:
         """The smallest pivot, as `watch` measures it."""
-        jacobian = self.system.structure.jacobian
-        sizes = [[None if is_nothing(e) else size(e) for e in line] for line in jacobian]
+        sizes = [[None if is_nothing(e) else size(e) for e in line] for line in self.matrix]
         one, units = ca.SX(1), self._column_units
         rows = {i: _largest(_in_units(sizes[i], units)) for i, _ in self.order.pairs}
         inverse = {i: over(one, size) for i, size in rows.items()}
@@ -327,11 +349,11 @@ class Flow:
         """
         if not self.freeze:
             return None
-        entries = [e for line in self.system.structure.jacobian for e in line if not is_nothing(e)]
+        entries = [e for line in self.matrix for e in line if not is_nothing(e)]
         bounds = Bounds(self.graph.vector([z for z in self.graph.symbols_of(entries) if not isinstance(z, Parameter)]))
         largest, units = ca.SX(1), self._column_units
         for (i, j), pivot, usual in zip(self.order.pairs, self.solved.pivots, self._usual_pivots, strict=True):
-            line = self.system.structure.jacobian[i]
+            line = self.matrix[i]
             sizes = [None if is_nothing(e) else bounds.of(e) for e in line]
             if not bounds.is_constant(pivot) or any(found is None and not is_nothing(e) for found, e in zip(sizes, line, strict=True)):
                 return None
@@ -388,9 +410,29 @@ def make_flow(system: Prolongation, extra_points: Sequence[dict[Symbol, float]] 
     found = given if usual_only else [*given, *random]
     if not found:
         return None
+    sparse = None if usual_only else _with_intermediate_results(system, extra_points)
+    if sparse is not None:
+        return sparse
     samples = Samples.of([a for a, _ in found], [doubts for _, doubts in found])
     order, residues, freeze = _order(system, samples, rank)
     return Flow(system, order, samples, tuple(extra_points), residues, freeze) if len(order.pairs) == rank else None
+
+
+def _with_intermediate_results(system: Prolongation, extra_points: Sequence[dict[Symbol, float]]) -> Flow | None:
+    """Return a flow by the elimination of a large sparse matrix; None where that saves nothing, or lacks pivots."""
+    rows = extended(system)
+    if rows is None:
+        return None
+    count = len(rows.matrix)
+    tape = system.algebra.tape([e for line in rows.matrix for e in line])
+    measured = [*system.measured(extra_points, given=True, tape=tape), *system.measured(system.generic_points, tape=tape)]
+    found = [a for a in measured if a is not None]
+    if not found:
+        return None
+    samples = Samples.of([a for a, _ in found], [doubts for _, doubts in found])
+    residues = _RESIDUES.get(system.structure, ("extended",), lambda: residues_of(system.algebra, rows.matrix))
+    order = elimination_order(samples, count, residues=residues)
+    return Flow(system, order, samples, tuple(extra_points), residues, extended=rows) if len(order.pairs) == count else None
 
 
 def _order(system: Prolongation, samples: Samples, rank: int) -> tuple[PivotOrder, Residues | None, bool]:

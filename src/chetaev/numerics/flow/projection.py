@@ -21,10 +21,11 @@ import numpy as np
 
 from chetaev.core.calculus import Calculus
 from chetaev.core.groups.matrix_group import MatrixGroup
-from chetaev.core.symbols import Action, Jet, Multiplier
+from chetaev.core.symbols import Action, Jet, Multiplier, Parameter
 from chetaev.mechanics.ranks.generic import Matrix, matrices_at, rank, rank_at
 from chetaev.numerics.flow.elimination import Samples, elimination_order, solve, solve_positive
-from chetaev.numerics.graphs.algebra import is_nothing, plus, times
+from chetaev.numerics.flow.nested.rows import extended_rows, is_dense, nested_rows
+from chetaev.numerics.graphs.algebra import dense, is_nothing, minus, plus, times
 from chetaev.numerics.graphs.group_steps import projected_places
 from chetaev.numerics.graphs.residues import residues_of
 
@@ -117,9 +118,43 @@ def _directions(flow: Flow) -> list[Jet]:
 def _stage(flow: Flow, k: int, extra: Sequence[ca.SX] = ()) -> ca.Function:
     """Return the step that satisfies the rows of a stage, and further ones, by moving the jets of the stage."""
     jacobian, jets = _stage_jacobian(flow, k)
+    sparse = _sparse_stage(flow, k, jets) if not extra and flow.system.plain and is_dense(jacobian) else None
+    if sparse is not None:
+        return sparse
     rows = [*[flow.system.row(pair) for pair in flow.system.stage(k)], *extra]
     solved = _solved(flow, flow.system.stage(k), len(extra))
     return _correction(flow, rows, [*jacobian, *[_slopes(flow, e, jets) for e in extra]], jets, solved)
+
+
+def _sparse_stage(flow: Flow, k: int, jets: Sequence[Jet]) -> ca.Function | None:
+    r"""The same step where rows have nested sums: $\delta - J^T\mu = 0$, $J\delta = r$ with intermediate results as further unknowns, in
+    O(n) operations for a chain of n bodies; None if multipliers or fields of groups are moved, or if pivots are missing.
+    """
+    graph, pairs = flow.graph, flow.system.stage(k)
+    rows = nested_rows(flow.system, pairs)
+    if rows is None or _along_fields(flow) or any(isinstance(z, Action | Multiplier) for z in jets):
+        return None
+    steps, shares = ([Parameter(f"{kind} {j}") for j in range(count)] for kind, count in (("step", len(jets)), ("share", len(rows))))
+    column, moving = ca.vertcat(*rows), graph.vector(jets)
+    along: list[ca.SX] = dense(ca.jtimes(column, moving, graph.vector(steps))).elements()
+    back: list[ca.SX] = dense(ca.jtimes(column, moving, graph.vector(shares), True)).elements()
+    system = extended_rows(
+        graph,
+        [
+            *[minus(graph.leaf(step), e) for step, e in zip(steps, back, strict=True)],
+            *[minus(e, row) for e, row in zip(along, rows, strict=True)],
+        ],
+        [*steps, *shares],
+    )
+    samples = [] if system is None else matrices_at(system.matrix, flow.points, graph)
+    if system is None or not samples:
+        return None
+    numbers, residues = Samples.of(samples), residues_of(graph, system.matrix)
+    order = elimination_order(numbers, len(system.matrix), residues=residues)
+    if len(order.pairs) < len(system.matrix):
+        return None
+    found = dict(zip(jets, solve(system.matrix, system.right, order, numbers, residues).solution, strict=False))
+    return flow.function([*[graph.leaf(z) - found[z] if z in found else graph.leaf(z) for z in flow.state], *flow.work], "stage")
 
 
 def _at_once(flow: Flow, extra: Sequence[ca.SX]) -> ca.Function:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -25,8 +26,9 @@ from chetaev.mechanics.ranks.exact import exact_rank, exactly_zero, free_columns
 from chetaev.mechanics.ranks.factored import Factored, least_norm, null_space, open_jets
 from chetaev.mechanics.ranks.generic import Matrix, Point, matrices_at, measured_at, numbers_at, points_on
 from chetaev.mechanics.ranks.sizes import Sizes, natural_sizes
+from chetaev.mechanics.ranks.sparse import clearly_regular
 from chetaev.mechanics.structure import Structure, raised, structure
-from chetaev.mechanics.tolerances import POINT_ERROR, STATE_ERROR
+from chetaev.mechanics.tolerances import CUT, POINT_ERROR, STATE_ERROR
 from chetaev.numerics.flow.sampling import points_from, points_near
 from chetaev.numerics.graphs.algebra import GraphAlgebra, GraphTape
 from chetaev.numerics.graphs.binding import Binding
@@ -62,6 +64,14 @@ _T = TypeVar("_T")
 
 Pair = tuple[int, int]
 """A row and how often it is differentiated."""
+
+
+def _null_space(matrix: Matrix, doubts: Matrix) -> tuple[Matrix, bool]:
+    """The null space of a matrix, and whether round-off may be all that makes its rank so large."""
+    if clearly_regular(matrix, doubts, CUT):
+        return np.zeros((len(matrix), 0)), False
+    found = Factored(matrix, doubts=doubts)
+    return found.null, found.may_be_less
 
 
 class Prolongation:
@@ -331,18 +341,25 @@ class Prolongation:
         """
         known, nulls = self._last_nulls
         if known is not points:
-            found = [None if numbers is None else Factored(numbers[0], doubts=numbers[1]) for numbers in self.measured(points)]
-            clear = [None if at is None or at.may_be_less else at.null for at in found]
-            nulls = clear if any(null is not None for null in clear) else [None if at is None else at.null for at in found]
+            found = [None if numbers is None else _null_space(*numbers) for numbers in self.measured(points)]
+            clear = [None if at is None or at[1] else at[0] for at in found]
+            nulls = clear if any(null is not None for null in clear) else [None if at is None else at[0] for at in found]
             self._last_nulls = points, nulls
         return nulls
 
-    def measured(self, points: Sequence[Point], given: bool = False, solved: bool = False) -> list[tuple[Matrix, Matrix] | None]:
-        """The system Jacobian at several points with bounds of the errors of its entries; None where it is undefined.
+    def measured(
+        self, points: Sequence[Point], given: bool = False, solved: bool = False, tape: GraphTape | None = None
+    ) -> list[tuple[Matrix, Matrix] | None]:
+        """The system Jacobian, or the square matrix of `tape`, at several points with bounds of the errors of its entries; None where it is
+        undefined.
 
         Points on the rows, or with `solved` on other ones, have the error of Newton's iteration; those that are `given` have none.
         """
-        shape, tape = (len(self.structure.jacobian), len(self.structure.unknowns)), self._jacobian_tape
+        shape = len(self.structure.jacobian), len(self.structure.unknowns)
+        if tape is None:
+            tape = self._jacobian_tape
+        else:
+            shape = (math.isqrt(tape.size),) * 2
         error = POINT_ERROR if (self.hidden() and not given) or solved else STATE_ERROR
         return measured_at(tape, shape, points, error, self.sizes, self.drawn)
 

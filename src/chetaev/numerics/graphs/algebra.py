@@ -496,7 +496,7 @@ class GraphTape:
         """The symbols in the order in which a point lists their values."""
         self._function = algebra.function("tape", [algebra.vector(self.order)], self._column)
         """The computed expressions."""
-        self._size, self._computed = size, len(expressions)
+        self.size, self._computed = size, len(expressions)
         self._free: list[tuple[Any, Callable[[], None]]] = []
         """Rooms that no call uses at present; a call in another thread takes another one."""
         self._rooms: list[_Room] = []
@@ -507,7 +507,7 @@ class GraphTape:
         """All expressions as a function of the symbols in order."""
         if self._places is None:
             return self._function
-        whole = ca.SX.zeros(self._size, 1)
+        whole = ca.SX.zeros(self.size, 1)
         whole[self._places.tolist()] = self._column
         return self._algebra.function("tape", [self._algebra.vector(self.order)], whole)
 
@@ -536,7 +536,7 @@ class GraphTape:
         """Numbers of the computed expressions among zeros for the others."""
         if self._places is None:
             return numbers
-        found = np.zeros(self._size)
+        found = np.zeros(self.size)
         found[self._places] = numbers
         return found
 

@@ -28,6 +28,7 @@ from sympy import Expr
 
 from chetaev.core.certificate import SIGN, Certificate, Figure
 from chetaev.core.symbols import TIME
+from chetaev.mechanics.ranks.sparse import is_sparse, sparse_fit
 from chetaev.numerics.flow.compiled import Array, Compiled
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.flow.held_rows import held_rows
@@ -258,11 +259,20 @@ def fitted_residuals(rows: Rows, times: Array, states: Array, rates: Array, p: A
         slopes = found[:, n : n * (1 + m)].reshape(-1, m, n).transpose(0, 2, 1)
         across = _sizes(np.abs(slopes).max(axis=2, keepdims=True)) if scale is None else _sizes(scale)[:, :, None]
         down = _sizes(np.abs(slopes / across).max(axis=1, keepdims=True))
-        inverse = np.linalg.pinv(slopes / across / down, rcond=_RANK)
-        values = -np.einsum("kij,kj->ki", inverse, residual / across[:, :, 0]) / down[:, 0]
+        values = _least_squares(slopes / across / down, -residual / across[:, :, 0]) / down[:, 0]
         residual = residual + np.einsum("kij,kj->ki", slopes, values)
         sizes += np.einsum("kij,kj->ki", np.abs(slopes), np.abs(values))
     return np.abs(residual), sizes
+
+
+def _least_squares(matrices: Array, right: Array) -> Array:
+    """The unknowns that fit each right-hand side best, and of these the shortest ones."""
+    if is_sparse(matrices[0]):
+        sparse = [sparse_fit(a, b, _RANK) for a, b in zip(matrices, right, strict=True)]
+        if not any(found is None for found in sparse):
+            return np.array(sparse)
+    fitted: Array = np.einsum("kij,kj->ki", np.linalg.pinv(matrices, rcond=_RANK), right)
+    return fitted
 
 
 def _sizes(found: Array) -> Array:

@@ -241,14 +241,12 @@ def rows_in_doubt(compiled: Compiled, times: Array, states: Array, p: Array, all
     if not rows or not count:
         return np.zeros(count, bool)
     beside = _beside(size)
-    moves = len(beside)
+    moves, kernel = len(beside), compiled.restricting
     moved = (states[:, None, :] * beside).reshape(-1, size)
-    address, n = doubting(compiled.measure), compiled.measure.n_out
-    found = dop853.evaluate(address, times.repeat(moves), moved, p if p.ndim == 1 else p.repeat(moves, axis=0), 2 * n)
-    both = found.reshape(count, moves, 2, n)[..., :rows]
+    both = dop853.evaluate(doubting(kernel), times, states, p, 2 * rows).reshape(count, 2, rows)
+    found = dop853.evaluate(kernel.early, times.repeat(moves), moved, p if p.ndim == 1 else p.repeat(moves, axis=0), rows)
     with np.errstate(invalid="ignore", over="ignore"):
-        plus, minus = both[:, :, 0], both[:, :, 1]
-        values, doubts = (plus + minus) / 2, np.abs(plus[:, 0] - minus[:, 0]) / 2
+        values, doubts = found.reshape(count, moves, rows), np.abs(both[:, 0] - both[:, 1]) / 2
         terms = np.abs(values[:, 1:] - values[:, :1]).max(axis=1) / _FAR
         unsure: NDArray[np.bool_] = ~(doubts <= allowed * terms).all(axis=1)
         return unsure
