@@ -326,7 +326,7 @@ def meaningless() -> Iterator[Wrong]:
     yield _changed("meaningless", "tyre", "δtheta - δepsilon = 0", "δs = 0")
     yield _changed("meaningless", "tyre", '"virtual-work"', '"dalembert"')
     yield _changed("meaningless", "driven", 'u = "sin(2*t)"', 'v = "sin(2*t)"')
-    yield _changed("meaningless", "driven", 'u = "sin(2*t)"', 'u = "sin(2*x)"')
+    yield _changed("meaningless", "driven", 'u = "sin(2*t)"', 'u = "sin(2*zz)"')
     yield _changed("meaningless", "driven", "[invariants]\n", '[invariants]\nenergy = "x\'^2/2 + q"\n')
     yield _changed("meaningless", "driven", 'action = "s"', 'action = "x"')
     yield _changed("meaningless", "driven", "fixed = []", 'fixed = ["mu = 1"]')

@@ -20,6 +20,7 @@ from chetaev.core.notation.defined import ARGUMENT, slopes_of_functions
 from chetaev.core.symbols import Entry, Input
 from chetaev.numerics.enclosures import interval as iv
 from chetaev.numerics.enclosures.interval import EVERYTHING, ONE, ZERO, Interval, single
+from chetaev.numerics.graphs.removable import Removable, Series, removable
 
 
 class NotEnclosed(Exception):
@@ -262,14 +263,35 @@ class Enclosing:
         if e.is_number:
             return single(float(e))
         arguments = [self._values[a] for a in e.args]
-        if e.is_Add:
-            return reduce(iv.add, arguments)
-        if e.is_Mul:
-            return reduce(iv.multiply, sorted(arguments, key=lambda a: not a.single))
+        if e.is_Add or e.is_Mul:
+            plain = reduce(iv.add, arguments) if e.is_Add else reduce(iv.multiply, sorted(arguments, key=lambda a: not a.single))
+            known = self._removable(e)
+            return plain if known is None else self._by_series(known, plain, lambda series, h, _: iv.polynomial(series.coefficients, h))
         if e.is_Pow:
             return self._power(arguments[0], e.exp)
         found = _VALUES[SPELLING[type(e)]](*arguments)
         return iv.capped(found) if self._capping and SPELLING[type(e)] in _GROWING else found
+
+    def _removable(self, e: Expr) -> Removable | None:
+        """The removable singularities of a sum or product, if its other factors are constant."""
+        found = removable(e)
+        return None if found is None or any(not _vanishes(self.rate(factor)) for factor in found.others) else found
+
+    def _by_series(self, found: Removable, plain: Interval, one: Callable[[Series, Interval, Interval], Interval]) -> Interval:
+        """Return the interval by a series where it is used: beside a removable singularity the formula bounds a quotient of round-off."""
+        u, rate = self.value(found.argument), self.rate(found.argument)
+        others = [self.value(factor) for factor in found.others]
+        for series in found.series:
+            h = iv.multiply(single(float(1 / series.unit)), iv.add(u, single(-float(series.centre))))
+            near = reduce(iv.multiply, [one(series, h, rate), *others])
+            inside = iv.inside(h, -float(series.radius), float(series.radius))
+            plain = Interval(iv.chosen(inside, near.low, plain.low), iv.chosen(inside, near.high, plain.high))
+        return plain
+
+    @staticmethod
+    def _rate_by_series(series: Series, h: Interval, rate: Interval) -> Interval:
+        slopes = [k * c for k, c in enumerate(series.coefficients)][1:] or [0.0]
+        return iv.multiply(iv.multiply(single(float(1 / series.unit)), rate), iv.polynomial(slopes, h))
 
     def _power(self, base: Interval, exponent: Expr) -> Interval:
         if exponent.is_Integer:
@@ -301,10 +323,11 @@ class Enclosing:
         rates = [self._rates[a] for a in e.args]
         if all(_vanishes(rate) for rate in rates):
             return ZERO
-        if e.is_Add:
-            return reduce(iv.add, [rate for rate in rates if not _vanishes(rate)])
-        if e.is_Mul:
-            return self._rate_of_product(e, rates)
+        if e.is_Add or e.is_Mul:
+            moving = [rate for rate in rates if not _vanishes(rate)]
+            plain = reduce(iv.add, moving) if e.is_Add else self._rate_of_product(e, rates)
+            known = self._removable(e)
+            return plain if known is None else self._by_series(known, plain, self._rate_by_series)
         if e.is_Pow and not e.exp.is_number:
             growth = iv.multiply(self.value(e.exp), iv.multiply(rates[0], iv.reciprocal(self.value(e.base))))
             steeper = iv.multiply(rates[1], iv.rising(self.value(e.base), ca.OP_LOG, (0.0, iv.inf)))

@@ -7,6 +7,7 @@ NaN, and the larger of a number and NaN is the number: so a product is bounded b
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isinf, pi
 
@@ -187,6 +188,14 @@ def broken_power(a: Interval, exponent: float) -> Interval:
 
 
 # -- functions
+
+
+def polynomial(coefficients: Sequence[float], a: Interval) -> Interval:
+    """The polynomial with these coefficients, the constant one first, by Horner's rule."""
+    found = single(float(coefficients[-1]))
+    for c in coefficients[-2::-1]:
+        found = add(multiply(found, a), single(float(c)))
+    return found
 
 
 def rising(a: Interval, operation: int, domain: tuple[float, float] = (-inf, inf)) -> Interval:

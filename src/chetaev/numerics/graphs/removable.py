@@ -276,7 +276,7 @@ def _units(function: Expr, variable: Symbol, centre: Rational) -> list[Rational]
     for e in sorted(inner | {f.base for f in function.atoms(sympy.Pow)}, key=sympy.default_sort_key):
         if not (e.has(variable) and e.is_polynomial(variable)):
             continue
-        coefficients = sympy.Poly(e, variable).shift(centre).all_coeffs()[::-1]
+        coefficients = sympy.Poly(e.xreplace({variable: variable + centre}), variable).all_coeffs()[::-1]
         first = abs(coefficients[0]) if coefficients[0] and e not in inner else Rational(1)
         for k, c in enumerate(coefficients):
             if k and c.is_Rational and c and first.is_Rational and (c != 1 or e in inner):
