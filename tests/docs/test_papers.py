@@ -4,6 +4,7 @@ import importlib
 
 import pytest
 from generate import papers
+from measure.homes import digest
 
 import chetaev as ch
 
@@ -59,6 +60,26 @@ def test_a_test_that_says_printed_and_fails_is_an_erratum():
     marked = {e.test for e in papers.errata()}
     suspicious = {name for _, name in papers.tests() if "printed" in name and "as_printed" not in name}
     assert suspicious - marked - told == set()
+
+
+def test_what_the_tests_run_was_measured_for_their_present_text():
+    """`make homes` measures it again; a test that names an equation and was changed since then counts for nothing until it is."""
+    stale = []
+    for (file, name), node in papers.tests().items():
+        decimal = "." in papers.paper(file.split("_")[1])["numbers"]
+        known = papers.ran().get(f"{file}::{name}", {}).get("digest")
+        if papers.named_equations(name, decimal) and known != digest(node):
+            stale.append(f"{file}::{name}")
+    assert stale == [], "make homes"
+
+
+def test_a_listed_test_makes_no_equation_right():
+    """000, (46): a row lists a test, none is named after it: it is used, not right."""
+    for number in papers.PAPERS:
+        for row in papers.rows(number):
+            for n in row.numbers:
+                named = [name for name in papers.checks(number)[n] if n in papers.named_equations(name, "." in n)]
+                assert named == papers.checks(number)[n]
 
 
 def test_verdicts_come_from_the_tests():

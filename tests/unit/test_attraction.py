@@ -67,14 +67,9 @@ def test_the_function_of_the_paper_proves_a_larger_region_by_lasalle():
 
 
 def test_no_region_is_proved_where_damping_has_the_wrong_sign():
-    """With a < nu/(m l) the vertical is unstable; and V of the paper grows where cos(theta)^2 < nu/(m l a)."""
+    """With a < nu/(m l) the vertical is unstable."""
     unstable = ch.lyapunov_certificate(cart(), UPRIGHT, parameters=CART | {"a": 0.4})
     assert not unstable and unstable.how == "none found" and "unstable" in unstable.tried[0]
-    text = "theta'^2/2 - g/abs(b)*log(m*l*abs(b)*cos(theta) - I)"
-    box = {"theta": (-0.6, 0.6), "theta'": (-2, 2)}
-    found = ch.lyapunov_certificate(cart(), UPRIGHT, box, parameters=CART, candidate=text)
-    wide = np.arccos(np.sqrt(0.2 / (0.4 * 0.6)))  # where the damping changes its sign
-    assert not found or not found.contains({"theta": 1.01 * wide, "theta'": 0.0})
 
 
 def test_the_ellipse_of_van_der_pol():

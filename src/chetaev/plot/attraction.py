@@ -39,7 +39,7 @@ def basin(found: Any, x: str | None = None, y: str | None = None) -> Picture:
     >>> well = System("x", lagrangian="x'^2/2 + x^2/2 - x^4/4", dissipation="x'^2/2")
     >>> box = {"x": (-1.5, 1.5), "x'": (-1, 1)}
     >>> basin(basin_of(derive(well), {"x": 1, "x'": 0}, box, grid=5, halvings=0, checks=0)).axes[0].get_ylabel()
-    '$\\\\dot{x}$'
+    '$\\dot{x}$'
     """
     names = list(found.names)
     where = f"basin of {found.equations.system.label}"
@@ -50,7 +50,7 @@ def basin(found: Any, x: str | None = None, y: str | None = None) -> Picture:
             raise UsageError(f"{name} is not a jet of the box.", where=where, hint=f"jets of the box: {' '.join(names)}")
     if x == y:
         raise UsageError(f"{x} is on both axes.", where=where, hint="two jets of the box")
-    picture = figure(5.6, 4.6 if y else 2.2, in_mathtext(found.equations.system.name or "system"))
+    picture = figure(7.2, 4.6 if y else 2.2, in_mathtext(found.equations.system.name or "system"))
     with styled():
         ax = picture.add_subplot()
         _draw(ax, found, names, x, y)
@@ -59,7 +59,7 @@ def basin(found: Any, x: str | None = None, y: str | None = None) -> Picture:
             ax.set_yticks([])
         else:
             ax.set_ylabel(label(found.equations, y))
-        legend(ax, loc="upper right")
+        legend(ax, loc="upper left", bbox_to_anchor=(1.01, 1.0))
     return picture
 
 

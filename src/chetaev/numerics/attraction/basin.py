@@ -99,7 +99,7 @@ class Basin:
             + (f", {counted[Fate.NO_MOTION]} without a motion" if counted[Fate.NO_MOTION] else ""),
             f"  arrival    {self.target}",
         ]
-        if self.late:
+        if self.late and counted[Fate.ELSEWHERE]:
             lines.append(f"  time       {self.late} arrived only after t = {self.time / 2:.6g}: a longer time may find more")
         if len(self.border):
             widths = ", ".join(f"{name} ± {w:.2g}" for name, w in zip(self.names, self.width.max(axis=0), strict=True) if w)

@@ -75,6 +75,7 @@ def analyze(equations: Any, start: State | Mapping[str, Any] | None = None, para
 
     Raises:
         UsageError: If `equations` is neither equations nor a model.
+        ParameterError: If `parameters` names what is no parameter.
 
     >>> from chetaev import System
     >>> print(analyze(derive(System("x", "m k", lagrangian="m/2*x'^2 - k/2*x^2", name="spring"))))
