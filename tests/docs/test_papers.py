@@ -87,6 +87,6 @@ def test_verdicts_come_from_the_tests():
     assert verdicts["13"] == "right"
     assert verdicts["3"] == verdicts["43-45"] == "**corrected**"
     assert verdicts["4"] == "definition"
-    assert verdicts["19-20"] == "**corrected**: (19); right: (20)"
+    assert verdicts["19-20"] == "**corrected**: (19); used by tests: (20)"
     unchecked = [row.label for number in papers.PAPERS for row in papers.rows(number) if "not checked" in papers.verdict(number, row)]
     assert "3.10" in unchecked
