@@ -79,6 +79,10 @@ NAMED: list[tuple[str, str, str, str]] = [
 
 EQUAL: dict[tuple[str, str], str] = {
     (_LEPAGE, "for i in range(s - j - k)"): "more terms of the sum are derivatives by jets that do not occur",
+    (
+        "mechanics/assemble.py",
+        "jets = [[v.d(k) for k in range(max(orders.get(v.base, 0) - v.order, 0) + 1)] for v in velocities]",
+    ): "the Lagrangian does not depend on the further jets",
 }
 """Changes that make no difference, by file and line of source, with the reason."""
 

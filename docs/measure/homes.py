@@ -43,7 +43,9 @@ class Recorder:
         self.failed: list[str] = []
         self._caches: list[Any] = []
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self) -> None:
+        """List all caches, before the settings of the tests hide what is there from the garbage collector."""
         self._caches = [f for f in gc.get_objects() if isinstance(f, functools._lru_cache_wrapper)]
 
     @pytest.hookimpl(wrapper=True)
