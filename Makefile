@@ -10,7 +10,7 @@ OLDEST := build/oldest
 # Compiled modules are kept, whatever the caller's habit: without them every process of the tests translates all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-oldest quick checks lint types pages loop tests needed docs verify bench lock clean
+.PHONY: demo test test-oldest quick checks lint types pages loop tests needed docs verify mutants homes bench lock clean
 
 # As a user has it: chetaev and what a report needs, without the tools of developers. Its stepping loops are compiled for this machine only.
 demo: $(SHOW)/.ready
@@ -86,6 +86,14 @@ $(READY): pyproject.toml requirements.lock
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $(READY)
+
+# Break one sign at a time and run the tests that should notice; what survives is listed. Hours for all signs: tools/mutants.py --named is short.
+mutants: loop
+	$(RUN)/python tools/mutants.py $(MUTANTS)
+
+# Record which code the tests of the papers run; the table of equations counts a test only if it runs the home that a row states.
+homes: loop
+	$(RUN)/python docs/homes.py
 
 bench: $(READY)
 	$(RUN)/python benchmarks/run.py

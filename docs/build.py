@@ -35,7 +35,7 @@ def stage(source: Path, keep: bool) -> None:
     for path in source.glob("*") if source.exists() else ():
         if not (keep and path.name in ("gallery", "pictures", "_static")):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-    shutil.copytree(DOCS, source, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", "build.py", "verify.py"))
+    shutil.copytree(DOCS, source, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", "build.py", "verify.py", "homes.py"))
 
 
 def generate(source: Path, pictures: Path | None, keep: bool) -> None:

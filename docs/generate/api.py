@@ -27,7 +27,8 @@ PAGES = {
     "motion": (
         "Analysis and motion",
         "analyze Analysis Verdict evaluate residual simulate State Trajectory Outcome On Method Implicit Taylor simulate_many Ensemble "
-        "prepare Prepared equilibria Equilibrium linearize Linearization eigenvalue_sweep",
+        "prepare Prepared equilibria Equilibrium linearize Linearization eigenvalue_sweep basin Basin lyapunov_certificate "
+        "LyapunovCertificate",
     ),
     "transformations": (
         "Transformations",

@@ -1,13 +1,15 @@
 """The pages of the five papers: their numbered equations, and the errata that the tests prove.
 
 What an equation says and where it lives is written in `docs/papers/<number>.toml`. Whether it is right is read off the tests in
-`tests/papers`: an equation belongs to the tests that name it (`test_eq_36_to_44_...`) or that its row lists, and a test with the marker
-`erratum` shows a printed statement to be wrong.
+`tests/papers`: an equation counts as tested if a test names it (`test_eq_36_to_44_...`) and runs the home that its row states. What a test
+runs is measured (`make homes`) and kept in `docs/papers/ran.json`. Tests that a row lists, or that name an equation without running its
+home, use it. A test with the marker `erratum` shows a printed statement to be wrong.
 """
 
 from __future__ import annotations
 
 import ast
+import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -137,17 +139,38 @@ def rows(number: str) -> tuple[Row, ...]:
 
 
 @cache
-def checks(number: str) -> dict[str, list[str]]:
-    """The tests of every equation of a paper."""
-    decimal = "." in paper(number)["numbers"]
-    found: dict[str, list[str]] = {n: [] for n in expand(paper(number)["numbers"])}
-    for file, name in tests():
-        own = named_equations(name, decimal) if file.startswith(f"test_{number}") else set()
-        for row in rows(number):
-            own |= set(row.numbers) if name in row.listed else set()
-        for n in own & found.keys():
-            found[n].append(name)
+def ran() -> dict[str, dict[str, Any]]:
+    """For every test the homes that it ran, and the digest of its text when that was measured."""
+    found: dict[str, dict[str, Any]] = json.loads((ROOT / "docs" / "papers" / "ran.json").read_text(encoding="utf-8"))
     return found
+
+
+@cache
+def checks(number: str) -> dict[str, list[str]]:
+    """The tests of every equation of a paper: those that name it and run the home that its row states."""
+    return _tests_of(number)[0]
+
+
+@cache
+def uses(number: str) -> dict[str, list[str]]:
+    """The other tests of every equation: listed by its row, or named after it without running its home."""
+    return _tests_of(number)[1]
+
+
+def _tests_of(number: str) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    decimal = "." in paper(number)["numbers"]
+    tested: dict[str, list[str]] = {n: [] for n in expand(paper(number)["numbers"])}
+    used: dict[str, list[str]] = {n: [] for n in tested}
+    for file, name in tests():
+        named = named_equations(name, decimal) if file.startswith(f"test_{number}") else set()
+        homes_run = ran().get(f"{file}::{name}", {}).get("homes", [])
+        for row in rows(number):
+            for n in row.numbers:
+                if n in named and row.home in homes_run:
+                    tested[n].append(name)
+                elif n in named or name in row.listed:
+                    used[n].append(name)
+    return tested, used
 
 
 def verdict(number: str, row: Row) -> str:
@@ -156,7 +179,8 @@ def verdict(number: str, row: Row) -> str:
     parts: dict[str, list[str]] = {}
     for n in row.numbers:
         tested = bool(checks(number)[n])
-        word = "**corrected**" if n in wrong else "right" if tested else INDEX_OF.get(row.kind, "not checked")
+        other = INDEX_OF.get(row.kind, "used by tests" if uses(number)[n] else "not checked")
+        word = "**corrected**" if n in wrong else "right" if tested else other
         parts.setdefault(word, []).append(n)
     if len(parts) == 1:
         return next(iter(parts))
@@ -200,7 +224,8 @@ def page(number: str) -> str:
         table(["place", "printed", "correct", "test"], [[e.place, e.printed, e.correct, f"`{e.test}`"] for e in wrong]),
         "::::",
         "## Equations",
-        "*Right* means: as printed, confirmed by at least one test against something independent. *Corrected* means: see above. "
+        "*Right* means: as printed; at least one test names the equation and runs the code that is stated as its home, as measured for "
+        "each test. *Corrected* means: see above. *Used by tests* means: tests rest on it, and none is named after it and runs its home. "
         "A *definition* or a *step of a proof* claims nothing that could be computed. *Not checked* means what it says.",
         table(
             ["equation", "what it says", "where it lives", "as printed", "tests"],

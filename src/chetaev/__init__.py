@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from chetaev.mechanics.model import Model
     from chetaev.mechanics.principles import Chetaev, DAlembert, Hamilton, Herglotz, Mixed, Vakonomic, VirtualWork
     from chetaev.mechanics.servo import servo
+    from chetaev.numerics.attraction import basin, lyapunov_certificate
     from chetaev.numerics.comparison.compare import compare
     from chetaev.numerics.ensemble import simulate_many
     from chetaev.numerics.evaluation.evaluate import evaluate, residual
@@ -93,6 +94,7 @@ _HOMES = {
     "chetaev.mechanics.model": "Model",
     "chetaev.mechanics.principles": "Chetaev DAlembert Hamilton Herglotz Mixed Vakonomic VirtualWork",
     "chetaev.mechanics.servo": "servo",
+    "chetaev.numerics.attraction": "basin lyapunov_certificate",
     "chetaev.numerics.comparison.compare": "compare",
     "chetaev.numerics.ensemble": "simulate_many",
     "chetaev.numerics.evaluation.evaluate": "evaluate residual",
@@ -134,6 +136,7 @@ _ALSO = {
     "chetaev.core.symbols": "Input Parameter inputs parameters",
     "chetaev.mechanics.principles": "AsStated Principle",
     "chetaev.mechanics.prolonged.constraints": "prolong_constraints",
+    "chetaev.numerics.attraction": "Basin LyapunovCertificate",
     "chetaev.numerics.comparison.compare": "Comparison",
     "chetaev.numerics.ensemble": "Ensemble",
     "chetaev.numerics.identification": "Answer Fit",

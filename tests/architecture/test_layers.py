@@ -60,6 +60,7 @@ ROOMS = (
     "comparison",
     "stability",
     "ensemble",
+    "attraction",
     "identification",
 )
 """The rooms of the numerics: each may import those before it."""

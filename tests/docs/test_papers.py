@@ -4,6 +4,7 @@ import importlib
 
 import pytest
 from generate import papers
+from measure.homes import digest
 
 import chetaev as ch
 
@@ -61,11 +62,31 @@ def test_a_test_that_says_printed_and_fails_is_an_erratum():
     assert suspicious - marked - told == set()
 
 
+def test_what_the_tests_run_was_measured_for_their_present_text():
+    """`make homes` measures it again; a test that names an equation and was changed since then counts for nothing until it is."""
+    stale = []
+    for (file, name), node in papers.tests().items():
+        decimal = "." in papers.paper(file.split("_")[1])["numbers"]
+        known = papers.ran().get(f"{file}::{name}", {}).get("digest")
+        if papers.named_equations(name, decimal) and known != digest(node):
+            stale.append(f"{file}::{name}")
+    assert stale == [], "make homes"
+
+
+def test_a_listed_test_makes_no_equation_right():
+    """000, (46): a row lists a test, none is named after it: it is used, not right."""
+    for number in papers.PAPERS:
+        for row in papers.rows(number):
+            for n in row.numbers:
+                named = [name for name in papers.checks(number)[n] if n in papers.named_equations(name, "." in n)]
+                assert named == papers.checks(number)[n]
+
+
 def test_verdicts_come_from_the_tests():
     verdicts = {row.label: papers.verdict("002", row) for row in papers.rows("002")}
     assert verdicts["13"] == "right"
     assert verdicts["3"] == verdicts["43-45"] == "**corrected**"
     assert verdicts["4"] == "definition"
-    assert verdicts["19-20"] == "**corrected**: (19); right: (20)"
+    assert verdicts["19-20"] == "**corrected**: (19); used by tests: (20)"
     unchecked = [row.label for number in papers.PAPERS for row in papers.rows(number) if "not checked" in papers.verdict(number, row)]
     assert "3.10" in unchecked

@@ -107,7 +107,7 @@ def exact(expressions):
 
 @pytest.mark.erratum("000", "(5)", r"second identity with $\tau_{TQ}$ again", r"$(\tau_Q)_* \circ \delta\gamma' = \gamma'$")
 @pytest.mark.erratum("000", "(11)", r"$\kappa\circ\kappa = \mathrm{id}_{TQ}$", r"$\mathrm{id}_{TTQ}$")
-def test_8_and_11_the_involution():
+def test_eq_8_and_11_the_involution():
     """(11): kappa o kappa is the identity of TTQ (the paper prints TQ); (5): the second projection is the differential of tau_Q."""
     v = double(1, 1, 1)
     (q, dq), (rate, drate) = v.table
@@ -117,7 +117,7 @@ def test_8_and_11_the_involution():
     assert carrier(flip(v)) == base_point(v)
 
 
-def test_lemma_6_the_involution_through_a_connection_with_torsion():
+def test_eq_25_and_26_lemma_6_the_involution_through_a_connection_with_torsion():
     gamma = connection(4)
     v = double(2, 1, 1)
     x, y, z = beta(gamma, v)
@@ -128,7 +128,7 @@ def test_lemma_6_the_involution_through_a_connection_with_torsion():
     assert from_beta(gamma, v.table[0][0], x, y, z) == v
 
 
-def test_18_beta_is_the_covariant_derivative_of_a_curve_of_vectors():
+def test_eq_18_beta_is_the_covariant_derivative_of_a_curve_of_vectors():
     """For W = (x(t), y(t); w) the third part is W' + Gamma(gamma', W), with the velocity in the first place."""
     w = ch.coordinates("w1 w2")
     gamma = connection(5)
@@ -138,7 +138,7 @@ def test_18_beta_is_the_covariant_derivative_of_a_curve_of_vectors():
     assert exact(covariant_derivative(gamma, w)) == exact(by_hand)
 
 
-def test_lemma_5_fibre_and_base_derivative_split_the_differential():
+def test_eq_20_to_24_lemma_5_fibre_and_base_derivative_split_the_differential():
     """<dL, V> = <BL, Y> + <FL, Z> for beta(V) = X + Y + Z."""
     gamma, function = connection(6), lagrangian(1, 1)
     v = double(3, 1, 1)
@@ -152,7 +152,7 @@ def test_lemma_5_fibre_and_base_derivative_split_the_differential():
 
 
 @pytest.mark.parametrize(("order", "seed"), [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (3, 1)])
-def test_theorem_7_and_remark_8_the_operator_through_any_connection(order, seed):
+def test_eq_27_theorem_7_and_remark_8_the_operator_through_any_connection(order, seed):
     """Equal to the library's expressions whatever the connection; for orders 2 and 3 its curvature takes part."""
     function = lagrangian(seed, order)
     through = covariant_euler_lagrange(function, connection(seed + 10))
@@ -175,7 +175,7 @@ def test_remark_8_has_the_wrong_sign_of_the_torsion():
     assert exact(printed_remark_8(function, symmetric, +1)) == exact(wanted)
 
 
-def test_28_and_29_the_operator_by_second_derivatives():
+def test_eq_28_and_29_the_operator_by_second_derivatives():
     """EL(X, Y) = -F(FL) Y - B(FL) X + BL for a connection without torsion, at Y = D gamma'/Dt."""
     function = lagrangian(2, 1).subs(TIME, R(1, 3))
     gamma = Connection((X, Y), {(0, 0, 1): X * Y, (0, 1, 0): X * Y, (1, 0, 0): Y - 1, (0, 1, 1): X**2})
@@ -225,13 +225,13 @@ def test_lifts_of_maps_by_the_chain_rule():
 
 
 @pytest.mark.parametrize(("outer", "inner"), [(1, 1), (2, 1), (3, 1), (1, 3), (2, 2)])
-def test_30_and_lemma_11_the_flip_is_natural(outer, inner):
+def test_eq_30_and_lemma_11_the_flip_is_natural(outer, inner):
     v = double(7, outer, inner)
     assert double_lift(CHART, flip(v)) == flip(double_lift(CHART, v))
 
 
 @pytest.mark.parametrize(("order", "outer"), [(1, 1), (2, 1), (3, 1), (4, 2)])
-def test_32_the_immersions_are_natural(order, outer):
+def test_eq_32_the_immersions_are_natural(order, outer):
     v = higher(8, order)
     assert double_lift(CHART, immersion(v, outer)) == immersion(lift(CHART, v), outer)
     if outer == 1:
@@ -241,7 +241,7 @@ def test_32_the_immersions_are_natural(order, outer):
 @pytest.mark.erratum(
     "000", "(35)", r"$\tau_{TQ}^{(l+1,k+1)}$ on the right, which does not act there", r"$\tau_Q^{(l+1,k+1)}$, and $l \le k$"
 )
-def test_lemma_12_projections_flip_and_immersion():
+def test_eq_34_to_36_lemma_12_projections_flip_and_immersion():
     """(34), (36), and (35) with tau_Q^(l+1,k+1) on the right (the paper prints tau_TQ, which does not act there); for l <= k only."""
     k, l = 3, 1
     v = double(9, k, 1)
@@ -259,7 +259,7 @@ def test_lemma_12_projections_flip_and_immersion():
     r"$S_l = (0, \delta q_0, \dots, \delta q_{l-1})$, which depends on the chart for $l \ge 2$",
     r"$(0, \delta q_0, 2\,\delta q_1, \dots, l\,\delta q_{l-1})$",
 )
-def test_31_the_vertical_endomorphism_needs_weights():
+def test_eq_31_the_vertical_endomorphism_needs_weights():
     """S_l = (0, dq0, 2 dq1, ..., l dq(l-1)) commutes with changes of charts; the printed (0, dq0, ..., dq(l-1)) does not for l >= 2."""
 
     def printed(v):
@@ -273,7 +273,7 @@ def test_31_the_vertical_endomorphism_needs_weights():
         assert natural is (l == 1)
 
 
-def test_31_the_defect_on_the_line():
+def test_eq_31_the_defect_on_the_line():
     """errata: for n = 1, l = 2 the printed S_2 misses f'' q1 dq0."""
     q, q1, q2, dq, dq1, dq2 = sympy.symbols("q q1 q2 dq dq1 dq2", real=True)
     z = ch.coordinates("z")
@@ -291,7 +291,7 @@ def test_31_the_defect_on_the_line():
 @pytest.mark.erratum(
     "000", "(37)", r"$\Delta_l = (0, q_1, \dots, q_l)$, which depends on the chart for $l \ge 2$", r"$(0, q_1, 2 q_2, \dots, l\,q_l)$"
 )
-def test_37_the_liouville_field_needs_weights():
+def test_eq_37_the_liouville_field_needs_weights():
     """Delta_l generates gamma(t) -> gamma(e^a t); pushed forward by a change of charts it is itself. Printed: (0, q1, ..., ql)."""
     for l in (1, 2, 3):
         v = higher(12, l)
@@ -307,7 +307,7 @@ def test_37_the_liouville_field_needs_weights():
 @pytest.mark.erratum(
     "000", "(39)", r"$(q_1, \dots, q_{l-1}, \chi(q_0, \dots, q_{l-1}))$, one entry short", r"$(q_1, \dots, q_l, \chi(q_0, \dots, q_l))$"
 )
-def test_38_39_and_40_equations_of_higher_order():
+def test_eq_38_39_and_40_equations_of_higher_order():
     """S_l(X) = Delta_l exactly for X = (q1, ..., ql, chi(q0, ..., ql)); (39) prints a list that is one entry short."""
     l = 2
     field = equation_field({X: X.d(2) * Y, Y: -X}, l)
@@ -332,7 +332,7 @@ def test_the_algebra_of_the_vertical_endomorphism():
     assert vanishing(derivative + vertical(some, (X, Y), l)) is True
 
 
-def test_41_the_submersion():
+def test_eq_41_the_submersion():
     v = double(14, 3, 1)
     below, vector = split(v)
     assert below == base_point(flip(v)) == carrier(v)
@@ -345,7 +345,7 @@ def test_41_the_submersion():
 
 
 @pytest.mark.erratum("000", "(44)", r"terms up to $D^k\gamma'/Dt^k$", r"up to $D^{k-1}\gamma'/Dt^{k-1}$")
-def test_44_covariant_velocities_end_at_the_derivative_k_minus_1():
+def test_eq_44_covariant_velocities_end_at_the_derivative_k_minus_1():
     """zeta_k has k terms, up to D^(k-1) gamma'/Dt^(k-1); the paper prints D^k. It is a diffeomorphism, connection by connection."""
     gamma = connection(15)
     v = higher(16, 3)
@@ -359,7 +359,7 @@ def test_44_covariant_velocities_end_at_the_derivative_k_minus_1():
 
 
 @pytest.mark.erratum("000", "before (45)", r"$t\zeta_1 = \beta\circ\kappa$ always", "only without torsion")
-def test_45_variations_and_lemma_14():
+def test_eq_45_variations_and_lemma_14():
     """t zeta_1 = (gamma', Lambda + D Lambda/Dt) equals beta o kappa exactly when the torsion vanishes (the paper: always)."""
     v = double(17, 1, 1)
     for gamma, torsion_free in ((connection(18), False), (Connection((X, Y), {(0, 0, 1): Y, (0, 1, 0): Y, (1, 1, 1): X}), True)):

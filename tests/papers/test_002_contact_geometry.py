@@ -208,3 +208,16 @@ def test_abnormal_extremals_need_constraints_and_no_forces(tmp_path):
     model = ch.Model(ch.System("x y", lagrangian="x'^2", kinematic=["y' = x*x'"]), ch.Vakonomic(abnormal=True), start={"x": 0, "y": 0})
     ch.save(model, tmp_path / "abnormal.toml")
     assert ch.load(tmp_path / "abnormal.toml") == model
+
+
+def test_eq_14_the_two_form_on_the_product_has_its_own_sign():
+    """Omega_L = dq^i ^ dp_i with p = L_v on T(Q x R), where s is a coordinate; L_vs gives a term dq ^ ds."""
+    from chetaev.singular.forms import d, equal, wedge
+
+    system = ch.System("x y", "c", lagrangian="x'^2*(1 + y^2)/2 + y'^2 - c*s*x' - y*s", action="s")
+    found = ch.contact_geometry(system)
+    s = found.omega_variables[2]
+    (x, y), c = system.coordinates, system.parameters[0]
+    momenta = {x: (1 + y**2) * x.d() - c * s, y: 2 * y.d()}
+    by_hand = wedge(d(x), d(momenta[x])) + wedge(d(y), d(momenta[y]))
+    assert equal(found.omega, by_hand) is True

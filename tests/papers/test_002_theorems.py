@@ -111,3 +111,38 @@ def test_nonholonomic_and_vakonomic_motions_differ_unless_nu_is_special():
     close(special["x"], plain["x"])
     _, other = vakonomic("disk-contact")
     assert np.abs(other["x"] - plain["x"]).max() > 0.1
+
+
+def test_eq_37_the_fibre_component_says_that_the_field_is_of_second_order():
+    """The dv-component of i_Y omega - dE on T(Q x R x multipliers): (1 - mu) (A^h - v^h) L_{v^i v^h}, so A = v where L_vv is regular."""
+    import sympy
+
+    from chetaev.singular.forms import d, interior
+
+    system = ch.System("x y", "c", lagrangian="x'^2*(1 + y^2)/2 + y'^2 + x'*y'*x - c*s*x' - y", action="s")
+    free = ch.vakonomic_as_free(ch.contact_as_vakonomic(system).target).target
+    omega, energy, names = ch.lagrangian_forms(free)
+    rates = {z: sympy.Symbol(f"Y_{k}") for k, z in enumerate(names)}
+    left = interior(rates, omega) - d(energy)
+    lagrangian, (x, y) = system.lagrangian, system.coordinates
+    others = [z for z in free.system.coordinates if z.name not in ("x", "y", "s")]
+    assert len(others) == 1
+    mu = others[0]
+    for v in (x.d(), y.d()):
+        by_hand = sum((rates[q] - q.d()) * lagrangian.diff(v, q.d()) for q in (x, y))
+        found = sympy.expand(left.terms.get((v,), sympy.S.Zero))
+        assert sympy.expand(found - (1 - mu) * by_hand) == 0 or sympy.expand(found + (1 - mu) * by_hand) == 0
+        assert sympy.expand(by_hand) != 0
+
+
+def test_theorem_1_carries_the_multiplier_of_the_action():
+    """lambda_s = -L_s, as E_s of the target says, which is evaluated there; the map of states has the same value and sign."""
+    system = ch.System("x", "k c", lagrangian="x'^2/2 - k*x^2/2 - c*s - s^2*x/5", action="s")
+    morphism = ch.contact_as_nonholonomic(system)
+    start, values = {"x": 0.4, "x'": -0.7, "s": 0.3}, {"k": 2.0, "c": 0.9}
+    now = ch.evaluate(morphism.target, morphism.forward(start, parameters=values), parameters=values)
+    by_hand = 0.9 + 2 * 0.3 * 0.4 / 5
+    assert now["lambda1"] == pytest.approx(by_hand, abs=1e-14)
+    told = morphism.to_target[morphism.target.multipliers[-1]]
+    numbers = {z: {**start, **values}[z.name] for z in told.free_symbols}
+    assert float(told.subs(numbers)) == pytest.approx(by_hand, abs=1e-14)

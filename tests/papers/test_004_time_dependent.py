@@ -36,7 +36,7 @@ def numbers(e, values):
 # ---- (2.21)-(2.23) ------------------------------------------------------------------------------------------------------------------
 
 
-def test_2_23_field_of_the_poincare_cartan_form_has_the_accelerations():
+def test_eq_2_23_field_of_the_poincare_cartan_form_has_the_accelerations():
     """By hand: m(1 + t^2) x'' = t y' - 2xy - 2 m t x', y'' = -x - t x' - x^2."""
     found = ch.presymplectic(*ch.lagrangian_forms(regular()))
     m = regular().parameters[0]
@@ -48,11 +48,14 @@ def test_2_23_field_of_the_poincare_cartan_form_has_the_accelerations():
     assert np.allclose([numbers(found.field[z.d()], values) for z in (X, Y)], [now["x''"], now["y''"]], atol=1e-13)
 
 
-def test_2_23_sign_of_the_energy_in_the_form():
+def test_eq_2_23_sign_of_the_energy_in_the_form():
     """Ω = -d(θ_L - E dt): the field solves i_Z Ω = 0, and with the other sign of E dt it does not."""
     omega, energy, names = ch.lagrangian_forms(regular())
     field = {TIME: sympy.S.One, **ch.presymplectic(omega, energy, names).field}
     assert is_zero(interior(field, omega))
+    momenta = {q: regular().lagrangian.diff(q.d()) for q in (X, Y)}
+    by_hand = wedge(d(X), d(momenta[X])) + wedge(d(Y), d(momenta[Y])) + wedge(d(energy), d(TIME))  # the form itself, with its own sign
+    assert equal(omega, by_hand)
     assert not is_zero(interior(field, omega - 2 * wedge(d(energy), d(TIME))))
 
 
@@ -63,7 +66,7 @@ def test_a_constant_form_with_a_time_dependent_energy_is_completed():
     assert found.field[x] == p and found.field[p] == -TIME
 
 
-def test_2_21_2_22_on_the_lagrangian_bundle():
+def test_eq_2_21_and_2_22_on_the_lagrangian_bundle():
     b = ch.lagrangian_bundle(regular())
     u, L = b.rate, b.source.lagrangian
     by_hand = wedge(d(u), d(TIME))
@@ -76,7 +79,7 @@ def test_2_21_2_22_on_the_lagrangian_bundle():
     assert all(sympy.simplify(b.solution.field[z] - lifted[z]) == 0 for z in (X, Y, X.d(), Y.d()))
 
 
-def test_2_20_almost_tangent_structure():
+def test_eq_2_20_almost_tangent_structure():
     b = bundle()
     tilt = b.almost_tangent({TIME: sympy.S.One, **b.second_order.field})
     assert all(sympy.expand(e.subs({Y.d(): X * X.d() + TIME})) == 0 for e in tilt.values())  # zero for a second-order equation, on S
@@ -87,7 +90,7 @@ def test_2_20_almost_tangent_structure():
 # ---- (2.24)-(2.28), (3.19), (3.20) --------------------------------------------------------------------------------------------------
 
 
-def test_3_19_kernel_on_the_bundle_and_at_fixed_time():
+def test_eq_3_19_kernel_on_the_bundle_and_at_fixed_time():
     """∂_λ - a^{ij} g_i ∂_{v^j} - a^{ij} g_i p_j ∂_u' and ∂_λ', with a = 1 and g = (-x, 1)."""
     b = bundle()
     lam = b.source.coordinates[2]
@@ -99,7 +102,7 @@ def test_3_19_kernel_on_the_bundle_and_at_fixed_time():
     assert rank(b.vertical) == 1 and is_zero(d(lam.d())(b.vertical.fields[0]) - b.vertical.fields[0][lam.d()])
 
 
-def test_2_24_the_algorithm_stops_at_the_rows():
+def test_eq_2_24_the_algorithm_stops_at_the_rows():
     """M_1 = {g = 0} (det b != 0); compatibility of the first field of (3.19) is g."""
     b = bundle()
     g = Y.d() - X * X.d() - TIME
@@ -108,7 +111,36 @@ def test_2_24_the_algorithm_stops_at_the_rows():
     assert any(sympy.expand(e**2 - g**2) == 0 for e in b.dynamics.compatibility)
 
 
-def test_3_20_components_of_the_field():
+def test_eq_2_25_to_2_27_the_first_manifolds_by_the_kernel():
+    """M_0 is u' = L; M_1 is where every kernel field annihilates the differential of phi, (2.27), and there i_Z Omega = -d phi has a
+    solution that it has not elsewhere, (2.26)."""
+    b = bundle()
+    g = Y.d() - X * X.d() - TIME
+    phi = sympy.expand(b.phi)
+    lagrangian = b.source.lagrangian
+    assert sympy.expand(phi - (b.rate - lagrangian)) == 0 or sympy.expand(phi + (b.rate - lagrangian)) == 0
+    found = [sympy.expand(interior(field, d(phi)).terms.get((), sympy.S.Zero)) for field in b.kernel.fields]
+    assert any(e != 0 for e in found) and all(e == 0 or sympy.rem(e, g, Y.d()) == 0 for e in found)
+    left = interior(b.lift({TIME: sympy.S.One, **b.dynamics.field}), b.omega) + d(phi)
+    on = {Y.d(): X * X.d() + TIME}
+    assert all(sympy.simplify(c.subs(on)) == 0 for c in left.terms.values())
+    assert any(sympy.simplify(c) != 0 for c in left.terms.values())
+
+
+def test_eq_2_24_a_chain_of_three_steps_that_move_with_time():
+    """L = x'^2/2 + y*(x - t^2): M_1 is x = t^2, M_2 is x' = 2t, M_3 is y = 2, and the motion is x = t^2."""
+    found = ch.presymplectic(*ch.lagrangian_forms(ch.System("x y", lagrangian="x'^2/2 + y*(x - t^2)")))
+    rows = [X - TIME**2, X.d() - 2 * TIME, Y - 2]
+    assert len(found.steps) == 3
+    for step, row in zip(found.steps, rows, strict=True):
+        new = [sympy.expand(e) for e in (step if isinstance(step, tuple | list) else [step])]
+        assert any(sympy.expand(e - row) == 0 or sympy.expand(e + row) == 0 for e in new)
+    values = {X: TIME**2, X.d(): 2 * TIME, Y: sympy.S(2)}
+    assert sympy.simplify(sympy.sympify(found.field[X]).subs(values) - 2 * TIME) == 0
+    assert sympy.simplify(sympy.sympify(found.field[X.d()]).subs(values) - 2) == 0
+
+
+def test_eq_3_20_components_of_the_field():
     """(3.20c-e) with a = 1, g = (-x, 1), g_0 = -t, b = 1 + x^2, on M."""
     b = bundle()
     lam = b.source.coordinates[2]
@@ -121,7 +153,7 @@ def test_3_20_components_of_the_field():
     assert sympy.simplify(field[Y.d()].subs(on) - (F[1] - Z)) == 0
 
 
-def test_2_28_equivalence_theorem_and_reduced_problem():
+def test_eq_2_28_equivalence_theorem_and_reduced_problem():
     b = bundle()
     assert b.equivalent and b.reduced.dimension == 4 and b.reduced.consistent
     assert ch.lagrangian_bundle(regular()).equivalent
@@ -150,7 +182,7 @@ def reduced():
     return ch.reduced_phase_space(vakonomic())
 
 
-def test_3_29_the_reduced_phase_space_prints_its_hamiltonian():
+def test_eq_3_29_the_reduced_phase_space_prints_its_hamiltonian():
     """H = p v - L at v = (p_x + x(p_y - ...)): by hand from p = L_v + λ g_v, g = 0."""
     space = reduced()
     assert isinstance(space, ch.Morphism)
@@ -161,7 +193,7 @@ def test_3_29_the_reduced_phase_space_prints_its_hamiltonian():
     assert sympy.simplify(space.hamiltonian - by_hand) == 0 and "\n  H = " in str(space)
 
 
-def test_3_31_starts_and_motions_are_carried():
+def test_eq_3_31_starts_and_motions_are_carried():
     """Against SciPy on the vakonomic equations by hand: λ' = Z of (3.20c)."""
     space = reduced()
     start = {"x": 0.3, "y": 0.4, "x'": 0.5, "lambda1": 0.7}

@@ -158,3 +158,15 @@ def test_total_derivative_includes_time_inputs_and_every_jet():
     system = ch.System("x", lagrangian="x'^2", inputs={"u": None})
     assert ch.parse("D(t^2*u*x')", system) == ch.parse("2*t*u*x' + t^2*u'*x' + t^2*u*x''", system)
     assert issubclass(Coordinate, Jet)
+
+
+def test_dissipation_and_forces_enter_with_their_signs():
+    """E_x = u - dF/dx': m x'' = u - c x' - 2 d x' y'^2, and a constraint's reaction is added."""
+    system = ch.System(
+        "x y", "m c d u", lagrangian="m*(x'^2 + y'^2)/2", dissipation="c*x'^2/2 + d*x'^2*y'^2", forces={"x": "u"}, kinematic=["y' = x*x'"]
+    )
+    equations = ch.derive(system, ch.DAlembert())
+    row = next(r.residual for r in equations.rows if r.label == "E_x")
+    by_hand = ch.parse("m*x'' - u + c*x' + 2*d*x'*y'^2", equations) - equations.reaction("x")
+    assert sympy.expand(row - by_hand) == 0
+    assert sympy.expand(equations.reaction("x") + ch.parse("lambda1*x", equations)) == 0

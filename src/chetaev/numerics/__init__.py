@@ -18,6 +18,7 @@ A room may import those that stand before it in `ROOMS` of `tests/architecture/t
 | `evaluation` | a state | accelerations and multipliers there |
 | `motion` | a request | a trajectory with its certificate, stored and verified |
 | `prepared` | a model | calls for many starts, with everything else decided once |
+| `attraction` | an equilibrium and a box | its basin, and regions that a Lyapunov function proves |
 | `identification` | measured motions | unknown values, and the principle that fits |
 | `ensemble`, `stability`, `comparison` | many starts; equilibria; several principles | ensembles, linearisations, comparisons |
 """
