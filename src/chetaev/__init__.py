@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from chetaev.core.support.version import VERSION
 
 if TYPE_CHECKING:
-    from chetaev import control, groups, orbits, plot, singular, transforms
+    from chetaev import control, groups, interop, orbits, plot, singular, transforms
     from chetaev.core.declarations import parse
     from chetaev.core.errors import (
         BranchError,
@@ -119,6 +119,7 @@ _MODULES = {
     "control": "chetaev.control",
     "forms": "chetaev.singular.forms",
     "groups": "chetaev.groups",
+    "interop": "chetaev.interop",
     "orbits": "chetaev.orbits",
     "plot": "chetaev.plot",
     "singular": "chetaev.singular",

@@ -1,5 +1,16 @@
-"""Systems of other programs.
+"""Systems and motions of other programs.
 
 `mechanics` reads the objects of `sympy.physics.mechanics` (its `System`, `LagrangesMethod`, `KanesMethod`, and what is built on them);
-`kinematics` finds velocities of points and frames from where they are.
+`kinematics` finds velocities of points and frames from where they are. `differentiable` makes the end of a motion a function of JAX or
+PyTorch, with exact derivatives.
 """
+
+from __future__ import annotations
+
+from chetaev.core.support.lazy import lazily
+
+_HOMES = {
+    "chetaev.interop.differentiable": "EndOfMotion end_of_motion jax torch",
+    "chetaev.interop.mechanics": "VelocityWarning from_mechanics",
+}
+__getattr__, __dir__, __all__ = lazily(__name__, _HOMES)

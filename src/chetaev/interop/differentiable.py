@@ -1,0 +1,214 @@
+"""Motions as differentiable functions of JAX and PyTorch.
+
+Both take numbers to numbers: values of parameters and of the start in, outputs at the end of the motion out. The Jacobian comes from the
+slopes that run beside the motion in the compiled loop, so that neither package traces through an integrator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chetaev.core.errors import UnfinishedError, UsageError
+from chetaev.core.state import State
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.model import Model
+from chetaev.numerics.motion.simulate import simulate
+from chetaev.numerics.motion.trajectory import Trajectory
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class EndOfMotion:
+    """The map from some values to outputs at the end of a motion, with its Jacobian."""
+
+    equations: Equations
+    start: State
+    t: tuple[float, float]
+    by: tuple[str, ...]
+    outputs: tuple[str, ...]
+    parameters: Mapping[str, Any]
+    settings: Mapping[str, Any]
+
+    def motion(self, values: Any, slopes: bool) -> Trajectory:
+        """The motion with given values of what the map depends on."""
+        numbers = np.asarray(values, float)
+        if numbers.shape != (len(self.by),):
+            what = f"{len(self.by)} values are needed, not an array of shape {numbers.shape}."
+            raise UsageError(what, where=self._where, hint=f"values of {', '.join(self.by)}, in this order")
+        given = dict(zip(self.by, map(float, numbers), strict=True))
+        own = {p.name for p in self.equations.system.parameters}
+        parameters = {**self.parameters, **{name: v for name, v in given.items() if name in own}}
+        start = State({**self.start.fixed, **{name: v for name, v in given.items() if name not in own}}, self.start.guess)
+        found = simulate(
+            self.equations, start, self.t, parameters=parameters, slopes=list(self.by) if slopes else None, progress=False, **self.settings
+        )
+        if not found.outcome.reached_end:
+            raise UnfinishedError(found.message, where=self._where, hint="other values, or a shorter interval")
+        return found
+
+    def __call__(self, values: Any) -> Array:
+        """The outputs at the end."""
+        end = self.motion(values, slopes=False).final
+        return np.array([end[name] for name in self.outputs])
+
+    def jacobian(self, values: Any) -> tuple[Array, Array]:
+        """The outputs, and their derivatives: a line for each output, a column for each value."""
+        end = self.motion(values, slopes=True).final
+        return np.array([end[e] for e in self.outputs]), np.array([[end.slope(e, name) for name in self.by] for e in self.outputs])
+
+    @property
+    def _where(self) -> str:
+        return f"motion of {self.equations.system.label}"
+
+
+def end_of_motion(
+    equations: Any,
+    by: Sequence[str],
+    outputs: Sequence[str],
+    start: State | Mapping[str, Any] | None = None,
+    t: Any = None,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> EndOfMotion:
+    """The end of a motion as a function of parameters and initial values, with its Jacobian.
+
+    Args:
+        equations: Equations, or a model, which brings its own start, interval and values.
+        by: Names of parameters, and of values that the start gives.
+        outputs: Jets, multipliers or expressions at the end.
+        start: The initial data.
+        t: The interval.
+        parameters: Values of the parameters that are not in `by`.
+        settings: Other arguments of `simulate`.
+
+    Returns:
+        A function `f(values)`, with `f.jacobian(values)`.
+
+    Raises:
+        UsageError: If start or interval are missing.
+    """
+    if isinstance(equations, Model):
+        model, equations = equations, derive(equations)
+        start, t = model.start if start is None else start, model.t if t is None else t
+        parameters = {**model.parameters, **(parameters or {})}
+        own = {name: v for name, v in model.run.items() if name not in ("slopes", "keep")}
+        settings = {**own, "inputs": dict(model.inputs), **settings}
+    if not isinstance(equations, Equations) or start is None or t is None:
+        raise UsageError(
+            "equations, a start and an interval are needed.", where="interop", hint="jax(equations, by, outputs, start, (0, 5))"
+        )
+    given = start if isinstance(start, State) else State(start)
+    return EndOfMotion(equations, given, (float(t[0]), float(t[-1])), tuple(by), tuple(outputs), dict(parameters or {}), settings)
+
+
+def jax(
+    equations: Any,
+    by: Sequence[str],
+    outputs: Sequence[str],
+    start: State | Mapping[str, Any] | None = None,
+    t: Any = None,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> Any:
+    """The end of a motion as a function of JAX: it can be jitted, and differentiated forwards and backwards.
+
+    Args:
+        equations: Equations, or a model, which brings its own start, interval and values.
+        by: Names of parameters, and of values that the start gives.
+        outputs: Jets, multipliers or expressions at the end.
+        start: The initial data.
+        t: The interval.
+        parameters: Values of the parameters that are not in `by`.
+        settings: Other arguments of `simulate`.
+
+    Returns:
+        A function from an array of values, in the order of `by`, to the outputs. The motion is computed in double precision; with JAX's
+        default of single precision the result is rounded.
+
+    Raises:
+        ImportError: If JAX is not installed.
+        UsageError: If start or interval are missing.
+    """
+    import jax as theirs
+    import jax.numpy as jnp
+
+    end = end_of_motion(equations, by, outputs, start, t, parameters=parameters, **settings)
+    rows, columns = len(end.outputs), len(end.by)
+
+    def kind() -> Any:
+        return jnp.zeros(0).dtype
+
+    def with_jacobian(values: Any) -> tuple[Any, Any]:
+        value, slopes = end.jacobian(values)
+        return value.astype(kind()), slopes.astype(kind())
+
+    @theirs.custom_jvp
+    def motion(values: Any) -> Any:
+        shape = theirs.ShapeDtypeStruct((rows,), kind())
+        return theirs.pure_callback(lambda v: end(v).astype(kind()), shape, values, vmap_method="sequential")
+
+    @motion.defjvp
+    def _(primals: Any, tangents: Any) -> tuple[Any, Any]:
+        shapes = (theirs.ShapeDtypeStruct((rows,), kind()), theirs.ShapeDtypeStruct((rows, columns), kind()))
+        value, slopes = theirs.pure_callback(with_jacobian, shapes, primals[0], vmap_method="sequential")
+        return value, slopes @ tangents[0]
+
+    return motion
+
+
+def torch(
+    equations: Any,
+    by: Sequence[str],
+    outputs: Sequence[str],
+    start: State | Mapping[str, Any] | None = None,
+    t: Any = None,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> Any:
+    """The end of a motion as a differentiable function of PyTorch.
+
+    Args:
+        equations: Equations, or a model, which brings its own start, interval and values.
+        by: Names of parameters, and of values that the start gives.
+        outputs: Jets, multipliers or expressions at the end.
+        start: The initial data.
+        t: The interval.
+        parameters: Values of the parameters that are not in `by`.
+        settings: Other arguments of `simulate`.
+
+    Returns:
+        A function from a tensor of values, in the order of `by`, to a tensor of outputs of the same kind.
+
+    Raises:
+        ImportError: If PyTorch is not installed.
+        UsageError: If start or interval are missing.
+    """
+    import torch as theirs
+
+    end = end_of_motion(equations, by, outputs, start, t, parameters=parameters, **settings)
+
+    class Motion(theirs.autograd.Function):
+        """The end of a motion, and the product of a covector with its Jacobian."""
+
+        @staticmethod
+        def forward(context: Any, values: Any) -> Any:
+            value, slopes = end.jacobian(values.detach().cpu().numpy())
+            context.save_for_backward(values.new_tensor(slopes))
+            return values.new_tensor(value)
+
+        @staticmethod
+        def backward(context: Any, covector: Any) -> Any:
+            (slopes,) = context.saved_tensors
+            return covector @ slopes
+
+    return Motion.apply
