@@ -9,7 +9,21 @@ import numpy as np
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.plot.curves import broken, smooth
 from chetaev.plot.over_time import heading, mark, widen_if_constant
-from chetaev.plot.style import ALERT, COLOURS, INK, SOFT, Array, Picture, figure, legend, log_floor, logarithmic_limits, styled
+from chetaev.plot.style import (
+    ALERT,
+    COLOURS,
+    INK,
+    SOFT,
+    Array,
+    Picture,
+    figure,
+    in_unit,
+    legend,
+    log_floor,
+    logarithmic_limits,
+    styled,
+    unit_font,
+)
 
 _LONGEST_NAME = 26
 """Characters of a constraint's name beside its mark; a longer one is cut, so that the axes keep their width."""
@@ -43,12 +57,12 @@ def balance(motion: Trajectory) -> Picture:
         for values, dashes, text in ((energy, "-", "$E(t)$"), (energy[0] + work - work[0], "--", r"$E(t_0) + W(t)$")):
             t, v = broken(curve.t, values)
             upper.plot(t, v, dashes, color=COLOURS[dashes == "--"], label=text)
-        upper.set_ylabel("energy", fontsize=_WORD_SIZE)
+        upper.set_ylabel(in_unit(motion.equations, motion.equations.system.lagrangian, "energy"), fontsize=_WORD_SIZE)
         legend(upper, loc="best")
         widen_if_constant(upper)
         _remainder(lower, motion, np.abs(left))
         lower.set_ylabel("balance", fontsize=_WORD_SIZE)
-        lower.set_xlabel("$t$")
+        lower.set_xlabel(in_unit(motion.equations, "t", "$t$"), **unit_font(motion.equations))
         for ax in (upper, lower):
             mark(ax, motion)
             ax.margins(x=0.01)

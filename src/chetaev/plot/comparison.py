@@ -60,7 +60,7 @@ def compare(motions: Mapping[str, Trajectory] | Any, names: Sequence[str] | None
             ax.sharex(axes[0])
         if several:
             _distances(axes[-1], shown, chosen)
-        time_axis(axes, columns)
+        time_axis(axes, columns, first.equations)
         handles, texts = axes[0].get_legend_handles_labels()
         picture.legend(handles, texts, loc="outside lower center", ncols=min(len(texts), 4))
     return picture

@@ -9,6 +9,7 @@ import numpy as np
 
 from chetaev.core.errors import UsageError
 from chetaev.core.notation.formula import estimated_width
+from chetaev.mechanics.quantities import unit_of
 from chetaev.numerics.motion.trajectory import Outcome, Section, Trajectory
 from chetaev.plot.curves import broken, smooth, usual
 from chetaev.plot.style import (
@@ -17,6 +18,7 @@ from chetaev.plot.style import (
     SOFT,
     Picture,
     grid,
+    in_unit,
     is_angle,
     label,
     legend,
@@ -24,6 +26,7 @@ from chetaev.plot.style import (
     time_axis,
     title_of,
     turn_ticks,
+    unit_font,
     wrapped,
 )
 
@@ -76,7 +79,7 @@ def series(
                 draw(ax, curve, name, COLOURS[j % len(COLOURS)], wrap=wrap)
             finish(ax, motion, group)
             mark(ax, motion)
-        time_axis(axes, columns)
+        time_axis(axes, columns, motion.equations)
     return picture
 
 
@@ -107,7 +110,7 @@ def draw(ax: Any, curve: Section, name: str, colour: str, *, wrap: bool = False,
         values = wrapped(values)
         turning = [values]
     t, v = broken(curve.t, values, turning=turning)
-    ax.plot(t, v, color=colour, label=label(equations, name) if text is None else text, **options)
+    ax.plot(t, v, color=colour, label=in_unit(equations, name, label(equations, name)) if text is None else text, **options)
 
 
 def finish(ax: Any, motion: Trajectory, group: Sequence[str]) -> None:
@@ -115,9 +118,9 @@ def finish(ax: Any, motion: Trajectory, group: Sequence[str]) -> None:
     system = motion.equations.system
     if len(group) == 1:
         text = label(motion.equations, group[0])
-        upright = estimated_width(text) <= 4
+        upright = estimated_width(text) <= 4 and len(unit_of(motion.equations, group[0])) <= 4
         place: dict[str, Any] = {"rotation": 0, "ha": "right", "va": "center"} if upright else {}
-        ax.set_ylabel(text, **place)
+        ax.set_ylabel(in_unit(motion.equations, group[0], text, "\n" if upright else " "), **place, **unit_font(motion.equations))
     else:
         legend(ax, loc="lower right", bbox_to_anchor=(1.0, 0.96), ncols=8, borderaxespad=0.0, columnspacing=1.2, handlelength=1.3)
     widen_if_constant(ax)

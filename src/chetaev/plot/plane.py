@@ -11,7 +11,22 @@ from chetaev.core.errors import UsageError
 from chetaev.core.support.text import in_mathtext
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.plot.curves import broken, by_label, smooth, usual
-from chetaev.plot.style import COLOURS, DASHES, INK, Picture, figure, is_angle, label, legend, styled, title_of, turn_ticks, wrapped
+from chetaev.plot.style import (
+    COLOURS,
+    DASHES,
+    INK,
+    Picture,
+    figure,
+    in_unit,
+    is_angle,
+    label,
+    legend,
+    styled,
+    title_of,
+    turn_ticks,
+    unit_font,
+    wrapped,
+)
 
 _PAIRS = (("x", "y"), ("x1", "x2"), ("y1", "y2"), ("x", "z"), ("a1", "a2"), ("q1", "q2"))
 """Pairs of names that are taken for Cartesian coordinates in a plane."""
@@ -117,8 +132,8 @@ def _curves(ax: Any, motions: Mapping[str, Trajectory], x: str, y: str, wrap: bo
     for k, (u, v) in enumerate(ends):
         ax.plot([u], [v], "s", color=COLOURS[k % len(COLOURS)], markersize=5, label="_end" if several else "end", zorder=4)
     equations = next(iter(motions.values())).equations
-    ax.set_xlabel(label(equations, x))
-    ax.set_ylabel(label(equations, y))
+    ax.set_xlabel(in_unit(equations, x, label(equations, x)), **unit_font(equations))
+    ax.set_ylabel(in_unit(equations, y, label(equations, y)), **unit_font(equations))
     legend(ax, loc="best", markerscale=1.0)
 
 

@@ -16,6 +16,10 @@ from sympy import Expr
 
 from chetaev.core.notation.formula import Formula, leading, operator, symbol
 from chetaev.core.notation.show import mathml, pieces
+from chetaev.core.system import System
+from chetaev.core.units.unit import typeset
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.quantities import unit_of
 
 _ROW = re.compile(r"(?:kinematic|variational|consequence|branch)\[\d+\]'*|\bE_\w+")
 """Labels of rows."""
@@ -80,6 +84,12 @@ def set_formula(*sides: str | Expr) -> str:
 def set_symbol(text: str) -> str:
     """Set a short expression in one piece."""
     return mathml(text.replace(".", "_") if text[:1].isalpha() else text)  # A.w is a component of the rotation A
+
+
+def set_unit(about: System | Equations, name: str) -> str:
+    """Return the unit of a quantity, after a space; empty if it is not known."""
+    unit = unit_of(about, name)
+    return f' <span class="unit">{escape(typeset(unit))}</span>' if unit else ""
 
 
 def set_relation(relation: str, text: str) -> str:

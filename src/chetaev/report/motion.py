@@ -19,7 +19,7 @@ from chetaev.plot.animation import animate
 from chetaev.plot.comparison import compare
 from chetaev.plot.over_time import series
 from chetaev.plot.plane import path, phase, places
-from chetaev.report.html_text import counted, number, sentence, set_formula, set_symbol, size, table
+from chetaev.report.html_text import counted, number, sentence, set_formula, set_symbol, set_unit, size, table
 from chetaev.report.page import drawn
 from chetaev.report.prose import line
 from chetaev.report.sections import labelled, names_of
@@ -173,11 +173,24 @@ def _states(subject: Subject, found: Trajectory) -> str:
     for k, z in enumerate(found.jets):
         low, high = found.extrema.get(z.name, (np.nan, np.nan))
         mark = "" if z.name in given or not given else ' <span class="soft">(found)</span>'
-        rows.append((set_symbol(z.name), number(found.states[0, k]) + mark, number(found.final[z.name], 8), number(low), number(high)))
+        rows.append(
+            (
+                set_symbol(z.name) + set_unit(found.equations, z.name),
+                number(found.states[0, k]) + mark,
+                number(found.final[z.name], 8),
+                number(low),
+                number(high),
+            )
+        )
     for m in found.equations.multipliers:
         if m not in found.jets:
             values = np.asarray(found[m.name], dtype=float)
-            rows.append((set_symbol(m.name), *(number(v) for v in (values[0], values[-1], values.min(), values.max()))))
+            rows.append(
+                (
+                    set_symbol(m.name) + set_unit(found.equations, m.name),
+                    *(number(v) for v in (values[0], values[-1], values.min(), values.max())),
+                )
+            )
     return table(("", "start", "end", "least", "greatest"), rows, "numbers from1")
 
 
