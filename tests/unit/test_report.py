@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import chetaev as ch
+from chetaev.core.display import html
 from chetaev.io.reading import loads
 from chetaev.io.writing import dumps
-from chetaev.report import html_text, sections
 from chetaev.report import motion as moving
+from chetaev.report import sections
 from chetaev.report.prose import line
 
 _VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
@@ -360,7 +361,7 @@ def test_formulas_in_running_text(text, expected):
     ],
 )
 def test_numbers_are_written_for_readers(given, expected):
-    assert html_text.number(given) == expected
+    assert html.number(given) == expected
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@
 | a system | `system`, its parts in `parts`, names and `parse` in `declarations`, rows in `constraints`, `groups`, `units` |
 | initial data; inputs as samples; the checks of a motion; pictures | `state`, `sampled`, `certificate`, `scene` |
 | errors in the user's notation | `errors`; suggested fixes, as values, in `fixes` |
+| what notebooks show | `display` |
 | files, frozen mappings, registries, budgets, untrusted texts | `support` |
 
 `rows` makes the rows of a system from texts. Nothing here imports another layer.

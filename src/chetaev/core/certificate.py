@@ -119,11 +119,25 @@ class Certificate:
 
     def __str__(self) -> str:
         words = "ok" if self.ok else "NOT ok"
-        again = "; computed twice, the second time with smaller steps" if self.repeated else ""
-        again = "; computed twice, the second time with rates in many digits" if self.digits else again
-        rest = [f"{kind:<8}  not checked: {_REASONS[kind]}" for kind in self.missing]
-        lines = [*map(str, self.figures), *rest, *self.beyond]
+        again = f"; {self.again}" if self.again else ""
+        lines = [*map(str, self.figures), *self.left_out, *self.beyond]
         return "\n".join([f"certificate: {words}{again}", *[f"  {line}" for line in lines]])
+
+    @property
+    def again(self) -> str:
+        """How the motion was computed a second time; empty if it was computed once."""
+        smaller = "computed twice, the second time with smaller steps" if self.repeated else ""
+        return "computed twice, the second time with rates in many digits" if self.digits else smaller
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The checks that were not made, with the reasons."""
+        return tuple(f"{kind:<8}  not checked: {_REASONS[kind]}" for kind in self.missing)
+
+    def _repr_html_(self) -> str:
+        from chetaev.core.display.parts import certificate_html
+
+        return certificate_html(self)
 
 
 _FACTS = {

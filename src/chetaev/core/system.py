@@ -305,6 +305,11 @@ class System:
     def __str__(self) -> str:
         return "\n".join(f"{title:<15} {text}".rstrip() for title, text in self._lines("text"))
 
+    def _repr_html_(self) -> str:
+        from chetaev.core.display.parts import system_html
+
+        return system_html(self)
+
     def _repr_latex_(self) -> str:
         rows = [f"{in_latex(title)} & {text}" for title, text in self._lines("latex")]
         return r"$\displaystyle \begin{array}{ll}" + r" \\ ".join(rows) + r"\end{array}$"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from typing import Any
 
 import sympy
@@ -13,6 +14,7 @@ from sympy import Expr, S
 
 from chetaev.core.calculus import SYMBOLIC, Algebra
 from chetaev.core.constraints import Constraint
+from chetaev.core.display.html import card, rows, set_formula, set_row
 from chetaev.core.errors import ModelError, PrincipleError, StateError, UsageError
 from chetaev.core.notation import Vocabulary, show
 from chetaev.core.notation.lexer import spell
@@ -245,6 +247,15 @@ class Equations:
     def mathml(self) -> dict[str, str]:
         """Each row by its label as an element of MathML, which browsers set; kinematic rows as the user wrote them."""
         return {row.label: mathml(*self.sides(row)) for row in self.rows}
+
+    def _repr_html_(self) -> str:
+        """The rows with their labels, in their order."""
+        shown = [(f"<code>{escape(row.label)}</code>", set_row(self.row_text(row), *self.sides(row))) for row in self.rows]
+        shown += [("where", set_formula(name, e)) for name, e in self.system.where.items() if self._quotes(name)]
+        shown += [("where", set_formula(f"{name}'", e)) for name, e in self.system.quasi.items() if self._quotes(name)]
+        valid = ", ".join(f"{set_formula(a)} ≠ 0" for a in self.assumptions)
+        parts = [rows(shown, html_labels=True), f"<p>{escape(self._count())}</p>", f"<p>valid where {valid}</p>" if valid else ""]
+        return card(f"{self.system.name or 'system'} · {self.principle}", *parts)
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"

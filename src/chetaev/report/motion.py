@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from chetaev.core.display.html import counted, number, set_formula, set_symbol, size
 from chetaev.core.support.budget import size as nodes_of
 from chetaev.mechanics.assemble import origins
 from chetaev.mechanics.origins import Origin, Stated, Variation
@@ -19,7 +20,7 @@ from chetaev.plot.animation import animate
 from chetaev.plot.comparison import compare
 from chetaev.plot.over_time import series
 from chetaev.plot.plane import path, phase, places
-from chetaev.report.html_text import counted, number, sentence, set_formula, set_symbol, set_unit, size, table
+from chetaev.report.html_text import sentence, set_unit, table
 from chetaev.report.page import drawn
 from chetaev.report.prose import line
 from chetaev.report.sections import labelled, names_of

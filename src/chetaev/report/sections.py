@@ -8,6 +8,7 @@ from typing import Any
 
 from sympy import Expr
 
+from chetaev.core.display.html import LONGEST, counted, number, set_formula, set_symbol
 from chetaev.core.notation import show
 from chetaev.core.parts import STORED, Kind, Part
 from chetaev.core.sampled import Sampled
@@ -20,13 +21,11 @@ from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Origin, Variation
 from chetaev.mechanics.singular_locus import no_formula
 from chetaev.plot.manifolds import tree
-from chetaev.report.html_text import counted, number, sentence, set_formula, set_general_form, set_relation, set_symbol, set_unit
+from chetaev.report.html_text import sentence, set_general_form, set_relation, set_unit
 from chetaev.report.page import drawn
 from chetaev.report.prose import line, prose
 from chetaev.report.subject import Subject
 
-_LONGEST = 3_500
-"""Characters of a row that is typeset, about a screen; of a longer row only the length is given."""
 _FEW = 8
 """Named expressions that are shown without folding them away."""
 _LONG_NAME = 130
@@ -127,7 +126,7 @@ def equations(subject: Subject, simplify: bool = False) -> str:
     rows = []
     for row in found.rows:
         size = len(found.row_text(row))
-        body = set_formula(*found.sides(row)) if size <= _LONGEST else f"{size} characters; <code>print(equations)</code> writes them"
+        body = set_formula(*found.sides(row)) if size <= LONGEST else f"{size} characters; <code>print(equations)</code> writes them"
         rows.append((labelled(row.origin), body))
     html = intro + _rows(rows, labelled=True)
     if found.assumptions:

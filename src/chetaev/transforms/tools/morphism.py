@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from sympy import Expr
 
+from chetaev.core.display.html import card, rows, set_row
 from chetaev.core.errors import UsageError
 from chetaev.core.notation import parse_expression, show
 from chetaev.core.support.frozen import Frozen
@@ -157,6 +159,16 @@ class Morphism:
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str:
+        there = [("", set_row(show(e), z.name, e)) for z, e in self.to_target.items() if e != z]
+        there += [("by choice, at the start", set_row(show(e), z.name, e)) for z, e in self.chosen.items()]
+        there += [("constant of motion", set_row(show(e), p.name, e)) for p, e in self.constants.items()]
+        there += [("", set_row(show(e), name, e)) for name, e in self.expressions.items()]
+        back = [("", set_row(show(e), z.name, e)) for z, e in self.to_source.items() if e != z]
+        notes = [f"<p>{escape(note)}</p>" for note in self.notes]
+        title = f"{_titled(self.source)}  →  {_titled(self.target)}"
+        return card(title, f"<p>{escape(self.theorem)}</p>", rows(there), "<p>and back</p>" if back else "", rows(back), *notes)
 
     def __str__(self) -> str:
         lines = [f"{_titled(self.source)}  ->  {_titled(self.target)}", f"  {self.theorem}"]
