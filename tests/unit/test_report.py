@@ -317,7 +317,7 @@ def test_without_matplotlib_the_extra_is_named():
     code = "import sys; sys.modules['matplotlib'] = None\nimport chetaev as ch\n"
     code += "try: ch.report(ch.gallery('krupkova'))\nexcept ch.UsageError as e: print(e)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
-    assert done.stdout == 'UsageError · plot\n  pictures need matplotlib.\n  -> pip install "chetaev[plot]"\n'
+    assert done.stdout == "UsageError · plot\n  pictures need matplotlib.\n  -> pip install matplotlib\n"
 
 
 def test_reports_do_not_change_from_run_to_run():

@@ -5,6 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import inf, isnan
 
+ORDERS_ABOVE = 1e3
+"""Times the tolerance: the largest relative residual of a certified motion. Below about 300 correct motions of the gallery would fail,
+because the derivative of an interpolant is less exact than the interpolant."""
+_ROUND_OFF = 1e-11
+"""Relative residual that round-off alone can cause; a smaller limit would refuse correct motions at tight tolerances."""
+
+
+def allowed_residual(tolerance: float) -> float:
+    """The largest residual, relative to the terms of a row, that `verify` may find in a certified motion."""
+    return max(ORDERS_ABOVE * tolerance, _ROUND_OFF)
+
+
 SIGN = "sign of "
 """How the subject of a figure begins that is about the function of an event or a switch."""
 

@@ -25,13 +25,14 @@ from chetaev.plot.saving import Saved
 
 try:
     import matplotlib
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.font_manager import FontProperties
     from matplotlib.layout_engine import ConstrainedLayoutEngine
     from matplotlib.textpath import text_to_path
     from matplotlib.ticker import FuncFormatter, MultipleLocator
 except ModuleNotFoundError:
-    raise UsageError("pictures need matplotlib.", where="plot", hint='pip install "chetaev[plot]"') from None
+    raise UsageError("pictures need matplotlib.", where="plot", hint="pip install matplotlib") from None
 
 Array = NDArray[np.float64]
 
@@ -141,6 +142,27 @@ def grid(panels: int, columns: int, title: str = "", wide: float = 6.8, tall: fl
             spots[-1] = places[-1, (panels - 1) % columns :]
         axes = [made.add_subplot(spot) for spot in spots]
     return made, axes
+
+
+def panels(ax: Any, count: int, columns: int, title: str, where: str) -> tuple[Any, list[Any]]:
+    """Return a figure and axes for `count` panels: those given as `ax`, or a grid in a new figure with a title."""
+    if ax is None:
+        return grid(count, columns, title)
+    found = given_axes(ax, count, where)
+    return found[0].figure, found
+
+
+def given_axes(ax: Any, count: int, where: str) -> list[Any]:
+    """Return axes of matplotlib's, one or an array of them, as a list of `count`; a UsageError for anything else."""
+    found = [ax] if isinstance(ax, Axes) else list(np.asarray(ax, dtype=object).ravel())
+    if len(found) != count or not all(isinstance(one, Axes) for one in found):
+        kind = f"{len(found)} axes" if all(isinstance(one, Axes) for one in found) else type(ax).__name__
+        raise UsageError(
+            f"ax is {kind}, and {count} {'panel is' if count == 1 else 'panels are'} drawn.",
+            where=where,
+            hint=f"figure, axes = plt.subplots({count}); ax=axes",
+        )
+    return found
 
 
 def time_axis(axes: list[Any], columns: int, about: System | Equations | None = None) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from chetaev.core.certificate import allowed_residual
 from chetaev.core.display.html import counted, number, set_formula, set_symbol, size
 from chetaev.core.support.budget import size as nodes_of
 from chetaev.mechanics.assemble import origins
@@ -105,8 +106,22 @@ def _verification(subject: Subject, found: Trajectory) -> str:
         f"<h3>Verification</h3><p>The motion inserted into the rows it was derived from, at {certificate.points} times; the check uses "
         "none of the differentiated and solved equations that computed the motion. Residuals are relative to the terms of each row. "
         f"The worst is {size(certificate.worst)}, of <code>{escape(certificate.worst_row)}</code>.</p>"
+        + _verdict(certificate.worst, found.tolerance)
     )
     return html + table(("row", "what is checked", "largest", "rms", "at t", "size of terms"), rows, "numbers from2")
+
+
+def _verdict(worst: float, tolerance: float) -> str:
+    """Return the verdict on the largest residual, with its limit and the reason why this is above the tolerance."""
+    most = allowed_residual(tolerance)
+    why = (
+        f"The limit is {size(most)} for a tolerance of {size(tolerance)}: rows contain derivatives, and the derivative of a computed curve "
+        "is less exact than the curve itself, by one to two and a half orders of magnitude."
+    )
+    if worst <= most:
+        return f'<p><span class="badge good">certified</span> All rows are within their limit. {why}</p>'
+    help_ = "A smaller tolerance or another method may help."
+    return f'<p><span class="badge bad">NOT certified</span> A row is beyond its limit. {why} {help_}</p>'
 
 
 def others(subject: Subject) -> str:
