@@ -324,13 +324,13 @@ def test_what_is_no_formula_is_refused_and_not_cut_short(text):
 @pytest.mark.parametrize("name", ["rocard", "chaplygin-ball", "damped-oscillator", "double-pendulum"])
 def test_equations_reports_and_plots_set_rows_alike(name, monkeypatch):
     """A kinematic row as the user wrote it, other rows as they are printed."""
-    from chetaev.report import html_text
+    from chetaev.core.display import html as display
 
-    monkeypatch.setattr(html_text, "_WIDTH", 10_000)
+    monkeypatch.setattr(display, "WIDTH", 10_000)
     equations = ch.derive(ch.gallery(name))
     _, *lines, _ = [line.removesuffix(r" \\") for line in equations.latex().splitlines()]
     for row, line in zip(equations.rows, lines, strict=False):
-        drawn = html_text.set_formula(*equations.sides(row))
+        drawn = display.set_formula(*equations.sides(row))
         labels = [html.unescape(text) for text in re.findall('alttext="([^"]*)"', drawn)]
         assert re.sub(r"\\,|\s", "", "".join(labels)) == re.sub(r"[&\s]", "", line)
         text = equations.row_text(row)

@@ -676,8 +676,7 @@ def test_a_missing_package_is_named(rocard, package, convert, monkeypatch):
     with pytest.raises(ch.UsageError) as caught:
         convert(rocard)
     assert str(caught.value) == (
-        f"UsageError · to_{package}\n  to_{package} needs the package {package}, which is not installed.\n"
-        '  -> pip install "chetaev[tables]"'
+        f"UsageError · to_{package}\n  to_{package} needs the package {package}, which is not installed.\n  -> pip install {package}"
     )
 
 

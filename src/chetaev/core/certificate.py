@@ -5,6 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import inf, isnan
 
+ORDERS_ABOVE = 1e3
+"""Times the tolerance: the largest relative residual of a certified motion. Below about 300 correct motions of the gallery would fail,
+because the derivative of an interpolant is less exact than the interpolant."""
+_ROUND_OFF = 1e-11
+"""Relative residual that round-off alone can cause; a smaller limit would refuse correct motions at tight tolerances."""
+
+
+def allowed_residual(tolerance: float) -> float:
+    """The largest residual, relative to the terms of a row, that `verify` may find in a certified motion."""
+    return max(ORDERS_ABOVE * tolerance, _ROUND_OFF)
+
+
 SIGN = "sign of "
 """How the subject of a figure begins that is about the function of an event or a switch."""
 
@@ -119,11 +131,25 @@ class Certificate:
 
     def __str__(self) -> str:
         words = "ok" if self.ok else "NOT ok"
-        again = "; computed twice, the second time with smaller steps" if self.repeated else ""
-        again = "; computed twice, the second time with rates in many digits" if self.digits else again
-        rest = [f"{kind:<8}  not checked: {_REASONS[kind]}" for kind in self.missing]
-        lines = [*map(str, self.figures), *rest, *self.beyond]
+        again = f"; {self.again}" if self.again else ""
+        lines = [*map(str, self.figures), *self.left_out, *self.beyond]
         return "\n".join([f"certificate: {words}{again}", *[f"  {line}" for line in lines]])
+
+    @property
+    def again(self) -> str:
+        """How the motion was computed a second time; empty if it was computed once."""
+        smaller = "computed twice, the second time with smaller steps" if self.repeated else ""
+        return "computed twice, the second time with rates in many digits" if self.digits else smaller
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The checks that were not made, with the reasons."""
+        return tuple(f"{kind:<8}  not checked: {_REASONS[kind]}" for kind in self.missing)
+
+    def _repr_html_(self) -> str:
+        from chetaev.core.display.parts import certificate_html
+
+        return certificate_html(self)
 
 
 _FACTS = {

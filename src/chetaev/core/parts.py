@@ -33,6 +33,7 @@ class Kind(Enum):
     FORMULAS = "texts of the notation by name"
     ROWS = "a list of rows, or rows by name"
     GROUPS = "groups by name"
+    UNITS = "units by name"
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,8 @@ class Part:
         """The part of `system` as an argument of the constructor; `keep_texts` keeps the user's texts of rows."""
         if self.kind is Kind.GROUPS:
             return dict(system.own_groups)
+        if self.kind is Kind.UNITS:
+            return dict(system.units)
         found = getattr(system, self.name)
         if self.kind is Kind.ROWS:
             return found if keep_texts or found is None else tuple(replace(row, text="") for row in found)
@@ -97,6 +100,8 @@ class Part:
         if self.kind is Kind.GROUPS:
             return {word: group.plain for word, group in system.own_groups.items()}
         found = getattr(system, self.name)
+        if self.kind is Kind.UNITS:
+            return dict(found)
         if self.kind is Kind.NAMES:
             return dict(system.kinds) if self.name == "coordinates" else {p.name: "positive" if p.is_positive else "real" for p in found}
         if self.kind is Kind.WORD:
@@ -136,6 +141,10 @@ class Part:
                 yield f"group {name}", str(group) if text else in_latex(str(group))
         elif self.kind is Kind.ROWS:
             yield from ((label, str(row) if text else row.latex()) for label, row in self.rows(system))
+        elif self.kind is Kind.UNITS:
+            listed = [(show(sympy.Symbol(name), form), unit) for name, unit in found.items()]
+            texts = [f"{name} [{unit}]" if text else rf"{name}\ [{in_latex(unit)}]" for name, unit in listed]
+            yield from [(self.title, (" " if text else r"\ ").join(texts))] if texts else []
         elif self.kind is Kind.WORD:
             yield from [(self.title, show(found, form))] if isinstance(found, sympy.Symbol) else []
         else:
@@ -163,6 +172,7 @@ PARTS = (
     Part("action", Kind.WORD, "action"),
     Part("inputs", Kind.FORMULAS, "input {}", {}, heading="input", left_side="{}", declares=True, open_word="open"),
     Part("groups", Kind.GROUPS, "", {}),
+    Part("units", Kind.UNITS, "units", {}),
 )
 """The parts in the order in which they are printed."""
 STORED = tuple(sorted(PARTS, key=lambda part: part.defines))

@@ -36,6 +36,7 @@ from chetaev.core.rows import named_rows, read_constraint, read_sides, read_vari
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.text import in_latex
 from chetaev.core.symbols import Action, Coordinate, Input, Jet, Parameter, jets_in
+from chetaev.core.units.checking import check_dimensions, names_with_units, read_units
 
 _OTHER_WORDS = {
     **dict.fromkeys(("constraint", "constraints", "holonomic", "nonholonomic", "rows"), "kinematic"),
@@ -76,6 +77,8 @@ class System:
     lagrangian_text: str = field(compare=False)
     written: Frozen[str, str] = field(compare=False, repr=False)
     """The user's texts of the parts, by the titles under which they are printed; named expressions in them keep their names."""
+    units: Frozen[str, str] = field(compare=False, repr=False)
+    """Units by name, as texts: labels, and a check of dimensions. No number is converted, so systems that differ in them are equal."""
 
     def __init__(
         self,
@@ -91,6 +94,7 @@ class System:
         action: Any = None,
         inputs: Mapping[Any, Any] | None = None,
         groups: Mapping[str, Any] | None = None,
+        units: Mapping[str, str] | None = None,
         where: Mapping[str, Any] | None = None,
         quasi: Mapping[str, Any] | None = None,
         name: str = "",
@@ -111,6 +115,8 @@ class System:
             action: The name of the action variable s, for Herglotz' principle.
             inputs: Given functions of time by name; None leaves a function open until the equations are evaluated.
             groups: Lie groups by the words that `coordinates` uses: `{"G": ch.groups.matrix_group(basis)}`; they shadow ready-made ones.
+            units: Units by name, `{"m": "kg", "x": "m", "t": "s"}`: labels of axes and reports. Time is in seconds unless `t` has a unit.
+                Where the units of all names in a sum are known, they must agree. No number is converted.
             where: Named sub-expressions in any order; a prime on a name means the total derivative.
             quasi: Quasi-velocities: `{"w": "x'*cos(theta) + y'*sin(theta)"}` makes `w'` that expression.
             name: The name of the system in messages and headings.
@@ -118,7 +124,8 @@ class System:
 
         Raises:
             UsageError: For an unknown keyword or an argument of a wrong type.
-            ModelError: If parts contradict each other: a name declared twice, a force on an unknown coordinate, a row without meaning.
+            ModelError: If parts contradict each other: a name declared twice, a force on an unknown coordinate, a row without meaning, a
+                sum of different units.
             NotationError: For a text that is not in the notation.
         """
         name = checked_name(name, "system")
@@ -170,6 +177,9 @@ class System:
             stated = named_rows(variational, "variational", place)
             variational = [read_variational(r, with_deltas, at, title) for title, at, r in stated]
         put(self, "variational", None if variational is None else tuple(variational))
+        put(self, "units", read_units({} if units is None else units, self, place))
+        if self.units:
+            check_dimensions(self, place)
 
     @classmethod
     def of_parts(cls, plain: Mapping[str, Any]) -> System:
@@ -242,11 +252,23 @@ class System:
         if renamed:
             defined = {name for part in ("where", "quasi") for name in {**(changes.get(part, parts[part]) or {})}}
             parts |= self._following({spell(str(name)) for name in defined}, parts)
+        kept = parts.pop("units")
         changed = System(**(parts | changes))
+        if kept and "units" not in changes:
+            changed._keep_units(kept, self, check=not changes.keys() & {"coordinates", "parameters", "action"})
         if not renamed:
             kept = {title: text for title, text in self.written.items() if PART_TITLED[title.split()[0]] not in changes}
             changed._keep_texts(kept | dict(changed.written))
         return changed
+
+    def _keep_units(self, kept: Mapping[str, str], before: System, check: bool) -> None:
+        """Take over the units of names that `before` has in the same role; a transformation gives other names other meanings."""
+        same = {*self.coordinates, *self.parameters, *self.inputs} & {*before.coordinates, *before.parameters, *before.inputs}
+        names = {z.name for z in same} | {name for name in self.where if before.where.get(name) == self.where[name]} | {"t"}
+        known = names & {*names_with_units(self)}
+        object.__setattr__(self, "units", Frozen({name: unit for name, unit in kept.items() if name in known}))
+        if check and self.units:
+            check_dimensions(self, Location(f"system {self.name!r}" if self.name else "system"))
 
     def _following(self, defined: Set[str], parts: Mapping[str, Any]) -> dict[str, Any]:
         """The parts with the user's texts in place of expressions where these texts use named expressions, all of which are `defined`."""
@@ -282,6 +304,11 @@ class System:
 
     def __str__(self) -> str:
         return "\n".join(f"{title:<15} {text}".rstrip() for title, text in self._lines("text"))
+
+    def _repr_html_(self) -> str:
+        from chetaev.core.display.parts import system_html
+
+        return system_html(self)
 
     def _repr_latex_(self) -> str:
         rows = [f"{in_latex(title)} & {text}" for title, text in self._lines("latex")]

@@ -3,23 +3,37 @@
 A system that is plain data is a model file, such as `sleigh.toml`; a family of systems, or one whose expressions are computed, is a module
 with a function `model()`, such as `chain.py`. Both begin with a sentence that names the system and a paragraph that describes it.
 
-The documentation and the tests use the same gallery. The package is callable: `chetaev.gallery()` lists the names,
-`chetaev.gallery("rocard")` returns a `Model`.
+`pictures` has a small picture of each, which `tools/gallery_pictures.py` draws. The documentation and the tests use the same gallery. The
+package is callable: `chetaev.gallery()` lists the names, `chetaev.gallery("rocard")` returns a `Model`.
 """
 
 from __future__ import annotations
 
 import ast
+from base64 import b64encode
 from functools import cache
+from html import escape
 from importlib import import_module
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, overload
 
+from chetaev.core.display.html import card, columns
 from chetaev.core.errors import ModelError, UsageError, did_you_mean
 from chetaev.core.support.lazy import make_callable
 
 if TYPE_CHECKING:
     from chetaev.mechanics.model import Model
+
+
+class Names(list[str]):
+    """The names of the gallery; a notebook shows them as a table with pictures."""
+
+    def _repr_html_(self) -> str:
+        lines = []
+        for name in self:
+            title, described = description(name)
+            lines.append((_picture(name), f"<code>{escape(name)}</code>", f"{escape(title)}. <small>{escape(described)}</small>"))
+        return card("gallery", columns(("", "", ""), lines, numbers_from=3))
 
 
 @overload
@@ -34,14 +48,14 @@ def gallery(name: str | None = None, **options: Any) -> list[str] | Model:
         options: Options of a family of systems: `gallery("chain", n=5)`.
 
     Returns:
-        The sorted names, or the model.
+        The sorted names, which a notebook shows with pictures, or the model.
 
     Raises:
         ModelError: If there is no such system.
         UsageError: If the system does not have an option.
     """
     if name is None:
-        return sorted(_files())
+        return Names(sorted(_files()))
     if not isinstance(name, str) or name.replace("_", "-") not in _files():
         hint = f"{did_you_mean(str(name), _files())}  gallery() lists all".strip()
         raise ModelError(f"no system {name!r}.", where="gallery", hint=hint)
@@ -85,6 +99,14 @@ def _files() -> dict[str, str]:
     """Return the files of the gallery by the names of their systems."""
     found = [path.name for path in files(__name__).iterdir() if path.name.endswith((".py", ".toml")) and not path.name.startswith("_")]
     return {name.rpartition(".")[0].replace("_", "-"): name for name in found}
+
+
+def _picture(name: str) -> str:
+    """Return the small picture of a system as an HTML element; empty for a system without one."""
+    file = files(__name__) / "pictures" / f"{name}.png"
+    if not file.is_file():
+        return ""
+    return f'<img alt="" src="data:image/png;base64,{b64encode(file.read_bytes()).decode()}">'
 
 
 def _text(file: str) -> str:

@@ -26,7 +26,7 @@ FIXED: dict[str, dict[str, str]] = {
 """Tables with a fixed set of keys."""
 
 NAMED: dict[str, str] = {
-    **{part.name: TEXT for part in PARTS if part.kind in (Kind.NAMES, Kind.FORMULAS)},
+    **{part.name: TEXT for part in PARTS if part.kind in (Kind.NAMES, Kind.FORMULAS, Kind.UNITS)},
     "parameters": ANY,
     "values": TEXT,
     "invariants": TEXT,

@@ -117,7 +117,7 @@ def _system(model: Model) -> Iterator[str]:
     written: dict[TextForm, Callable[[Any], str]] = {TextForm.LINE: _text, TextForm.LIST: _list, TextForm.PARAGRAPH: _paragraph}
     lines |= {name: written[form](getattr(model, name)) for name, form in MODEL_TEXTS.items() if getattr(model, name)}
     yield "\n".join(f"{key} = {value}" for key, value in lines.items())
-    tables = [part for part in PARTS if part.kind in (Kind.NAMES, Kind.FORMULAS)]
+    tables = [part for part in PARTS if part.kind in (Kind.NAMES, Kind.FORMULAS, Kind.UNITS)]
     for part in [part for part in tables if part.declares]:
         entries = {name: _text(part.open_word if e is None else e) for name, e in given[part.name].items()}
         if part.name == "parameters":

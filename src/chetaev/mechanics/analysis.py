@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from html import escape
 from typing import Any, Self
 
 from sympy import Expr
 
+from chetaev.core.display.html import badge, card, facts
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.mechanics.equations import Equations
@@ -103,10 +105,34 @@ class Analysis:
         title = f"{self.equations.system.name or 'system'} · {self.equations.principle}"
         return "\n".join([title, *(f"  {line}" for line in self._report())])
 
+    def _repr_html_(self) -> str:
+        title = f"{self.equations.system.name or 'system'} · {self.equations.principle}"
+        return card(title, self._html_report(), *[f"<p>{escape(line)}</p>" for line in self._conditions()])
+
+    def _html_report(self) -> str:
+        """The verdict, what follows from it, and below it the branches."""
+        kind = "good" if self.verdict.unique_motion else "free" if self.verdict.allows_motion else "bad"
+        lines = [escape(line) for line in self._own_lines()]
+        name = "motions remain" if self.verdict is Verdict.INCONSISTENT else "branch"
+        lines += [f"{name} {k}: {branch._html_report()}" for k, branch in enumerate(self.branches)]
+        return f"{badge(str(self.verdict), kind)} {escape(self.verdict.sentence)}{facts(lines)}"
+
     def _report(self, alone: bool = True) -> list[str]:
         """The lines of the report; with `alone=False` without the assumptions and the evidence, which the whole analysis states."""
-        lines = [f"{self.verdict}: {self.verdict.sentence}"]
-        lines += [f"where {' or '.join(self.sides)}"] if self.sides else []
+        lines = [f"{self.verdict}: {self.verdict.sentence}", *self._own_lines()]
+        for k, branch in enumerate(self.branches):
+            name = "motions remain" if self.verdict is Verdict.INCONSISTENT else f"branch {k}"
+            first, *rest = branch._report(alone=False)
+            lines += [f"{name}: {first}", *(f"  {line}" for line in rest)]
+        return lines + (self._conditions() if alone else [])
+
+    def _conditions(self) -> list[str]:
+        """The assumptions and the evidence."""
+        return [*([f"assumes {', '.join(self.assumptions)}"] if self.assumptions else []), f"evidence: {self.evidence}"]
+
+    def _own_lines(self) -> list[str]:
+        """What holds besides the verdict, without the branches."""
+        lines = [f"where {' or '.join(self.sides)}"] if self.sides else []
         if self.dimension is not None:
             example = f", for example {' '.join(self.free_data)}" if self.free_data else ""
             lines.append(f"{self.dimension} free initial value{'s' * (self.dimension != 1)}{example}")
@@ -124,15 +150,7 @@ class Analysis:
                 else "redundant constraints; reactions are unique"
             )
             lines.append(f"not unique: {' '.join(self.undetermined)} ({why})")
-        lines += self._where_singular()
-        for k, branch in enumerate(self.branches):
-            name = "motions remain" if self.verdict is Verdict.INCONSISTENT else f"branch {k}"
-            first, *rest = branch._report(alone=False)
-            lines += [f"{name}: {first}", *(f"  {line}" for line in rest)]
-        if alone:
-            lines += [f"assumes {', '.join(self.assumptions)}"] if self.assumptions else []
-            lines.append(f"evidence: {self.evidence}")
-        return lines
+        return lines + self._where_singular()
 
     def _where_singular(self) -> list[str]:
         if not self.verdict.unique_motion:

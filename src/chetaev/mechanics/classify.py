@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 from sympy import Expr, Rational, S, Symbol
 
 from chetaev.core.calculus import partials, total_derivative
 from chetaev.core.constraints import Constraint
+from chetaev.core.display.html import card, columns, facts, set_row
 from chetaev.core.errors import UsageError
 from chetaev.core.notation import show
 from chetaev.core.support.budget import Answer
@@ -63,6 +65,14 @@ class Classification:
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str:
+        lines = []
+        for k, (label, row) in enumerate(self.system.kinematic_rows()):
+            kind = f"{self.kinds[k]}{', redundant' if k in self.redundant else ''}"
+            lines.append((f"<code>{escape(label)}</code>", escape(kind), set_row(str(row), *row.sides)))
+        table = columns(("", "", ""), lines, numbers_from=3) if lines else "<p>no kinematic constraint</p>"
+        return card(self.system.name or "system", table, facts(escape(fact.strip()) for fact in self.facts))
 
     def __str__(self) -> str:
         lines = [self.system.name or "system"]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from typing import Any
 
 import sympy
@@ -13,9 +14,11 @@ from sympy import Expr, S
 
 from chetaev.core.calculus import SYMBOLIC, Algebra
 from chetaev.core.constraints import Constraint
+from chetaev.core.display.html import card, rows, set_formula, set_row
 from chetaev.core.errors import ModelError, PrincipleError, StateError, UsageError
 from chetaev.core.notation import Vocabulary, show
 from chetaev.core.notation.lexer import spell
+from chetaev.core.notation.reduction import reduced
 from chetaev.core.notation.show import latex, mathml
 from chetaev.core.support.budget import allowance, limited, size
 from chetaev.core.support.recursion import deep
@@ -26,6 +29,8 @@ from chetaev.mechanics.origins import Origin, Variation
 from chetaev.mechanics.principles.base import Lowered, Principle, points_of
 from chetaev.mechanics.ranks.row_reduction import row_reduce
 
+_LONG_ROW = 400
+"""Characters of a printed row, five lines of a terminal, above which the print says that `simplify` exists."""
 _SHORT = 12
 """Size of the two sides of a row that are simplified in place, within some milliseconds. SymPy may take seconds for a few terms more."""
 
@@ -227,6 +232,8 @@ class Equations:
         lines += [f"  {'where':<{width}}  {name} = {show(e)}" for name, e in self.system.where.items() if self._quotes(name)]
         lines += [f"  {'where':<{width}}  {name}' = {show(e)}" for name, e in self.system.quasi.items() if self._quotes(name)]
         lines.append(f"  {self._count()}")
+        if self.rewritten is None and any(len(line) > _LONG_ROW for line in lines):
+            lines.append("  long rows: .simplify() may shorten them")
         if self.assumptions:
             lines.append(f"  valid where {', '.join(f'{show(a)} != 0' for a in self.assumptions)}")
         return "\n".join(lines)
@@ -246,17 +253,26 @@ class Equations:
         """Each row by its label as an element of MathML, which browsers set; kinematic rows as the user wrote them."""
         return {row.label: mathml(*self.sides(row)) for row in self.rows}
 
+    def _repr_html_(self) -> str:
+        """The rows with their labels, in their order."""
+        shown = [(f"<code>{escape(row.label)}</code>", set_row(self.row_text(row), *self.sides(row))) for row in self.rows]
+        shown += [("where", set_formula(name, e)) for name, e in self.system.where.items() if self._quotes(name)]
+        shown += [("where", set_formula(f"{name}'", e)) for name, e in self.system.quasi.items() if self._quotes(name)]
+        valid = ", ".join(f"{set_formula(a)} ≠ 0" for a in self.assumptions)
+        parts = [rows(shown, html_labels=True), f"<p>{escape(self._count())}</p>", f"<p>valid where {valid}</p>" if valid else ""]
+        return card(f"{self.system.name or 'system'} · {self.principle}", *parts)
+
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
 
     def sides(self, row: Row[Expr]) -> tuple[str | Expr, str | Expr]:
-        """Both sides of a row for reading: kinematic rows as the user wrote them, others as expressions."""
+        """Both sides of a row for reading: kinematic rows as the user wrote them, others as expressions, without sin(u)^2 + cos(u)^2."""
         stated = self._stated(row)
-        return stated.sides if stated else (row.lhs, row.rhs)
+        return stated.sides if stated else (reduced(row.lhs), reduced(row.rhs))
 
     def row_text(self, row: Row[Expr]) -> str:
         """A row as text; kinematic rows as the user wrote them."""
-        return str(self._stated(row) or f"{show(row.lhs)} = {show(row.rhs)}")
+        return str(self._stated(row) or f"{show(reduced(row.lhs))} = {show(reduced(row.rhs))}")
 
     def _stated(self, row: Row[Expr]) -> Constraint | None:
         """The kinematic row of the system that equals `row`, or None."""

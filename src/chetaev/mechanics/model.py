@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
+from html import escape
 from inspect import cleandoc
 from typing import Any
 
+from chetaev.core.display.html import card, rows, set_name
+from chetaev.core.display.parts import system_rows
 from chetaev.core.errors import ModelError, PrincipleError
 from chetaev.core.fixes import UsePrinciple
 from chetaev.core.scene import Scene
@@ -163,6 +166,16 @@ class Model:
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str:
+        values = [f"{set_name(name)} = {escape(str(v))}" for name, v in self.parameters.items()]
+        data = [f"{set_name(name)} = {escape(str(v))}" for name, v in self.start.fixed.items()]
+        data += [f"{set_name(name)} = {escape(str(v))} (guess)" for name, v in self.start.guess.items()]
+        more = [("principle", escape(str(self.principle))), ("values", ", ".join(values)), ("start", ", ".join(data))]
+        more += [("correction", escape(text)) for text in self.corrections]
+        more += [("reference", escape(self.reference))]
+        prose = "".join(f"<p>{escape(part)}</p>" for part in self.prose.split("\n\n") if part.strip())
+        return card(self.system.name or "system", prose, rows([*system_rows(self.system), *[line for line in more if line[1]]]))
 
     def __str__(self) -> str:
         values = ", ".join(f"{name} = {v}" for name, v in self.parameters.items())

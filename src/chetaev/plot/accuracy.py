@@ -6,10 +6,27 @@ from typing import Any
 
 import numpy as np
 
+from chetaev.core.errors import UsageError, with_article
+from chetaev.core.support.text import in_mathtext
 from chetaev.numerics.motion.trajectory import Trajectory
-from chetaev.plot.curves import broken, smooth
+from chetaev.plot.curves import broken, by_label, smooth
 from chetaev.plot.over_time import heading, mark, widen_if_constant
-from chetaev.plot.style import ALERT, COLOURS, INK, SOFT, Array, Picture, figure, legend, log_floor, logarithmic_limits, styled
+from chetaev.plot.style import (
+    ALERT,
+    COLOURS,
+    INK,
+    SOFT,
+    Array,
+    Picture,
+    figure,
+    given_axes,
+    in_unit,
+    legend,
+    log_floor,
+    logarithmic_limits,
+    styled,
+    unit_font,
+)
 
 _LONGEST_NAME = 26
 """Characters of a constraint's name beside its mark; a longer one is cut, so that the axes keep their width."""
@@ -19,11 +36,12 @@ _WORD_SIZE = 10
 """Points: font size of words on axes; symbols are larger."""
 
 
-def balance(motion: Trajectory) -> Picture:
+def balance(motion: Any, *, ax: Any = None) -> Picture:
     r"""Draw the energy with the work done, and the error $E(t) - E(t_0) - W(t)$, which vanishes for an exact motion.
 
     Args:
-        motion: A motion.
+        motion: A motion; or several, by their labels, as a list, a comparison or an ensemble.
+        ax: Two axes to draw into, for the energy and for the error; without them a new figure is made.
 
     Returns:
         The figure.
@@ -33,36 +51,52 @@ def balance(motion: Trajectory) -> Picture:
     >>> [axes.get_ylabel() for axes in picture.axes]
     ['energy', 'balance']
     """
-    picture = figure(5.6, 4.2, heading(motion))
-    left = motion.balance
-    curve = smooth(motion)
-    _ = motion.energy  # raises where there is none
-    energy, work = motion.reader.energy(curve.t, curve.states, curve.pieces)
+    motions = by_label(motion, "balance")
+    one = len(motions) == 1
+    motion = next(iter(motions.values()))
+    if ax is None:
+        picture = figure(5.6, 4.2, heading(motion) if one else in_mathtext(motion.equations.system.name or "system"))
+    else:
+        upper, lower = given_axes(ax, 2, "balance")
+        picture = upper.figure
     with styled():
-        upper, lower = picture.subplots(2, 1, sharex=True, height_ratios=[3, 2])
-        for values, dashes, text in ((energy, "-", "$E(t)$"), (energy[0] + work - work[0], "--", r"$E(t_0) + W(t)$")):
-            t, v = broken(curve.t, values)
-            upper.plot(t, v, dashes, color=COLOURS[dashes == "--"], label=text)
-        upper.set_ylabel("energy", fontsize=_WORD_SIZE)
+        if ax is None:
+            upper, lower = picture.subplots(2, 1, sharex=True, height_ratios=[3, 2])
+        for k, (text, each) in enumerate(motions.items()):
+            _energies(upper, each, (COLOURS[0], COLOURS[1]) if one else (COLOURS[k % len(COLOURS)],) * 2, "" if one else in_mathtext(text))
+        upper.set_ylabel(in_unit(motion.equations, motion.equations.system.lagrangian, "energy"), fontsize=_WORD_SIZE)
         legend(upper, loc="best")
         widen_if_constant(upper)
-        _remainder(lower, motion, np.abs(left))
+        for k, each in enumerate(motions.values()):
+            _remainder(lower, each, np.abs(each.balance), COLOURS[k % len(COLOURS)])
         lower.set_ylabel("balance", fontsize=_WORD_SIZE)
-        lower.set_xlabel("$t$")
-        for ax in (upper, lower):
-            mark(ax, motion)
-            ax.margins(x=0.01)
+        lower.set_xlabel(in_unit(motion.equations, "t", "$t$"), **unit_font(motion.equations))
+        for panel in (upper, lower):
+            for each in motions.values():
+                mark(panel, each)
+            panel.margins(x=0.01)
     return picture
 
 
-def _remainder(ax: Any, motion: Trajectory, sizes: Array) -> None:
+def _energies(ax: Any, motion: Trajectory, colours: tuple[str, str], text: str) -> None:
+    """Draw the energy, and the energy at the start with the work done; `text` names the motion where there are several."""
+    curve = smooth(motion)
+    _ = motion.energy  # raises where there is none
+    energy, work = motion.reader.energy(curve.t, curve.states, curve.pieces)
+    lines = ((energy, "-", text or "$E(t)$"), (energy[0] + work - work[0], "--", "_work" if text else r"$E(t_0) + W(t)$"))
+    for (values, dashes, shown), colour in zip(lines, colours, strict=True):
+        t, v = broken(curve.t, values)
+        ax.plot(t, v, dashes, color=colour, label=shown)
+
+
+def _remainder(ax: Any, motion: Trajectory, sizes: Array, colour: str) -> None:
     """Draw the error of the balance at the nodes on a logarithmic axis; a text says so where all errors are zero."""
     if not np.any(sizes > 0):
         ax.set_yticks([])
         ax.text(0.5, 0.5, "exactly zero at every step", transform=ax.transAxes, ha="center", va="center", color=SOFT)
         return
     dots = ".-" if len(sizes) < _MOST_DOTS else "-"
-    ax.plot(motion.t, np.where(sizes > 0, sizes, np.nan), dots, color=COLOURS[0], linewidth=0.9, markersize=4, label="_balance")
+    ax.plot(motion.t, np.where(sizes > 0, sizes, np.nan), dots, color=colour, linewidth=0.9, markersize=4, label="_balance")
     ax.set_yscale("log")
     known = [motion.tolerance] if np.isfinite(motion.tolerance) else []
     logarithmic_limits(ax.yaxis, [*map(float, sizes), *known])
@@ -72,26 +106,33 @@ def _remainder(ax: Any, motion: Trajectory, sizes: Array) -> None:
         ax.annotate("tolerance", (0.995, tolerance), ha="right", va="top", fontsize=8.5, color=SOFT, **place)
 
 
-def drift(motion: Trajectory) -> Picture:
+def drift(motion: Trajectory, *, ax: Any = None) -> Picture:
     """Draw the largest residual of every constraint, hidden ones included, and of the balance of energy, over all accepted steps.
 
     The axis is logarithmic; an open mark at its left end stands for a residual of exactly zero.
 
     Args:
         motion: A motion.
+        ax: Axes to draw into; without them a new figure is made.
 
     Returns:
         The figure.
+
+    Raises:
+        UsageError: If `motion` is not one motion: the constraints of several have different names.
 
     >>> from chetaev import gallery, simulate
     >>> picture = drift(simulate(gallery("disk")))
     >>> picture.axes[0].get_xlabel(), picture.axes[0].get_xscale()
     ('largest residual', 'log')
     """
+    if not isinstance(motion, Trajectory):
+        what = f"drift draws one motion, and this is {with_article(type(motion).__name__)}."
+        raise UsageError(what, where="drift", hint="ch.plot.drift(motion, ax=axes) for each")
     names, sizes = list(motion.drift), [float(v) for v in motion.drift.values()]
-    picture = figure(5.6, 1.3 + 0.27 * max(len(names), 2), heading(motion))
+    picture = figure(5.6, 1.3 + 0.27 * max(len(names), 2), heading(motion)) if ax is None else given_axes(ax, 1, "drift")[0].figure
     with styled():
-        ax = picture.add_subplot()
+        ax = picture.add_subplot() if ax is None else given_axes(ax, 1, "drift")[0]
         floor = log_floor([*sizes, motion.tolerance])
         rows = np.arange(len(names))[::-1]
         for row, name, size in zip(rows, names, sizes, strict=True):

@@ -8,22 +8,24 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.errors import UsageError
+from chetaev.core.support.text import in_mathtext
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.plot.curves import by_label, smooth, usual
 from chetaev.plot.over_time import draw, finish
-from chetaev.plot.style import COLOURS, DASHES, SOFT, Array, Picture, grid, logarithmic_limits, styled, time_axis
+from chetaev.plot.style import COLOURS, DASHES, SOFT, Array, Picture, legend, logarithmic_limits, panels, styled, time_axis
 
 _GRID = 600
 """Times at which two motions with different nodes are compared, about one per pixel of the figure."""
 
 
-def compare(motions: Mapping[str, Trajectory] | Any, names: Sequence[str] | None = None, *, wrap: bool = False) -> Picture:
+def compare(motions: Any, names: Sequence[str] | None = None, *, wrap: bool = False, ax: Any = None) -> Picture:
     """Draw motions in common panels; the last panel shows the distance of each from the first, the largest difference of the quantities.
 
     Args:
-        motions: Motions by their labels, or a result of `chetaev.compare`.
+        motions: Motions by their labels, as a list or an ensemble, or a result of `chetaev.compare`.
         names: Quantities, one panel for each: names of `motion[...]` and expressions in them. By default the coordinates.
         wrap: Whether coordinates that are angles are brought into (-pi, pi].
+        ax: Axes to draw into, one for each quantity and one for the distance; without them a new figure is made.
 
     Returns:
         The figure.
@@ -48,21 +50,25 @@ def compare(motions: Mapping[str, Trajectory] | Any, names: Sequence[str] | None
     if not chosen:
         raise UsageError("nothing to draw.", where="compare", hint='names of the motions, such as ["x", "y"]')
     several = len(shown) > 1
-    panels = len(chosen) + several
-    columns = 1 if panels <= 3 else 2
-    picture, axes = grid(panels, columns, first.equations.system.name or "system")
+    count = len(chosen) + several
+    columns = 1 if count <= 3 else 2
+    picture, axes = panels(ax, count, columns, in_mathtext(first.equations.system.name or "system"), "compare")
     curves = [smooth(motion) for motion in shown.values()]
     with styled():
-        for ax, name in zip(axes, chosen, strict=False):
+        for panel, name in zip(axes, chosen, strict=False):
             for k, (text, curve) in enumerate(zip(shown, curves, strict=True)):
-                draw(ax, curve, name, COLOURS[k % len(COLOURS)], wrap=wrap, text=text, linestyle=DASHES[k % len(DASHES)])
-            finish(ax, first, [name])
-            ax.sharex(axes[0])
+                draw(panel, curve, name, COLOURS[k % len(COLOURS)], wrap=wrap, text=text, linestyle=DASHES[k % len(DASHES)])
+            finish(panel, first, [name])
+            if ax is None:
+                panel.sharex(axes[0])
         if several:
             _distances(axes[-1], shown, chosen)
-        time_axis(axes, columns)
+        time_axis(axes, columns, first.equations)
         handles, texts = axes[0].get_legend_handles_labels()
-        picture.legend(handles, texts, loc="outside lower center", ncols=min(len(texts), 4))
+        if ax is None:
+            picture.legend(handles, texts, loc="outside lower center", ncols=min(len(texts), 4))
+        else:
+            legend(axes[0], loc="best")
     return picture
 
 

@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from chetaev.core.errors import UsageError
 from chetaev.core.system import System
+from chetaev.numerics.ensemble.result import Ensemble
 from chetaev.numerics.motion.trajectory import Section, Trajectory
 
 Array = NDArray[np.float64]
 
+_MOST_MEMBERS = 20
+"""Members of an ensemble that are drawn; each is computed again, and more curves could not be told apart."""
 _POINTS = 900
 """Points of a curve besides its nodes, shared out by the length of the steps: about one per pixel."""
 _MOST_NODES = 8000
@@ -88,11 +91,23 @@ def usual(system: System) -> list[list[str]]:
 
 
 def by_label(motions: Any, where: str) -> dict[str, Trajectory]:
-    """Return motions by label, from a mapping, a comparison, or a single motion, whose label is its principle."""
+    """Return motions by label, from a mapping, a list, a comparison, an ensemble, or a single motion, whose label is its principle.
+
+    Motions of a list are labelled by their principles if these differ, else by their numbers; of an ensemble the first `_MOST_MEMBERS` that
+    started are taken.
+    """
     if isinstance(motions, Trajectory):
         return {str(motions.equations.principle): motions}
-    found = getattr(motions, "motions", motions)
+    found = _members(motions) if isinstance(motions, Ensemble) else getattr(motions, "motions", motions)
+    if isinstance(found, list | tuple) and all(isinstance(m, Trajectory) for m in found):
+        names = [str(m.equations.principle) for m in found]
+        found = dict(zip(names if len(set(names)) == len(names) else map(str, range(len(names))), found, strict=True))
     if not isinstance(found, Mapping) or not found or not all(isinstance(m, Trajectory) for m in found.values()):
-        what = f"motions by label are needed, not {type(motions).__name__}."
+        what = f"a motion or motions by label are needed, not {type(motions).__name__}."
         raise UsageError(what, where=where, hint='{"d\'Alembert": motion, "vakonomic": other}')
     return {str(name): motion for name, motion in found.items()}
+
+
+def _members(ensemble: Ensemble) -> dict[str, Trajectory]:
+    """Return the motions of the first members that started."""
+    return {f"member {k}": ensemble[int(k)] for k in np.flatnonzero(ensemble.started)[:_MOST_MEMBERS]}

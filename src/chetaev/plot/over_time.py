@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from chetaev.core.errors import UsageError
 from chetaev.core.notation.formula import estimated_width
+from chetaev.core.support.text import in_mathtext
+from chetaev.mechanics.quantities import unit_of
 from chetaev.numerics.motion.trajectory import Outcome, Section, Trajectory
-from chetaev.plot.curves import broken, smooth, usual
+from chetaev.plot.curves import broken, by_label, smooth, usual
 from chetaev.plot.style import (
     ALERT,
     COLOURS,
+    DASHES,
     SOFT,
     Picture,
-    grid,
+    in_unit,
     is_angle,
     label,
     legend,
+    panels,
     styled,
     time_axis,
     title_of,
     turn_ticks,
+    unit_font,
     wrapped,
 )
 
@@ -42,18 +47,20 @@ _WORDS = {
 
 
 def series(
-    motion: Trajectory, names: Sequence[str | Sequence[str]] | str | None = None, *, wrap: bool = False, columns: int | None = None
+    motion: Any, names: Sequence[str | Sequence[str]] | str | None = None, *, wrap: bool = False, columns: int | None = None, ax: Any = None
 ) -> Picture:
     """Draw quantities over time, one panel for each; names in an inner list share a panel.
 
-    Events and switches are vertical lines; an early end of the motion is marked.
+    Events and switches are vertical lines; an early end of the motion is marked. Several motions are drawn over each other, each in its own
+    colour and quantities of one panel in different dashes.
 
     Args:
-        motion: A motion.
+        motion: A motion; or several, by their labels, as a list, a comparison or an ensemble.
         names: Names of `motion[...]`: jets, multipliers and any expression in them. By default every coordinate has its panel (one in a
             Lie group with the components of its velocity) and the multipliers share one.
         wrap: Whether coordinates that are angles are brought into (-pi, pi].
         columns: The number of columns of panels; by default one, or two for more than three panels.
+        ax: Axes to draw into, one for each panel; without them a new figure is made.
 
     Returns:
         The figure.
@@ -66,18 +73,39 @@ def series(
     >>> [axes.get_ylabel() for axes in picture.axes]
     ['$x$', '']
     """
-    groups = groups_of(motion, names)
+    motions = by_label(motion, "series")
+    first = next(iter(motions.values()))
+    groups = groups_of(first, names)
     columns = columns or (1 if len(groups) <= 3 else 2)
-    picture, axes = grid(len(groups), columns, heading(motion))
-    curve = smooth(motion)
+    title = heading(first) if len(motions) == 1 else in_mathtext(first.equations.system.name or "system")
+    picture, axes = panels(ax, len(groups), columns, title, "series")
+    curves = {label: smooth(one) for label, one in motions.items()}
     with styled():
-        for ax, group in zip(axes, groups, strict=True):
-            for j, name in enumerate(group):
-                draw(ax, curve, name, COLOURS[j % len(COLOURS)], wrap=wrap)
-            finish(ax, motion, group)
-            mark(ax, motion)
-        time_axis(axes, columns)
+        for panel, group in zip(axes, groups, strict=True):
+            if len(motions) == 1:
+                for j, name in enumerate(group):
+                    draw(panel, curves[next(iter(motions))], name, COLOURS[j % len(COLOURS)], wrap=wrap)
+            else:
+                _overlay(panel, curves, group, wrap)
+            finish(panel, first, group)
+            for one in motions.values():
+                mark(panel, one)
+        if len(motions) > 1 and ax is None:
+            handles, texts = axes[0].get_legend_handles_labels()
+            picture.legend(handles, texts, loc="outside lower center", ncols=min(len(texts), 5))
+        elif len(motions) > 1:
+            legend(axes[0], loc="best")
+        time_axis(axes, columns, first.equations)
     return picture
+
+
+def _overlay(ax: Any, curves: Mapping[str, Section], group: Sequence[str], wrap: bool) -> None:
+    """Draw several motions into one panel: colours tell the motions apart, dashes the quantities."""
+    for k, (text, curve) in enumerate(curves.items()):
+        for j, name in enumerate(group):
+            quantity = "" if len(group) == 1 else f", {label(curve.motion.equations, name)}"
+            shown = f"{in_mathtext(text)}{quantity}"
+            draw(ax, curve, name, COLOURS[k % len(COLOURS)], wrap=wrap, text=shown, linestyle=DASHES[j % len(DASHES)])
 
 
 def heading(motion: Trajectory) -> str:
@@ -107,7 +135,7 @@ def draw(ax: Any, curve: Section, name: str, colour: str, *, wrap: bool = False,
         values = wrapped(values)
         turning = [values]
     t, v = broken(curve.t, values, turning=turning)
-    ax.plot(t, v, color=colour, label=label(equations, name) if text is None else text, **options)
+    ax.plot(t, v, color=colour, label=in_unit(equations, name, label(equations, name)) if text is None else text, **options)
 
 
 def finish(ax: Any, motion: Trajectory, group: Sequence[str]) -> None:
@@ -115,9 +143,9 @@ def finish(ax: Any, motion: Trajectory, group: Sequence[str]) -> None:
     system = motion.equations.system
     if len(group) == 1:
         text = label(motion.equations, group[0])
-        upright = estimated_width(text) <= 4
+        upright = estimated_width(text) <= 4 and len(unit_of(motion.equations, group[0])) <= 4
         place: dict[str, Any] = {"rotation": 0, "ha": "right", "va": "center"} if upright else {}
-        ax.set_ylabel(text, **place)
+        ax.set_ylabel(in_unit(motion.equations, group[0], text, "\n" if upright else " "), **place, **unit_font(motion.equations))
     else:
         legend(ax, loc="lower right", bbox_to_anchor=(1.0, 0.96), ncols=8, borderaxespad=0.0, columnspacing=1.2, handlelength=1.3)
     widen_if_constant(ax)

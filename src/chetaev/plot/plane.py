@@ -11,22 +11,37 @@ from chetaev.core.errors import UsageError
 from chetaev.core.support.text import in_mathtext
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.plot.curves import broken, by_label, smooth, usual
-from chetaev.plot.style import COLOURS, DASHES, INK, Picture, figure, is_angle, label, legend, styled, title_of, turn_ticks, wrapped
+from chetaev.plot.style import (
+    COLOURS,
+    DASHES,
+    INK,
+    Picture,
+    figure,
+    given_axes,
+    in_unit,
+    is_angle,
+    label,
+    legend,
+    styled,
+    title_of,
+    turn_ticks,
+    unit_font,
+    wrapped,
+)
 
 _PAIRS = (("x", "y"), ("x1", "x2"), ("y1", "y2"), ("x", "z"), ("a1", "a2"), ("q1", "q2"))
 """Pairs of names that are taken for Cartesian coordinates in a plane."""
 
 
-def phase(
-    motion: Trajectory | Mapping[str, Trajectory], x: str | None = None, y: str | None = None, *, wrap: bool | None = None
-) -> Picture:
+def phase(motion: Any, x: str | None = None, y: str | None = None, *, wrap: bool | None = None, ax: Any = None) -> Picture:
     r"""Draw one quantity over another, both names or expressions of the motion; by default a coordinate and its velocity.
 
     Args:
-        motion: A motion, or several by their labels.
+        motion: A motion; or several, by their labels, as a list, a comparison or an ensemble.
         x: The quantity on the horizontal axis; by default the first coordinate.
         y: The quantity on the vertical axis; by default the derivative of `x`.
         wrap: Whether angles are brought into (-pi, pi]; by default those that make more than a turn.
+        ax: Axes to draw into; without them a new figure is made.
 
     Returns:
         The figure.
@@ -43,9 +58,8 @@ def phase(
     first = next(iter(motions.values()))
     x = x if x is not None else usual(first.equations.system)[0][0]
     y = y if y is not None else f"{x}'"
-    picture = figure(5.2, 4.4, _title(motions))
+    picture, ax = _canvas(ax, motions)
     with styled():
-        ax = picture.add_subplot()
         _curves(ax, motions, x, y, wrap)
         for axis, name, limits in ((ax.xaxis, x, ax.get_xlim()), (ax.yaxis, y, ax.get_ylim())):
             if is_angle(first.equations.system, name):
@@ -53,13 +67,14 @@ def phase(
     return picture
 
 
-def path(motion: Trajectory | Mapping[str, Trajectory], x: str | None = None, y: str | None = None) -> Picture:
+def path(motion: Any, x: str | None = None, y: str | None = None, *, ax: Any = None) -> Picture:
     """Draw the curve (x, y) with equal scales on both axes.
 
     Args:
-        motion: A motion, or several by their labels.
+        motion: A motion; or several, by their labels, as a list, a comparison or an ensemble.
         x: The quantity on the horizontal axis.
         y: The quantity on the vertical axis. By default two coordinates with names of Cartesian coordinates, such as `x y` or `x1 x2`.
+        ax: Axes to draw into; without them a new figure is made.
 
     Returns:
         The figure.
@@ -79,9 +94,8 @@ def path(motion: Trajectory | Mapping[str, Trajectory], x: str | None = None, y:
             hint = 'path(motion, "x", "y"); expressions will do: path(motion, "l*sin(theta)", "-l*cos(theta)")'
             raise UsageError("no two coordinates have names such as x and y.", where=f"plot {first.equations.system.label}", hint=hint)
         x, y = pair
-    picture = figure(5.2, 4.4, _title(motions))
+    picture, ax = _canvas(ax, motions)
     with styled():
-        ax = picture.add_subplot()
         _curves(ax, motions, x, y, wrap=False)
         ax.set_aspect("equal", adjustable="datalim")
     return picture
@@ -117,9 +131,19 @@ def _curves(ax: Any, motions: Mapping[str, Trajectory], x: str, y: str, wrap: bo
     for k, (u, v) in enumerate(ends):
         ax.plot([u], [v], "s", color=COLOURS[k % len(COLOURS)], markersize=5, label="_end" if several else "end", zorder=4)
     equations = next(iter(motions.values())).equations
-    ax.set_xlabel(label(equations, x))
-    ax.set_ylabel(label(equations, y))
+    ax.set_xlabel(in_unit(equations, x, label(equations, x)), **unit_font(equations))
+    ax.set_ylabel(in_unit(equations, y, label(equations, y)), **unit_font(equations))
     legend(ax, loc="best", markerscale=1.0)
+
+
+def _canvas(ax: Any, motions: Mapping[str, Trajectory]) -> tuple[Any, Any]:
+    """Return a figure and its axes: those given, or new ones with a title."""
+    if ax is not None:
+        (one,) = given_axes(ax, 1, "plot")
+        return one.figure, one
+    picture = figure(5.2, 4.4, _title(motions))
+    with styled():
+        return picture, picture.add_subplot()
 
 
 def _title(motions: Mapping[str, Trajectory]) -> str:

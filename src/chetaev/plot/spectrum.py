@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.errors import UsageError
-from chetaev.plot.style import COLOURS, INK, SOFT, Array, Picture, figure, label, legend, styled
+from chetaev.plot.style import COLOURS, INK, SOFT, Array, Picture, figure, given_axes, label, legend, styled
 
 _ZERO = 1e-9
 """Relative to the largest eigenvalue: smaller real parts count as zero. With zero here, round-off would count as growth."""
 
 
-def eigenvalues(sweep: Any, values: Any = None, parameter: str = "", *, title: str = "") -> Picture:
+def eigenvalues(sweep: Any, values: Any = None, parameter: str = "", *, title: str = "", ax: Any = None) -> Picture:
     """Draw real and imaginary parts of eigenvalues over a parameter; without `values`, eigenvalues in the complex plane.
 
     The background is shaded where no real part is positive.
@@ -24,6 +24,7 @@ def eigenvalues(sweep: Any, values: Any = None, parameter: str = "", *, title: s
         values: The values of the parameter for which the sweep was made.
         parameter: The name of the parameter.
         title: A title.
+        ax: Axes to draw into, two for real and imaginary parts over `values`; without them a new figure is made.
 
     Returns:
         The figure.
@@ -41,21 +42,21 @@ def eigenvalues(sweep: Any, values: Any = None, parameter: str = "", *, title: s
     if found.ndim != 2 or not found.size:
         raise UsageError("no eigenvalues to draw.", where="eigenvalues", hint="eigenvalues(eigenvalue_sweep(...), values)")
     if values is None:
-        return _in_the_plane(found, title)
+        return _in_the_plane(found, title, ax)
     points = np.asarray(values, dtype=float)
     if points.shape != (len(found),):
         what = f"{points.size} values of the parameter for {len(found)} rows of eigenvalues."
         raise UsageError(what, where="eigenvalues", hint="the values the sweep was made with")
-    return _along(found, points, parameter, title)
+    return _along(found, points, parameter, title, ax)
 
 
-def _along(found: NDArray[np.complex128], points: Array, parameter: str, title: str) -> Picture:
-    picture = figure(6.4, 4.8, title)
+def _along(found: NDArray[np.complex128], points: Array, parameter: str, title: str, given: Any) -> Picture:
+    picture = figure(6.4, 4.8, title) if given is None else given_axes(given, 2, "eigenvalues")[0].figure
     size = float(np.abs(found).max())
     growth = found.real.max(axis=1)
     stable = growth <= _ZERO * size
     with styled():
-        upper, lower = picture.subplots(2, 1, sharex=True)
+        upper, lower = picture.subplots(2, 1, sharex=True) if given is None else given_axes(given, 2, "eigenvalues")
         for k in range(found.shape[1]):
             colour = COLOURS[k % len(COLOURS)]
             upper.plot(points, found[:, k].real, color=colour, label=f"_{k}", marker="." if len(points) < 25 else "")
@@ -76,10 +77,10 @@ def _along(found: NDArray[np.complex128], points: Array, parameter: str, title: 
     return picture
 
 
-def _in_the_plane(found: NDArray[np.complex128], title: str) -> Picture:
-    picture = figure(5.0, 4.4, title)
+def _in_the_plane(found: NDArray[np.complex128], title: str, given: Any) -> Picture:
+    picture = figure(5.0, 4.4, title) if given is None else given_axes(given, 1, "eigenvalues")[0].figure
     with styled():
-        ax = picture.add_subplot()
+        ax = picture.add_subplot() if given is None else given_axes(given, 1, "eigenvalues")[0]
         for k in range(found.shape[1]):
             colour = COLOURS[k % len(COLOURS)]
             if len(found) > 1:

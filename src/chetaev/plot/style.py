@@ -17,17 +17,22 @@ from chetaev.core.errors import ChetaevError, UsageError
 from chetaev.core.notation.formula import estimated_width
 from chetaev.core.notation.show import latex
 from chetaev.core.support.text import in_mathtext
+from chetaev.core.system import System
+from chetaev.core.units.unit import typeset
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.quantities import unit_of
 from chetaev.plot.saving import Saved
 
 try:
     import matplotlib
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.font_manager import FontProperties
     from matplotlib.layout_engine import ConstrainedLayoutEngine
     from matplotlib.textpath import text_to_path
     from matplotlib.ticker import FuncFormatter, MultipleLocator
 except ModuleNotFoundError:
-    raise UsageError("pictures need matplotlib.", where="plot", hint='pip install "chetaev[plot]"') from None
+    raise UsageError("pictures need matplotlib.", where="plot", hint="pip install matplotlib") from None
 
 Array = NDArray[np.float64]
 
@@ -72,6 +77,8 @@ _STYLE: dict[str, Any] = {
 }
 _WIDEST_LABEL = 34
 """Characters of a label; a longer formula is shown as text, shortened in the middle."""
+_UNIT_SIZE = 10.5
+"""Points: font size of axis labels with units; formulas alone are larger."""
 _FLOOR = 1e-20
 """Sizes below this count as zero on a logarithmic axis: values near underflow would stretch the axis over 300 decades."""
 
@@ -137,11 +144,32 @@ def grid(panels: int, columns: int, title: str = "", wide: float = 6.8, tall: fl
     return made, axes
 
 
-def time_axis(axes: list[Any], columns: int) -> None:
+def panels(ax: Any, count: int, columns: int, title: str, where: str) -> tuple[Any, list[Any]]:
+    """Return a figure and axes for `count` panels: those given as `ax`, or a grid in a new figure with a title."""
+    if ax is None:
+        return grid(count, columns, title)
+    found = given_axes(ax, count, where)
+    return found[0].figure, found
+
+
+def given_axes(ax: Any, count: int, where: str) -> list[Any]:
+    """Return axes of matplotlib's, one or an array of them, as a list of `count`; a UsageError for anything else."""
+    found = [ax] if isinstance(ax, Axes) else list(np.asarray(ax, dtype=object).ravel())
+    if len(found) != count or not all(isinstance(one, Axes) for one in found):
+        kind = f"{len(found)} axes" if all(isinstance(one, Axes) for one in found) else type(ax).__name__
+        raise UsageError(
+            f"ax is {kind}, and {count} {'panel is' if count == 1 else 'panels are'} drawn.",
+            where=where,
+            hint=f"figure, axes = plt.subplots({count}); ax=axes",
+        )
+    return found
+
+
+def time_axis(axes: list[Any], columns: int, about: System | Equations | None = None) -> None:
     """Name the time axis below the lowest panel of every column; all panels keep their ticks."""
     for k, ax in enumerate(axes):
         if k + columns >= len(axes):
-            ax.set_xlabel("$t$")
+            ax.set_xlabel(in_unit(about, "t", "$t$"), **unit_font(about))
         ax.margins(x=0.01)
 
 
@@ -170,6 +198,18 @@ def label(system: Any, name: str, widest: int = _WIDEST_LABEL) -> str:
     except ChetaevError:
         return in_mathtext(name)
     return f"${formula}$" if estimated_width(formula) <= widest and _can_be_set(formula) else shortened(name, widest + 14)
+
+
+def in_unit(about: System | Equations | None, name: Any, text: str, between: str = " ") -> str:
+    """Return the label `text` of a quantity with its unit in brackets, where the system has one."""
+    unit = "" if about is None else unit_of(about, name)
+    return f"{text}{between}[{in_mathtext(typeset(unit))}]" if unit else text
+
+
+def unit_font(about: System | Equations | None) -> dict[str, float]:
+    """Return the font size of axis labels with units: words in it are as large as those of ticks, symbols hardly larger."""
+    system = about.system if isinstance(about, Equations) else about
+    return {"fontsize": _UNIT_SIZE} if system is not None and system.units else {}
 
 
 def shortened(text: str, width: int = 48) -> str:

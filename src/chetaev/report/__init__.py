@@ -3,7 +3,7 @@
     ch.report(ch.gallery("rocard")).save("rocard.html")
 
 `subject` computes what the page needs, once; `sections` writes the mathematics and the references, `motion` the motion with its pictures,
-`prose` running text with formulas, `html_text` numbers, tables and formulas, and `page` the page with its style sheet and figures.
+`prose` running text with formulas, `html_text` tables and sentences, and `page` the page with its style sheet and figures.
 
 The package is callable, so that importing it does not hide the public function of the same name.
 """

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from chetaev.core.certificate import allowed_residual
+from chetaev.core.display.html import counted, number, set_formula, set_symbol, size
 from chetaev.core.support.budget import size as nodes_of
 from chetaev.mechanics.assemble import origins
 from chetaev.mechanics.origins import Origin, Stated, Variation
@@ -19,7 +21,7 @@ from chetaev.plot.animation import animate
 from chetaev.plot.comparison import compare
 from chetaev.plot.over_time import series
 from chetaev.plot.plane import path, phase, places
-from chetaev.report.html_text import counted, number, sentence, set_formula, set_symbol, size, table
+from chetaev.report.html_text import sentence, set_unit, table
 from chetaev.report.page import drawn
 from chetaev.report.prose import line
 from chetaev.report.sections import labelled, names_of
@@ -104,8 +106,22 @@ def _verification(subject: Subject, found: Trajectory) -> str:
         f"<h3>Verification</h3><p>The motion inserted into the rows it was derived from, at {certificate.points} times; the check uses "
         "none of the differentiated and solved equations that computed the motion. Residuals are relative to the terms of each row. "
         f"The worst is {size(certificate.worst)}, of <code>{escape(certificate.worst_row)}</code>.</p>"
+        + _verdict(certificate.worst, found.tolerance)
     )
     return html + table(("row", "what is checked", "largest", "rms", "at t", "size of terms"), rows, "numbers from2")
+
+
+def _verdict(worst: float, tolerance: float) -> str:
+    """Return the verdict on the largest residual, with its limit and the reason why this is above the tolerance."""
+    most = allowed_residual(tolerance)
+    why = (
+        f"The limit is {size(most)} for a tolerance of {size(tolerance)}: rows contain derivatives, and the derivative of a computed curve "
+        "is less exact than the curve itself, by one to two and a half orders of magnitude."
+    )
+    if worst <= most:
+        return f'<p><span class="badge good">certified</span> All rows are within their limit. {why}</p>'
+    help_ = "A smaller tolerance or another method may help."
+    return f'<p><span class="badge bad">NOT certified</span> A row is beyond its limit. {why} {help_}</p>'
 
 
 def others(subject: Subject) -> str:
@@ -173,11 +189,24 @@ def _states(subject: Subject, found: Trajectory) -> str:
     for k, z in enumerate(found.jets):
         low, high = found.extrema.get(z.name, (np.nan, np.nan))
         mark = "" if z.name in given or not given else ' <span class="soft">(found)</span>'
-        rows.append((set_symbol(z.name), number(found.states[0, k]) + mark, number(found.final[z.name], 8), number(low), number(high)))
+        rows.append(
+            (
+                set_symbol(z.name) + set_unit(found.equations, z.name),
+                number(found.states[0, k]) + mark,
+                number(found.final[z.name], 8),
+                number(low),
+                number(high),
+            )
+        )
     for m in found.equations.multipliers:
         if m not in found.jets:
             values = np.asarray(found[m.name], dtype=float)
-            rows.append((set_symbol(m.name), *(number(v) for v in (values[0], values[-1], values.min(), values.max()))))
+            rows.append(
+                (
+                    set_symbol(m.name) + set_unit(found.equations, m.name),
+                    *(number(v) for v in (values[0], values[-1], values.min(), values.max())),
+                )
+            )
     return table(("", "start", "end", "least", "greatest"), rows, "numbers from1")
 
 

@@ -88,7 +88,7 @@ h3 { font-size: 1.03rem; margin: 1.3rem 0 .4rem }
 p { margin: .5rem 0 }
 ul, ol { padding-left: 1.3rem; margin: .5rem 0 }
 li { margin: .2rem 0 }
-.soft { color: var(--soft) }
+.soft, .unit { color: var(--soft) }
 code, pre { font: .88em/1.5 ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace }
 code { white-space: nowrap }
 .hint code, .callout code { white-space: normal }

@@ -12,10 +12,11 @@ from collections.abc import Callable, Collection
 from html import escape
 from typing import NamedTuple
 
+from chetaev.core.display.html import set_formula
 from chetaev.core.errors import ChetaevError
 from chetaev.core.functions import DECLARABLE, FUNCTIONS
 from chetaev.core.support.letters import symbol_latex
-from chetaev.report.html_text import set_formula, set_relation
+from chetaev.report.html_text import set_relation
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _SIGNS = re.compile(r"[A-Za-z0-9_'()*/^+\-.]+")

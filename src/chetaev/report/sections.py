@@ -8,24 +8,24 @@ from typing import Any
 
 from sympy import Expr
 
+from chetaev.core.display.html import LONGEST, counted, number, set_formula, set_symbol
 from chetaev.core.notation import show
 from chetaev.core.parts import STORED, Kind, Part
 from chetaev.core.sampled import Sampled
 from chetaev.core.support.version import VERSION
 from chetaev.core.symbols import Action
 from chetaev.core.system import System
+from chetaev.core.units.unit import typeset
 from chetaev.mechanics.analysis import Analysis, Verdict
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Origin, Variation
 from chetaev.mechanics.singular_locus import no_formula
 from chetaev.plot.manifolds import tree
-from chetaev.report.html_text import counted, number, sentence, set_formula, set_general_form, set_relation, set_symbol
+from chetaev.report.html_text import sentence, set_general_form, set_relation, set_unit
 from chetaev.report.page import drawn
 from chetaev.report.prose import line, prose
 from chetaev.report.subject import Subject
 
-_LONGEST = 3_500
-"""Characters of a row that is typeset, about a screen; of a longer row only the length is given."""
 _FEW = 8
 """Named expressions that are shown without folding them away."""
 _LONG_NAME = 130
@@ -41,6 +41,8 @@ def system(subject: Subject) -> str:
     """Return the system as the user wrote it, with the values of its parameters."""
     given, model = subject.equations.system, subject.model
     rows = [("coordinates", _coordinates(given.kinds))]
+    if given.units:
+        rows.append(("units", ", ".join(f"{set_symbol(name)} in {escape(typeset(unit))}" for name, unit in given.units.items())))
     for part in STORED:
         if part.kind is Kind.ROWS:
             rows += [(label, set_formula(*r.sides)) for label, r in part.rows(given)]
@@ -53,7 +55,7 @@ def system(subject: Subject) -> str:
     for part in [part for part in STORED if part.defines]:
         html += _named(part.heading, {part.left_side.format(name): e for name, e in _formulas(part, given).items()})
     if given.parameters:
-        values = [(set_symbol(p.name), _value(model.parameters.get(p.name))) for p in given.parameters]
+        values = [(set_symbol(p.name), _value(model.parameters.get(p.name)) + set_unit(given, p.name)) for p in given.parameters]
         html += '<h3>Values</h3><dl class="values">' + "".join(f"<div><dt>{n}</dt><dd>{v}</dd></div>" for n, v in values) + "</dl>"
     if model.corrections:
         html += (
@@ -124,7 +126,7 @@ def equations(subject: Subject, simplify: bool = False) -> str:
     rows = []
     for row in found.rows:
         size = len(found.row_text(row))
-        body = set_formula(*found.sides(row)) if size <= _LONGEST else f"{size} characters; <code>print(equations)</code> writes them"
+        body = set_formula(*found.sides(row)) if size <= LONGEST else f"{size} characters; <code>print(equations)</code> writes them"
         rows.append((labelled(row.origin), body))
     html = intro + _rows(rows, labelled=True)
     if found.assumptions:

@@ -12,18 +12,14 @@ from chetaev.cli.output import Pictured, check_output, check_picture, plot, save
 from chetaev.cli.printing import note, say, table
 from chetaev.cli.session import UNFINISHED, exit_code_of
 from chetaev.cli.source import MODEL, read
+from chetaev.core.certificate import ORDERS_ABOVE, allowed_residual
 from chetaev.core.errors import Interrupted, UsageError
 
 if TYPE_CHECKING:
     from chetaev.numerics.motion.trajectory import Trajectory
     from chetaev.numerics.motion.verification.verify import Verification
 
-_ORDERS_ABOVE = 1e3
-"""Times the tolerance: the largest relative residual of a certified motion. Below about 300 correct motions of the gallery would fail,
-because the derivative of an interpolant is less exact than the interpolant."""
-_ROUND_OFF = 1e-11
-"""Relative residual that round-off alone can cause; a smaller limit would refuse correct motions at tight tolerances."""
-_MEANING = f"certified: no row is off by more than {_ORDERS_ABOVE:.0f} times the tolerance"
+_MEANING = f"certified: no row is off by more than {ORDERS_ABOVE:.0f} times the tolerance"
 
 
 class MethodType(click.ParamType):
@@ -95,7 +91,7 @@ def command(
     if verify:
         certificate, err = motion.verify(), output == "-"  # with `-` standard output holds only the table
         say(certificate, err=err)
-        agrees = certificate.worst <= allowed(motion.tolerance)
+        agrees = certificate.worst <= allowed_residual(motion.tolerance)
         say(certified(certificate, motion.tolerance), heading=False, err=err)
     if output is not None and output != "-":
         note(f"wrote {write_motion(motion, output, points)}")
@@ -104,17 +100,12 @@ def command(
     ctx.exit(exit_code_of([motion]) if agrees else UNFINISHED)
 
 
-def allowed(tolerance: float) -> float:
-    """Return the largest relative residual of a certified motion."""
-    return max(_ORDERS_ABOVE * tolerance, _ROUND_OFF)
-
-
 def certified(found: Verification, tolerance: float) -> str:
     """Return the verdict on the residuals: certified if they are at most three orders above the tolerance, or at round-off.
 
     The derivative of an interpolant is less exact than the interpolant, by one to two and a half orders over the gallery.
     """
-    most = allowed(tolerance)
+    most = allowed_residual(tolerance)
     limit = f"the limit is {most:.0e} for a tolerance of {tolerance:.0e}"
     if found.worst <= most:
         return f"  verdict: certified; no row is off by more than {found.worst:.1e} of its terms; {limit}"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chetaev.core.display.html import card, columns, facts, number, set_symbol
 from chetaev.core.errors import UsageError
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
@@ -46,6 +48,18 @@ class Pair:
     searched: bool = False
     """Whether such multipliers were searched for: one principle is vakonomic, and the motions are not identical."""
 
+    def lines(self) -> list[str]:
+        """What was found, a sentence a line; all but the first are indented."""
+        verdict = {True: "agree identically", False: "differ", None: "differ or agree: undecided"}[self.identical]
+        found = [f"{self.first} and {self.second} {verdict}: {self.reason}."]
+        found.append(f"  here they are {self.distance[-1]:.3g} apart at the end, {self.distance.max():.3g} at most")
+        if self.searched and self.coinciding is None:
+            found.append("  no initial multipliers were found for which the motions coincide")
+        if self.coinciding is not None:
+            data = ", ".join(f"{name} = {v:.6g}" for name, v in self.coinciding.items())
+            found.append(f"  the motions coincide for {data} at the start")
+        return found
+
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
@@ -68,6 +82,14 @@ class Comparison:
     def __repr__(self) -> str:
         return str(self)
 
+    def _repr_html_(self) -> str:
+        first = next(iter(self.motions.values()))
+        names = shown_names(first.equations.system)
+        ends = [(escape(str(p)), *(number(motion.final[name]) for name in names)) for p, motion in self.motions.items()]
+        title = f"{first.equations.system.name or 'system'}, t = {self.t[0]:g} to {self.t[-1]:g}"
+        said = [escape(" ".join(line.strip() for line in pair.lines())) for pair in self.pairs]
+        return card(title, columns(("at the end", *map(set_symbol, names)), ends), facts(said))
+
     def __str__(self) -> str:
         first = next(iter(self.motions.values()))
         lines = [f"{first.equations.system.name or 'system'}, t = {self.t[0]:g} to {self.t[-1]:g}"]
@@ -78,15 +100,7 @@ class Comparison:
         for principle, motion in self.motions.items():
             values = "  ".join(f"{motion.final[name]:>{w}.6g}" for name, w in zip(names, columns, strict=True))
             lines.append(f"  {principle!s:<{width}}  {values}")
-        for pair in self.pairs:
-            verdict = {True: "agree identically", False: "differ", None: "differ or agree: undecided"}[pair.identical]
-            lines.append(f"  {pair.first} and {pair.second} {verdict}: {pair.reason}.")
-            lines.append(f"    here they are {pair.distance[-1]:.3g} apart at the end, {pair.distance.max():.3g} at most")
-            if pair.searched and pair.coinciding is None:
-                lines.append("    no initial multipliers were found for which the motions coincide")
-            if pair.coinciding is not None:
-                data = ", ".join(f"{name} = {v:.6g}" for name, v in pair.coinciding.items())
-                lines.append(f"    the motions coincide for {data} at the start")
+        lines += [f"  {line}" for pair in self.pairs for line in pair.lines()]
         return "\n".join(lines)
 
 

@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chetaev.core.display.html import card, columns, facts, number, set_symbol
 from chetaev.core.errors import UsageError
 from chetaev.core.support.frozen import Frozen
 from chetaev.mechanics.equations import Equations
@@ -174,6 +176,17 @@ class Ensemble:
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str:
+        title, *lines = str(self).splitlines()
+        spread = []
+        for name in self.final if self.started.any() else ():
+            ends = np.asarray(self.final[name], dtype=float)
+            known = ends[np.isfinite(ends)]
+            if len(known):
+                spread.append((set_symbol(name), *(number(v) for v in (known.min(), np.median(known), known.max()))))
+        table = columns(("at the ends", "least", "median", "greatest"), spread) if spread else ""
+        return card(title, facts(escape(line.strip()) for line in lines), table)
 
     def __str__(self) -> str:
         lines = [f"{self.equations.system.name or 'system'} · {self.equations.principle}"]

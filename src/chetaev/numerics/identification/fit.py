@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import escape
 from typing import Any
 
 import numpy as np
 from scipy import stats
 from scipy.optimize import least_squares
 
+from chetaev.core.display.html import card, columns, facts, number, set_name
 from chetaev.core.errors import StateError, UsageError
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
@@ -107,6 +109,15 @@ class Fit:
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str:
+        title, *lines = str(self).splitlines()
+        found = []
+        for name, v in self.values.items():
+            low, high = self.interval(name)
+            found.append((set_name(name), number(v, 8), f"± {number(self.errors[name], 2)}", f"{number(low)} to {number(high)}"))
+        table = columns(("", "value", "error", "95 %"), found)
+        return card(title, table, facts(escape(line.strip()) for line in lines[len(self.values) :]))
 
     def __str__(self) -> str:
         lines = [f"fit of {self.model.system.name or 'system'} · {self.model.principle}"]

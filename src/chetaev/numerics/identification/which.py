@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
+from chetaev.core.display.html import card, columns, facts
+from chetaev.core.display.html import number as typeset
 from chetaev.core.errors import ChetaevError, InitialError, StateError, UsageError
 from chetaev.core.state import State
 from chetaev.core.symbols import Multiplier
@@ -66,6 +69,15 @@ class Answer:
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str:
+        lines = []
+        for row in self.table:
+            name = str(row.candidate if isinstance(row.candidate, Principle) else row.candidate.name or row.candidate.principle)
+            numbers = (typeset(row.rms, 3), str(row.unknowns), typeset(row.aic, 5), typeset(row.bic, 5), typeset(row.prediction, 3))
+            lines.append((escape(name), *numbers, "yes" if row.fits else "no"))
+        head = ("", "residual", "unknowns", "AIC", "BIC", "prediction", "fits")
+        return card(self.reason, columns(head, lines), facts(escape(f"{candidate}: {why}") for candidate, why in self.failed))
 
     def __str__(self) -> str:
         lines = [self.reason, f"  {'':<28} {'residual':>10} {'unknowns':>8} {'AIC':>12} {'BIC':>12} {'prediction':>10}  fits"]

@@ -3,6 +3,6 @@
 `simulate` is the verb, `run` goes from piece to piece, `transitions` begins the next piece after a switch, an event or a reset, `watching`
 lists the monitored functions, `record` joins the pieces, `reader` and `values_at` read them, `trajectory` is the result. `certification`
 checks the motion during the run, with what was seen `inside` steps, `verification` afterwards; `outcomes` describes why a run ended;
-`progress` shows a bar; `run_settings`, `settings` and `storage` save it. `one_piece` and `straight` are short ways for motions in one
-piece.
+`progress` shows a bar, `display` a motion in notebooks; `run_settings`, `settings` and `storage` save it. `one_piece` and `straight` are
+short ways for motions in one piece.
 """

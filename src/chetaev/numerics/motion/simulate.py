@@ -157,6 +157,7 @@ def simulate(
         short = known.motion(start, binding, Wanted(times, accuracy, final, steps, longest, slopes), where, shown)
         if short is not None:
             settings, unwritten = plain_settings(accuracy, short, steps, longest, final)
+            short = _with_labels(short, equations)
             return _unless_interrupted(replace(short, asked=_asked(start, times, Explicit(), settings, unwritten), scene=scene))
     wish = Wish({} if start is None else start, float(times[0]), branch, gauge, where, "simulate")
     stated, meant = equations, chosen(equations, binding, wish)
@@ -218,8 +219,16 @@ def simulate(
         samples = Frozen(plan.samples(motion.end[0]))
         seen = replace(motion.certificate, beyond=plan.not_enclosed)
         motion = replace(motion, equations=users, reader=replace(reader, samples=samples), certificate=seen)
+    motion = _with_labels(motion, stated)
     settings, unwritten = settled(accuracy, request, {"branch": branch, "gauge": gauge}, stated.rewritten is not None)
     return _unless_interrupted(replace(motion, asked=_asked(wish.start, times, request.method, settings, unwritten), scene=scene))
+
+
+def _with_labels(motion: Trajectory, given: Equations) -> Trajectory:
+    """Return the motion with the equations that were given where equal ones, with other units or texts, were compiled before."""
+    own = motion.equations.system
+    same = own is given.system or (own.units, own.written) == (given.system.units, given.system.written)
+    return motion if same or motion.equations != given else replace(motion, equations=given)
 
 
 def _planned(equations: Equations, given: Mapping[str, Any], times: Array, tolerance: Any, where: str) -> Schedule:

@@ -378,6 +378,11 @@ class Trajectory(Standing):
     def __repr__(self) -> str:
         return str(self)
 
+    def _repr_html_(self) -> str:
+        from chetaev.numerics.motion.display.summary import motion_html
+
+        return motion_html(self)
+
     def __str__(self) -> str:
         steps = self.counts["accepted"]
         lines = [f"{self.equations.system.name or 'system'} · {self.equations.principle}"]

@@ -92,7 +92,7 @@ def _ffmpeg(path: Path) -> str:
     except ImportError as fault:
         found = which("ffmpeg")
         if found is None:
-            raise UsageError("films need imageio-ffmpeg.", where=_where(path), hint='pip install "chetaev[plot]"') from fault
+            raise UsageError("films need imageio-ffmpeg.", where=_where(path), hint="pip install imageio-ffmpeg") from fault
         return found
     return str(imageio_ffmpeg.get_ffmpeg_exe())
 
@@ -101,7 +101,7 @@ def _gif(animation: Animation, path: Path, width: int) -> None:
     try:
         from PIL import Image
     except ImportError as fault:
-        raise UsageError("gifs need pillow.", where=_where(path), hint='pip install "chetaev[plot]"') from fault
+        raise UsageError("gifs need pillow.", where=_where(path), hint="pip install pillow") from fault
     last = len(animation.times) - 1
     count = max(1, round(animation.seconds / _GIF_DELAY))
     chosen = np.unique(np.rint(np.linspace(0, last, count + 1)).astype(int))

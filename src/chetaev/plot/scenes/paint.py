@@ -144,7 +144,7 @@ def _matplotlib() -> tuple[Any, Any]:
         import matplotlib.backends.backend_agg as canvas
         import matplotlib.figure as figures
     except ImportError as fault:
-        raise UsageError("matplotlib is not installed.", where="animate", hint='pip install "chetaev[plot]"') from fault
+        raise UsageError("matplotlib is not installed.", where="animate", hint="pip install matplotlib") from fault
     return canvas, figures
 
 

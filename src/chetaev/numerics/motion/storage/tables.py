@@ -74,9 +74,7 @@ def package(name: str, verb: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise UsageError(
-            f"{verb} needs the package {name}, which is not installed.", where=verb, hint='pip install "chetaev[tables]"'
-        ) from None
+        raise UsageError(f"{verb} needs the package {name}, which is not installed.", where=verb, hint=f"pip install {name}") from None
 
 
 def selected(motion: Trajectory, points: int | None) -> tuple[tuple[str, ...], Array, list[Array]]:

@@ -1,0 +1,94 @@
+"""Reductions of formulas for reading: equal everywhere, and without a search.
+
+`a*sin(u)^2 + a*cos(u)^2` is written `a`, `a - a*cos(u)^2` is written `a*sin(u)^2`. Where products of sums cancel, what is left is
+written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import sympy
+from sympy import Expr
+
+from chetaev.core.support.budget import size
+
+_LARGEST = 4_000
+"""Nodes of an expression that is reduced, about a screen of formulas. Longer ones are shown as they are, so that printing takes no time."""
+_TERMS = 60
+"""Terms that an expression may have when its products of sums are multiplied out; more could not be read, and grow without bound."""
+_MUCH = 0.6
+"""Relative: what is multiplied out is written only if it has at most this part of the nodes. With 1, formulas that are as long as before
+would lose the form in which they were derived."""
+
+
+def reduced(e: Expr) -> Expr:
+    """Return an expression that is equal everywhere, shorter where squares of sine and cosine add up or terms cancel.
+
+    >>> m, a, u = sympy.symbols("m a u")
+    >>> reduced(m*a**2*sympy.sin(u)**2 + m*a**2*sympy.cos(u)**2 - a**2*m - 1), reduced(m*(a + u) - a*(m + u) + a*u)
+    (-1, m*u)
+    """
+    if not (e.is_Add or e.is_Mul or e.is_Pow) or not e.has(sympy.Add):
+        return e
+    before = size(e)
+    if before > _LARGEST:
+        return e
+    found = _inside(e)
+    if _terms(found) <= _TERMS:
+        out = _inside(sympy.expand_mul(found))
+        found = out if size(out) <= _MUCH * size(found) else found
+    return found
+
+
+def _inside(e: Expr) -> Expr:
+    """Return an expression whose sums are joined, the innermost first."""
+    if not e.has(sympy.sin, sympy.cos):
+        return e
+    known: dict[sympy.Basic, Expr] = {}
+    for node in sympy.postorder_traversal(e):
+        if not isinstance(node, Expr) or node in known or not node.args:
+            continue
+        args = [known.get(a, a) for a in node.args]
+        made = node if all(a is b for a, b in zip(args, node.args, strict=True)) else node.func(*args)
+        known[node] = _joined(made) if made.is_Add else made
+    return known.get(e, e)
+
+
+def _joined(total: Expr) -> Expr:
+    """Return a sum with all its pairs `c*sin(u)^2*r + c*cos(u)^2*r` and `c*r - c*cos(u)^2*r` replaced."""
+    while True:
+        terms = {rest: number for number, rest in (term.as_coeff_Mul() for term in sympy.Add.make_args(total))}
+        found = next(_pairs(terms), None)
+        if found is None:
+            return total
+        first, second, result = found
+        total = total - terms[first] * first - terms[second] * second + result
+
+
+def _pairs(terms: dict[Expr, Expr]) -> Iterator[tuple[Expr, Expr, Expr]]:
+    """Yield two terms of a sum, without their numbers, and the single term that they add up to."""
+    for term, number in terms.items():
+        factors = sympy.Mul.make_args(term)
+        for factor in factors:
+            if not (isinstance(factor, sympy.Pow) and factor.exp == 2 and isinstance(factor.base, sympy.sin | sympy.cos)):
+                continue
+            other = sympy.cos if isinstance(factor.base, sympy.sin) else sympy.sin
+            rest = sympy.Mul(*[f for f in factors if f != factor])
+            partner = rest * other(factor.base.args[0]) ** 2
+            if terms.get(partner) == number:
+                yield term, partner, number * rest
+            if terms.get(rest) == -number:
+                yield term, rest, -number * partner
+
+
+def _terms(e: Expr) -> int:
+    """Return the number of terms after multiplying out, at most one above `_TERMS`."""
+    if e.is_Add:
+        return min(sum(_terms(a) for a in e.args), _TERMS + 1)
+    if e.is_Mul:
+        count = 1
+        for a in e.args:
+            count = min(count * _terms(a), _TERMS + 1)
+        return count
+    return 1
