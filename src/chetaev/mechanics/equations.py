@@ -14,6 +14,7 @@ from sympy import Expr, S
 from chetaev.core.calculus import SYMBOLIC, Algebra
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import ModelError, PrincipleError, StateError, UsageError
+from chetaev.core.functions import has_corner_in
 from chetaev.core.notation import Vocabulary, show
 from chetaev.core.notation.lexer import spell
 from chetaev.core.notation.show import latex, mathml
@@ -183,9 +184,22 @@ class Equations:
                 why="Its derivative occurs: the multipliers of vakonomic motion are part of the state.",
                 hint="transform to momenta, or keep the multipliers",
             )
+        self._require_affine_in_multipliers()
         with deep():
             rows, assumptions = without_multipliers(self)
         return replace(self, rewritten=rows, assumptions=(*self.assumptions, *assumptions))
+
+    def _require_affine_in_multipliers(self) -> None:
+        """Raise a PrincipleError if a force is not affine in the multipliers, which then cannot be eliminated."""
+        inside = self.system.multipliers_in_forces
+        slopes = [u.diff(m) for u in self.system.forces.values() for m in inside]
+        if any(has_corner_in(u, inside) for u in self.system.forces.values()) or any(e.free_symbols & inside for e in slopes):
+            raise PrincipleError(
+                f"a force is not affine in {min(m.base for m in inside)}.",
+                where=f"eliminate {self.system.label}",
+                why="Its sign depends on the motion, and the rows without it would too.",
+                hint="keep the multipliers",
+            )
 
     def simplify(self, seconds: float = 10.0) -> Equations:
         """The same rows simplified by SymPy; rows that were not reached stay as they are.

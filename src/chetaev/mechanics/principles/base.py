@@ -165,7 +165,20 @@ class Principle(Specified, ABC):
                 hint=UsePrinciple(AsStated()),
             )
         with deep():
-            return self.rewrite(system)
+            lowered = self.rewrite(system)
+        self._require_reactions(system, lowered)
+        return lowered
+
+    def _require_reactions(self, system: System, lowered: Lowered) -> None:
+        """Raise a PrincipleError if a force contains a multiplier that is not the size of a reaction."""
+        others = sorted(m.base for m in system.multipliers_in_forces - lowered.reactions.keys())
+        if others:
+            raise self.refusal(
+                system,
+                f"A force contains {others[0]}, which is not the multiplier of a reaction under {self}.",
+                why="Friction by the normal force needs the reaction of a row; the multiplier of vakonomic motion is part of the state.",
+                hint="DAlembert(), Chetaev() or VirtualWork() for these rows",
+            )
 
     @abstractmethod
     def rewrite(self, system: System) -> Lowered:

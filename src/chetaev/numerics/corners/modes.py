@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any
 
 import sympy
 from sympy import Expr, Integer, S, Symbol
@@ -33,6 +32,7 @@ from chetaev.mechanics.principles.base import RowV
 from chetaev.numerics.corners.broken import jumping_among, moves, plain, with_visible_jumps
 from chetaev.numerics.corners.corners import Rewriting
 from chetaev.numerics.corners.planar_friction import Component, acting, at_rest, directions_in, named
+from chetaev.numerics.corners.tilts import tilt_of
 from chetaev.numerics.graphs.binding import Binding
 
 SLIDING = 0
@@ -109,9 +109,13 @@ class Switched:
     def equations(self, configuration: Configuration) -> Equations:
         """The equations of a configuration; modes at +1 or -1 are parameters in them, or numbers if they have to be chosen."""
         slides = tuple(mode for mode, m in zip(self.modes, configuration, strict=True) if m == SLIDING)
-        numbers = self._numbers(configuration)
-        plain = with_numbers(self.smooth, Frozen(numbers)) if numbers else self.smooth
+        plain = self._with_numbers(configuration)
         return sliding(plain, slides) if slides else plain
+
+    def _with_numbers(self, configuration: Configuration) -> Equations:
+        """The equations before any mode slides."""
+        numbers = self._numbers(configuration)
+        return with_numbers(self.smooth, Frozen(numbers)) if numbers else self.smooth
 
     def _numbers(self, configuration: Configuration) -> dict[Symbol, Expr]:
         """The values of the modes that are put in as numbers."""
@@ -132,7 +136,7 @@ class Switched:
 
     def driven(self, expression: Expr, configuration: Configuration) -> Expr:
         """Return an expression of the equations for known modes: sign(s) is the unknown of sliding motion on s = 0."""
-        known = {mode.symbol: self.held(mode) for mode, m in zip(self.modes, configuration, strict=True) if m == SLIDING}
+        known = {mode.symbol: self.held(mode, configuration) for mode, m in zip(self.modes, configuration, strict=True) if m == SLIDING}
         found = self._resting(self.replaced(expression), configuration, reading=False)
         for symbol in known:
             found = _interpolated(found, symbol)
@@ -152,12 +156,21 @@ class Switched:
         """Whether configurations need separate compilations, because some modes are put in as numbers."""
         return bool(self.chosen) or any(isinstance(mode, Direction) for mode in self.modes)
 
-    def held(self, mode: Mode) -> Expr:
+    def held(self, mode: Mode, configuration: Configuration) -> Expr:
         """The value of a mode while the motion stays on its surface, in the unknowns of that motion."""
         if isinstance(mode, Direction):
             return mode.length
-        tilted = tilted_by(self.smooth, mode)
-        return mode.unknown if tilted is None else mode.unknown / tilted
+        tilt = tilt_of(self._with_numbers(configuration), mode.symbol)
+        return mode.unknown if tilt is None else mode.unknown / tilt.size
+
+    def implicit(self, mode: Mode) -> bool:
+        """Whether the function of a mode contains multipliers, which depend on the modes, and so on this one."""
+        return bool(jets_in(mode.function, Multiplier) & self.original.lowered.reactions.keys())
+
+    @cached_property
+    def implicit_modes(self) -> tuple[int, ...]:
+        """The places of the modes whose functions contain multipliers."""
+        return tuple(k for k, mode in enumerate(self.modes) if self.implicit(mode))
 
     @cached_property
     def _functions(self) -> frozenset[Expr]:
@@ -261,6 +274,8 @@ def _choosing(equations: Equations, inputs: Mapping[str, Expr], modes: Iterable[
     for row in rows:
         highest = max((z.order for z in jets_in(row)), default=0)
         found |= _beside(row, lambda z, highest=highest: z.order == highest)  # type: ignore[misc]
+    for force in lowered.system.forces.values():
+        found |= _beside(force, lambda z: z in lowered.reactions)
     for reaction in lowered.reactions.values():
         found |= {z for c in reaction.values() for z in c.free_symbols}
     return frozenset(found) & frozenset(modes)
@@ -310,8 +325,7 @@ def with_numbers(equations: Equations, values: Frozen[Symbol, Expr]) -> Equation
 def sliding(equations: Equations, modes: tuple[Mode, ...]) -> Equations:
     r"""The equations of motion on the surfaces of some modes: these modes are unknown, their functions vanish.
 
-    A mode that tilts one reaction, as in $\delta y - \mu\,\mathrm{sign}(x')\,\delta x = 0$, occurs as $\lambda m$ only, a product of two
-    unknowns. The product is the unknown then, the multiplier of the part of the reaction that $m$ multiplies.
+    A mode that multiplies a multiplier (`tilts`) gives its place as an unknown to the force that it makes.
     """
     resting = [mode for mode in modes if isinstance(mode, Direction)]
     for direction in resting:
@@ -320,7 +334,7 @@ def sliding(equations: Equations, modes: tuple[Mode, ...]) -> Equations:
     if not modes:
         return equations
     unknowns: dict[Symbol, Symbol] = {mode.symbol: mode.unknown for mode in modes}
-    tilted = {mode: a for mode in modes if (a := tilted_by(equations, mode)) is not None}
+    tilted = {mode: a for mode in modes if (a := tilt_of(equations, mode.symbol)) is not None}
 
     def one(e: Expr) -> Expr:
         for symbol in unknowns:
@@ -328,6 +342,8 @@ def sliding(equations: Equations, modes: tuple[Mode, ...]) -> Equations:
         return e.xreplace(unknowns)
 
     with deep():
+        for mode in tilted:  # the force of such a mode is the unknown below
+            equations = _rewritten(equations, lambda e, m=mode.symbol: _interpolated(e, m).xreplace({m: S.Zero}))  # type: ignore[misc]
         rewritten = _rewritten(equations, one)
         rows = tuple(Constraint(one(mode.function), surface=mode.text) for mode in modes)
     lowered = rewritten.lowered
@@ -336,11 +352,9 @@ def sliding(equations: Equations, modes: tuple[Mode, ...]) -> Equations:
         kinematic=(*lowered.system.kinematic, *rows),
     )
     reactions: dict[Multiplier, RowV] = dict(lowered.reactions)
-    for mode, m in tilted.items():
-        with deep():
-            reactions[m] = Frozen({q: c.xreplace({mode.unknown: S.Zero}) for q, c in reactions[m].items()})
-    slopes = [_slopes_by(equations, mode, tilted[mode]) if mode in tilted else {} for mode in modes]
-    reactions |= {unknowns[mode.symbol]: Frozen({q: one(c) for q, c in row.items()}) for mode, row in zip(modes, slopes, strict=True)}
+    for mode in modes:
+        along = tilted[mode].along if mode in tilted else {}
+        reactions[mode.unknown] = Frozen({q: one(c) for q, c in along.items()})
     lowered = replace(lowered, system=system, reactions=Frozen(reactions))
     written = rewritten.rewritten
     if written is not None:
@@ -367,31 +381,6 @@ def _at_rest(equations: Equations, mode: Direction) -> Equations:
     idle: dict[Multiplier, RowV] = {m: Frozen() for m in mode.unknowns}
     lowered = replace(lowered, system=system, reactions=Frozen({**lowered.reactions, **idle}))
     return replace(equations, lowered=lowered)
-
-
-@lru_cache(maxsize=64)
-def tilted_by(equations: Equations, mode: Mode) -> Multiplier | None:
-    """The multiplier of the one reaction that a mode tilts, if it stands nowhere else."""
-    lowered = equations.lowered
-    system = lowered.system
-    elsewhere = [
-        lowered.lagrangian,
-        *system.equations.values(),
-        system.dissipation,
-        *system.forces.values(),
-        *[row.residual for row in system.kinematic],
-    ]
-    if equations.rewritten is not None or any(mode.symbol in e.free_symbols for e in elsewhere):
-        return None
-    found = [m for m, row in lowered.reactions.items() if any(mode.symbol in c.free_symbols for c in row.values())]
-    return found[0] if len(found) == 1 else None
-
-
-def _slopes_by(equations: Equations, mode: Mode, m: Multiplier) -> dict[Any, Expr]:
-    """Return the coefficients of a mode in a reaction."""
-    row = equations.lowered.reactions[m]
-    sides = [{q: c.xreplace({mode.symbol: side}) for q, c in row.items()} for side in (S.One, S.NegativeOne)]
-    return {q: (sides[0][q] - sides[1][q]) / 2 for q in row}
 
 
 def bends_momenta(equations: Equations, modes: Sequence[Mode]) -> bool:

@@ -80,6 +80,12 @@ class Transitions:
         locus = locus_near(piece, *begun) if near else pole_near(piece, *begun) if status is dop853.Status.STEP_TOO_SMALL else ""
         return outcomes.verdict(status, Ending(float(piece.run.t), self.request.max_steps, locus=locus))
 
+    @property
+    def _multipliers(self) -> str:
+        """The multipliers whose signs are modes, in words."""
+        switched = self.request.switched
+        return ", ".join(switched.modes[k].text for k in switched.implicit_modes)
+
     def _work(self, piece: Piece) -> float:
         return float(piece.run.y[-1]) if piece.setting.flow.has_power else piece.work
 
@@ -99,6 +105,8 @@ class Transitions:
         if jumps and self.surfaces.has_jump(k):
             return outcomes.no_continuation(mode.text, t, "the function jumps there, and the Lagrangian jumps with its sign.")
         leaving |= jumps
+        tilted = bool(self.request.switched.implicit_modes) and before[k] == SLIDING
+        leaving &= not tilted  # with its own force the multiplier may allow no way on, or several
         known = {k: value} if leaving else {}
         changed = tuple(known.get(j, m) for j, m in enumerate(before))
         try:
@@ -111,7 +119,7 @@ class Transitions:
             return self._ended(piece, task)
         options = choice.configurations
         if len(options) > 1:
-            return outcomes.not_unique(mode.text, t)
+            return outcomes.not_unique(mode.text, t, self._multipliers)
         if not options:
             return outcomes.no_continuation(mode.text, t, choice.reason, choice.decided)
         after = options[0]
@@ -146,7 +154,7 @@ class Transitions:
         jets = self.surfaces.resting.stilled(here, direction, t, here.named(piece.run.y))
         choice = self.surfaces.go_on(after, [], t, lambda _: jets)
         if len(choice.configurations) > 1:
-            return outcomes.not_unique(direction.text, t)
+            return outcomes.not_unique(direction.text, t, self._multipliers)
         if not choice.configurations:
             return outcomes.no_continuation(direction.text, t, choice.reason, choice.decided)
         after = choice.configurations[0]

@@ -54,7 +54,7 @@ def _changes_of(switched: Switched, configuration: Configuration) -> tuple[Chang
         if isinstance(mode, Direction):
             found.append(Change(k, 1, 1 - mode.length, -1) if m == SLIDING else Change(k, SLIDING, mode.function - mode.symbol, -1))
         elif m == SLIDING:
-            found += [Change(k, value, 1 - value * switched.held(mode), -1) for value in (1, -1)]
+            found += [Change(k, value, 1 - value * switched.held(mode, configuration), -1) for value in (1, -1)]
         elif not mode.constant:
             function = switched.driven(mode.function, configuration)
             found.append(Change(k, -m, atan(function) if switched.may_jump(mode) else function, -m))  # bounded: no pole is passed over

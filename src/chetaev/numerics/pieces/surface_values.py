@@ -140,7 +140,7 @@ class SurfaceValues:
         values = self.values(here, t, jets)
         beyond = [k for k, (mode, m) in modes if not isinstance(mode, Direction) and m * values[k] < 0]
         beyond = [k for k in beyond if k not in self.vanishing(here, t, jets)]  # except at a located root
-        held = [(k, self.switched.held(mode)) for k, (mode, m) in modes if m == SLIDING]
+        held = [(k, self.switched.held(mode, here.configuration)) for k, (mode, m) in modes if m == SLIDING]
         forces = self.numbers(here, [e for _, e in held], t, jets) if held else ()
         beyond += [k for (k, _), force in zip(held, forces, strict=True) if abs(force) > 1 + _EXCEEDED]
         return self.switched.modes[beyond[0]].text if beyond else None

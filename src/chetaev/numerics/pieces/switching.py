@@ -57,7 +57,11 @@ class Surfaces(SurfaceValues):
     """The switching surfaces of one run, and the choice of a configuration where the motion meets them."""
 
     def choose(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
-        """Return the consistent configurations in which `open_modes` may change and the other modes stay."""
+        """Return the consistent configurations in which `open_modes` may change and the other modes stay.
+
+        Signs of multipliers are open wherever a mode changes: a multiplier depends on all modes, and jumps with them.
+        """
+        open_modes = tuple(sorted({*open_modes, *self.switched.implicit_modes}))
         still = [k for k in open_modes if isinstance(self.switched.modes[k], Direction)]
         if still:
             return self._rests(before, still, [k for k in open_modes if k not in still], t, jets)
@@ -66,11 +70,14 @@ class Surfaces(SurfaceValues):
         if len(open_modes) > self._most:
             return self._followed(before, open_modes, t, jets)
         reasons: list[str] = []
-        for slides in range(len(open_modes) + 1):  # sliding is compiled only if no motion leaves all surfaces
-            if slides and len(open_modes) > _MOST_SLIDING:
+        found: list[Configuration] = []
+        implicit = self.switched.implicit_modes
+        options = [(before[k] or 1, -(before[k] or 1), *(() if k in implicit else (SLIDING,))) for k in open_modes]
+        states = len(open_modes) - len(implicit)
+        for slides in range(states + 1):  # sliding is compiled only if no motion leaves all surfaces
+            if slides and states > _MOST_SLIDING:
                 return self._many_held(before, open_modes, t, jets)
-            found = []
-            for values in product(*[((before[k] or 1), -(before[k] or 1), SLIDING) for k in open_modes]):
+            for values in product(*options):
                 if values.count(SLIDING) != slides:
                     continue
                 configuration = _with(before, dict(zip(open_modes, values, strict=True)))
@@ -81,9 +88,16 @@ class Surfaces(SurfaceValues):
                     found.append(configuration)
             if len(found) > 1 and self._same_motion(found, t, jets):
                 found = found[:1]
-            if found:
+            if found and not implicit:  # a multiplier may allow motion along a surface beside motion that leaves it
                 return Choice(tuple(found))
-        return Choice((), next((r for r in reasons if r not in _ORDINARY), "no side is consistent."))
+        if found:
+            return Choice(tuple(found))
+        return Choice((), next((r for r in reasons if r not in _ORDINARY), self._paradox("no") if implicit else "no side is consistent."))
+
+    def _paradox(self, how_many: str) -> str:
+        """The sentence of Painleve's paradox."""
+        names = ", ".join(self.switched.modes[k].text for k in self.switched.implicit_modes)
+        return f"{how_many} sign of {names} agrees with the forces that it makes (Painleve's paradox)."
 
     @property
     def _most(self) -> int:
@@ -113,7 +127,7 @@ class Surfaces(SurfaceValues):
         if fault != TOO_LARGE:
             return tuple(slides)
         here = self.setting(configuration)
-        values = self.numbers(here, [self.switched.held(self.switched.modes[k]) for k in slides], t, jets(here))
+        values = self.numbers(here, [self.switched.held(self.switched.modes[k], configuration) for k in slides], t, jets(here))
         return tuple(k for k, v in zip(slides, values, strict=True) if not abs(v) <= 1 + ROUND_OFF)
 
     def _many_held(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
@@ -128,7 +142,7 @@ class Surfaces(SurfaceValues):
             if reason != TOO_LARGE:
                 break
             here = self.setting(configuration)
-            forces = self.numbers(here, [self.switched.held(self.switched.modes[k]) for k in slides], t, jets(here))
+            forces = self.numbers(here, [self.switched.held(self.switched.modes[k], configuration) for k in slides], t, jets(here))
             configuration = _with(
                 configuration, {k: int(np.sign(v)) for k, v in zip(slides, forces, strict=True) if abs(v) > 1 + ROUND_OFF}
             )
@@ -220,8 +234,11 @@ class Surfaces(SurfaceValues):
             return Choice(tuple(sides[m] for m in (1, -1) if leaves[m] == m))
         if leaves[1] == leaves[-1] == 0:
             return Choice((sides[before[k]] if before[k] else sides[1],))
+        if k in self.switched.implicit_modes and all(leaves.values()):
+            return Choice((), self._paradox("no"))
         slide = _with(before, {k: SLIDING})
-        reason = self._fault(slide, (k,), t, jets)
+        reason = "" if k not in self.switched.implicit_modes else _NOT_HELD
+        reason = reason or self._fault(slide, (k,), t, jets)
         if not reason:
             return Choice((slide,))
         marginal = [m for m in (1, -1) if leaves[m] == 0]
@@ -272,7 +289,7 @@ class Surfaces(SurfaceValues):
             return reason
         if {unknown.name for mode in modes for unknown in mode.unknowns} & set(here.flow.system.undetermined):
             return f"the forces that keep {names} are not unique."
-        values = self.numbers(here, [self.switched.held(mode) for mode in modes], t, state)
+        values = self.numbers(here, [self.switched.held(mode, here.configuration) for mode in modes], t, state)
         rows = here.compiled.measure(t, here.native(state, 0.0), here.parameters(t))
         held = {label: row.surface for label, row in here.flow.system.equations.system.kinematic_rows() if row.surface}
         places = {self.switched.modes[k].text: k for k in slides}
@@ -301,7 +318,7 @@ class Surfaces(SurfaceValues):
         native, limit = here.native(jets, 0.0), np.abs(found - 1) <= ROUND_OFF
         if not limit.any() or not self.span:
             return found
-        function = here.function([self.switched.held(mode) for mode in modes])
+        function = here.function([self.switched.held(mode, here.configuration) for mode in modes])
         for part in _LATER:
             step = self.direction * part * self.span
             ahead = np.abs(here.numbers(function, t + step, self._moved(here, t, native, step)))

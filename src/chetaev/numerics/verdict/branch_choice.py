@@ -101,6 +101,8 @@ def _decided(equations: Equations, binding: Binding, gauges: Sequence[Gauge], wi
 
 def several_at(equations: Equations, binding: Binding, wish: Wish) -> BranchError | None:
     """Return an error if the motion is not determined at a state on several branches, such as a line and its envelope."""
+    if smooth(equations, Frozen(binding.inputs)).implicit_modes:
+        return None  # the signs of multipliers were all compared
     if not families(equations).others and not bends_in_tops(equations):
         return None
     found = branches_of(equations, Frozen(binding.inputs))
