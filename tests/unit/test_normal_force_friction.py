@@ -302,3 +302,25 @@ def test_linearisation_in_motion() -> None:
         ends = [ch.evaluate(equations, start | {name: start[name] + h}, parameters=ROD_VALUES)["theta''"] for h in (1e-5, -1e-5)]
         slope = found.A[names.index("theta'"), names.index(name)]
         assert slope == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-7)
+
+
+def test_a_puck_on_an_inclined_plane_comes_to_rest() -> None:
+    """Planar friction with the multiplier is the same motion as with the normal force m g cos(a) written out, at rest too."""
+    forces = {q: f"-mu*abs(lambda1)*{q}'/sqrt(x'^2 + y'^2)" for q in "xy"}
+    puck = ch.System(
+        "x y z", "m g mu a", lagrangian="m/2*(x'^2 + y'^2 + z'^2) - m*g*(z*cos(a) - x*sin(a))", kinematic=["-z = 0"], forces=forces
+    )
+    written = puck.replace(forces={q: u.replace("abs(lambda1)", "m*g*cos(a)") for q, u in forces.items()})
+    start, given = {"x": 0, "y": 0, "x'": 0.3, "y'": 1}, values(mu=0.4)
+    ours, theirs = (ch.simulate(ch.derive(s, ch.DAlembert()), start, (0, 3), parameters=given) for s in (puck, written))
+    assert ours.outcome is Outcome.FINISHED and [s.after for s in ours.switches] == [0]
+    assert ours.switches[0].t == pytest.approx(theirs.switches[0].t, rel=1e-12)
+    assert [ours.final[q] for q in "xy"] == pytest.approx([theirs.final[q] for q in "xy"], rel=1e-12)
+    assert ours.final["lambda1"] == pytest.approx(-2 * GRAVITY * cos(0.2), rel=1e-13)
+    assert ours.verify().worst < 1e-6
+
+
+def test_the_motion_satisfies_its_rows() -> None:
+    for speed in (1, -1):
+        motion = ch.simulate(ch.derive(incline(), ch.DAlembert()), {"x": 0, "x'": speed}, (0, 3), parameters=values())
+        assert motion.verify().worst < 1e-9

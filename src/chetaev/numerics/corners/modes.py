@@ -24,7 +24,7 @@ from chetaev.core.functions import CORNERS, Branch, Sign, corners_in, has_corner
 from chetaev.core.notation.show import Showing, show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.recursion import deep
-from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Parameter, jets_in, long, moved_by, note_symbols, symbols_in
+from chetaev.core.symbols import TIME, Coordinate, Input, Jet, Multiplier, Parameter, jets_in, long, moved_by, note_symbols, symbols_in
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Sliding
@@ -32,7 +32,7 @@ from chetaev.mechanics.principles.base import RowV
 from chetaev.numerics.corners.broken import jumping_among, moves, plain, with_visible_jumps
 from chetaev.numerics.corners.corners import Rewriting
 from chetaev.numerics.corners.planar_friction import Component, acting, at_rest, directions_in, named
-from chetaev.numerics.corners.tilts import tilt_of
+from chetaev.numerics.corners.tilts import common_size, in_units, tilt_of
 from chetaev.numerics.graphs.binding import Binding
 
 SLIDING = 0
@@ -148,7 +148,8 @@ class Switched:
             if m == SLIDING and isinstance(mode, Direction) and any(power.base == mode.function for power in expression.atoms(sympy.Pow)):
                 limit = at_rest(expression, mode.function, mode.components, mode.unknowns)
                 expression = expression if limit is None else limit
-                expression = expression.xreplace(dict.fromkeys(mode.unknowns, S.Zero)) if reading else expression
+                size = _size_at_rest(self._with_numbers(configuration), mode)
+                expression = expression.xreplace({n: S.Zero if reading else n / size for n in mode.unknowns})
         return expression
 
     @property
@@ -159,7 +160,7 @@ class Switched:
     def held(self, mode: Mode, configuration: Configuration) -> Expr:
         """The value of a mode while the motion stays on its surface, in the unknowns of that motion."""
         if isinstance(mode, Direction):
-            return mode.length
+            return mode.length / _size_at_rest(self._with_numbers(configuration), mode) ** 2
         tilt = tilt_of(self._with_numbers(configuration), mode.symbol)
         return mode.unknown if tilt is None else mode.unknown / tilt.size
 
@@ -366,11 +367,10 @@ def sliding(equations: Equations, modes: tuple[Mode, ...]) -> Equations:
 def _at_rest(equations: Equations, mode: Direction) -> Equations:
     """The equations while a speed is zero: its unit vector is unknown in the forces, and its components vanish."""
     lowered = equations.lowered
-    forces = {}
     with deep():
-        for q, e in acting(equations).items():
-            limit = at_rest(e, mode.function, mode.components, mode.unknowns)
-            forces[q] = e if limit is None else limit
+        forces = _forces_at_rest(equations, mode)
+        size = common_size(forces.values(), mode.unknowns)
+        forces = forces if size is None else {q: in_units(e, size, mode.unknowns) for q, e in forces.items()}
     system = lowered.system.exchange(
         forces=Frozen(forces),
         equations=Frozen(),  # they are among the forces now
@@ -381,6 +381,19 @@ def _at_rest(equations: Equations, mode: Direction) -> Equations:
     idle: dict[Multiplier, RowV] = {m: Frozen() for m in mode.unknowns}
     lowered = replace(lowered, system=system, reactions=Frozen({**lowered.reactions, **idle}))
     return replace(equations, lowered=lowered)
+
+
+def _forces_at_rest(equations: Equations, mode: Direction) -> dict[Coordinate, Expr]:
+    """All forces while a speed is zero, with the unknown unit vector."""
+    limits = {q: (e, at_rest(e, mode.function, mode.components, mode.unknowns)) for q, e in acting(equations).items()}
+    return {q: e if limit is None else limit for q, (e, limit) in limits.items()}
+
+
+@lru_cache(maxsize=64)
+def _size_at_rest(equations: Equations, mode: Direction) -> Expr:
+    """The factor by which the unknowns of planar friction at rest are larger than the unit vector: a multiplier, or 1."""
+    size = common_size(_forces_at_rest(equations, mode).values(), mode.unknowns)
+    return S.One if size is None else size
 
 
 def bends_momenta(equations: Equations, modes: Sequence[Mode]) -> bool:

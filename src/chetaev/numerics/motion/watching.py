@@ -52,7 +52,8 @@ def _changes_of(switched: Switched, configuration: Configuration) -> tuple[Chang
     found = []
     for k, (mode, m) in enumerate(zip(switched.modes, configuration, strict=True)):
         if isinstance(mode, Direction):
-            found.append(Change(k, 1, 1 - mode.length, -1) if m == SLIDING else Change(k, SLIDING, mode.function - mode.symbol, -1))
+            held = switched.held(mode, configuration) if m == SLIDING else mode.symbol
+            found.append(Change(k, 1, 1 - held, -1) if m == SLIDING else Change(k, SLIDING, mode.function - held, -1))
         elif m == SLIDING:
             found += [Change(k, value, 1 - value * switched.held(mode, configuration), -1) for value in (1, -1)]
         elif not mode.constant:

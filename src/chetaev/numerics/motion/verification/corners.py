@@ -50,7 +50,7 @@ def with_rest(switched: Switched, curve: Curve, mechanics: Mechanics, values: Va
         for label in equations.system.kinematic_labels[len(switched.original.system.kinematic) :]:
             del found[label]  # replaced by `rest of` below
         for mode in resting:
-            length, speed = values([mode.length, mode.function], part)
+            length, (speed,) = part.value(mode.symbol), values([mode.function], part)
             moved = np.abs(speed) / fastest[mode.text] if not still[:, [m is mode for _, m in directions]].all() else 0.0 * speed
             found[f"rest of {mode.text}"] = Row(np.maximum(length - 1, 0.0) + moved, np.ones(len(part.t)), 1.0)
         moving = [mode for (_, mode), rests in zip(directions, kind, strict=True) if not rests]

@@ -34,7 +34,7 @@ from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Jet, Multiplier
-from chetaev.mechanics.assemble import assemble
+from chetaev.mechanics.assemble import assemble, reaction
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import ActionRate, Variation
 from chetaev.mechanics.tolerances import CUT
@@ -177,7 +177,12 @@ def _mechanics(equations: Equations, curve: Curve, held: Sequence[Multiplier] = 
     found = dict(zip(stated, values.rows([written[label] for label in stated]), strict=True))
     if len(lowered.reactions) > len(held):
         acting = tuple(lowered.reactions)[: len(lowered.reactions) - len(held)]  # those that hold a body at rest come last
-        found |= _virtual_work(equations, values, [graph.without(written.get(label, graph.of(S.Zero)), acting) for label in forces])
+        nothing = graph.of(S.Zero)
+        if lowered.system.multipliers_in_forces:  # which do work
+            free = [written.get(f"E_{q.base}", nothing) + graph.of(reaction(lowered, q)) for q in coordinates]
+        else:
+            free = [graph.without(written.get(label, nothing), acting) for label in forces]
+        found |= _virtual_work(equations, values, free)
     first = [row.label for row in rows if not isinstance(row.origin, Variation | ActionRate)]
     last = [row.label for row in rows if isinstance(row.origin, Variation | ActionRate)]
     work = [label for label in found if label not in written]
