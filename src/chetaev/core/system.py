@@ -39,6 +39,7 @@ from chetaev.core.parts import ARGUMENTS, PART_TITLED, PARTS, Kind, arguments_of
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.text import in_latex
 from chetaev.core.symbols import Action, Coordinate, Input, Jet, Multiplier, Parameter, Variation, delta, jets_in, moved_by, symbols_in
+from chetaev.core.unilateral import Contact, declared_contacts, read_contacts
 from chetaev.core.zero import known_zero
 
 _MOST_ROWS = 10_000
@@ -72,6 +73,8 @@ class System:
     variational: tuple[VariationalConstraint, ...] | None
     forces: Frozen[Coordinate, Expr]
     dissipation: Expr
+    unilateral: tuple[Contact, ...]
+    """Contacts, each with a gap that is never negative and a coefficient of restitution."""
     action: Action | None
     inputs: Frozen[Input, Expr | None]
     where: Frozen[str, Expr]
@@ -94,6 +97,7 @@ class System:
         variational: Sequence[Any] | Mapping[str, Any] | None = None,
         forces: Mapping[Any, Any] | None = None,
         dissipation: Any = None,
+        unilateral: Sequence[Any] | Mapping[str, Any] = (),
         action: Any = None,
         inputs: Mapping[Any, Any] | None = None,
         groups: Mapping[str, Any] | None = None,
@@ -115,6 +119,8 @@ class System:
             forces: External forces u_i by coordinate, on the right-hand side of the equations. They may contain the multipliers `lambda1`,
                 `lambda2`, ... of the rows: `"-mu*abs(lambda1)*sign(x')"` is Coulomb friction by the normal force.
             dissipation: Rayleigh's function F, which adds the forces `-dF/dq'`.
+            unilateral: Contacts by name, `{"floor": ("y >= 0", "e")}` with a coefficient of restitution, or a list `["y >= 0"]` without
+                rebound. The multiplier of a contact is `lambda_floor` (`lambda_u1`, ... in a list); it never pulls.
             action: The name of the action variable s, for Herglotz' principle.
             inputs: Given functions of time by name; None leaves a function open until the equations are evaluated.
             groups: Lie groups by the words that `coordinates` uses: `{"G": ch.groups.matrix_group(basis)}`; they shadow ready-made ones.
@@ -150,6 +156,7 @@ class System:
         action_symbol = Action(names.declare(str(action), "action variable")) if action is not None else None
         base = _base_vocabulary(kinds, own, parameter_kinds, given_inputs, action_symbol)
         reacting = _multipliers(_count(kinematic if variational is None else variational))
+        reacting += declared_contacts(unilateral, names, place)
         vocabulary = read_named(where or {}, quasi or {}, without_multipliers(base, reacting), names)
 
         def read(value: Any, part: str, key: str | None = None) -> Expr:
@@ -179,6 +186,7 @@ class System:
             stated = _rows(variational, "variational", place)
             variational = [_read_variational(r, with_deltas, at, title) for title, at, r in stated]
         put(self, "variational", None if variational is None else tuple(variational))
+        put(self, "unilateral", read_contacts(unilateral, vocabulary, place))
 
     @classmethod
     def of_parts(cls, plain: Mapping[str, Any]) -> System:
@@ -225,7 +233,7 @@ class System:
     def acting_vocabulary(self) -> Vocabulary:
         """The names a force may use: those of the system, and the multipliers of its rows."""
         rows = self.kinematic if self.variational is None else self.variational
-        return with_multipliers(self.vocabulary, _multipliers(len(rows)))
+        return with_multipliers(self.vocabulary, (*_multipliers(len(rows)), *[contact.multiplier for contact in self.unilateral]))
 
     @cached_property
     def multipliers_in_forces(self) -> frozenset[Multiplier]:

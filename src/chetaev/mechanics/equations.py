@@ -22,7 +22,9 @@ from chetaev.core.support.budget import allowance, limited, size
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import Coordinate, Jet, Multiplier, jets_in
 from chetaev.core.system import System
+from chetaev.core.unilateral import Contact
 from chetaev.mechanics.assemble import Row, assemble, calculus_of, euler_lagrange, origins, reaction
+from chetaev.mechanics.given_forces import require_no_contact
 from chetaev.mechanics.origins import Origin, Variation
 from chetaev.mechanics.principles.base import Lowered, Principle, points_of
 from chetaev.mechanics.ranks.row_reduction import row_reduce
@@ -184,6 +186,7 @@ class Equations:
                 why="Its derivative occurs: the multipliers of vakonomic motion are part of the state.",
                 hint="transform to momenta, or keep the multipliers",
             )
+        require_no_contact(self.system, "eliminate")
         self._require_affine_in_multipliers()
         with deep():
             rows, assumptions = without_multipliers(self)
@@ -235,11 +238,12 @@ class Equations:
         raise UsageError(f"no row {key!r}.", where=f"equations of {self.system.label}", hint=f"one of {labels}")
 
     def __str__(self) -> str:
-        width = max(len(row.label) for row in self.rows)
+        width = max([len(row.label) for row in self.rows] + [len("contact")] * bool(self.system.unilateral))
         lines = [f"{self.system.name or 'system'} · {self.principle}"]
         lines += [f"  {row.label:<{width}}  {self.row_text(row)}" for row in self.rows]
         lines += [f"  {'where':<{width}}  {name} = {show(e)}" for name, e in self.system.where.items() if self._quotes(name)]
         lines += [f"  {'where':<{width}}  {name}' = {show(e)}" for name, e in self.system.quasi.items() if self._quotes(name)]
+        lines += [f"  {'contact':<{width}}  {self.contact_text(c)}" for c in self.system.unilateral]
         lines.append(f"  {self._count()}")
         if self.assumptions:
             lines.append(f"  valid where {', '.join(f'{show(a)} != 0' for a in self.assumptions)}")
@@ -254,6 +258,7 @@ class Equations:
         sides += [(name, e) for name, e in self.system.where.items() if self._quotes(name)]
         sides += [(f"{name}'", e) for name, e in self.system.quasi.items() if self._quotes(name)]
         rows = [f"{latex(lhs)} &= {latex(rhs)}" for lhs, rhs in sides]
+        rows += [rf"0 \leq {latex(c.multiplier)} &\perp {latex(c.gap)} \geq 0" for c in self.system.unilateral]
         return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
 
     def mathml(self) -> dict[str, str]:
@@ -272,6 +277,11 @@ class Equations:
         """A row as text; kinematic rows as the user wrote them."""
         return str(self._stated(row) or f"{show(row.lhs)} = {show(row.rhs)}")
 
+    def contact_text(self, contact: Contact) -> str:
+        """A contact with its complementarity as text."""
+        name = contact.multiplier.base
+        return f"{contact}, {name} >= 0, one of them is 0; restitution {contact.bounce}"
+
     def _stated(self, row: Row[Expr]) -> Constraint | None:
         """The kinematic row of the system that equals `row`, or None."""
         for label, constraint in zip(self.system.kinematic_labels, self.system.kinematic, strict=True):
@@ -286,7 +296,10 @@ class Equations:
     def _count(self) -> str:
         rows, unknowns = self.counts
         names = " ".join(z.base for z in self.unknowns)
-        text = f"{rows} equation{'s' * (rows != 1)} for {unknowns} unknown{'s' * (unknowns != 1)}: {names}"
+        contacts = len(self.system.unilateral)
+        touching = f" and {contacts} contact{'s' * (contacts != 1)}" if contacts else ""
+        text = f"{rows} equation{'s' * (rows != 1)}{touching} for {unknowns} unknown{'s' * (unknowns != 1)}: {names}"
+        rows += contacts
         if rows > unknowns:
             text += f"  ({rows - unknowns} more equation{'s' * (rows - unknowns > 1)} than unknowns: overdetermined)"
         if rows < unknowns:

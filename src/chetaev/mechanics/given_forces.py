@@ -6,8 +6,20 @@ from chetaev.core.errors import PrincipleError
 from chetaev.core.system import System
 
 
+def require_no_contact(system: System, verb: str) -> None:
+    """Raise a PrincipleError if the system has unilateral contacts, for a function that treats one set of equations."""
+    if system.unilateral:
+        raise PrincipleError(
+            f"the contact {system.unilateral[0].name} opens and closes.",
+            where=f"{verb} {system.label}",
+            why="The motion has other equations while it is open than while it is closed, and impacts between them.",
+            hint="simulate, evaluate and analyze follow contacts; here give a system without `unilateral`, or with the row in `kinematic`",
+        )
+
+
 def require_given_forces(system: System, verb: str) -> None:
-    """Raise a PrincipleError if a force contains a multiplier, for a function that treats forces as functions of the state."""
+    """Raise a PrincipleError if a force contains a multiplier, or a contact opens and closes: forces are no functions of the state then."""
+    require_no_contact(system, verb)
     inside = sorted(m.base for m in system.multipliers_in_forces)
     if inside:
         raise PrincipleError(

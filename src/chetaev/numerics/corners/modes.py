@@ -25,11 +25,13 @@ from chetaev.core.notation.show import Showing, show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Coordinate, Input, Jet, Multiplier, Parameter, jets_in, long, moved_by, note_symbols, symbols_in
+from chetaev.core.unilateral import Contact
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Sliding
 from chetaev.mechanics.principles.base import RowV
 from chetaev.numerics.corners.broken import jumping_among, moves, plain, with_visible_jumps
+from chetaev.numerics.corners.contacts import with_closed, with_sizes_of_contacts, without_contacts
 from chetaev.numerics.corners.corners import Rewriting
 from chetaev.numerics.corners.planar_friction import Component, acting, at_rest, directions_in, named
 from chetaev.numerics.corners.tilts import common_size, in_units, tilt_of
@@ -95,6 +97,21 @@ class Direction(Mode):
 
 
 @dataclass(frozen=True)
+class Touch(Mode):
+    """The gap of a unilateral contact. Its mode is 1 while the contact is open and SLIDING while it is closed.
+
+    The symbol is the depth at which the contact is met: zero, or round-off where the gap opens from zero without speed.
+    """
+
+    contact: Contact
+
+    @property
+    def unknown(self) -> Multiplier:
+        """The multiplier of the contact."""
+        return self.contact.multiplier
+
+
+@dataclass(frozen=True)
 class Switched:
     """Equations without corners, and the modes that replace them."""
 
@@ -105,17 +122,46 @@ class Switched:
     """The functions of time the run is driven by, without corners."""
     chosen: frozenset[Symbol] = frozenset()
     """Modes that are put in as numbers: one of the two sides may have no value, or another structure."""
+    touching: Equations | None = None
+    """The equations with the reactions of all contacts, of which `smooth` has none."""
+
+    @cached_property
+    def contacts(self) -> tuple[int, ...]:
+        """The places of the modes of unilateral contacts."""
+        return tuple(k for k, mode in enumerate(self.modes) if isinstance(mode, Touch))
+
+    @cached_property
+    def rough(self) -> bool:
+        """Whether a force contains the multiplier of a contact."""
+        inside = self.original.system.multipliers_in_forces
+        return any(self.modes[k].unknown in inside for k in self.contacts)
+
+    def base(self, configuration: Configuration) -> Equations:
+        """The equations with the closed contacts of a configuration as rows, before any mode slides."""
+        if self.touching is None or not any(configuration[k] == SLIDING for k in self.contacts):
+            return self.smooth
+        closed = frozenset(self._touch(k).contact for k in self.contacts if configuration[k] == SLIDING)
+        return with_closed(self.touching, closed)
+
+    def _touch(self, k: int) -> Touch:
+        mode = self.modes[k]
+        assert isinstance(mode, Touch)  # noqa: S101 - `contacts` lists these
+        return mode
+
+    def _apart(self, configuration: Configuration) -> dict[Symbol, Expr]:
+        """The multipliers of open contacts, which are zero."""
+        return {self.modes[k].unknown: S.Zero for k in self.contacts if configuration[k] != SLIDING}
 
     def equations(self, configuration: Configuration) -> Equations:
         """The equations of a configuration; modes at +1 or -1 are parameters in them, or numbers if they have to be chosen."""
-        slides = tuple(mode for mode, m in zip(self.modes, configuration, strict=True) if m == SLIDING)
+        slides = tuple(mode for mode, m in zip(self.modes, configuration, strict=True) if m == SLIDING and not isinstance(mode, Touch))
         plain = self._with_numbers(configuration)
         return sliding(plain, slides) if slides else plain
 
     def _with_numbers(self, configuration: Configuration) -> Equations:
         """The equations before any mode slides."""
-        numbers = self._numbers(configuration)
-        return with_numbers(self.smooth, Frozen(numbers)) if numbers else self.smooth
+        numbers, base = self._numbers(configuration), self.base(configuration)
+        return with_numbers(base, Frozen(numbers)) if numbers else base
 
     def _numbers(self, configuration: Configuration) -> dict[Symbol, Expr]:
         """The values of the modes that are put in as numbers."""
@@ -123,7 +169,8 @@ class Switched:
 
     def binding(self, binding: Binding, configuration: Configuration) -> Binding:
         """Values for all parameters, modes among them."""
-        values = {mode.symbol: float(m) for mode, m in zip(self.modes, configuration, strict=True) if m != SLIDING}
+        modes = zip(self.modes, configuration, strict=True)
+        values = {mode.symbol: 0.0 if isinstance(mode, Touch) else float(m) for mode, m in modes if m != SLIDING or isinstance(mode, Touch)}
         numbers = self._numbers(configuration)
         inputs = {name: e.xreplace(numbers) for name, e in self.inputs.items()} if numbers else self.inputs
         return Binding({**binding.parameters, **values}, inputs)
@@ -132,15 +179,16 @@ class Switched:
         """Return a user's expression for known modes: sign(s) is 0 on the surface s = 0 while the motion slides there."""
         known = {mode.symbol: S.Zero for mode, m in zip(self.modes, configuration, strict=True) if m == SLIDING}
         expression = self._resting(expression, configuration, reading=True)
-        return self.replaced(expression).xreplace({**known, **self._numbers(configuration)})
+        return self.replaced(expression).xreplace({**known, **self._numbers(configuration), **self._apart(configuration)})
 
     def driven(self, expression: Expr, configuration: Configuration) -> Expr:
         """Return an expression of the equations for known modes: sign(s) is the unknown of sliding motion on s = 0."""
-        known = {mode.symbol: self.held(mode, configuration) for mode, m in zip(self.modes, configuration, strict=True) if m == SLIDING}
+        modes = zip(self.modes, configuration, strict=True)
+        known = {mode.symbol: self.held(mode, configuration) for mode, m in modes if m == SLIDING and not isinstance(mode, Touch)}
         found = self._resting(self.replaced(expression), configuration, reading=False)
         for symbol in known:
             found = _interpolated(found, symbol)
-        return found.xreplace({**known, **self._numbers(configuration)})
+        return found.xreplace({**known, **self._numbers(configuration), **self._apart(configuration)})
 
     def _resting(self, expression: Expr, configuration: Configuration, reading: bool) -> Expr:
         """Replace unit vectors of vanishing velocities: by zero when `reading`, otherwise by the unknowns."""
@@ -155,7 +203,7 @@ class Switched:
     @property
     def by_itself(self) -> bool:
         """Whether configurations need separate compilations, because some modes are put in as numbers."""
-        return bool(self.chosen) or any(isinstance(mode, Direction) for mode in self.modes)
+        return bool(self.chosen) or any(isinstance(mode, Direction | Touch) for mode in self.modes)
 
     def held(self, mode: Mode, configuration: Configuration) -> Expr:
         """The value of a mode while the motion stays on its surface, in the unknowns of that motion."""
@@ -191,8 +239,9 @@ class Switched:
         """An expression in which the corners that have a mode are written with it; others stay."""
         if not self.modes or expression in self._functions or not has_corner(expression):
             return expression
-        table = {mode.function: mode for mode in self.modes}
-        changing = {mode.symbol: mode.function for mode in self.modes if not mode.constant}
+        signs = [mode for mode in self.modes if not isinstance(mode, Touch)]
+        table = {mode.function: mode for mode in signs}
+        changing = {mode.symbol: mode.function for mode in signs if not mode.constant}
 
         def known(s: Expr, _: Expr | None) -> Expr | None:
             core, sign = _canonical(s)
@@ -204,7 +253,7 @@ class Switched:
     def mode(self, s: Expr) -> tuple[int, int] | None:
         """The place of the mode of a switching function, and +1 or -1 if the mode is that function's sign or its opposite."""
         core, sign = _canonical(self.replaced(s))
-        found = [k for k, mode in enumerate(self.modes) if mode.function == core]
+        found = [k for k, mode in enumerate(self.modes) if mode.function == core and not isinstance(mode, Touch)]
         return (found[0], sign) if found else None
 
 
@@ -229,19 +278,26 @@ def smooth(equations: Equations, inputs: Frozen[str, Expr]) -> Switched:
 
     one = Rewriting(mode_of, changing.get)
     with deep():
-        rewritten = _rewritten(_with_visible_jumps(equations), one)
+        rewritten = _rewritten(with_sizes_of_contacts(_with_visible_jumps(equations)), one)
         driving = Frozen({name: one(e) for name, e in inputs.items()})
-    moving = directions_in(rewritten)
-    if not modes and not moving:
+    touching, rewritten = rewritten, without_contacts(rewritten)
+    moving = directions_in(touching)
+    contacts = [Touch(_unused(f"contact {c.name}", signs), c.gap, show(c.gap), c) for c in equations.system.unilateral]
+    if not modes and not moving and not contacts:
         return Switched(equations, rewritten if rewritten.system.forces != equations.system.forces else equations, (), inputs)
     plain = {square: parts for square, parts in moving.items() if square.free_symbols.isdisjoint(signs)}
     unit = [Direction(named(square, signs.__contains__), square, show(square), parts) for square, parts in plain.items()]
-    found = (*modes.values(), *unit)
-    note_symbols(mode.function for mode in found)
-    system = rewritten.system
-    with_modes = system.exchange(parameters=(*system.parameters, *[mode.symbol for mode in found]))
-    smoothed = replace(rewritten, lowered=replace(rewritten.lowered, system=with_modes))
-    return Switched(equations, smoothed, found, driving, _choosing(smoothed, driving, signs))
+    corners = (*modes.values(), *unit)
+    note_symbols(mode.function for mode in (*corners, *contacts))
+
+    def with_modes(given: Equations) -> Equations:
+        system = given.system
+        parameters = (*system.parameters, *[mode.symbol for mode in (*corners, *contacts)])
+        return replace(given, lowered=replace(given.lowered, system=system.exchange(parameters=parameters)))
+
+    smoothed, closed = with_modes(rewritten), with_modes(touching) if contacts else None
+    chosen = _choosing(smoothed if closed is None else closed, driving, signs)
+    return Switched(equations, smoothed, (*corners, *contacts), driving, chosen, closed)
 
 
 def _with_visible_jumps(equations: Equations) -> Equations:

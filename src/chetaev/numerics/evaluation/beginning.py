@@ -12,7 +12,7 @@ from chetaev.core.errors import InitialError, StateError
 from chetaev.core.fixes import Guess
 from chetaev.core.state import State
 from chetaev.core.symbols import Input, Jet, Multiplier, jets_in
-from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction
+from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Touch
 from chetaev.numerics.evaluation.evaluate import evaluate_from
 from chetaev.numerics.evaluation.one_side import require_one_side, state_on
 from chetaev.numerics.pieces.piece import Seat, Setting
@@ -63,7 +63,7 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
         here = surfaces.setting(configuration)
         signs = np.sign(surfaces.values(here, t, jets(here))).astype(int)
         open_modes = surfaces.vanishing(here, t, jets(here))
-        left = {*open_modes, *surfaces.switched.implicit_modes}
+        left = {*open_modes, *surfaces.switched.implicit_modes, *surfaces.switched.contacts}
         wanted = tuple(m if k in left else int(s) or m for k, (s, m) in enumerate(zip(signs, configuration, strict=True)))
         if wanted == configuration:
             break
@@ -74,9 +74,11 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
     _require_one_acceleration(surfaces, here, start, t, jets, where)
     require_one_side(surfaces.switched, configuration, start, surfaces.binding, t, where)
     met = surfaces.vanishing(here, t, jets(here))
+    if surfaces.switched.contacts:
+        met = _resting_on_contacts(surfaces, here, met, t, jets(here), where)
     if not met and not surfaces.switched.implicit_modes:
         return Start(here, jets(here))
-    if surfaces.switched.implicit_modes:
+    if surfaces.switched.implicit_modes or surfaces.switched.rough:
         return _with_signs_of_multipliers(surfaces, here, start, met, t, jets, where)
     names = ", ".join(surfaces.switched.modes[k].text for k in met)
     try:
@@ -99,6 +101,28 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
         why="The equations lead away from this surface to both sides.",
         hint=f"say which side: a state with {names} a little above or below zero",
     )
+
+
+def _resting_on_contacts(
+    surfaces: Surfaces, here: Setting, met: Sequence[int], t: float, jets: Mapping[Jet, float], where: str
+) -> tuple[int, ...]:
+    """Return the modes that vanish, of the contacts only those whose gap neither opens nor closes; refuse a negative gap.
+
+    A motion that starts on a contact and moves into it begins with an impact.
+    """
+    switched = surfaces.switched
+    values = surfaces.values(here, t, jets)
+    for k in switched.contacts:
+        if k not in met and values[k] < 0:
+            mode = switched.modes[k]
+            assert isinstance(mode, Touch)  # noqa: S101 - `contacts` lists these
+            raise InitialError(
+                f"{mode.contact} does not hold at the start.",
+                where=where,
+                why=f"The gap {mode.text} is {values[k]:.6g} there.",
+                hint="a start on the other side of the contact",
+            )
+    return tuple(k for k in met if k not in switched.contacts or surfaces.speed(here, k, t, jets) == 0)
 
 
 def _with_signs_of_multipliers(

@@ -38,7 +38,8 @@ TOO_LARGE = "the force that would keep the motion there is too large"
 _CROSSES = "the motion crosses the surface"
 _OTHER_SIDE = "the motion leads to the other side"
 _NOT_HELD = "nothing holds the motion on the surface"
-_ORDINARY = (TOO_LARGE, _CROSSES, _OTHER_SIDE, _NOT_HELD)
+_PULLS = "the contact would have to pull"
+_ORDINARY = (TOO_LARGE, _CROSSES, _OTHER_SIDE, _NOT_HELD, _PULLS)
 """Reasons against one configuration that say nothing about the others."""
 
 
@@ -65,17 +66,23 @@ class Surfaces(SurfaceValues):
         still = [k for k in open_modes if isinstance(self.switched.modes[k], Direction)]
         if still:
             return self._rests(before, still, [k for k in open_modes if k not in still], t, jets)
-        if len(open_modes) == 1:
+        if len(open_modes) == 1 and not self.switched.contacts:
             return self._one(before, open_modes[0], t, jets)
+        if len(open_modes) > self._most and self.switched.contacts:
+            return Choice((), f"{len(open_modes)} contacts and switching functions vanish together; at most {self._most} are tried.", False)
         if len(open_modes) > self._most:
             return self._followed(before, open_modes, t, jets)
         reasons: list[str] = []
         found: list[Configuration] = []
-        implicit = self.switched.implicit_modes
-        options = [(before[k] or 1, -(before[k] or 1), *(() if k in implicit else (SLIDING,))) for k in open_modes]
+        implicit, contacts = self.switched.implicit_modes, self.switched.contacts
+        by_multipliers = implicit or self.switched.rough  # motion along a surface may be possible beside motion that leaves it
+        options = [
+            (1, SLIDING) if k in contacts else (before[k] or 1, -(before[k] or 1), *(() if k in implicit else (SLIDING,)))
+            for k in open_modes
+        ]
         states = len(open_modes) - len(implicit)
         for slides in range(states + 1):  # sliding is compiled only if no motion leaves all surfaces
-            if slides and states > _MOST_SLIDING:
+            if slides and states > _MOST_SLIDING and not contacts:
                 return self._many_held(before, open_modes, t, jets)
             for values in product(*options):
                 if values.count(SLIDING) != slides:
@@ -88,15 +95,17 @@ class Surfaces(SurfaceValues):
                     found.append(configuration)
             if len(found) > 1 and self._same_motion(found, t, jets):
                 found = found[:1]
-            if found and not implicit:  # a multiplier may allow motion along a surface beside motion that leaves it
+            if found and not by_multipliers:
                 return Choice(tuple(found))
         if found:
             return Choice(tuple(found))
-        return Choice((), next((r for r in reasons if r not in _ORDINARY), self._paradox("no") if implicit else "no side is consistent."))
+        usual = self._paradox("no") if by_multipliers else "no side is consistent."
+        return Choice((), next((r for r in reasons if r not in _ORDINARY), usual))
 
     def _paradox(self, how_many: str) -> str:
         """The sentence of Painleve's paradox."""
-        names = ", ".join(self.switched.modes[k].text for k in self.switched.implicit_modes)
+        signs = [self.switched.modes[k].text for k in self.switched.implicit_modes]
+        names = ", ".join(signs or [self.switched.modes[k].unknown.name for k in self.switched.contacts])
         return f"{how_many} sign of {names} agrees with the forces that it makes (Painleve's paradox)."
 
     @property
@@ -124,9 +133,13 @@ class Surfaces(SurfaceValues):
         fault = self.sliding_fault(configuration, t, jets)
         if not fault:
             return ()
+        if fault == _PULLS:
+            here = self.setting(configuration)
+            return tuple(k for k in slides if k in self.switched.contacts and not self._presses(here, k, t, jets(here)))
         if fault != TOO_LARGE:
             return tuple(slides)
         here = self.setting(configuration)
+        slides = [k for k in slides if k not in self.switched.contacts]
         values = self.numbers(here, [self.switched.held(self.switched.modes[k], configuration) for k in slides], t, jets(here))
         return tuple(k for k, v in zip(slides, values, strict=True) if not abs(v) <= 1 + ROUND_OFF)
 
@@ -276,6 +289,7 @@ class Surfaces(SurfaceValues):
         """Return the reason why the motion cannot slide in a configuration; empty if it can."""
         slides = [k for k, m in enumerate(configuration) if m == SLIDING]
         names = ", ".join(f"{self.switched.modes[k].text} = 0" for k in slides)
+        closed, slides = [k for k in slides if k in self.switched.contacts], [k for k in slides if k not in self.switched.contacts]
         modes = [self.switched.modes[k] for k in slides]
         if bends_momenta(self.switched.smooth, modes):
             return f"a momentum contains the sign of {modes[0].text}, and nothing says how it changes while {names}."
@@ -287,6 +301,10 @@ class Surfaces(SurfaceValues):
         reason = self._unlike(configuration)
         if reason:
             return reason
+        if not all(self._presses(here, k, t, state) for k in closed):
+            return _PULLS
+        if not slides:
+            return ""
         if {unknown.name for mode in modes for unknown in mode.unknowns} & set(here.flow.system.undetermined):
             return f"the forces that keep {names} are not unique."
         values = self.numbers(here, [self.switched.held(mode, here.configuration) for mode in modes], t, state)
@@ -301,6 +319,19 @@ class Surfaces(SurfaceValues):
         if not np.all(np.isfinite(values)) or any(off):
             return _CROSSES
         return "" if np.all(np.abs(self._later(here, modes, t, state, values)) <= 1 + ROUND_OFF) else TOO_LARGE
+
+    def _presses(self, here: Setting, k: int, t: float, state: Mapping[Jet, float]) -> bool:
+        """Whether the multiplier of a closed contact is not negative, now or where it vanishes shortly after."""
+        value, size = self.press(here, k, t, state)
+        if not np.isfinite(value) or abs(value) > ROUND_OFF * size or not self.span:
+            return bool(value >= -ROUND_OFF * size)
+        native = here.native(state, 0.0)
+        for part in _LATER:
+            step = self.direction * part * self.span
+            ahead, size = self.press(here, k, t + step, here.named(self._moved(here, t, native, step)))
+            if abs(ahead) > ROUND_OFF * size:
+                return bool(ahead > 0)
+        return True
 
     def _usual(self, k: int | None, order: int, state: Mapping[Jet, float]) -> float:
         """What a derivative of a switching function usually is: the sizes of its terms, and what it changes by in the run with the rates

@@ -99,6 +99,8 @@ def analyze(equations: Any, start: State | Mapping[str, Any] | None = None, para
     sides = sides_of(equations, start, parameters)
     if not sides:
         return _analysis(equations)
+    if equations.system.unilateral:  # no set of rows holds throughout
+        return by_side(equations, [(side.words, _analysis(side.equations)) for side in sides], sides[0].all)
     whole = families(equations)
     undecided = _slopes_missing(whole)  # where rows hold only on the surfaces, the analysis of the sides does not apply
     if undecided is None and whole.end is End.EMPTY:  # the equations of a side may hold only beyond it

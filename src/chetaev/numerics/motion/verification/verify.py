@@ -38,12 +38,12 @@ from chetaev.mechanics.assemble import assemble, reaction
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import ActionRate, Variation
 from chetaev.mechanics.tolerances import CUT
-from chetaev.numerics.corners.modes import Direction, Mode, nested_corners, smooth
+from chetaev.numerics.corners.modes import Direction, Mode, Touch, nested_corners, smooth
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.magnitude import magnitudes
 from chetaev.numerics.motion.reader import Reader
 from chetaev.numerics.motion.trajectory import Trajectory
-from chetaev.numerics.motion.verification.corners import corner_as_written, with_rest
+from chetaev.numerics.motion.verification.corners import complementarity, corner_as_written, with_rest
 from chetaev.numerics.motion.verification.curve import Curve, Row
 
 Array = NDArray[np.float64]
@@ -134,7 +134,8 @@ def verify(motion: Trajectory, points: int = 200) -> Verification:
     inputs = reader.binding.inputs if isinstance(reader, Reader) else {}  # other readers do not provide them
     switched = smooth(motion.equations, Frozen(inputs))
     rows |= with_rest(switched, curve, _mechanics, _along)
-    rows |= {f"mode of {mode.text}": _graph_of_sign(mode, curve) for mode in switched.modes if not isinstance(mode, Direction)}
+    rows |= {f"mode of {mode.text}": _graph_of_sign(mode, curve) for mode in switched.modes if not isinstance(mode, Direction | Touch)}
+    rows |= {f"contact {m.contact.name}": complementarity(m, curve, _along) for m in switched.modes if isinstance(m, Touch)}
     rows |= {f"corner {show(e)}": corner_as_written(e, switched, curve, _along) for e in nested_corners(switched, inputs)}
     found = {"nodes": _nodes(motion, curve)}
     found |= {label: _summary(row, curve.t, curve.faint) for label, row in rows.items()}
