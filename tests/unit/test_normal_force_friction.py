@@ -211,7 +211,7 @@ def test_a_motion_that_runs_into_the_paradox_ends_with_its_locus() -> None:
 def test_analyze_names_the_locus_of_the_paradox() -> None:
     found = ch.analyze(ch.derive(ROD, ch.DAlembert()))
     assert found.verdict is ch.Verdict.REGULAR
-    assert "sign(lambda1)" in str(found) and "mu" in str(found.singular_locus)
+    assert "sign(lambda1)" in str(found) and "mu" in str(found.singular_locus) and "Painleve" in found.evidence
 
 
 def test_a_smooth_force_by_a_multiplier() -> None:

@@ -207,6 +207,9 @@ def test_painleve_with_a_contact() -> None:
         ch.evaluate(equations, start(0, -1), parameters=given)
     with pytest.raises(ch.StateError, match="2 motions start here"):
         ch.evaluate(equations, start(4, -1), parameters=given)
+    closed = ch.evaluate(equations, ch.State(start(4, -1), {"lambda_floor": 1}), parameters=given)
+    assert closed["lambda_floor"] == pytest.approx((GRAVITY - 16 * sin(1)) / coefficient, rel=1e-12)
+    assert ch.evaluate(equations, ch.State(start(4, -1), {"lambda_floor": 0}), parameters=given)["lambda_floor"] == 0
     usual = ch.evaluate(equations, start(0, 1), parameters=given)
     assert usual["lambda_floor"] == pytest.approx(GRAVITY / (1 + 3 * cos(1) ** 2 + 6 * cos(1) * sin(1)), rel=1e-12)
     assert ch.evaluate(equations, start(4, 1), parameters=given)["lambda_floor"] == 0  # it lifts off
@@ -239,6 +242,76 @@ def test_a_force_lifts_the_body_off() -> None:
     left = 2 * GRAVITY / 20
     assert motion.switches[0].t == pytest.approx(left, rel=1e-10)
     assert motion.final["y"] == pytest.approx(20 * (2 - left) ** 3 / (6 * 2), rel=1e-8)
+
+
+def test_a_plank_settles_on_two_feet() -> None:
+    """Two contacts bounce against each other until both carry half of the weight."""
+    plank = ch.System(
+        "y theta",
+        "m J g e",
+        lagrangian="m/2*y'^2 + J/2*theta'^2 - m*g*y",
+        unilateral={"left": ("y - sin(theta) >= 0", "e"), "right": ("y + sin(theta) >= 0", "e")},
+    )
+    given = {"m": 1.0, "J": 0.2, "g": GRAVITY, "e": 0.3}
+    motion = ch.simulate(ch.derive(plank), {"y": 0.5, "theta": 0.2, "y'": 0, "theta'": 0}, (0, 3), parameters=given)
+    assert motion.outcome is Outcome.FINISHED and motion.certificate.ok
+    hit = sqrt(2 * (0.5 - sin(0.2)) / GRAVITY)
+    assert motion.events[0].t == pytest.approx(hit, rel=1e-11)
+    inverse = 1 + cos(0.2) ** 2 / 0.2  # of the mass that the left foot feels
+    impulse = 1.3 * GRAVITY * hit / inverse
+    after = motion.at(motion.events[0].t)
+    assert after["y'"] == pytest.approx(-GRAVITY * hit + impulse, rel=1e-9)
+    assert after["theta'"] == pytest.approx(-cos(0.2) * impulse / 0.2, rel=1e-9)
+    assert [motion.final[f"lambda_{foot}"] for foot in ("left", "right")] == pytest.approx([GRAVITY / 2] * 2, rel=1e-9)
+
+
+def test_a_spinning_disk_begins_to_roll() -> None:
+    """Friction of all impacts and of sliding together keeps J phi' + m r x', so that it rolls with x' = J w/(m r^2 + J) r."""
+    slip = "sign(x' - r*phi')"
+    disk = ch.System(
+        "x y phi",
+        "m J g mu r e",
+        lagrangian="m/2*(x'^2 + y'^2) + J/2*phi'^2 - m*g*y",
+        unilateral={"floor": ("y >= r", "e")},
+        forces={"x": f"-mu*lambda_floor*{slip}", "phi": f"r*mu*lambda_floor*{slip}"},
+    )
+    given = {"m": 1.0, "J": 0.005, "g": GRAVITY, "mu": 0.2, "r": 0.1, "e": 0.4}
+    start = {"x": 0, "y": 1, "phi": 0, "x'": 0, "y'": 0, "phi'": 20}
+    motion = ch.simulate(ch.derive(disk), start, (0, 4), parameters=given)
+    first = motion.at(motion.events[0].t)
+    normal = 1.4 * sqrt(2 * GRAVITY * 0.9)
+    assert first["x'"] == pytest.approx(min(0.2 * normal, 2 / 3), rel=1e-10)
+    assert motion.final["x'"] == pytest.approx(2 / 3, rel=1e-10) and motion.final["phi'"] == pytest.approx(20 / 3, rel=1e-10)
+    assert motion.final["lambda_floor"] == pytest.approx(GRAVITY, rel=1e-12) and motion.certificate.ok
+
+
+def test_a_skate_hits_a_wall() -> None:
+    """The blade keeps its direction: the impulse of the wall reverses the speed along it, and the blade takes the rest."""
+    skate = ch.System(
+        "x y theta",
+        "m J e",
+        lagrangian="m/2*(x'^2 + y'^2) + J/2*theta'^2",
+        kinematic=["y'*cos(theta) - x'*sin(theta) = 0"],
+        unilateral={"wall": ("x <= 1", "e")},
+    )
+    start = {"x": 0, "y": 0, "theta": 0.4, "x'": 1, "theta'": 0.3}
+    motion = ch.simulate(ch.derive(skate, ch.DAlembert()), start, (0, 3), parameters={"m": 1.0, "J": 0.7, "e": 0.5})
+    speed = -0.5 / cos(0.4)
+    assert motion.final["x'"] == pytest.approx(speed * cos(1.3), rel=1e-8)
+    assert motion.final["y'"] == pytest.approx(speed * sin(1.3), rel=1e-8)
+    assert motion.final["theta'"] == pytest.approx(0.3, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", [ch.Taylor(), ch.Implicit()])
+def test_other_methods(method: object) -> None:
+    motion = ch.simulate(ch.derive(ball()), {"x": 0, "y": 1.3, "x'": 0, "y'": 0}, (0, 3), parameters=values(), method=method)
+    assert motion.switches[-1].t == pytest.approx(3 * sqrt(2.6 / GRAVITY), abs=1e-7)
+    assert motion.final["lambda_floor"] == pytest.approx(2 * GRAVITY, rel=1e-12)
+
+
+def test_contacts_run_forwards_only() -> None:
+    with pytest.raises(ch.UsageError, match="backwards in time"):
+        ch.simulate(ch.derive(ball()), {"x": 0, "y": 1, "x'": 0, "y'": 0}, (1, 0), parameters=values())
 
 
 def test_what_is_printed() -> None:

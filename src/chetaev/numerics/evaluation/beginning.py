@@ -134,9 +134,11 @@ def _with_signs_of_multipliers(
     found = choice.configurations
     if len(found) > 1:
         data = read_state(switched.original, {} if start is None else start, surfaces.binding, where, expressions=True)
-        guessed = data.guess.keys() | data.fixed.keys()
-        known = [k for k in switched.implicit_modes if jets_in(switched.modes[k].function) <= guessed]
-        found = tuple(c for c in found if all(c[k] == here.configuration[k] for k in known)) if known else found
+        guessed = {**data.guess, **data.fixed}
+        signs = {k: here.configuration[k] for k in switched.implicit_modes if jets_in(switched.modes[k].function) <= guessed.keys()}
+        contacts = {k: switched.modes[k].unknown for k in switched.contacts}
+        signs |= {k: SLIDING if guessed[z] > 0 else 1 for k, z in contacts.items() if z in guessed}
+        found = tuple(c for c in found if all(c[k] == m for k, m in signs.items()))
     if len(found) == 1:
         there = surfaces.setting(found[0])
         return Start(there, jets(there))
@@ -147,6 +149,7 @@ def _with_signs_of_multipliers(
     if not found:
         raise StateError(f"no motion starts here{place}.", where=where, why=choice.reason, hint="another state, or less friction")
     names = sorted({z.name for k in switched.implicit_modes for z in jets_in(switched.modes[k].function, Multiplier)})
+    names += [switched.modes[k].unknown.name for k in switched.contacts]
     raise StateError(
         f"{len(found)} motions start here{place}: {_signs_of(surfaces, found)}.",
         where=where,

@@ -233,7 +233,7 @@ class _Blow:
                 return None
             step = least_norm(bordered, -left)[0]
             v, impulses = v + step[: len(v)], impulses + step[len(v) :]
-            if np.abs(step[: len(v)]).max() <= _CLOSE * np.abs(v).max():
+            if np.abs(step[: len(v)]).max() <= _CLOSE * max(np.abs(v).max(), np.abs(self.before).max()):
                 return (v, impulses) if self._holds(v, impulses, before, target) else None
         return None
 
