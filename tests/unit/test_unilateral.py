@@ -383,3 +383,56 @@ def test_what_is_refused() -> None:
 def test_bad_contacts(given: object, word: str) -> None:
     with pytest.raises(ch.ChetaevError, match=word):
         ball(unilateral=given)
+
+
+@pytest.mark.parametrize("span", [3.0, 1e5])
+def test_rest_does_not_depend_on_the_duration_of_the_run(span: float) -> None:
+    motion = ch.simulate(ch.derive(ball()), {"x": 0, "y": 1.3, "x'": 0, "y'": 0}, (0, span), parameters=values())
+    assert motion.switches[-1].t == pytest.approx(3 * sqrt(2.6 / GRAVITY), abs=1e-4)
+    last = motion.events[-1].t
+    heights = [motion.at(float(t))["y"] for t in np.linspace(last, last + 1e-3, 5)]
+    assert max(map(abs, heights)) < 2e-9
+
+
+def test_three_balls_that_touch_share_one_impact() -> None:
+    row = ch.System("a b c", "m", lagrangian="m/2*(a'^2 + b'^2 + c'^2)", unilateral={"ab": ("b >= a", 1), "bc": ("c >= b", 1)})
+    motion = ch.simulate(ch.derive(row), {"a": -1, "b": 0, "c": 0, "a'": 1, "b'": 0, "c'": 0}, (0, 2), parameters={"m": 0.7})
+    assert [motion.final[v] for v in ("a'", "b'", "c'")] == pytest.approx([-1 / 3, 2 / 3, 2 / 3], rel=1e-12)
+
+
+def test_a_bead_with_friction_comes_to_rest_at_a_stop() -> None:
+    """Friction by a bilateral row beside a contact. At rest the share of friction, between its limits, is not determined."""
+    wire = ch.System(
+        "x y",
+        "m g mu a e",
+        lagrangian="m/2*(x'^2 + y'^2) - m*g*(y*cos(a) - x*sin(a))",
+        kinematic=["y = 0"],
+        forces={"x": "-mu*abs(lambda1)*sign(x')"},
+        unilateral={"stop": ("x <= 1", "e")},
+    )
+    given = {"m": 2.0, "g": GRAVITY, "mu": 0.1, "a": 0.2, "e": 0.5}
+    motion = ch.simulate(ch.derive(wire, ch.DAlembert()), {"x": 0, "x'": 1}, (0, 4), parameters=given)
+    rate = GRAVITY * (sin(0.2) - 0.1 * cos(0.2))
+    assert motion.events[0].t == pytest.approx((sqrt(1 + 2 * rate) - 1) / rate, rel=1e-11)
+    assert motion.outcome is Outcome.FINISHED and motion.final["x"] == pytest.approx(1, rel=1e-12)
+    assert motion.final["lambda1"] == pytest.approx(2 * GRAVITY * cos(0.2), rel=1e-12)
+    most = 2 * GRAVITY * (sin(0.2) + 0.1 * cos(0.2))
+    assert 2 * rate * (1 - 1e-9) <= motion.final["lambda_stop"] <= most * (1 + 1e-9)
+
+
+def test_a_group_coordinate_hits_the_floor() -> None:
+    """A plank as an element of SE2 and in coordinates is the same motion."""
+    turned = ch.System(
+        {"A": "SE2 body"},
+        "m J g e",
+        lagrangian="m/2*(A1'^2 + A2'^2) + J/2*A3'^2 - m*g*A23",
+        unilateral={"left": ("A23 - A21 >= 0", "e")},
+    )
+    plain = ch.System("y theta", "m J g e", lagrangian="m/2*y'^2 + J/2*theta'^2 - m*g*y", unilateral={"left": ("y >= sin(theta)", "e")})
+    given = {"m": 1.0, "J": 0.2, "g": GRAVITY, "e": 0.3}
+    matrix = [[cos(0.2), -sin(0.2), 0], [sin(0.2), cos(0.2), 0.5], [0, 0, 1]]
+    one = ch.simulate(ch.derive(turned), {"A": matrix, "A1'": 0, "A2'": 0, "A3'": 0}, (0, 0.4), parameters=given)
+    two = ch.simulate(ch.derive(plain), {"y": 0.5, "theta": 0.2, "y'": 0, "theta'": 0}, (0, 0.4), parameters=given)
+    assert one.final["A23"] == pytest.approx(two.final["y"], abs=1e-8)
+    assert one.final["A3'"] == pytest.approx(two.final["theta'"], rel=1e-8)
+    assert one.events[0].t == pytest.approx(two.events[0].t, rel=1e-10)

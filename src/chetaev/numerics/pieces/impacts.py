@@ -40,6 +40,9 @@ _CLOSE = 1e-13
 """Relative to the velocities: a Newton correction of this size ends the iteration."""
 _NOTHING = 1e-11
 """Relative to the speeds and impulses of the impact: what is smaller counts as zero."""
+_STILL = 1e-6
+"""Relative to the largest velocity: a smaller one counts as so large where residuals of rows are compared with their terms, because the
+terms of a row such as y' = 0 vanish themselves."""
 _SAME = 1e-9
 """Relative to the velocities: two choices that differ by less are the same impact."""
 
@@ -242,6 +245,7 @@ class _Blow:
         n, m, _ = self.parts
         now, slopes = np.array(self.rates(v)).ravel(), np.abs(np.array(self.slopes(v)))
         left = np.concatenate([now[:n] - before[:n] - impulses @ self.directions, now[n:m] - target])
-        terms = slopes[:m] @ (np.abs(v) + np.abs(self.before))
+        speeds = np.abs(v) + np.abs(self.before)
+        terms = slopes[:m] @ np.maximum(speeds, _STILL * speeds.max())
         terms[:n] += np.abs(impulses) @ np.abs(self.directions)
         return bool(np.all(np.abs(left) <= _SAME * np.maximum(terms, np.finfo(float).tiny)))

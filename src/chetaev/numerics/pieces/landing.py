@@ -15,7 +15,10 @@ from chetaev.numerics.pieces.piece import Setting
 from chetaev.numerics.pieces.switching import Surfaces
 
 _SETTLED = 1e-9
-"""Relative to the duration of the run: a body whose bounces would all end in less time stays on its contact."""
+"""Relative to the duration of the run: a body whose bounces would all end in less time, and are lower than the tolerance, stays on its
+contact."""
+_UNRESOLVED = 1e-12
+"""Relative to the duration of the run: bounces that would all end in less time cannot be told apart."""
 _LOWEST = 64 * float(np.finfo(float).eps)
 """Relative to the terms of the gap: a bounce that is lower cannot be told from none."""
 
@@ -84,9 +87,11 @@ def _settles(surfaces: Surfaces, free: Setting, k: int, speed: float, e: float, 
     back = _return(surfaces, free, k, speed, t, jets)
     if not np.isfinite(back):
         return False
-    size = surfaces.size_of(free, k, t, jets)
-    whole = back / (1 - e) if e < 1 else np.inf
-    return bool(whole <= _SETTLED * surfaces.span or speed * back / 4 <= _LOWEST * size)
+    height, whole = speed * back / 4, back / (1 - e) if e < 1 else np.inf
+    low = height <= surfaces.tolerance * surfaces.largest(k)
+    if whole <= (_SETTLED if low else _UNRESOLVED) * surfaces.span:
+        return True
+    return bool(height <= _LOWEST * surfaces.size_of(free, k, t, jets))
 
 
 def _return(surfaces: Surfaces, free: Setting, k: int, speed: float, t: float, jets: Mapping[Jet, float]) -> float:

@@ -198,6 +198,10 @@ class SurfaceValues:
         """The size of the terms of a switching function at a state."""
         return self._number(here, k, 0, t, jets)[1]
 
+    def largest(self, k: int) -> float:
+        """The largest size of the terms of a switching function so far."""
+        return self._largest.get(k, 0.0)
+
     def press(self, here: Setting, k: int, t: float, jets: Mapping[Jet, float]) -> tuple[float, float]:
         """The multiplier of a closed contact, and the size of its terms."""
         key = (id(here.compiled), k, -1)
