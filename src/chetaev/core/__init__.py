@@ -7,7 +7,7 @@
 | text to expression and back, and both to LaTeX, through one syntax tree | `notation` |
 | derivatives on jets, over any algebra | `calculus` |
 | is an expression zero? | `zero`, by signatures in a finite field (`exact`); values in `values`, those of constants in `constants` |
-| a system | `system`, its parts in `parts`, names and `parse` in `declarations`, rows in `constraints`, `groups`, `units` |
+| a system | `system`, its parts in `parts`, names, `parse` in `declarations`, rows in `constraints` and `unilateral`, `groups`, `units` |
 | initial data; inputs as samples; the checks of a motion; pictures | `state`, `sampled`, `certificate`, `scene` |
 | errors in the user's notation | `errors`; suggested fixes, as values, in `fixes` |
 | what notebooks show | `display` |

@@ -23,7 +23,7 @@ from chetaev.core.notation.lexer import Kind, spell, tokens
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.letters import NAME
 from chetaev.core.support.text import LONGEST_NAME, fault
-from chetaev.core.symbols import Action, Coordinate, Input, Jet, Parameter, Variation, jets_in
+from chetaev.core.symbols import Action, Coordinate, Input, Jet, Multiplier, Parameter, Variation, jets_in
 from chetaev.core.zero import known_zero
 
 COORDINATE_KINDS = ("line", "angle")
@@ -161,6 +161,21 @@ def read_value(given: Any, vocabulary: Vocabulary, where: str) -> Expr:
         plain = vocabulary.coordinate(given)
         return parse_expression(given, vocabulary, where) if plain is None else plain
     return from_sympy(given, vocabulary, where)
+
+
+def with_multipliers(vocabulary: Vocabulary, multipliers: Sequence[Multiplier]) -> Vocabulary:
+    """The vocabulary of forces, which may contain the multipliers of rows."""
+    reason = "the multiplier of a reaction carries no prime: it is not part of the state."
+    primed = {f"{m.base}'": reason for m in multipliers}
+    own = {m.base: m for m in multipliers}
+    elsewhere = {name: why for name, why in vocabulary.forbidden.items() if name not in own}
+    return replace(vocabulary, jets={**vocabulary.jets, **own}, forbidden={**elsewhere, **primed})
+
+
+def without_multipliers(vocabulary: Vocabulary, multipliers: Sequence[Multiplier]) -> Vocabulary:
+    """The vocabulary of every other part, in which a multiplier has no meaning."""
+    reason = "a multiplier may stand in forces only: it follows from the equations that the other parts make."
+    return replace(vocabulary, forbidden={**{m.base: reason for m in multipliers}, **vocabulary.forbidden})
 
 
 def read_named(where_given: Mapping[str, Any], quasi_given: Mapping[str, Any], base: Vocabulary, names: Names) -> Vocabulary:

@@ -17,11 +17,12 @@ from sympy import Expr
 from chetaev.core.constraints import Constraint, VariationalConstraint, by_label
 from chetaev.core.notation.lexer import spell
 from chetaev.core.notation.show import latex, show
-from chetaev.core.support.plain import mapping, named_texts, require_keys, text_of, texts
+from chetaev.core.support.plain import contacts, mapping, named_texts, require_keys, text_of, texts
 from chetaev.core.support.text import in_latex
 
 if TYPE_CHECKING:
     from chetaev.core.system import System
+    from chetaev.core.unilateral import Contact
 
 
 class Kind(Enum):
@@ -34,6 +35,7 @@ class Kind(Enum):
     ROWS = "a list of rows, or rows by name"
     GROUPS = "groups by name"
     UNITS = "units by name"
+    CONTACTS = "inequalities with coefficients of restitution by name"
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,8 @@ class Part:
         if self.kind is Kind.UNITS:
             return dict(system.units)
         found = getattr(system, self.name)
+        if self.kind is Kind.CONTACTS:
+            return {c.name: c if keep_texts else replace(c, text="", restitution_text="") for c in found}
         if self.kind is Kind.ROWS:
             return found if keep_texts or found is None else tuple(replace(row, text="") for row in found)
         if self.kind is Kind.FORMULAS:
@@ -102,6 +106,8 @@ class Part:
         found = getattr(system, self.name)
         if self.kind is Kind.UNITS:
             return dict(found)
+        if self.kind is Kind.CONTACTS:
+            return {c.name: words.contact(c) for c in found}
         if self.kind is Kind.NAMES:
             return dict(system.kinds) if self.name == "coordinates" else {p.name: "positive" if p.is_positive else "real" for p in found}
         if self.kind is Kind.WORD:
@@ -121,6 +127,8 @@ class Part:
             return named_texts(given, self.name) if isinstance(given, dict) else texts(given, self.name)
         if self.kind in (Kind.WORD, Kind.FORMULA):
             return text_of(given, self.name)
+        if self.kind is Kind.CONTACTS:
+            return contacts(given, self.name)
         if self.kind is Kind.GROUPS:
             return {word: mapping(group, self.name) for word, group in mapping(given, self.name).items()}
         if self.open_word:
@@ -139,6 +147,9 @@ class Part:
                 yield self.title, (" " if text else r"\ ").join(show(z, form) for z in listed)
             for name, group in system.groups.items() if self.name == "coordinates" else ():
                 yield f"group {name}", str(group) if text else in_latex(str(group))
+        elif self.kind is Kind.CONTACTS:
+            for c in found:
+                yield self.titled(c.name), f"{c}, restitution {c.bounce}" if text else rf"{c.latex()},\; e = {latex(c.bounce)}"
         elif self.kind is Kind.ROWS:
             yield from ((label, str(row) if text else row.latex()) for label, row in self.rows(system))
         elif self.kind is Kind.UNITS:
@@ -169,6 +180,7 @@ PARTS = (
     Part("variational", Kind.ROWS, "", table="constraints"),
     Part("forces", Kind.FORMULAS, "force {}", {}, heading="force on {}"),
     Part("dissipation", Kind.FORMULA, "dissipation", left_side="F"),
+    Part("unilateral", Kind.CONTACTS, "contact {}", {}),
     Part("action", Kind.WORD, "action"),
     Part("inputs", Kind.FORMULAS, "input {}", {}, heading="input", left_side="{}", declares=True, open_word="open"),
     Part("groups", Kind.GROUPS, "", {}),
@@ -194,6 +206,10 @@ class AsWritten:
         """A row, which knows the user's text."""
         return str(row)
 
+    def contact(self, contact: Contact) -> list[str]:
+        """A contact: its inequality and its coefficient of restitution."""
+        return [str(contact), contact.bounce]
+
 
 class AsShown(AsWritten):
     """Converts formulas and rows to texts by `show`, without the user's own texts."""
@@ -203,6 +219,9 @@ class AsShown(AsWritten):
 
     def row(self, row: Constraint | VariationalConstraint) -> str:
         return str(replace(row, text=""))
+
+    def contact(self, contact: Contact) -> list[str]:
+        return super().contact(replace(contact, text="", restitution_text=""))
 
 
 def parts_of(system: System, words: AsWritten) -> dict[str, Any]:

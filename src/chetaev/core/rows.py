@@ -18,7 +18,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Coordinate, Variation, delta, moved_by, symbols_in
 from chetaev.core.zero import known_zero
 
-_MOST_ROWS = 10_000
+MOST_ROWS = 10_000
 """Largest number of rows of constraints. Reading this many takes about five seconds; larger systems cannot be solved here."""
 _ROWS = (Constraint, VariationalConstraint)
 """Classes of rows that carry their own name."""
@@ -32,8 +32,8 @@ def named_rows(given: Any, part: str, place: Location) -> list[tuple[str, Locati
     """The rows of a part, each with the name the user gave it and its place."""
     if isinstance(given, str) or not isinstance(given, Sequence | Mapping):
         raise ModelError(f"{part} is given as {type(given).__name__}.", where=place.about(part), hint=f'a list of rows: {part}=["..."]')
-    if len(given) > _MOST_ROWS:
-        what = f"{part} has {len(given)} rows; at most {_MOST_ROWS} are read."
+    if len(given) > MOST_ROWS:
+        what = f"{part} has {len(given)} rows; at most {MOST_ROWS} are read."
         raise ModelError(what, where=place.at(part), hint="a constraint restricts at most one coordinate: fewer rows say the same")
     if isinstance(given, Mapping):
         return [(_row_name(name, part, k, place), place.at(part, str(name)), row) for k, (name, row) in enumerate(given.items())]

@@ -22,7 +22,9 @@ from chetaev.core.declarations import (
     read_named,
     read_names,
     read_value,
+    with_multipliers,
     with_variations,
+    without_multipliers,
 )
 from chetaev.core.errors import Location, ModelError, UsageError, did_you_mean, require_mapping
 from chetaev.core.groups.coordinate import GroupCoordinate
@@ -32,10 +34,11 @@ from chetaev.core.groups.matrix_group import MatrixGroup
 from chetaev.core.notation import Vocabulary
 from chetaev.core.notation.lexer import names_in, spell
 from chetaev.core.parts import ARGUMENTS, PART_TITLED, PARTS, Kind, arguments_of, name_of, texts_in
-from chetaev.core.rows import named_rows, read_constraint, read_sides, read_variational
+from chetaev.core.rows import MOST_ROWS, named_rows, read_constraint, read_sides, read_variational
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.text import in_latex
-from chetaev.core.symbols import Action, Coordinate, Input, Jet, Parameter, jets_in
+from chetaev.core.symbols import Action, Coordinate, Input, Jet, Multiplier, Parameter, jets_in
+from chetaev.core.unilateral import Contact, declared_contacts, read_contacts
 from chetaev.core.units.checking import check_dimensions, names_with_units, read_units
 
 _OTHER_WORDS = {
@@ -67,6 +70,8 @@ class System:
     variational: tuple[VariationalConstraint, ...] | None
     forces: Frozen[Coordinate, Expr]
     dissipation: Expr
+    unilateral: tuple[Contact, ...]
+    """Contacts, each with a gap that is never negative and a coefficient of restitution."""
     action: Action | None
     inputs: Frozen[Input, Expr | None]
     where: Frozen[str, Expr]
@@ -91,6 +96,7 @@ class System:
         variational: Sequence[Any] | Mapping[str, Any] | None = None,
         forces: Mapping[Any, Any] | None = None,
         dissipation: Any = None,
+        unilateral: Sequence[Any] | Mapping[str, Any] = (),
         action: Any = None,
         inputs: Mapping[Any, Any] | None = None,
         groups: Mapping[str, Any] | None = None,
@@ -110,8 +116,11 @@ class System:
                 Euler-Lagrange expressions `dL/dq - D dL/dq' + ...`; `lhs = rhs` means `lhs - rhs`. No principle varies them.
             kinematic: Rows `lhs = rhs` on jets of any order; without `=` the right-hand side is 0. A mapping `{"blade": "..."}` names them.
             variational: Rows linear in the variations δx, as a list or by name. None: the principle computes them; `[]`: there are none.
-            forces: External forces u_i by coordinate, on the right-hand side of the equations.
+            forces: External forces u_i by coordinate, on the right-hand side of the equations. They may contain the multipliers `lambda1`,
+                `lambda2`, ... of the rows: `"-mu*abs(lambda1)*sign(x')"` is Coulomb friction by the normal force.
             dissipation: Rayleigh's function F, which adds the forces `-dF/dq'`.
+            unilateral: Contacts by name, `{"floor": ("y >= 0", "e")}` with a coefficient of restitution, or a list `["y >= 0"]` without
+                rebound. The multiplier of a contact is `lambda_floor` (`lambda_u1`, ... in a list); it never pulls.
             action: The name of the action variable s, for Herglotz' principle.
             inputs: Given functions of time by name; None leaves a function open until the equations are evaluated.
             groups: Lie groups by the words that `coordinates` uses: `{"G": ch.groups.matrix_group(basis)}`; they shadow ready-made ones.
@@ -149,7 +158,9 @@ class System:
         given_inputs = {Input(names.declare(_input_name(k), "input")): v for k, v in (inputs or {}).items()}
         action_symbol = Action(names.declare(str(action), "action variable")) if action is not None else None
         base = _base_vocabulary(kinds, own, parameter_kinds, given_inputs, action_symbol)
-        vocabulary = read_named(where or {}, quasi or {}, base, names)
+        reacting = _multipliers(_count(kinematic if variational is None else variational))
+        reacting += declared_contacts(unilateral, names, place)
+        vocabulary = read_named(where or {}, quasi or {}, without_multipliers(base, reacting), names)
 
         def read(value: Any, part: str, key: str | None = None) -> Expr:
             return read_value(value, vocabulary, place.at(part, key))
@@ -169,7 +180,8 @@ class System:
         put(self, "equations", Frozen(_read_equations(equations or {}, self.coordinates, vocabulary, place)))
         self._keep_texts(texts_in(given))
         put(self, "dissipation", sympy.S.Zero if dissipation is None else _rayleigh(read(dissipation, "dissipation"), place))
-        put(self, "forces", Frozen(_read_forces(forces or {}, [q.base for q in self.coordinates], read, place)))
+        acting = with_multipliers(vocabulary, reacting)
+        put(self, "forces", Frozen(_read_forces(forces or {}, [q.base for q in self.coordinates], acting, place)))
         rows = named_rows(kinematic, "kinematic", place)
         put(self, "kinematic", tuple(read_constraint(r, vocabulary, at, title) for title, at, r in rows))
         if variational is not None:
@@ -177,6 +189,7 @@ class System:
             stated = named_rows(variational, "variational", place)
             variational = [read_variational(r, with_deltas, at, title) for title, at, r in stated]
         put(self, "variational", None if variational is None else tuple(variational))
+        put(self, "unilateral", read_contacts(unilateral, vocabulary, place))
         put(self, "units", read_units({} if units is None else units, self, place))
         if self.units:
             check_dimensions(self, place)
@@ -221,6 +234,17 @@ class System:
         parameters = {p.name: "positive" if p.is_positive else "real" for p in self.parameters}
         base = _base_vocabulary(self.kinds, self.own_groups, parameters, self.inputs, self.action)
         return replace(base, expressions=self.where, quasi=self.quasi)
+
+    @cached_property
+    def acting_vocabulary(self) -> Vocabulary:
+        """The names a force may use: those of the system, and the multipliers of its rows."""
+        rows = self.kinematic if self.variational is None else self.variational
+        return with_multipliers(self.vocabulary, (*_multipliers(len(rows)), *[contact.multiplier for contact in self.unilateral]))
+
+    @cached_property
+    def multipliers_in_forces(self) -> frozenset[Multiplier]:
+        """The multipliers that forces contain."""
+        return frozenset(z for u in self.forces.values() for z in jets_in(u, Multiplier))
 
     @cached_property
     def kinematic_labels(self) -> tuple[str, ...]:
@@ -346,6 +370,16 @@ def _not_written(group: GroupCoordinate) -> dict[str, str]:
     return dict.fromkeys([a, f"{a}'", *[q.base for q in group.components]], reason)
 
 
+def _count(rows: Any) -> int:
+    """The number of rows in a part; 0 for what is no list of rows, which is refused where the rows are read."""
+    return len(rows) if isinstance(rows, Sequence | Mapping) and not isinstance(rows, str) else 0
+
+
+def _multipliers(count: int) -> tuple[Multiplier, ...]:
+    """The multipliers of `count` rows, which the numerics names in the same way."""
+    return tuple(Multiplier(f"lambda{k + 1}") for k in range(min(count, MOST_ROWS)))
+
+
 def _input_name(key: Any) -> str:
     return key.base if isinstance(key, Input) else str(key)
 
@@ -407,7 +441,7 @@ def _read_equations(
     return {q: rows[q.base] for q in coordinates if given}
 
 
-def _read_forces(given: Mapping[Any, Any], known: Sequence[str], read: Any, place: Location) -> dict[Coordinate, Expr]:
+def _read_forces(given: Mapping[Any, Any], known: Sequence[str], acting: Vocabulary, place: Location) -> dict[Coordinate, Expr]:
     forces: dict[Coordinate, Expr] = {}
     names = set(known)
     for key, value in given.items():
@@ -417,7 +451,7 @@ def _read_forces(given: Mapping[Any, Any], known: Sequence[str], read: Any, plac
             raise ModelError(f"a force on {name}, which is not a coordinate.", where=place.at("forces"), hint=hint)
         if Coordinate(name) in forces:
             raise ModelError(f"two forces on {name}.", where=place.at("forces"), hint="add them up")
-        forces[Coordinate(name)] = read(value, "forces", name)
+        forces[Coordinate(name)] = read_value(value, acting, place.at("forces", name))
     return {q: u for q, u in forces.items() if u != 0}
 
 

@@ -24,6 +24,7 @@ from chetaev.core.fixes import Ask
 from chetaev.core.symbols import TIME, Input, Jet, Parameter, Place
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.given_forces import require_given_forces
 from chetaev.mechanics.model import Model
 from chetaev.numerics.evaluation.evaluate import Evaluation, evaluate_from
 from chetaev.numerics.flow.flow import make_flow
@@ -152,6 +153,7 @@ def located(model: Any, branch: Any, gauge: Any) -> tuple[Completed, Equations, 
         raise UsageError(what, where="code", hint="ch.Model(system, principle, parameters=..., start=...)")
     equations = derive(model)
     where = f"code for {equations.system.label}"
+    require_given_forces(equations.system, "code for")
     binding = bind(equations.system, model.parameters, model.inputs, where)
     t = float(model.t[0])
     branch, gauge = (own if given is None else given for given, own in zip((branch, gauge), model.choice.values(), strict=True))

@@ -86,6 +86,8 @@ class Meaning:
         """Tell whether `name` is that of a multiplier; there is one for each constraint."""
         found = _MULTIPLIER.fullmatch(name)
         system = self.model.system
+        if any(contact.multiplier.base == name for contact in system.unilateral):
+            return True
         return found is not None and 1 <= int(found[1]) <= max(len(system.kinematic), len(system.variational or ()))
 
     def _is_rate_of_action(self, name: str) -> bool:
@@ -136,7 +138,8 @@ class Meaning:
         names = self.model.system.vocabulary
         count = max(len(self.model.system.kinematic), len(self.model.system.variational or ()))
         multipliers = {f"lambda{k + 1}": Multiplier(f"lambda{k + 1}") for k in range(count)}
-        return replace(names, jets={**names.jets, **multipliers})
+        contacts = {contact.multiplier.base: contact.multiplier for contact in self.model.system.unilateral}
+        return replace(names, jets={**names.jets, **multipliers, **contacts})
 
     @property
     def _constants(self) -> Vocabulary:

@@ -6,7 +6,7 @@ from typing import Any
 
 from chetaev.core.errors import ModelError, did_you_mean
 from chetaev.core.parts import PARTS, Kind
-from chetaev.core.support.plain import ANY, CONSTANTS, MATRICES, NUMBER, NUMBERS, ROWS, SETTING, TEXT, TEXTS, fits
+from chetaev.core.support.plain import ANY, CONSTANTS, CONTACTS, MATRICES, NUMBER, NUMBERS, ROWS, SETTING, TEXT, TEXTS, fits
 from chetaev.io.places import line_of, place
 from chetaev.mechanics.model import MODEL_TEXTS, TextForm
 from chetaev.mechanics.principles import PRINCIPLES
@@ -34,6 +34,9 @@ NAMED: dict[str, str] = {
 }
 """Tables whose keys are the user's names; `values` binds inputs that the system leaves open."""
 
+UNILATERAL = {part.name: CONTACTS for part in PARTS if part.kind is Kind.CONTACTS}
+"""Tables, or lists, of inequalities with coefficients of restitution."""
+
 COMPARE: dict[str, str] = {"fixed": TEXTS}
 """Keys of an entry of `compare` besides its principle: the additional initial data that the principle needs."""
 
@@ -49,10 +52,12 @@ LISTED = {setting.name: dict(setting.keys) for setting in RUN_SETTINGS if settin
 
 def check(data: dict[str, Any], source: str, text: str) -> None:
     """Raise a ModelError with the place of the first unknown key or value of the wrong kind."""
-    tables = {*FIXED, *NAMED, *LISTED, "principle", "compare", "scene", "groups"}
+    tables = {*FIXED, *NAMED, *LISTED, "principle", "compare", "scene", "groups", *UNILATERAL}
     for key, value in data.items():
         if key in TOP:
             _require(value, TOP[key], place(source, text, "", key))
+        elif key in UNILATERAL:
+            _require(value, UNILATERAL[key], place(source, text, "", key))
         elif key == "principle":
             _check_table(value, key, _keys_of_principle(value), source, text)
         elif key in FIXED:

@@ -127,6 +127,8 @@ def _system(model: Model) -> Iterator[str]:
     yield _constraints({part.name: given[part.name] for part in PARTS if part.kind is Kind.ROWS and given[part.name] != part.default})
     for part in [part for part in tables if not part.declares]:
         yield _table(part.name, {name: _text(e) for name, e in given[part.name].items()})
+    for part in [part for part in PARTS if part.kind is Kind.CONTACTS]:
+        yield _table(part.name, {name: _list(pair) for name, pair in given[part.name].items()})
 
 
 def _constraints(given: Mapping[str, list[str] | dict[str, str]]) -> str:

@@ -16,6 +16,7 @@ from chetaev.core.calculus import SYMBOLIC, Algebra
 from chetaev.core.constraints import Constraint
 from chetaev.core.display.html import card, rows, set_formula, set_row
 from chetaev.core.errors import ModelError, PrincipleError, StateError, UsageError
+from chetaev.core.functions import has_corner_in
 from chetaev.core.notation import Vocabulary, show
 from chetaev.core.notation.lexer import spell
 from chetaev.core.notation.reduction import reduced
@@ -24,7 +25,9 @@ from chetaev.core.support.budget import allowance, limited, size
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import Coordinate, Jet, Multiplier, jets_in
 from chetaev.core.system import System
+from chetaev.core.unilateral import Contact
 from chetaev.mechanics.assemble import Row, assemble, calculus_of, euler_lagrange, origins, reaction
+from chetaev.mechanics.given_forces import require_no_contact
 from chetaev.mechanics.origins import Origin, Variation
 from chetaev.mechanics.principles.base import Lowered, Principle, points_of
 from chetaev.mechanics.ranks.row_reduction import row_reduce
@@ -188,9 +191,23 @@ class Equations:
                 why="Its derivative occurs: the multipliers of vakonomic motion are part of the state.",
                 hint="transform to momenta, or keep the multipliers",
             )
+        require_no_contact(self.system, "eliminate")
+        self._require_affine_in_multipliers()
         with deep():
             rows, assumptions = without_multipliers(self)
         return replace(self, rewritten=rows, assumptions=(*self.assumptions, *assumptions))
+
+    def _require_affine_in_multipliers(self) -> None:
+        """Raise a PrincipleError if a force is not affine in the multipliers, which then cannot be eliminated."""
+        inside = self.system.multipliers_in_forces
+        slopes = [u.diff(m) for u in self.system.forces.values() for m in inside]
+        if any(has_corner_in(u, inside) for u in self.system.forces.values()) or any(e.free_symbols & inside for e in slopes):
+            raise PrincipleError(
+                f"a force is not affine in {min(m.base for m in inside)}.",
+                where=f"eliminate {self.system.label}",
+                why="Its sign depends on the motion, and the rows without it would too.",
+                hint="keep the multipliers",
+            )
 
     def simplify(self, seconds: float = 10.0) -> Equations:
         """The same rows simplified by SymPy; rows that were not reached stay as they are.
@@ -226,11 +243,12 @@ class Equations:
         raise UsageError(f"no row {key!r}.", where=f"equations of {self.system.label}", hint=f"one of {labels}")
 
     def __str__(self) -> str:
-        width = max(len(row.label) for row in self.rows)
+        width = max([len(row.label) for row in self.rows] + [len("contact")] * bool(self.system.unilateral))
         lines = [f"{self.system.name or 'system'} · {self.principle}"]
         lines += [f"  {row.label:<{width}}  {self.row_text(row)}" for row in self.rows]
         lines += [f"  {'where':<{width}}  {name} = {show(e)}" for name, e in self.system.where.items() if self._quotes(name)]
         lines += [f"  {'where':<{width}}  {name}' = {show(e)}" for name, e in self.system.quasi.items() if self._quotes(name)]
+        lines += [f"  {'contact':<{width}}  {self.contact_text(c)}" for c in self.system.unilateral]
         lines.append(f"  {self._count()}")
         if self.rewritten is None and any(len(line) > _LONG_ROW for line in lines):
             lines.append("  long rows: .simplify() may shorten them")
@@ -247,6 +265,7 @@ class Equations:
         sides += [(name, e) for name, e in self.system.where.items() if self._quotes(name)]
         sides += [(f"{name}'", e) for name, e in self.system.quasi.items() if self._quotes(name)]
         rows = [f"{latex(lhs)} &= {latex(rhs)}" for lhs, rhs in sides]
+        rows += [rf"0 \leq {latex(c.multiplier)} &\perp {latex(c.gap)} \geq 0" for c in self.system.unilateral]
         return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
 
     def mathml(self) -> dict[str, str]:
@@ -274,6 +293,11 @@ class Equations:
         """A row as text; kinematic rows as the user wrote them."""
         return str(self._stated(row) or f"{show(reduced(row.lhs))} = {show(reduced(row.rhs))}")
 
+    def contact_text(self, contact: Contact) -> str:
+        """A contact with its complementarity as text."""
+        name = contact.multiplier.base
+        return f"{contact}, {name} >= 0, one of them is 0; restitution {contact.bounce}"
+
     def _stated(self, row: Row[Expr]) -> Constraint | None:
         """The kinematic row of the system that equals `row`, or None."""
         for label, constraint in zip(self.system.kinematic_labels, self.system.kinematic, strict=True):
@@ -288,7 +312,10 @@ class Equations:
     def _count(self) -> str:
         rows, unknowns = self.counts
         names = " ".join(z.base for z in self.unknowns)
-        text = f"{rows} equation{'s' * (rows != 1)} for {unknowns} unknown{'s' * (unknowns != 1)}: {names}"
+        contacts = len(self.system.unilateral)
+        touching = f" and {contacts} contact{'s' * (contacts != 1)}" if contacts else ""
+        text = f"{rows} equation{'s' * (rows != 1)}{touching} for {unknowns} unknown{'s' * (unknowns != 1)}: {names}"
+        rows += contacts
         if rows > unknowns:
             text += f"  ({rows - unknowns} more equation{'s' * (rows - unknowns > 1)} than unknowns: overdetermined)"
         if rows < unknowns:

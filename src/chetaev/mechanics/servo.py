@@ -21,6 +21,7 @@ from chetaev.core.errors import ModelError, PrincipleError, UsageError, require_
 from chetaev.core.notation.lexer import spell
 from chetaev.core.symbols import Coordinate, Input, delta
 from chetaev.core.system import System
+from chetaev.mechanics.given_forces import require_no_contact
 from chetaev.mechanics.model import Model
 from chetaev.mechanics.principles import Chetaev, Principle, VirtualWork
 
@@ -63,6 +64,7 @@ def servo(
     if not isinstance(system, System):
         raise UsageError(f"servo takes a System or a Model, not {type(system).__name__}.", where="servo", hint="servo(system, follow, by)")
     where = f"servo {system.label}"
+    require_no_contact(system, "servo")
     rows = {"": [follow]} if isinstance(follow, str) else {"": follow} if not isinstance(follow, Mapping) else None
     wanted = list(follow) if rows is None else list(rows[""])
     system, directions = _actuators(system, by, where)

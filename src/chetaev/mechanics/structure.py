@@ -31,6 +31,7 @@ from chetaev.core.calculus import SYMBOLIC, Algebra, Calculus, Frame
 from chetaev.core.exact.signature import TRIALS, related, vanishing
 from chetaev.core.symbols import Jet, Place, highest_orders
 from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.given_forces import require_no_contact
 
 _ABSENT = -(10**6)
 """Weight of an unknown that does not occur in a row. It must outweigh the sum of all orders, so that no assignment uses it needlessly."""
@@ -100,6 +101,7 @@ class Structure:
 
 def structure(equations: Equations, algebra: Algebra[Any] = SYMBOLIC) -> Structure | None:
     """The structure of a square system, or None if its rows cannot be assigned to its unknowns."""
+    require_no_contact(equations.system, "the structure of")
     rows, weights = _signature(equations, algebra)
     if len(rows) != len(equations.unknowns):
         return None
@@ -115,6 +117,7 @@ def partial_structure(equations: Equations, algebra: Algebra[Any] = SYMBOLIC) ->
 
     An unmatched row is differentiated as often as its jets allow; an unmatched unknown has its own highest order.
     """
+    require_no_contact(equations.system, "the structure of")
     rows, weights = _signature(equations, algebra)
     chosen, columns = heaviest_assignment(weights)
     matched = {int(i): int(j) for i, j in zip(chosen, columns, strict=True) if weights[i, j] != _ABSENT}

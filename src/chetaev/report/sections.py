@@ -15,6 +15,7 @@ from chetaev.core.sampled import Sampled
 from chetaev.core.support.version import VERSION
 from chetaev.core.symbols import Action
 from chetaev.core.system import System
+from chetaev.core.unilateral import Contact
 from chetaev.core.units.unit import typeset
 from chetaev.mechanics.analysis import Analysis, Verdict
 from chetaev.mechanics.equations import Equations
@@ -46,6 +47,8 @@ def system(subject: Subject) -> str:
     for part in STORED:
         if part.kind is Kind.ROWS:
             rows += [(label, set_formula(*r.sides)) for label, r in part.rows(given)]
+        elif part.kind is Kind.CONTACTS:
+            rows += [(part.titled(c.name), _contact(c)) for c in given.unilateral]
         elif isinstance(given_part := getattr(given, part.name), Action):
             rows.append((part.title, set_symbol(given_part.base)))
         elif part.kind in (Kind.FORMULA, Kind.FORMULAS) and not part.defines:
@@ -64,6 +67,12 @@ def system(subject: Subject) -> str:
             + "</ul>"
         )
     return html
+
+
+def _contact(contact: Contact) -> str:
+    """A contact with its coefficient of restitution."""
+    larger, smaller = map(set_formula, contact.sides)
+    return f"{larger} ≥ {smaller}, restitution {set_formula(contact.bounce)}"
 
 
 def _formulas(part: Part, given: System) -> dict[str, Any]:
@@ -86,6 +95,7 @@ def names_of(given: System) -> list[str]:
     """Return the names that formulas in running text may use."""
     named = [*given.kinds, *(p.name for p in given.parameters), *(z.base for z in given.inputs), *given.where, *given.quasi]
     named += [f"lambda{k + 1}" for k in range(len(given.kinematic) + len(given.variational or ()))]
+    named += [contact.multiplier.base for contact in given.unilateral]
     named += [given.action.base] if given.action is not None else []
     for group in given.groups.values():
         named += [*(q.base for q in group.components), *group.entries]

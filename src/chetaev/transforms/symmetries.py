@@ -17,6 +17,7 @@ from chetaev.core.zero import known_zero
 from chetaev.mechanics.assemble import calculus_of, euler_lagrange
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.given_forces import require_given_forces
 from chetaev.mechanics.ranks.sizes import ORDINARY, natural_sizes
 from chetaev.transforms.tools.affine_fields import Ansatz, Condition, Matrix, conditions_at, rational_null_space
 from chetaev.transforms.tools.frame_fields import FrameAnsatz
@@ -122,6 +123,7 @@ def symmetries(given: Any, seconds: float = _SECONDS) -> Symmetries:
       y*d/dx - x*d/dy:  m*(x'*y - x*y')  is conserved
     """
     equations = given if isinstance(given, Equations) else derive(given)
+    require_given_forces(equations.system, "symmetries of")
     return _Search(equations, seconds).result()
 
 

@@ -13,6 +13,7 @@ ROWS = "a list of texts, or a table of texts by name"
 METHOD = "a text, or a table with a name and settings"
 SETTING = "a text, a number, a truth value or a table"
 TOLERANCE, TRUTH, TABLE = "a number, or a list of numbers", "a truth value", "a table of texts"
+CONTACTS = "inequalities, each alone or in a list with a coefficient of restitution"
 MATRICES, CONSTANTS = "a list of matrices", 'a table of brackets such as {"1,2" = {3 = 1}}'
 """The types of values in files, as messages name them; `fits` checks them."""
 
@@ -31,6 +32,9 @@ def fits(value: Any, kind: str) -> bool:
     if kind == CONSTANTS:
         inner = [v for v in value.values() if isinstance(v, dict)] if isinstance(value, dict) else []
         return isinstance(value, dict) and len(inner) == len(value) and all(fits(v, ANY) for parts in inner for v in parts.values())
+    if kind == CONTACTS:
+        entries = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else [None]
+        return all(isinstance(e, str) or (isinstance(e, list) and len(e) == 2 and all(fits(v, ANY) for v in e)) for e in entries)
     if kind == METHOD:
         return isinstance(value, str | dict)
     if kind == ROWS:
@@ -83,6 +87,26 @@ def mapping(given: Any, name: str) -> dict[str, Any]:
 def named_texts(given: Any, name: str) -> dict[str, str]:
     """A mapping from names to texts."""
     return {key: text_of(v, name) for key, v in mapping(given, name).items()}
+
+
+def contacts(given: Any, name: str) -> dict[str, Any] | list[Any]:
+    """Inequalities, alone or with a coefficient of restitution, by name or in a list."""
+
+    def one(entry: Any) -> Any:
+        if not isinstance(entry, list):
+            return text_of(entry, name)
+        if len(entry) != 2:
+            raise ValueError(f"an entry of {name} is not an inequality with a coefficient of restitution")
+        return tuple(text_of(v, name) if isinstance(v, str) else _number(v, name) for v in entry)
+
+    return [one(entry) for entry in given] if isinstance(given, list) else {key: one(entry) for key, entry in mapping(given, name).items()}
+
+
+def _number(given: Any, name: str) -> float | int:
+    """`given`, if it is a number."""
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise TypeError(f"{name} contains neither a text nor a number")
+    return given
 
 
 def require_keys(given: Any, known: Iterable[str], what: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, final
 
@@ -165,7 +165,38 @@ class Principle(Specified, ABC):
                 hint=UsePrinciple(AsStated()),
             )
         with deep():
-            return self.rewrite(system)
+            lowered = self.rewrite(system)
+            if system.unilateral:
+                lowered = self._with_contacts(system, lowered)
+        self._require_reactions(system, lowered)
+        return lowered
+
+    def _with_contacts(self, system: System, lowered: Lowered) -> Lowered:
+        """The normal form with the reactions of contacts, which act along the gradients of their gaps while they are closed."""
+        reason = ""
+        if lowered.costates or lowered.action is not None:
+            reason = f"{self} gives them no reaction"
+        elif system.equations:
+            reason = "equations without a Lagrangian have no momenta, which an impact changes"
+        elif order_in(lowered.lagrangian, Coordinate) > 1 or any(row.order > 1 for row in system.kinematic):
+            reason = "impacts are known for velocities only, and accelerations occur in the Lagrangian or in a constraint"
+        elif any(row.order and not row.affine for row in system.kinematic):
+            reason = "an impact needs constraints that are affine in the velocities"
+        if reason:
+            raise self.refusal(system, "The system has unilateral contacts.", why=f"Here {reason}.", hint="remove `unilateral`")
+        contacts = {contact.multiplier: chetaev_row(system, contact.row) for contact in system.unilateral}
+        return replace(lowered, reactions=Frozen({**lowered.reactions, **contacts}))
+
+    def _require_reactions(self, system: System, lowered: Lowered) -> None:
+        """Raise a PrincipleError if a force contains a multiplier that is not the size of a reaction."""
+        others = sorted(m.base for m in system.multipliers_in_forces - lowered.reactions.keys())
+        if others:
+            raise self.refusal(
+                system,
+                f"A force contains {others[0]}, which is not the multiplier of a reaction under {self}.",
+                why="Friction by the normal force needs the reaction of a row; the multiplier of vakonomic motion is part of the state.",
+                hint="DAlembert(), Chetaev() or VirtualWork() for these rows",
+            )
 
     @abstractmethod
     def rewrite(self, system: System) -> Lowered:

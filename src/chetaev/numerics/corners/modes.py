@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any
 
 import sympy
 from sympy import Expr, Integer, S, Symbol
@@ -25,14 +24,17 @@ from chetaev.core.functions import CORNERS, Branch, Sign, corners_in, has_corner
 from chetaev.core.notation.show import Showing, show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.recursion import deep
-from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Parameter, jets_in, long, moved_by, note_symbols, symbols_in
+from chetaev.core.symbols import TIME, Coordinate, Input, Jet, Multiplier, Parameter, jets_in, long, moved_by, note_symbols, symbols_in
+from chetaev.core.unilateral import Contact
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Sliding
 from chetaev.mechanics.principles.base import RowV
 from chetaev.numerics.corners.broken import jumping_among, moves, plain, with_visible_jumps
+from chetaev.numerics.corners.contacts import with_closed, with_sizes_of_contacts, without_contacts
 from chetaev.numerics.corners.corners import Rewriting
 from chetaev.numerics.corners.planar_friction import Component, acting, at_rest, directions_in, named
+from chetaev.numerics.corners.tilts import common_size, in_units, tilt_of
 from chetaev.numerics.graphs.binding import Binding
 
 SLIDING = 0
@@ -95,6 +97,21 @@ class Direction(Mode):
 
 
 @dataclass(frozen=True)
+class Touch(Mode):
+    """The gap of a unilateral contact. Its mode is 1 while the contact is open and SLIDING while it is closed.
+
+    The symbol is the depth at which the contact is met: zero, or round-off where the gap opens from zero without speed.
+    """
+
+    contact: Contact
+
+    @property
+    def unknown(self) -> Multiplier:
+        """The multiplier of the contact."""
+        return self.contact.multiplier
+
+
+@dataclass(frozen=True)
 class Switched:
     """Equations without corners, and the modes that replace them."""
 
@@ -105,13 +122,46 @@ class Switched:
     """The functions of time the run is driven by, without corners."""
     chosen: frozenset[Symbol] = frozenset()
     """Modes that are put in as numbers: one of the two sides may have no value, or another structure."""
+    touching: Equations | None = None
+    """The equations with the reactions of all contacts, of which `smooth` has none."""
+
+    @cached_property
+    def contacts(self) -> tuple[int, ...]:
+        """The places of the modes of unilateral contacts."""
+        return tuple(k for k, mode in enumerate(self.modes) if isinstance(mode, Touch))
+
+    @cached_property
+    def rough(self) -> bool:
+        """Whether a force contains the multiplier of a contact."""
+        inside = self.original.system.multipliers_in_forces
+        return any(self.modes[k].unknown in inside for k in self.contacts)
+
+    def base(self, configuration: Configuration) -> Equations:
+        """The equations with the closed contacts of a configuration as rows, before any mode slides."""
+        if self.touching is None or not any(configuration[k] == SLIDING for k in self.contacts):
+            return self.smooth
+        closed = frozenset(self._touch(k).contact for k in self.contacts if configuration[k] == SLIDING)
+        return with_closed(self.touching, closed)
+
+    def _touch(self, k: int) -> Touch:
+        mode = self.modes[k]
+        assert isinstance(mode, Touch)  # noqa: S101 - `contacts` lists these
+        return mode
+
+    def _apart(self, configuration: Configuration) -> dict[Symbol, Expr]:
+        """The multipliers of open contacts, which are zero."""
+        return {self.modes[k].unknown: S.Zero for k in self.contacts if configuration[k] != SLIDING}
 
     def equations(self, configuration: Configuration) -> Equations:
         """The equations of a configuration; modes at +1 or -1 are parameters in them, or numbers if they have to be chosen."""
-        slides = tuple(mode for mode, m in zip(self.modes, configuration, strict=True) if m == SLIDING)
-        numbers = self._numbers(configuration)
-        plain = with_numbers(self.smooth, Frozen(numbers)) if numbers else self.smooth
+        slides = tuple(mode for mode, m in zip(self.modes, configuration, strict=True) if m == SLIDING and not isinstance(mode, Touch))
+        plain = self._with_numbers(configuration)
         return sliding(plain, slides) if slides else plain
+
+    def _with_numbers(self, configuration: Configuration) -> Equations:
+        """The equations before any mode slides."""
+        numbers, base = self._numbers(configuration), self.base(configuration)
+        return with_numbers(base, Frozen(numbers)) if numbers else base
 
     def _numbers(self, configuration: Configuration) -> dict[Symbol, Expr]:
         """The values of the modes that are put in as numbers."""
@@ -126,7 +176,8 @@ class Switched:
 
     def binding(self, binding: Binding, configuration: Configuration) -> Binding:
         """Values for all parameters, modes among them."""
-        values = {mode.symbol: float(m) for mode, m in zip(self.modes, configuration, strict=True) if m != SLIDING}
+        modes = zip(self.modes, configuration, strict=True)
+        values = {mode.symbol: 0.0 if isinstance(mode, Touch) else float(m) for mode, m in modes if m != SLIDING or isinstance(mode, Touch)}
         numbers = self._numbers(configuration)
         inputs = {name: e.xreplace(numbers) for name, e in self.inputs.items()} if numbers else self.inputs
         return Binding({**binding.parameters, **values}, inputs)
@@ -135,15 +186,16 @@ class Switched:
         """Return a user's expression for known modes: sign(s) is 0 on the surface s = 0 while the motion slides there."""
         known = {mode.symbol: S.Zero for mode, m in zip(self.modes, configuration, strict=True) if m == SLIDING}
         expression = self._resting(expression, configuration, reading=True)
-        return self.replaced(expression).xreplace({**known, **self._numbers(configuration)})
+        return self.replaced(expression).xreplace({**known, **self._numbers(configuration), **self._apart(configuration)})
 
     def driven(self, expression: Expr, configuration: Configuration) -> Expr:
         """Return an expression of the equations for known modes: sign(s) is the unknown of sliding motion on s = 0."""
-        known = {mode.symbol: self.held(mode) for mode, m in zip(self.modes, configuration, strict=True) if m == SLIDING}
+        modes = zip(self.modes, configuration, strict=True)
+        known = {mode.symbol: self.held(mode, configuration) for mode, m in modes if m == SLIDING and not isinstance(mode, Touch)}
         found = self._resting(self.replaced(expression), configuration, reading=False)
         for symbol in known:
             found = _interpolated(found, symbol)
-        return found.xreplace({**known, **self._numbers(configuration)})
+        return found.xreplace({**known, **self._numbers(configuration), **self._apart(configuration)})
 
     def _resting(self, expression: Expr, configuration: Configuration, reading: bool) -> Expr:
         """Replace unit vectors of vanishing velocities: by zero when `reading`, otherwise by the unknowns."""
@@ -151,20 +203,30 @@ class Switched:
             if m == SLIDING and isinstance(mode, Direction) and any(power.base == mode.function for power in expression.atoms(sympy.Pow)):
                 limit = at_rest(expression, mode.function, mode.components, mode.unknowns)
                 expression = expression if limit is None else limit
-                expression = expression.xreplace(dict.fromkeys(mode.unknowns, S.Zero)) if reading else expression
+                size = _size_at_rest(self._with_numbers(configuration), mode)
+                expression = expression.xreplace({n: S.Zero if reading else n / size for n in mode.unknowns})
         return expression
 
     @property
     def by_itself(self) -> bool:
         """Whether configurations need separate compilations, because some modes are put in as numbers."""
-        return bool(self.chosen) or any(isinstance(mode, Direction) for mode in self.modes)
+        return bool(self.chosen) or any(isinstance(mode, Direction | Touch) for mode in self.modes)
 
-    def held(self, mode: Mode) -> Expr:
+    def held(self, mode: Mode, configuration: Configuration) -> Expr:
         """The value of a mode while the motion stays on its surface, in the unknowns of that motion."""
         if isinstance(mode, Direction):
-            return mode.length
-        tilted = tilted_by(self.smooth, mode)
-        return mode.unknown if tilted is None else mode.unknown / tilted
+            return mode.length / _size_at_rest(self._with_numbers(configuration), mode) ** 2
+        tilt = tilt_of(self._with_numbers(configuration), mode.symbol)
+        return mode.unknown if tilt is None else mode.unknown / tilt.size
+
+    def implicit(self, mode: Mode) -> bool:
+        """Whether the function of a mode contains multipliers, which depend on the modes, and so on this one."""
+        return bool(jets_in(mode.function, Multiplier) & self.original.lowered.reactions.keys())
+
+    @cached_property
+    def implicit_modes(self) -> tuple[int, ...]:
+        """The places of the modes whose functions contain multipliers."""
+        return tuple(k for k, mode in enumerate(self.modes) if self.implicit(mode))
 
     @cached_property
     def _functions(self) -> frozenset[Expr]:
@@ -184,8 +246,9 @@ class Switched:
         """An expression in which the corners that have a mode are written with it; others stay."""
         if not self.modes or expression in self._functions or not has_corner(expression):
             return expression
-        table = {mode.function: mode for mode in self.modes}
-        changing = {mode.symbol: mode.function for mode in self.modes if not mode.constant}
+        signs = [mode for mode in self.modes if not isinstance(mode, Touch)]
+        table = {mode.function: mode for mode in signs}
+        changing = {mode.symbol: mode.function for mode in signs if not mode.constant}
 
         def known(s: Expr, _: Expr | None) -> Expr | None:
             core, sign = _canonical(s)
@@ -197,7 +260,7 @@ class Switched:
     def mode(self, s: Expr) -> tuple[int, int] | None:
         """The place of the mode of a switching function, and +1 or -1 if the mode is that function's sign or its opposite."""
         core, sign = _canonical(self.replaced(s))
-        found = [k for k, mode in enumerate(self.modes) if mode.function == core]
+        found = [k for k, mode in enumerate(self.modes) if mode.function == core and not isinstance(mode, Touch)]
         return (found[0], sign) if found else None
 
 
@@ -222,19 +285,26 @@ def smooth(equations: Equations, inputs: Frozen[str, Expr]) -> Switched:
 
     one = Rewriting(mode_of, changing.get)
     with deep():
-        rewritten = _rewritten(_with_visible_jumps(equations), one)
+        rewritten = _rewritten(with_sizes_of_contacts(_with_visible_jumps(equations)), one)
         driving = Frozen({name: one(e) for name, e in inputs.items()})
-    moving = directions_in(rewritten)
-    if not modes and not moving:
+    touching, rewritten = rewritten, without_contacts(rewritten)
+    moving = directions_in(touching)
+    contacts = [Touch(_unused(f"contact {c.name}", signs), c.gap, show(c.gap), c) for c in equations.system.unilateral]
+    if not modes and not moving and not contacts:
         return Switched(equations, rewritten if rewritten.system.forces != equations.system.forces else equations, (), inputs)
     plain = {square: parts for square, parts in moving.items() if square.free_symbols.isdisjoint(signs)}
     unit = [Direction(named(square, signs.__contains__), square, show(square), parts) for square, parts in plain.items()]
-    found = (*modes.values(), *unit)
-    note_symbols(mode.function for mode in found)
-    system = rewritten.system
-    with_modes = system.exchange(parameters=(*system.parameters, *[mode.symbol for mode in found]))
-    smoothed = replace(rewritten, lowered=replace(rewritten.lowered, system=with_modes))
-    return Switched(equations, smoothed, found, driving, _choosing(smoothed, driving, signs))
+    corners = (*modes.values(), *unit)
+    note_symbols(mode.function for mode in (*corners, *contacts))
+
+    def with_modes(given: Equations) -> Equations:
+        system = given.system
+        parameters = (*system.parameters, *[mode.symbol for mode in (*corners, *contacts)])
+        return replace(given, lowered=replace(given.lowered, system=system.exchange(parameters=parameters)))
+
+    smoothed, closed = with_modes(rewritten), with_modes(touching) if contacts else None
+    chosen = _choosing(smoothed if closed is None else closed, driving, signs)
+    return Switched(equations, smoothed, (*corners, *contacts), driving, chosen, closed)
 
 
 def _with_visible_jumps(equations: Equations) -> Equations:
@@ -268,6 +338,8 @@ def _choosing(equations: Equations, inputs: Mapping[str, Expr], modes: Iterable[
     for row in rows:
         highest = max((z.order for z in jets_in(row)), default=0)
         found |= _beside(row, lambda z, highest=highest: z.order == highest)  # type: ignore[misc]
+    for force in lowered.system.forces.values():
+        found |= _beside(force, lambda z: z in lowered.reactions)
     for reaction in lowered.reactions.values():
         found |= {z for c in reaction.values() for z in c.free_symbols}
     return frozenset(found) & frozenset(modes)
@@ -317,8 +389,7 @@ def with_numbers(equations: Equations, values: Frozen[Symbol, Expr]) -> Equation
 def sliding(equations: Equations, modes: tuple[Mode, ...]) -> Equations:
     r"""The equations of motion on the surfaces of some modes: these modes are unknown, their functions vanish.
 
-    A mode that tilts one reaction, as in $\delta y - \mu\,\mathrm{sign}(x')\,\delta x = 0$, occurs as $\lambda m$ only, a product of two
-    unknowns. The product is the unknown then, the multiplier of the part of the reaction that $m$ multiplies.
+    A mode that multiplies a multiplier (`tilts`) gives its place as an unknown to the force that it makes.
     """
     resting = [mode for mode in modes if isinstance(mode, Direction)]
     for direction in resting:
@@ -327,7 +398,7 @@ def sliding(equations: Equations, modes: tuple[Mode, ...]) -> Equations:
     if not modes:
         return equations
     unknowns: dict[Symbol, Symbol] = {mode.symbol: mode.unknown for mode in modes}
-    tilted = {mode: a for mode in modes if (a := tilted_by(equations, mode)) is not None}
+    tilted = {mode: a for mode in modes if (a := tilt_of(equations, mode.symbol)) is not None}
 
     def one(e: Expr) -> Expr:
         for symbol in unknowns:
@@ -335,6 +406,8 @@ def sliding(equations: Equations, modes: tuple[Mode, ...]) -> Equations:
         return e.xreplace(unknowns)
 
     with deep():
+        for mode in tilted:  # the force of such a mode is the unknown below
+            equations = _rewritten(equations, lambda e, m=mode.symbol: _interpolated(e, m).xreplace({m: S.Zero}))  # type: ignore[misc]
         rewritten = _rewritten(equations, one)
         rows = tuple(Constraint(one(mode.function), surface=mode.text) for mode in modes)
     lowered = rewritten.lowered
@@ -343,11 +416,9 @@ def sliding(equations: Equations, modes: tuple[Mode, ...]) -> Equations:
         kinematic=(*lowered.system.kinematic, *rows),
     )
     reactions: dict[Multiplier, RowV] = dict(lowered.reactions)
-    for mode, m in tilted.items():
-        with deep():
-            reactions[m] = Frozen({q: c.xreplace({mode.unknown: S.Zero}) for q, c in reactions[m].items()})
-    slopes = [_slopes_by(equations, mode, tilted[mode]) if mode in tilted else {} for mode in modes]
-    reactions |= {unknowns[mode.symbol]: Frozen({q: one(c) for q, c in row.items()}) for mode, row in zip(modes, slopes, strict=True)}
+    for mode in modes:
+        along = tilted[mode].along if mode in tilted else {}
+        reactions[mode.unknown] = Frozen({q: one(c) for q, c in along.items()})
     lowered = replace(lowered, system=system, reactions=Frozen(reactions))
     written = rewritten.rewritten
     if written is not None:
@@ -359,11 +430,10 @@ def sliding(equations: Equations, modes: tuple[Mode, ...]) -> Equations:
 def _at_rest(equations: Equations, mode: Direction) -> Equations:
     """The equations while a speed is zero: its unit vector is unknown in the forces, and its components vanish."""
     lowered = equations.lowered
-    forces = {}
     with deep():
-        for q, e in acting(equations).items():
-            limit = at_rest(e, mode.function, mode.components, mode.unknowns)
-            forces[q] = e if limit is None else limit
+        forces = _forces_at_rest(equations, mode)
+        size = common_size(forces.values(), mode.unknowns)
+        forces = forces if size is None else {q: in_units(e, size, mode.unknowns) for q, e in forces.items()}
     system = lowered.system.exchange(
         forces=Frozen(forces),
         equations=Frozen(),  # they are among the forces now
@@ -376,29 +446,17 @@ def _at_rest(equations: Equations, mode: Direction) -> Equations:
     return replace(equations, lowered=lowered)
 
 
+def _forces_at_rest(equations: Equations, mode: Direction) -> dict[Coordinate, Expr]:
+    """All forces while a speed is zero, with the unknown unit vector."""
+    limits = {q: (e, at_rest(e, mode.function, mode.components, mode.unknowns)) for q, e in acting(equations).items()}
+    return {q: e if limit is None else limit for q, (e, limit) in limits.items()}
+
+
 @lru_cache(maxsize=64)
-def tilted_by(equations: Equations, mode: Mode) -> Multiplier | None:
-    """The multiplier of the one reaction that a mode tilts, if it stands nowhere else."""
-    lowered = equations.lowered
-    system = lowered.system
-    elsewhere = [
-        lowered.lagrangian,
-        *system.equations.values(),
-        system.dissipation,
-        *system.forces.values(),
-        *[row.residual for row in system.kinematic],
-    ]
-    if equations.rewritten is not None or any(mode.symbol in e.free_symbols for e in elsewhere):
-        return None
-    found = [m for m, row in lowered.reactions.items() if any(mode.symbol in c.free_symbols for c in row.values())]
-    return found[0] if len(found) == 1 else None
-
-
-def _slopes_by(equations: Equations, mode: Mode, m: Multiplier) -> dict[Any, Expr]:
-    """Return the coefficients of a mode in a reaction."""
-    row = equations.lowered.reactions[m]
-    sides = [{q: c.xreplace({mode.symbol: side}) for q, c in row.items()} for side in (S.One, S.NegativeOne)]
-    return {q: (sides[0][q] - sides[1][q]) / 2 for q in row}
+def _size_at_rest(equations: Equations, mode: Direction) -> Expr:
+    """The factor by which the unknowns of planar friction at rest are larger than the unit vector: a multiplier, or 1."""
+    size = common_size(_forces_at_rest(equations, mode).values(), mode.unknowns)
+    return S.One if size is None else size
 
 
 def bends_momenta(equations: Equations, modes: Sequence[Mode]) -> bool:

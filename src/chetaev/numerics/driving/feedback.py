@@ -46,7 +46,8 @@ def with_feedback(equations: Equations, inputs: Mapping[str, Any] | None, where:
 def _expression(given: str | Expr, system: System, where: str) -> Expr | None:
     """The expression of an input if it depends on the state; None for a function of time, or for a text with unknown names."""
     try:
-        read = parse_expression(given, system.vocabulary, where) if isinstance(given, str) else from_sympy(given, system.vocabulary, where)
+        names = system.acting_vocabulary
+        read = parse_expression(given, names, where) if isinstance(given, str) else from_sympy(given, names, where)
     except NotationError:
         return None  # `bind` tells what is wrong with it
     return read if moved_by(read) or any(not isinstance(z, Input) for z in jets_in(read)) else None

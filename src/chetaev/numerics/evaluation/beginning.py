@@ -11,8 +11,8 @@ import numpy as np
 from chetaev.core.errors import InitialError, StateError
 from chetaev.core.fixes import Guess
 from chetaev.core.state import State
-from chetaev.core.symbols import Input, Jet, jets_in
-from chetaev.numerics.corners.modes import Configuration, Direction
+from chetaev.core.symbols import Input, Jet, Multiplier, jets_in
+from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Touch
 from chetaev.numerics.evaluation.evaluate import evaluate_from
 from chetaev.numerics.evaluation.one_side import require_one_side, state_on
 from chetaev.numerics.pieces.piece import Seat, Setting
@@ -65,7 +65,8 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
         here = surfaces.setting(configuration)
         signs = np.sign(surfaces.values(here, t, jets(here))).astype(int)
         open_modes = surfaces.vanishing(here, t, jets(here))
-        wanted = tuple(m if k in open_modes else int(s) or m for k, (s, m) in enumerate(zip(signs, configuration, strict=True)))
+        left = {*open_modes, *surfaces.switched.implicit_modes, *surfaces.switched.contacts}
+        wanted = tuple(m if k in left else int(s) or m for k, (s, m) in enumerate(zip(signs, configuration, strict=True)))
         if wanted == configuration:
             break
         configuration = wanted
@@ -75,8 +76,12 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
     _require_one_acceleration(surfaces, here, start, t, jets, where)
     require_one_side(surfaces.switched, configuration, start, surfaces.binding, t, where)
     met = surfaces.vanishing(here, t, jets(here))
-    if not met:
+    if surfaces.switched.contacts:
+        met = _resting_on_contacts(surfaces, here, met, t, jets(here), where)
+    if not met and not surfaces.switched.implicit_modes:
         return Start(here, jets(here))
+    if surfaces.switched.implicit_modes or surfaces.switched.rough:
+        return _with_signs_of_multipliers(surfaces, here, start, met, t, jets, where)
     names = ", ".join(surfaces.switched.modes[k].text for k in met)
     try:
         choice = surfaces.choose(configuration, met, t, jets)
@@ -100,6 +105,68 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
     )
 
 
+def _resting_on_contacts(
+    surfaces: Surfaces, here: Setting, met: Sequence[int], t: float, jets: Mapping[Jet, float], where: str
+) -> tuple[int, ...]:
+    """Return the modes that vanish, of the contacts only those whose gap neither opens nor closes; refuse a negative gap.
+
+    A motion that starts on a contact and moves into it begins with an impact.
+    """
+    switched = surfaces.switched
+    values = surfaces.values(here, t, jets)
+    for k in switched.contacts:
+        if k not in met and values[k] < 0:
+            mode = switched.modes[k]
+            assert isinstance(mode, Touch)  # noqa: S101 - `contacts` lists these
+            raise InitialError(
+                f"{mode.contact} does not hold at the start.",
+                where=where,
+                why=f"The gap {mode.text} is {values[k]:.6g} there.",
+                hint="a start on the other side of the contact",
+            )
+    return tuple(k for k in met if k not in switched.contacts or surfaces.speed(here, k, t, jets) == 0)
+
+
+def _with_signs_of_multipliers(
+    surfaces: Surfaces, here: Setting, start: State | Mapping[str, Any] | None, met: Sequence[int], t: float, jets: Jets, where: str
+) -> Start:
+    """Return the start with signs of multipliers that agree with the forces they make; a guess chooses where several do."""
+    switched = surfaces.switched
+    choice = surfaces.choose(here.configuration, met, t, jets)
+    found = choice.configurations
+    if len(found) > 1:
+        data = read_state(switched.original, {} if start is None else start, surfaces.binding, where, expressions=True)
+        guessed = {**data.guess, **data.fixed}
+        signs = {k: here.configuration[k] for k in switched.implicit_modes if jets_in(switched.modes[k].function) <= guessed.keys()}
+        contacts = {k: switched.modes[k].unknown for k in switched.contacts}
+        signs |= {k: SLIDING if guessed[z] > 0 else 1 for k, z in contacts.items() if z in guessed}
+        found = tuple(c for c in found if all(c[k] == m for k, m in signs.items()))
+    if len(found) == 1:
+        there = surfaces.setting(found[0])
+        return Start(there, jets(there))
+    rest = [switched.modes[k].text for k in met if k not in switched.implicit_modes]
+    place = f", where {', '.join(rest)} = 0" if rest else ""
+    if not found and not choice.decided:
+        raise InitialError(f"which motion starts here{place} is undecided.", where=where, why=choice.reason)
+    if not found:
+        raise StateError(f"no motion starts here{place}.", where=where, why=choice.reason, hint="another state, or less friction")
+    names = sorted({z.name for k in switched.implicit_modes for z in jets_in(switched.modes[k].function, Multiplier)})
+    names += [switched.modes[k].unknown.name for k in switched.contacts]
+    raise StateError(
+        f"{len(found)} motions start here{place}: {_signs_of(surfaces, found)}.",
+        where=where,
+        why="A force depends on the size of a multiplier, which depends on that force (Painleve's paradox).",
+        hint=("say which one: ", Guess(tuple(names))),
+    )
+
+
+def _signs_of(surfaces: Surfaces, configurations: Sequence[Configuration]) -> str:
+    """The configurations in words: `lambda1 > 0 or lambda1 < 0`."""
+    modes, words = surfaces.switched.modes, {1: ">", -1: "<", SLIDING: "="}
+    changing = [k for k in range(len(modes)) if len({c[k] for c in configurations}) > 1]
+    return " or ".join(", ".join(f"{modes[k].text} {words[c[k]]} 0" for k in changing) for c in configurations)
+
+
 def _set_off(surfaces: Surfaces, here: Setting, met: Sequence[int], t: float, jets: Jets) -> Start | None:
     """The start of a body that planar friction does not hold at rest."""
     direction = surfaces.switched.modes[met[0]]
@@ -118,6 +185,8 @@ def _require_one_acceleration(
     data = read_state(switched.original, {} if start is None else start, surfaces.binding, where, expressions=True)
     known = data.guess.keys() | data.fixed.keys()
     for k, mode in enumerate(switched.modes):
+        if k in switched.implicit_modes:
+            continue  # `_with_signs_of_multipliers` compares all of their signs
         above = jets_in(mode.function) - set(here.flow.state) - jets_in(mode.function, Input)
         if not above or above <= known:
             continue

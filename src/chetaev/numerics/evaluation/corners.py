@@ -13,7 +13,7 @@ from chetaev.core.errors import InitialError, StateError
 from chetaev.core.state import State
 from chetaev.core.symbols import Input, jets_in
 from chetaev.core.values import Tape, Undefined
-from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Switched
+from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Switched, Touch
 from chetaev.numerics.evaluation.beginning import Start, begin
 from chetaev.numerics.evaluation.evaluate import Evaluation, Sides, evaluate_from
 from chetaev.numerics.evaluation.one_side import require_one_side, state_on
@@ -44,10 +44,25 @@ def evaluate_on_its_side(switched: Switched, start: State | Mapping[str, Any], b
             return found
         configuration = signs
     begun = begin(Surfaces(switched, binding, _TOLERANCE, 1.0), start, t, where)
+    _require_no_impact(switched, binding, begun, t, where)
     if not _sets_off(switched, begun):
         return _in(switched, begun.setting.configuration, start, binding, t, where)
     found = _in(switched, begun.setting.configuration, {z.name: v for z, v in begun.jets.items()}, binding, t, where)
     return replace(found, jets={z: 0.0 if abs(v) <= CRAWLING else v for z, v in found.jets.items()})
+
+
+def _require_no_impact(switched: Switched, binding: Binding, begun: Start, t: float, where: str) -> None:
+    """Raise a StateError where a contact is hit: velocities jump there, and accelerations have no value."""
+    surfaces, here, jets = Surfaces(switched, binding, _TOLERANCE, 1.0), begun.setting, begun.jets
+    met = surfaces.vanishing(here, t, jets) if switched.contacts else ()
+    for k in switched.contacts:
+        if k in met and here.configuration[k] != SLIDING and surfaces.speed(here, k, t, jets) < 0:
+            raise StateError(
+                f"the motion hits {switched.modes[k].text} = 0 here.",
+                where=where,
+                why="Velocities jump at an impact, and accelerations have no value.",
+                hint="simulate begins with the impact; or give a velocity that does not lead into the contact",
+            )
 
 
 def _sets_off(switched: Switched, begun: Start) -> bool:
@@ -63,10 +78,11 @@ def _in(
     """The values in one configuration, under the names of the user's equations."""
     equations, bound = switched.equations(configuration), switched.binding(binding, configuration)
     found = evaluate_from(state_on(switched, configuration, start, binding, t, where))
-    unknown = {z for mode, m in zip(switched.modes, configuration, strict=True) if m == SLIDING for z in mode.unknowns}
+    contacts = {mode.unknown: m for mode, m in zip(switched.modes, configuration, strict=True) if isinstance(mode, Touch)}
+    unknown = {z for mode, m in zip(switched.modes, configuration, strict=True) if m == SLIDING for z in mode.unknowns} - contacts.keys()
     modes: dict[Symbol, float] = {z: v for z, v in bound.parameters.items() if z not in binding.parameters}
     modes |= {z: v for z, v in found.jets.items() if z in unknown}
-    jets = {z: v for z, v in found.jets.items() if z not in unknown}
+    jets = {z: v for z, v in found.jets.items() if z not in unknown} | {z: 0.0 for z, m in contacts.items() if m != SLIDING}
     return replace(found, equations=switched.original, jets=jets, binding=binding, sides=Sides(equations, modes))
 
 
@@ -88,6 +104,9 @@ def _signs(switched: Switched, found: Evaluation, configuration: Configuration) 
     here = [float(next(values)) for _ in moving]
     sizes = [max(abs(float(next(values))) for _ in some) for some in terms]
     if any(abs(v) <= _ON_SURFACE * size for v, size in zip(here, sizes, strict=True)):
+        return None
+    unsettled = [mode for mode, known in zip(switched.modes, settled, strict=True) if not known]
+    if any(isinstance(mode, Touch) and v <= 0 for mode, v in zip(unsettled, here, strict=True)):
         return None
     signs = iter(here)
     return tuple(m if known else int(np.sign(next(signs))) for m, known in zip(configuration, settled, strict=True))

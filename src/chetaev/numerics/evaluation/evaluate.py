@@ -12,6 +12,7 @@ from sympy import Expr, Symbol
 
 from chetaev.core.constants import for_doubles
 from chetaev.core.errors import InitialError, NotationError, StateError, UsageError
+from chetaev.core.functions import corners_in
 from chetaev.core.notation import parse_expression, show
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
@@ -97,8 +98,9 @@ class Evaluation(Mapping[str, float]):
 
     def reaction(self, coordinate: str) -> float:
         """The generalised reaction on a coordinate."""
-        if self.sides is None:
-            return self._value(self.equations.reaction(coordinate))
+        own = self.equations.reaction(coordinate)
+        if self.sides is None or not corners_in(own):
+            return self._value(own)
         return self._value(self.sides.equations.reaction(coordinate), self.sides.modes)
 
     def __str__(self) -> str:

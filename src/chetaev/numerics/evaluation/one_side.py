@@ -28,8 +28,19 @@ def state_on(
 ) -> Completed:
     """The data completed by the constraints of a configuration."""
     equations, bound = switched.equations(configuration), switched.binding(binding, configuration)
+    start = _without_open_contacts(switched, configuration, start)
     own = Binding({z: bound.parameters[z] for z in equations.system.parameters}, bound.inputs)
     return state_at(equations, start, own, t, where)
+
+
+def _without_open_contacts(switched: Switched, configuration: Configuration, start: Any) -> Any:
+    """The data without the multipliers of open contacts, which the equations of this configuration do not contain."""
+    apart = {switched.modes[k].unknown.name for k in switched.contacts if configuration[k] != SLIDING}
+    if not apart:
+        return start
+    data = start if isinstance(start, State) else State(start)
+    fixed, guess = ({name: v for name, v in part.items() if name not in apart} for part in (data.fixed, data.guess))
+    return State(fixed, guess)
 
 
 def require_one_side(

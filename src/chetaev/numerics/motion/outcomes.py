@@ -102,8 +102,13 @@ def wrong_side(surface: str, t: float) -> Verdict:
     )
 
 
-def not_unique(surface: str, t: float) -> Verdict:
-    """A surface that pushes the motion away to both sides."""
+def not_unique(surface: str, t: float, multipliers: str = "") -> Verdict:
+    """A surface that pushes the motion away to both sides, or forces by `multipliers` that allow several motions."""
+    if multipliers:
+        return Outcome.LEFT_DOMAIN, (
+            f"several motions continue from {surface} = 0 at t = {t:.12g}: forces depend on {multipliers}, and several signs agree with "
+            f"the forces that they make (Painleve's paradox).  Start again from motion.final with a guess of {multipliers}."
+        )
     return Outcome.EVENT, (
         f"the motion is not unique from t = {t:.12g} on: {surface} = 0 there, and the equations lead away from this surface to both "
         f"sides, or along it.  Start again from motion.final with {surface} a little above or below zero."

@@ -25,6 +25,7 @@ from chetaev.numerics.motion.trajectory import Outcome, Switch, Trajectory
 from chetaev.numerics.motion.transitions import FAR, LEAST, Transitions
 from chetaev.numerics.motion.watching import SMALLEST_PIVOT, Watching, changes_of, make_task, watching
 from chetaev.numerics.pieces.events import Watched
+from chetaev.numerics.pieces.landing import touched_at
 from chetaev.numerics.pieces.piece import Piece, Setting, reference
 from chetaev.numerics.pieces.request import Place, Request
 from chetaev.numerics.pieces.switching import Surfaces
@@ -84,6 +85,9 @@ class Course(Transitions):
         """Return the first place, after the events that are met there: a motion that starts on the surface of an event and passes through
         it in the event's direction meets it immediately.
         """
+        hit = self._hit(place)
+        if hit is not None:
+            return hit
         events = self.request.events
         met = [k for k, event in enumerate(events) if event.direction and self._goes_through(place, event)]
         stopping = next((k for k in met if events[k].stops), None)
@@ -97,6 +101,17 @@ class Course(Transitions):
         if event.terminal:
             return outcomes.verdict(dop853.Status.WATCH, Ending(place.t, event=event.text))
         return self._differentiated(piece, self._reset(piece, event, stopping))
+
+    def _hit(self, place: Place) -> Place | Verdict | None:
+        """Return the place after an impact with which the motion starts; None if it starts with none."""
+        here, t, jets = place.setting, place.t, place.jets
+        closing = [k for k in touched_at(self.surfaces, here, t, jets) if self.surfaces.speed(here, k, t, jets) < 0]
+        if not closing:
+            return None
+        piece, _ = self._piece(place, place.t)
+        self.record.add(piece)
+        self.record.met(self.request.switched.modes[closing[0]].text, t, jets)
+        return self._struck(piece, here, t, jets, closing[0])
 
     def _differentiated(self, piece: Piece, found: Place | Verdict) -> Place | Verdict:
         """Return the same place with the slopes of its state, or note how the end moves."""
@@ -144,7 +159,7 @@ class Course(Transitions):
         if beyond is not None:
             return outcomes.wrong_side(beyond, float(piece.run.t))
         found = self._differentiated(piece, self._after(piece, task))
-        paused = place.awaited is not None and isinstance(found, Place) and not found.jump
+        paused = (place.awaited is not None or np.isfinite(place.soon)) and isinstance(found, Place) and not found.jump
         return replace(found, soon=_AGAIN * place.soon) if paused and isinstance(found, Place) else found
 
     def _until(self, place: Place, wanted: float) -> float:

@@ -165,6 +165,13 @@ def simulate(
     switched = smooth(equations, Frozen(binding.inputs))
     accuracy = read_accuracy(tolerance, scale, names_of_state(switched, scale), where)
     duration = float(times[-1] - times[0])
+    if duration < 0 and switched.contacts:
+        raise UsageError(
+            "a motion with contacts cannot be followed backwards in time.",
+            where=where,
+            why="The velocity after an impact does not determine the velocity before.",
+            hint="times in rising order",
+        )
     surfaces = Surfaces(switched, binding, accuracy.relative, float(np.sign(duration)), abs(duration))
     try:
         begun = begin(surfaces, start, float(times[0]), where)

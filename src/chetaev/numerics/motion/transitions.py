@@ -12,7 +12,7 @@ from chetaev.core.errors import InitialError, StateError
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Input, Jet, jets_in, moved_by
-from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Switched
+from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Switched, Touch
 from chetaev.numerics.evaluation.beginning import Start, begin
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.methods import dop853
@@ -22,6 +22,7 @@ from chetaev.numerics.motion.outcomes import Ending, Verdict, locus_near, pole_n
 from chetaev.numerics.motion.record import Record
 from chetaev.numerics.motion.trajectory import Switch
 from chetaev.numerics.pieces.events import Watched
+from chetaev.numerics.pieces.landing import landed, touched_at
 from chetaev.numerics.pieces.momentum_jumps import Refused, across
 from chetaev.numerics.pieces.piece import Piece, Setting
 from chetaev.numerics.pieces.request import Place, Request
@@ -80,6 +81,13 @@ class Transitions:
         locus = locus_near(piece, *begun) if near else pole_near(piece, *begun) if status is dop853.Status.STEP_TOO_SMALL else ""
         return outcomes.verdict(status, Ending(float(piece.run.t), self.request.max_steps, locus=locus))
 
+    @property
+    def _multipliers(self) -> str:
+        """The multipliers whose signs are modes, in words."""
+        switched = self.request.switched
+        signs = [switched.modes[k].text for k in switched.implicit_modes]
+        return ", ".join(signs or [switched.modes[k].unknown.name for k in switched.contacts if switched.rough])
+
     def _work(self, piece: Piece) -> float:
         return float(piece.run.y[-1]) if piece.setting.flow.has_power else piece.work
 
@@ -91,6 +99,8 @@ class Transitions:
         here, t = piece.setting, float(piece.run.t)
         before = here.configuration
         mode = self.request.switched.modes[k]
+        if isinstance(mode, Touch) and value == SLIDING:
+            return self._touches(piece, k)
         if isinstance(mode, Direction):
             return self._rests(piece, k, mode) if value == SLIDING else self._sets_off(piece, k, mode, here.named(piece.run.y))
         jets = here.named(piece.run.y) if beyond is None else beyond
@@ -99,6 +109,9 @@ class Transitions:
         if jumps and self.surfaces.has_jump(k):
             return outcomes.no_continuation(mode.text, t, "the function jumps there, and the Lagrangian jumps with its sign.")
         leaving |= jumps
+        several = self.request.switched.implicit_modes or self.request.switched.contacts
+        tilted = bool(several) and before[k] == SLIDING
+        leaving &= not tilted  # with its own force the multiplier may allow no way on, or several
         known = {k: value} if leaving else {}
         changed = tuple(known.get(j, m) for j, m in enumerate(before))
         try:
@@ -111,7 +124,7 @@ class Transitions:
             return self._ended(piece, task)
         options = choice.configurations
         if len(options) > 1:
-            return outcomes.not_unique(mode.text, t)
+            return outcomes.not_unique(mode.text, t, self._multipliers)
         if not options:
             return outcomes.no_continuation(mode.text, t, choice.reason, choice.decided)
         after = options[0]
@@ -120,6 +133,35 @@ class Transitions:
             after = tuple(SLIDING if j == k else m for j, m in enumerate(after))
             return self._onto(piece, before, after, mode.text, limit, beyond)
         return self._set_free(piece, after, mode.text, jets, beyond)
+
+    def _touches(self, piece: Piece, k: int) -> Place | Verdict:
+        """Continue after an impact: contacts open with the speeds that restitution gives, or stay closed."""
+        here, t = piece.setting, float(piece.run.t)
+        jets = here.named(piece.run.y)
+        self.record.met(self.request.switched.modes[k].text, t, jets)
+        return self._struck(piece, here, t, jets, k)
+
+    def _struck(self, piece: Piece, here: Setting, t: float, jets: Mapping[Jet, float], k: int) -> Place | Verdict:
+        """The beginning of the piece after an impact."""
+        text, surfaces = self.request.switched.modes[k].text, self.surfaces
+        try:
+            landing = landed(surfaces, here, touched_at(surfaces, here, t, jets, k), t, jets)
+            choice = surfaces.go_on(landing.configuration, landing.open_modes, t, lambda _: landing.jets)
+        except Refused as reason:
+            return outcomes.no_continuation(text, t, str(reason))
+        except StateError as fault:
+            return outcomes.no_continuation(text, t, fault.what)
+        if len(choice.configurations) > 1:
+            return outcomes.not_unique(text, t, self._multipliers)
+        if not choice.configurations:
+            return outcomes.no_continuation(text, t, choice.reason, choice.decided)
+        found = self._onto(piece, here.configuration, choice.configurations[0], text, None, landing.jets)
+        if not isinstance(found, Place):
+            return found
+        there = found.setting
+        after = there.compiled.energy_at(t, there.native(found.jets, 0.0), there.parameters(t))
+        before = here.compiled.energy_at(t, here.native(jets, 0.0), here.parameters(t))
+        return replace(found, energy=piece.energy + after - before, jump=True, soon=landing.soon)
 
     def _set_free(
         self, piece: Piece, after: Configuration, text: str, jets: Mapping[Jet, float], state: Mapping[Jet, float] | None
@@ -146,7 +188,7 @@ class Transitions:
         jets = self.surfaces.resting.stilled(here, direction, t, here.named(piece.run.y))
         choice = self.surfaces.go_on(after, [], t, lambda _: jets)
         if len(choice.configurations) > 1:
-            return outcomes.not_unique(direction.text, t)
+            return outcomes.not_unique(direction.text, t, self._multipliers)
         if not choice.configurations:
             return outcomes.no_continuation(direction.text, t, choice.reason, choice.decided)
         after = choice.configurations[0]

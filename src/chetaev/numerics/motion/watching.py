@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from sympy import Expr, atan, default_sort_key
 
 from chetaev.core.functions import corners_in
-from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Switched
+from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Switched, Touch
 from chetaev.numerics.enclosures.everywhere import may_vanish
 from chetaev.numerics.enclosures.kernels import bounds_kernel, nodes_kernel, turns_kernel
 from chetaev.numerics.flow.compiled import Array
@@ -51,10 +51,13 @@ def changes_of(switched: Switched, configuration: Configuration) -> tuple[Change
 def _changes_of(switched: Switched, configuration: Configuration) -> tuple[Change, ...]:
     found = []
     for k, (mode, m) in enumerate(zip(switched.modes, configuration, strict=True)):
-        if isinstance(mode, Direction):
-            found.append(Change(k, 1, 1 - mode.length, -1) if m == SLIDING else Change(k, SLIDING, mode.function - mode.symbol, -1))
+        if isinstance(mode, Touch):
+            found.append(Change(k, 1, mode.unknown, -1) if m == SLIDING else Change(k, SLIDING, mode.function + mode.symbol, -1))
+        elif isinstance(mode, Direction):
+            held = switched.held(mode, configuration) if m == SLIDING else mode.symbol
+            found.append(Change(k, 1, 1 - held, -1) if m == SLIDING else Change(k, SLIDING, mode.function - held, -1))
         elif m == SLIDING:
-            found += [Change(k, value, 1 - value * switched.held(mode), -1) for value in (1, -1)]
+            found += [Change(k, value, 1 - value * switched.held(mode, configuration), -1) for value in (1, -1)]
         elif not mode.constant:
             function = switched.driven(mode.function, configuration)
             found.append(Change(k, -m, atan(function) if switched.may_jump(mode) else function, -m))  # bounded: no pole is passed over

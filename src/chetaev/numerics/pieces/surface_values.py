@@ -7,7 +7,7 @@ of its own terms), so that continuous corners and tangencies need no special cas
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import casadi as ca
@@ -16,7 +16,7 @@ from sympy import expand
 
 from chetaev.core.errors import StateError
 from chetaev.core.symbols import TIME, Jet, jets_in, moved_by
-from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Mode, Switched
+from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Mode, Switched, Touch
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.pieces.momentum_jumps import has_jump
@@ -42,6 +42,9 @@ _APART = 1e-8
 _EXCEEDED = 1e-6
 """Relative excess over its limit beyond which a force at the end of a piece is not explained by round-off."""
 
+_DEPTH = 64 * float(np.finfo(float).eps)
+"""Relative to its terms: a gap of this size is round-off of zero. With a smaller number a body that lifts off meets its contact again at
+once; with a larger one it could sink into it visibly."""
 _BEFORE = (1e-8, 1e-11)
 """Times before a change of sign at which a function is compared with itself, relative to the duration of the run. They are longer than the
 accuracy of located roots; a root that is steeper than the first of them looks like a jump, and then both tell the same."""
@@ -132,9 +135,19 @@ class SurfaceValues:
 
     def watched(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> Setting:
         """A setting for a piece from a state, in which speeds that count as rest are known."""
+        here = self._with_depths(here, t, jets)
         modes = zip(self.switched.modes, here.configuration, strict=True)
         moving = [mode for mode, m in modes if isinstance(mode, Direction) and m != SLIDING]
         return self.resting.watched(here, t, jets, moving) if moving else here
+
+    def _with_depths(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> Setting:
+        """The setting in which gaps that open from zero without speed, and so slower than their round-off, are not met again by it."""
+        depths = {}
+        for k in self.switched.contacts:
+            value, size = self._number(here, k, 0, t, jets) if here.configuration[k] != SLIDING else (np.inf, 0.0)
+            if abs(value) <= _DEPTH * size and self.speed(here, k, t, jets) == 0:
+                depths[self.switched.modes[k].symbol] = 2 * _DEPTH * size
+        return replace(here, binding=replace(here.binding, parameters={**here.binding.parameters, **depths})) if depths else here
 
     def jets(self, configuration: Configuration) -> tuple[Jet, ...]:
         """Return the jets of the state of a configuration without sliding."""
@@ -153,7 +166,7 @@ class SurfaceValues:
         values = self.values(here, t, jets)
         beyond = [k for k, (mode, m) in modes if not isinstance(mode, Direction) and m * values[k] < 0]
         beyond = [k for k in beyond if k not in self.vanishing(here, t, jets)]  # except at a located root
-        held = [(k, self.switched.held(mode)) for k, (mode, m) in modes if m == SLIDING]
+        held = [(k, self.switched.held(mode, here.configuration)) for k, (mode, m) in modes if m == SLIDING and not isinstance(mode, Touch)]
         forces = self.numbers(here, [e for _, e in held], t, jets) if held else ()
         beyond += [k for (k, _), force in zip(held, forces, strict=True) if abs(force) > 1 + _EXCEEDED]
         return self.switched.modes[beyond[0]].text if beyond else None
@@ -183,6 +196,31 @@ class SurfaceValues:
             if abs(value) <= max(least, 0.0 if mode.of_time else near):
                 found.append(k)
         return tuple(k for k in found if k in exactly or not any(self._parallel(k, j) for j in found if j != k))
+
+    def speed(self, here: Setting, k: int, t: float, jets: Mapping[Jet, float]) -> float:
+        """The rate of a gap, forwards in time; zero up to round-off of its terms."""
+        rate, size = self._number(here, k, 1, t, jets)
+        self._fastest[k, 1] = size = max(size, self._fastest.get((k, 1), 0.0))
+        return 0.0 if abs(rate) <= ROUND_OFF * size else rate * self.direction
+
+    def acceleration(self, here: Setting, k: int, t: float, jets: Mapping[Jet, float]) -> float:
+        """The second derivative of a gap along the flow."""
+        return self._number(here, k, 2, t, jets)[0]
+
+    def size_of(self, here: Setting, k: int, t: float, jets: Mapping[Jet, float]) -> float:
+        """The size of the terms of a switching function at a state."""
+        return self._number(here, k, 0, t, jets)[1]
+
+    def largest(self, k: int) -> float:
+        """The largest size of the terms of a switching function so far."""
+        return self._largest.get(k, 0.0)
+
+    def press(self, here: Setting, k: int, t: float, jets: Mapping[Jet, float]) -> tuple[float, float]:
+        """The multiplier of a closed contact, and the size of its terms."""
+        key = (id(here.compiled), self.switched.kind(here.configuration), k, -1)
+        if key not in self._functions:
+            self._functions[key] = here, _with_slopes(here.function([self.switched.modes[k].unknown]))
+        return self._measured(here, key, t, jets)
 
     def _parallel(self, j: int, k: int) -> bool:
         """Tell whether two switching functions differ by a constant, up to a factor: then they never vanish together."""
@@ -305,6 +343,10 @@ class SurfaceValues:
         key = (id(here.compiled), self.switched.kind(here.configuration), k, order)
         if key not in self._functions:
             self._functions[key] = here, _rate_and_size(here, k, order)
+        return self._measured(here, key, t, jets)
+
+    def _measured(self, here: Setting, key: Any, t: float, jets: Mapping[Jet, float]) -> tuple[float, float]:
+        """A function with slopes, at a state: its value and the size of its terms."""
         native = here.native(jets, 0.0)
         value, *slopes = here.numbers(self._functions[key][1], t, native)
         place = np.concatenate([[t], native, here.parameters(t)])
@@ -331,6 +373,13 @@ def _rate_and_size(here: Setting, k: int, order: int) -> ca.Function:
     if along:
         e = ca.jtimes(e, ca.vertcat(t, x), ca.vertcat(1, flow.rhs()(t, x, p)))
     return ca.Function("rate", [t, x, p], [ca.densify(ca.vertcat(e, ca.jacobian(e, ca.vertcat(t, x, p)).T))])
+
+
+def _with_slopes(value: ca.Function) -> ca.Function:
+    """A function with its slopes by time, state and parameters."""
+    t, x, p = (ca.SX.sym(name, value.size1_in(i)) for i, name in enumerate("txp"))
+    e = value(t, x, p)
+    return ca.Function("sized", [t, x, p], [ca.densify(ca.vertcat(e, ca.jacobian(e, ca.vertcat(t, x, p)).T))])
 
 
 def parallel(a: Mode, b: Mode) -> bool:

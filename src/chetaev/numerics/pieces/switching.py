@@ -38,7 +38,8 @@ TOO_LARGE = "the force that would keep the motion there is too large"
 _CROSSES = "the motion crosses the surface"
 _OTHER_SIDE = "the motion leads to the other side"
 _NOT_HELD = "nothing holds the motion on the surface"
-_ORDINARY = (TOO_LARGE, _CROSSES, _OTHER_SIDE, _NOT_HELD)
+_PULLS = "the contact would have to pull"
+_ORDINARY = (TOO_LARGE, _CROSSES, _OTHER_SIDE, _NOT_HELD, _PULLS)
 """Reasons against one configuration that say nothing about the others."""
 
 
@@ -57,20 +58,33 @@ class Surfaces(SurfaceValues):
     """The switching surfaces of one run, and the choice of a configuration where the motion meets them."""
 
     def choose(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
-        """Return the consistent configurations in which `open_modes` may change and the other modes stay."""
+        """Return the consistent configurations in which `open_modes` may change and the other modes stay.
+
+        Signs of multipliers are open wherever a mode changes: a multiplier depends on all modes, and jumps with them.
+        """
+        open_modes = tuple(sorted({*open_modes, *self.switched.implicit_modes}))
         still = [k for k in open_modes if isinstance(self.switched.modes[k], Direction)]
         if still:
             return self._rests(before, still, [k for k in open_modes if k not in still], t, jets)
-        if len(open_modes) == 1:
+        if len(open_modes) == 1 and not self.switched.contacts:
             return self._one(before, open_modes[0], t, jets)
+        if len(open_modes) > self._most and self.switched.contacts:
+            return Choice((), f"{len(open_modes)} contacts and switching functions vanish together; at most {self._most} are tried.", False)
         if len(open_modes) > self._most:
             return self._followed(before, open_modes, t, jets)
         reasons: list[str] = []
-        for slides in range(len(open_modes) + 1):  # sliding is compiled only if no motion leaves all surfaces
-            if slides and len(open_modes) > _MOST_SLIDING:
+        found: list[Configuration] = []
+        implicit, contacts = self.switched.implicit_modes, self.switched.contacts
+        by_multipliers = implicit or self.switched.rough  # motion along a surface may be possible beside motion that leaves it
+        options = [
+            (1, SLIDING) if k in contacts else (before[k] or 1, -(before[k] or 1), *(() if k in implicit else (SLIDING,)))
+            for k in open_modes
+        ]
+        states = len(open_modes) - len(implicit)
+        for slides in range(states + 1):  # sliding is compiled only if no motion leaves all surfaces
+            if slides and states > _MOST_SLIDING and not contacts:
                 return self._many_held(before, open_modes, t, jets)
-            found = []
-            for values in product(*[((before[k] or 1), -(before[k] or 1), SLIDING) for k in open_modes]):
+            for values in product(*options):
                 if values.count(SLIDING) != slides:
                     continue
                 configuration = _with(before, dict(zip(open_modes, values, strict=True)))
@@ -81,9 +95,18 @@ class Surfaces(SurfaceValues):
                     found.append(configuration)
             if len(found) > 1 and self._same_motion(found, t, jets):
                 found = found[:1]
-            if found:
+            if found and not by_multipliers:
                 return Choice(tuple(found))
-        return Choice((), next((r for r in reasons if r not in _ORDINARY), "no side is consistent."))
+        if found:
+            return Choice(tuple(found))
+        usual = self._paradox("no") if by_multipliers else "no side is consistent."
+        return Choice((), next((r for r in reasons if r not in _ORDINARY), usual))
+
+    def _paradox(self, how_many: str) -> str:
+        """The sentence of Painleve's paradox."""
+        signs = [self.switched.modes[k].text for k in self.switched.implicit_modes]
+        names = ", ".join(signs or [self.switched.modes[k].unknown.name for k in self.switched.contacts])
+        return f"{how_many} sign of {names} agrees with the forces that it makes (Painleve's paradox)."
 
     @property
     def _most(self) -> int:
@@ -110,10 +133,14 @@ class Surfaces(SurfaceValues):
         fault = self.sliding_fault(configuration, t, jets)
         if not fault:
             return ()
+        if fault == _PULLS:
+            here = self.setting(configuration)
+            return tuple(k for k in slides if k in self.switched.contacts and not self._presses(here, k, t, jets(here)))
         if fault != TOO_LARGE:
             return tuple(slides)
         here = self.setting(configuration)
-        values = self.numbers(here, [self.switched.held(self.switched.modes[k]) for k in slides], t, jets(here))
+        slides = [k for k in slides if k not in self.switched.contacts]
+        values = self.numbers(here, [self.switched.held(self.switched.modes[k], configuration) for k in slides], t, jets(here))
         return tuple(k for k, v in zip(slides, values, strict=True) if not abs(v) <= 1 + ROUND_OFF)
 
     def _many_held(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
@@ -128,7 +155,7 @@ class Surfaces(SurfaceValues):
             if reason != TOO_LARGE:
                 break
             here = self.setting(configuration)
-            forces = self.numbers(here, [self.switched.held(self.switched.modes[k]) for k in slides], t, jets(here))
+            forces = self.numbers(here, [self.switched.held(self.switched.modes[k], configuration) for k in slides], t, jets(here))
             configuration = _with(
                 configuration, {k: int(np.sign(v)) for k, v in zip(slides, forces, strict=True) if abs(v) > 1 + ROUND_OFF}
             )
@@ -220,8 +247,11 @@ class Surfaces(SurfaceValues):
             return Choice(tuple(sides[m] for m in (1, -1) if leaves[m] == m))
         if leaves[1] == leaves[-1] == 0:
             return Choice((sides[before[k]] if before[k] else sides[1],))
+        if k in self.switched.implicit_modes and all(leaves.values()):
+            return Choice((), self._paradox("no"))
         slide = _with(before, {k: SLIDING})
-        reason = self._fault(slide, (k,), t, jets)
+        reason = "" if k not in self.switched.implicit_modes else _NOT_HELD
+        reason = reason or self._fault(slide, (k,), t, jets)
         if not reason:
             return Choice((slide,))
         marginal = [m for m in (1, -1) if leaves[m] == 0]
@@ -259,6 +289,7 @@ class Surfaces(SurfaceValues):
         """Return the reason why the motion cannot slide in a configuration; empty if it can."""
         slides = [k for k, m in enumerate(configuration) if m == SLIDING]
         names = ", ".join(f"{self.switched.modes[k].text} = 0" for k in slides)
+        closed, slides = [k for k in slides if k in self.switched.contacts], [k for k in slides if k not in self.switched.contacts]
         modes = [self.switched.modes[k] for k in slides]
         if bends_momenta(self.switched.smooth, modes):
             return f"a momentum contains the sign of {modes[0].text}, and nothing says how it changes while {names}."
@@ -270,9 +301,13 @@ class Surfaces(SurfaceValues):
         reason = self._unlike(configuration)
         if reason:
             return reason
+        if not all(self._presses(here, k, t, state) for k in closed):
+            return _PULLS
+        if not slides:
+            return ""
         if {unknown.name for mode in modes for unknown in mode.unknowns} & set(here.flow.system.undetermined):
             return f"the forces that keep {names} are not unique."
-        values = self.numbers(here, [self.switched.held(mode) for mode in modes], t, state)
+        values = self.numbers(here, [self.switched.held(mode, here.configuration) for mode in modes], t, state)
         rows = here.compiled.measure(t, here.native(state, 0.0), here.parameters(t))
         held = {label: row.surface for label, row in here.flow.system.equations.system.kinematic_rows() if row.surface}
         places = {self.switched.modes[k].text: k for k in slides}
@@ -284,6 +319,19 @@ class Surfaces(SurfaceValues):
         if not np.all(np.isfinite(values)) or any(off):
             return _CROSSES
         return "" if np.all(np.abs(self._later(here, modes, t, state, values)) <= 1 + ROUND_OFF) else TOO_LARGE
+
+    def _presses(self, here: Setting, k: int, t: float, state: Mapping[Jet, float]) -> bool:
+        """Whether the multiplier of a closed contact is not negative, now or where it vanishes shortly after."""
+        value, size = self.press(here, k, t, state)
+        if not np.isfinite(value) or abs(value) > ROUND_OFF * size or not self.span:
+            return bool(value >= -ROUND_OFF * size)
+        native = here.native(state, 0.0)
+        for part in _LATER:
+            step = self.direction * part * self.span
+            ahead, size = self.press(here, k, t + step, here.named(self._moved(here, t, native, step)))
+            if abs(ahead) > ROUND_OFF * size:
+                return bool(ahead > 0)
+        return True
 
     def _usual(self, k: int | None, order: int, state: Mapping[Jet, float]) -> float:
         """What a derivative of a switching function usually is: the sizes of its terms, and what it changes by in the run with the rates
@@ -301,7 +349,7 @@ class Surfaces(SurfaceValues):
         native, limit = here.native(jets, 0.0), np.abs(found - 1) <= ROUND_OFF
         if not limit.any() or not self.span:
             return found
-        function = here.function([self.switched.held(mode) for mode in modes])
+        function = here.function([self.switched.held(mode, here.configuration) for mode in modes])
         for part in _LATER:
             step = self.direction * part * self.span
             ahead = np.abs(here.numbers(function, t + step, self._moved(here, t, native, step)))

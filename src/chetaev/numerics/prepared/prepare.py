@@ -22,6 +22,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Jet
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.given_forces import require_no_contact
 from chetaev.mechanics.model import Model
 from chetaev.numerics.corners.modes import Switched, smooth
 from chetaev.numerics.evaluation.beginning import begin
@@ -93,6 +94,7 @@ def prepare(
         hint = "prepare(ch.derive(system, principle), t=(0, 10))"
         raise UsageError(f"prepare takes equations or a model, not {type(equations).__name__}.", where="prepare", hint=hint)
     where = f"prepare {equations.system.label}"
+    require_no_contact(equations.system, "prepare")
     times = read_times(t, where)
     if len(times) != 2:
         raise UsageError(f"prepare takes an interval of two times, not {len(times)} times.", where=where, hint="t=(0, 10)")

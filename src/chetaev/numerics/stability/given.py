@@ -9,6 +9,7 @@ from chetaev.core.errors import InitialError, StateError, UsageError
 from chetaev.core.state import State
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.given_forces import require_no_contact
 from chetaev.mechanics.model import Model
 from chetaev.numerics.evaluation.evaluate import evaluate_as
 from chetaev.numerics.flow.prolongation import Problem, Prolongation, prolongation, square_prolongation
@@ -62,6 +63,7 @@ def local_motion(
         t = equations.t[0] if t is None else t
     equations, parameters, inputs = read_model(verb, equations, parameters, inputs)
     where = f"{verb} {equations.system.label}"
+    require_no_contact(equations.system, verb)
     if start is None:
         raise UsageError("no state is given.", where=where, hint=f'{verb}(equations, {{"x": 0, ...}}, ...)')
     binding = bind(equations.system, parameters, inputs, where)

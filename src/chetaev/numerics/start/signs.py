@@ -13,7 +13,7 @@ from chetaev.core.functions import Sign
 from chetaev.core.state import State
 from chetaev.core.symbols import Input
 from chetaev.core.values import Tape, Undefined
-from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Switched
+from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Mode, Switched, Touch
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.start.data import read_state
 
@@ -23,9 +23,20 @@ def signs_at(switched: Switched, binding: Binding, start: State | Mapping[str, A
     data = read_state(switched.original, {} if start is None else start, binding, where, expressions=True)
     point: dict[Symbol, float] = {**data.guess, **data.fixed}
     clear = _all_at_once(switched, binding, point, t)
-    if clear is not None:
-        return clear
-    return _one_by_one(switched, binding, point, t)
+    found = _one_by_one(switched, binding, point, t) if clear is None else clear
+    return tuple(1 if isinstance(mode, Touch) else m for mode, m in zip(switched.modes, found, strict=True))
+
+
+def apart_at(switched: Switched, binding: Binding, start: State | Mapping[str, Any], t: float, where: str) -> set[Mode]:
+    """The contacts that the data leave open: their gaps have values, which are positive."""
+    data = read_state(switched.original, start, binding, where, expressions=True)
+    found = set()
+    for k in switched.contacts:
+        tape = Tape([switched.modes[k].function])
+        point = {**_known(binding, tape.symbols, t), **data.guess, **data.fixed}
+        with suppress(Undefined):
+            found |= {switched.modes[k]} if tape.symbols <= point.keys() and next(iter(tape(point))) > 0 else set()
+    return found
 
 
 def _one_by_one(switched: Switched, binding: Binding, point: Mapping[Symbol, float], t: float) -> Configuration:

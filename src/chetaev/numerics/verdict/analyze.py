@@ -33,6 +33,7 @@ from chetaev.mechanics.origins import Sliding, Slope, Stated
 from chetaev.mechanics.ranks.generic import Matrix, Point, matrices_at
 from chetaev.mechanics.ranks.sizes import units_of
 from chetaev.mechanics.structure import Structure
+from chetaev.numerics.corners.modes import smooth
 from chetaev.numerics.flow.closure import Closure, End
 from chetaev.numerics.flow.prolongation import Pair, Prolongation, null_space
 from chetaev.numerics.flow.state_families import families
@@ -100,11 +101,22 @@ def analyze(equations: Any, start: State | Mapping[str, Any] | None = None, para
     sides = sides_of(equations, start, parameters)
     if not sides:
         return _analysis(equations)
+    if equations.system.unilateral:  # no set of rows holds throughout
+        return by_side(equations, [(side.words, _analysis(side.equations)) for side in sides], sides[0].all)
     whole = families(equations)
     undecided = _slopes_missing(whole)  # where rows hold only on the surfaces, the analysis of the sides does not apply
     if undecided is None and whole.end is End.EMPTY:  # the equations of a side may hold only beyond it
         undecided = _not_closed(whole)
-    return undecided or by_side(equations, [(side.words, _analysis(side.equations)) for side in sides], sides[0].all)
+    found = undecided or by_side(equations, [(side.words, _analysis(side.equations)) for side in sides], sides[0].all)
+    signs = smooth(equations, Frozen({})).implicit_modes
+    return replace(found, evidence=f"{found.evidence}; {_PARADOX}") if signs else found
+
+
+_PARADOX = (
+    "forces depend on signs of multipliers: where such a force turns the sign of the determinant, no motion or several motions fit a state "
+    "(Painleve's paradox), and evaluate tells which"
+)
+"""What the analysis of the sides cannot tell: at which states a sign of a multiplier agrees with the force that it makes."""
 
 
 def _analysis(equations: Equations) -> Analysis:

@@ -15,7 +15,7 @@ from typing import Any
 from sympy import Expr, S, Symbol
 
 from chetaev.core.calculus import total_derivative
-from chetaev.core.errors import BranchError, NotationError, StateError, UsageError
+from chetaev.core.errors import BranchError, NotationError, PrincipleError, StateError, UsageError
 from chetaev.core.fixes import Ask, ChooseBranch
 from chetaev.core.notation import parse_row
 from chetaev.core.state import State
@@ -67,6 +67,8 @@ class Chosen:
 
 def chosen(equations: Equations, binding: Binding, wish: Wish) -> Chosen:
     """Return the equations of the chosen branch and gauge; raise a BranchError or GaugeError where a choice is missing."""
+    if equations.system.unilateral:
+        return _with_contacts(equations, wish)
     gauges = read_gauge(equations, wish.gauge, wish.where)
     suffice = _random_states_suffice(equations, wish)
     if not suffice:
@@ -90,6 +92,18 @@ def chosen(equations: Equations, binding: Binding, wish: Wish) -> Chosen:
     return _on_branch(branch, found, binding, gauges, wish)
 
 
+def _with_contacts(equations: Equations, wish: Wish) -> Chosen:
+    """Return equations with contacts, which have to determine the motion while all contacts are open."""
+    if wish.branch is not None or wish.gauge is not None or not decided_by_numbers(equations):
+        raise PrincipleError(
+            "the equations with open contacts leave branches or free functions.",
+            where=wish.where,
+            why="Contacts open and close on motions that the equations determine.",
+            hint="analyze(equations) shows what is left open; neither branch nor gauge can be chosen beside contacts",
+        )
+    return Chosen(equations, wish.start, wish.where)
+
+
 def _decided(equations: Equations, binding: Binding, gauges: Sequence[Gauge], wish: Wish) -> Completed | None:
     """Return the state if it determines the motion and the user names neither a branch nor a gauge."""
     if gauges or wish.branch is not None:
@@ -101,6 +115,8 @@ def _decided(equations: Equations, binding: Binding, gauges: Sequence[Gauge], wi
 
 def several_at(equations: Equations, binding: Binding, wish: Wish) -> BranchError | None:
     """Return an error if the motion is not determined at a state on several branches, such as a line and its envelope."""
+    if equations.system.unilateral or smooth(equations, Frozen(binding.inputs)).implicit_modes:
+        return None  # all signs of multipliers were compared
     if not families(equations).others and not bends_in_tops(equations):
         return None
     found = branches_of(equations, Frozen(binding.inputs))

@@ -13,9 +13,9 @@ from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
 from chetaev.mechanics.analysis import NOTHING_COMMON, Analysis, Verdict
 from chetaev.mechanics.equations import Equations
-from chetaev.numerics.corners.modes import Mode, smooth, with_numbers
+from chetaev.numerics.corners.modes import SLIDING, Mode, Switched, Touch, smooth, with_numbers
 from chetaev.numerics.graphs.binding import Binding, bind
-from chetaev.numerics.start.signs import signs_at
+from chetaev.numerics.start.signs import apart_at, signs_at
 
 _MOST = 4
 """Most corners for which all configurations are analysed, up to 16; for more corners only those that differ in one corner are."""
@@ -35,7 +35,7 @@ class Side:
 def sides_of(equations: Equations, start: State | Mapping[str, Any] | None, parameters: Mapping[str, Any] | None) -> list[Side]:
     """Return the configurations of the corners on which the structure may depend; with a start only its own configuration."""
     switched = smooth(equations, Frozen({}))
-    deciding = [mode for mode in switched.modes if mode.symbol in switched.chosen]
+    deciding = [mode for mode in switched.modes if mode.symbol in switched.chosen or isinstance(mode, Touch)]
     if not deciding:
         return []
     if start is not None:
@@ -43,18 +43,23 @@ def sides_of(equations: Equations, start: State | Mapping[str, Any] | None, para
         binding = (
             bind(equations.system, parameters, {z.base: "0" for z in equations.system.inputs}, where) if parameters else Binding({}, {})
         )
-        signs = signs_at(switched, binding, start, 0.0, where)
-        return [_side(switched.smooth, deciding, [m for mode, m in zip(switched.modes, signs, strict=True) if mode in deciding], True)]
+        signs = dict(zip(switched.modes, signs_at(switched, binding, start, 0.0, where), strict=True))
+        clear = {mode for mode in deciding if not isinstance(mode, Touch)} | apart_at(switched, binding, start, 0.0, where)
+        options = [(signs[mode],) if mode in clear else (1, SLIDING) for mode in deciding]
+        return [_side(switched, deciding, some, True) for some in product(*options)]
     few = len(deciding) <= _MOST
+    other = [SLIDING if isinstance(mode, Touch) else -1 for mode in deciding]
     n = len(deciding)
-    chosen = product((1, -1), repeat=n) if few else [[-1 if j == k else 1 for j in range(n)] for k in range(-1, n)]
-    return [_side(switched.smooth, deciding, signs, few) for signs in chosen]
+    chosen = product(*[(1, m) for m in other]) if few else [[other[j] if j == k else 1 for j in range(n)] for k in range(-1, n)]
+    return [_side(switched, deciding, signs, few) for signs in chosen]
 
 
-def _side(equations: Equations, modes: Sequence[Mode], signs: Sequence[int], few: bool) -> Side:
-    values: dict[Symbol, Expr] = {mode.symbol: Integer(m) for mode, m in zip(modes, signs, strict=True)}
-    words = tuple(f"{mode.text} {'>' if m > 0 else '<'} 0" for mode, m in zip(modes, signs, strict=True))
-    return Side(with_numbers(equations, Frozen(values)), words, few)
+def _side(switched: Switched, modes: Sequence[Mode], signs: Sequence[int], few: bool) -> Side:
+    known = dict(zip(modes, signs, strict=True))
+    values: dict[Symbol, Expr] = {mode.symbol: Integer(m) for mode, m in known.items() if not isinstance(mode, Touch)}
+    words = tuple(f"{mode.text} {'>' if m > 0 else '<' if m < 0 else '='} 0" for mode, m in known.items())
+    equations = switched.base(tuple(known.get(mode, 1) for mode in switched.modes))
+    return Side(with_numbers(equations, Frozen(values)) if values else equations, words, few)
 
 
 def by_side(equations: Equations, found: Sequence[tuple[tuple[str, ...], Analysis]], complete: bool) -> Analysis:

@@ -35,6 +35,7 @@ from chetaev.core.system import System
 from chetaev.core.zero import vanishes
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.given_forces import require_no_contact
 from chetaev.mechanics.group_chart import in_coordinates, require_coordinates
 from chetaev.mechanics.origins import Variation
 from chetaev.mechanics.principles import AsStated, Principle, VirtualWork
@@ -300,6 +301,7 @@ def form_of(given: Any, principle: Principle | None = None) -> DynamicalForm:
         )
     equations = given if isinstance(given, Equations) else derive(given, principle)
     system, lowered = equations.system, equations.lowered
+    require_no_contact(system, "the dynamical form of")
     if any(isinstance(z, Entry) for row in equations.rows for z in row.residual.free_symbols):
         require_coordinates(system, "a dynamical form")
     with deep():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
 from inspect import Parameter, signature
 from typing import Any
 
@@ -18,6 +19,7 @@ from chetaev.core.symbols import Coordinate, order_in
 from chetaev.core.system import System, fresh_coordinates
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.given_forces import require_given_forces
 from chetaev.mechanics.group_chart import require_coordinates
 from chetaev.mechanics.principles import Hamilton, Principle, VirtualWork
 
@@ -43,14 +45,32 @@ def theorem(*, needed: tuple[str, ...] = (), **options: str) -> Callable[[Verb],
     """Register a verb for the command line: `@theorem(order="n")` maps the option `--order` to the argument `n`."""
 
     def known(verb: Verb) -> Verb:
-        name = verb.__name__.replace("_", "-")
-        other = THEOREMS.get(name)
-        if other is not None and (other.verb.__module__, other.verb.__qualname__) != (verb.__module__, verb.__qualname__):
-            raise UsageError(f"{name} is the name of another theorem.", where="theorem", hint="choose another name")
-        THEOREMS[name] = Theorem(verb, options, needed)
-        return verb
+        return _registered(_with_given_forces(verb), options, needed)
 
     return known
+
+
+def _with_given_forces(verb: Verb) -> Verb:
+    """The verb of a theorem about forces that are functions of time and state; it refuses systems with others."""
+
+    @wraps(verb)
+    def checked(given: Any, *arguments: Any, **options: Any) -> Any:
+        system = given if isinstance(given, System) else getattr(given, "system", None)
+        if isinstance(system, System):
+            require_given_forces(system, verb.__name__)
+        return verb(given, *arguments, **options)
+
+    return checked
+
+
+def _registered(verb: Verb, options: dict[str, str], needed: tuple[str, ...]) -> Verb:
+    """Note a verb for the command line."""
+    name = verb.__name__.replace("_", "-")
+    other = THEOREMS.get(name)
+    if other is not None and (other.verb.__module__, other.verb.__qualname__) != (verb.__module__, verb.__qualname__):
+        raise UsageError(f"{name} is the name of another theorem.", where="theorem", hint="choose another name")
+    THEOREMS[name] = Theorem(verb, options, needed)
+    return verb
 
 
 def register_theorem(verb: Verb) -> Verb:
@@ -63,7 +83,7 @@ def register_theorem(verb: Verb) -> Verb:
         hint = "def mine(source, *, order=1) -> ch.transforms.Morphism: ..."
         raise UsageError(f"{verb.__name__} takes no system to transform.", where="register", hint=hint)
     needed = tuple(p.name for p in given[1:] if p.default is Parameter.empty)
-    return theorem(needed=needed, **{p.name: p.name for p in given[1:]})(verb)
+    return _registered(verb, {p.name: p.name for p in given[1:]}, needed)
 
 
 def equations_of(given: Any, principle: Principle, verb: str, groups: bool = False) -> Equations:

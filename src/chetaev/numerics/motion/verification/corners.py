@@ -11,7 +11,7 @@ from sympy import Expr
 
 from chetaev.core.symbols import Multiplier
 from chetaev.mechanics.equations import Equations
-from chetaev.numerics.corners.modes import SLIDING, Direction, Switched, sliding
+from chetaev.numerics.corners.modes import SLIDING, Direction, Switched, Touch, sliding
 from chetaev.numerics.motion.reader import Reader
 from chetaev.numerics.motion.verification.curve import Curve, Row
 
@@ -33,8 +33,9 @@ def with_rest(switched: Switched, curve: Curve, mechanics: Mechanics, values: Va
     """
     directions = [(k, mode) for k, mode in enumerate(switched.modes) if isinstance(mode, Direction)]
     reader, count = curve.motion.reader, len(curve.t)
+    whole_rows = switched.touching or switched.smooth  # with the multipliers of contacts, which vanish while these are open
     if not directions or not isinstance(reader, Reader):
-        return mechanics(switched.smooth, curve, ())
+        return mechanics(whole_rows, curve, ())
     configurations = [reader.pieces[k].setting.configuration for k in reader.pieces_at(curve.t)]
     still = np.array([[m[k] == SLIDING for k, _ in directions] for m in configurations])
     squares = dict(zip((mode.text for _, mode in directions), values([mode.function for _, mode in directions], curve), strict=True))
@@ -45,12 +46,12 @@ def with_rest(switched: Switched, curve: Curve, mechanics: Mechanics, values: Va
         resting = tuple(mode for (_, mode), rests in zip(directions, kind, strict=True) if rests)
         part = curve.only(here)
         held = [unknown for mode in resting for unknown in mode.unknowns]
-        equations = sliding(switched.smooth, resting) if resting else switched.smooth
+        equations = sliding(whole_rows, resting) if resting else whole_rows
         found = mechanics(equations, part, held)
         for label in equations.system.kinematic_labels[len(switched.original.system.kinematic) :]:
             del found[label]  # replaced by `rest of` below
         for mode in resting:
-            length, speed = values([mode.length, mode.function], part)
+            length, (speed,) = part.value(mode.symbol), values([mode.function], part)
             moved = np.abs(speed) / fastest[mode.text] if not still[:, [m is mode for _, m in directions]].all() else 0.0 * speed
             found[f"rest of {mode.text}"] = Row(np.maximum(length - 1, 0.0) + moved, np.ones(len(part.t)), 1.0)
         moving = [mode for (_, mode), rests in zip(directions, kind, strict=True) if not rests]
@@ -64,6 +65,14 @@ def with_rest(switched: Switched, curve: Curve, mechanics: Mechanics, values: Va
     return rows
 
 
+def complementarity(mode: Touch, curve: Curve, values: Values) -> Row:
+    """Check that neither the gap of a contact nor its multiplier is negative, and that one of them vanishes."""
+    gap, force = values([mode.function, mode.unknown], curve)
+    far, strong = (float(np.abs(v).max(initial=0.0)) or 1.0 for v in (gap, force))
+    off = np.maximum(-gap, 0.0) / far + np.maximum(-force, 0.0) / strong + np.minimum(np.abs(gap) / far, np.abs(force) / strong)
+    return Row(off, np.ones(len(curve.t)), 1.0)
+
+
 def _almost_at_rest(squares: Array) -> Array:
     """Return where a speed, given by its square, is so small relative to its largest value that its direction has few digits."""
     found: Array = (squares < _STOPPING**2 * squares.max(axis=1, keepdims=True, initial=0.0)).any(axis=0)
@@ -73,7 +82,7 @@ def _almost_at_rest(squares: Array) -> Array:
 def corner_as_written(corner: Expr, switched: Switched, curve: Curve, values: Values) -> Row:
     """Compare a corner function of the user with its form in modes; while the motion slides on a surface they may differ."""
     written, known = values([corner, switched.replaced(corner)], curve)
-    modes = [curve.value(mode.symbol) for mode in switched.modes if not isinstance(mode, Direction)]
+    modes = [curve.value(mode.symbol) for mode in switched.modes if not isinstance(mode, Direction | Touch)]
     slides = np.any([np.abs(m) < 1 for m in modes], axis=0)
     sizes = np.abs(written) + np.abs(known)
     return Row(np.where(slides, 0.0, written - known), sizes, float(sizes.max(initial=0.0)))

@@ -34,16 +34,16 @@ from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Jet, Multiplier
-from chetaev.mechanics.assemble import assemble
+from chetaev.mechanics.assemble import assemble, reaction
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import ActionRate, Variation
 from chetaev.mechanics.tolerances import CUT
-from chetaev.numerics.corners.modes import Direction, Mode, nested_corners, smooth
+from chetaev.numerics.corners.modes import Direction, Mode, Touch, nested_corners, smooth
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.magnitude import magnitudes
 from chetaev.numerics.motion.reader import Reader
 from chetaev.numerics.motion.trajectory import Trajectory
-from chetaev.numerics.motion.verification.corners import corner_as_written, with_rest
+from chetaev.numerics.motion.verification.corners import complementarity, corner_as_written, with_rest
 from chetaev.numerics.motion.verification.curve import Curve, Row
 
 Array = NDArray[np.float64]
@@ -134,7 +134,8 @@ def verify(motion: Trajectory, points: int = 200) -> Verification:
     inputs = reader.binding.inputs if isinstance(reader, Reader) else {}  # other readers do not provide them
     switched = smooth(motion.equations, Frozen(inputs))
     rows |= with_rest(switched, curve, _mechanics, _along)
-    rows |= {f"mode of {mode.text}": _graph_of_sign(mode, curve) for mode in switched.modes if not isinstance(mode, Direction)}
+    rows |= {f"mode of {mode.text}": _graph_of_sign(mode, curve) for mode in switched.modes if not isinstance(mode, Direction | Touch)}
+    rows |= {f"contact {m.contact.name}": complementarity(m, curve, _along) for m in switched.modes if isinstance(m, Touch)}
     rows |= {f"corner {show(e)}": corner_as_written(e, switched, curve, _along) for e in nested_corners(switched, inputs)}
     found = {"nodes": _nodes(motion, curve)}
     found |= {label: _summary(row, curve.t, curve.faint) for label, row in rows.items()}
@@ -177,7 +178,12 @@ def _mechanics(equations: Equations, curve: Curve, held: Sequence[Multiplier] = 
     found = dict(zip(stated, values.rows([written[label] for label in stated]), strict=True))
     if len(lowered.reactions) > len(held):
         acting = tuple(lowered.reactions)[: len(lowered.reactions) - len(held)]  # those that hold a body at rest come last
-        found |= _virtual_work(equations, values, [graph.without(written.get(label, graph.of(S.Zero)), acting) for label in forces])
+        nothing = graph.of(S.Zero)
+        if lowered.system.multipliers_in_forces:  # which do work
+            free = [written.get(f"E_{q.base}", nothing) + graph.of(reaction(lowered, q)) for q in coordinates]
+        else:
+            free = [graph.without(written.get(label, nothing), acting) for label in forces]
+        found |= _virtual_work(equations, values, free)
     first = [row.label for row in rows if not isinstance(row.origin, Variation | ActionRate)]
     last = [row.label for row in rows if isinstance(row.origin, Variation | ActionRate)]
     work = [label for label in found if label not in written]
