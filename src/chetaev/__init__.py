@@ -64,6 +64,9 @@ if TYPE_CHECKING:
     from chetaev.numerics.prepared import prepare
     from chetaev.numerics.stability import equilibria, linearize
     from chetaev.numerics.verdict.analyze import analyze
+    from chetaev.paths.abnormal import abnormal
+    from chetaev.paths.connect import connect
+    from chetaev.paths.wavefront import wavefront
     from chetaev.plot.animation import animate
     from chetaev.registration import register
     from chetaev.report import report
@@ -106,6 +109,9 @@ _HOMES = {
     "chetaev.numerics.prepared": "prepare",
     "chetaev.numerics.stability": "equilibria linearize",
     "chetaev.numerics.verdict.analyze": "analyze",
+    "chetaev.paths.abnormal": "abnormal",
+    "chetaev.paths.connect": "connect",
+    "chetaev.paths.wavefront": "wavefront",
     "chetaev.plot.animation": "animate",
     "chetaev.registration": "register",
     "chetaev.report": "report",
@@ -145,6 +151,9 @@ _ALSO = {
     "chetaev.numerics.prepared": "Prepared",
     "chetaev.numerics.stability": "Equilibrium Linearization eigenvalue_sweep",
     "chetaev.numerics.verdict.implicit_equation": "implicit_equation",
+    "chetaev.paths.abnormal": "Abnormal",
+    "chetaev.paths.path": "Path Paths",
+    "chetaev.paths.wavefront": "Wavefront",
     "chetaev.report": "Report",
     "chetaev.singular": "ConstrainedSystem ConstraintStructure ContactGeometry Dirac LagrangianBundle Precontact Presymplectic constrain "
     "contact_geometry dirac integrating_factor lagrangian_bundle lagrangian_forms lepagean_equivalent precontact presymplectic "

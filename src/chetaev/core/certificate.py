@@ -123,7 +123,7 @@ class Certificate:
         if found is None or found.ok:
             return ""
         place = "" if found.kind == "balance" else f" ({found.where})"
-        fact = _SIGN_FACT if found.subject.startswith(SIGN) else _FACTS[found.kind]
+        fact = _SIGN_FACT if found.subject.startswith(SIGN) else (_FACTS | _OF_PATHS)[found.kind]
         return f"{fact} by {found.size:.1e}{place}, and at most {found.allowed:.0e} is allowed."
 
     def __repr__(self) -> str:
@@ -159,6 +159,9 @@ _FACTS = {
     "balance": "energy and work do not balance: relative to the energies that occurred they differ",
 }
 """The sentence for each check that fails, in the order in which a certificate lists the checks."""
+
+_OF_PATHS = {"variation": "the action is not stationary: along an admissible variation it changes"}
+"""The sentence for a check that paths between two ends have besides."""
 
 _SIGN_FACT = "an event or a switch is decided by lost digits: its sign would be right for a state that differs"
 """The sentence for a check of rounding that fails because of a sign."""

@@ -111,7 +111,7 @@ class Straight:
             positive([ca.fabs(at_the_end[balance]) - known.left_allowed * at_the_end[-1]]),
         ]
         arguments = [end, *held.arguments[1:], inside, minima, maxima, on_the_way, at_the_end]
-        return Buffered(ca.Function("sound_at_the_end", arguments, [ca.densify(ca.vertcat(*found))]))
+        return Buffered(self.flow.graph.function("sound_at_the_end", arguments, ca.vertcat(*found)))
 
     @cached_property
     def input_kernel(self) -> Kernel | None:

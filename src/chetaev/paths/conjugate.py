@@ -1,0 +1,242 @@
+r"""Conjugate times: when extremals from the same start meet again, to first order.
+
+Motions near a path that obey the conditions at its start have displacements $Q(t)$ and momenta $P(t)$ that form a Lagrangian plane. It
+meets the plane $Q = 0$ at the conjugate times. Its angles against that plane are those of the eigenvalues of the unitary matrix
+$W = (Q + iP)(Q + iP)^T$, after the columns are made orthonormal: an eigenvalue passes $-1$ at a conjugate time. Angles show double zeros,
+at which the determinant of $Q$ does not change its sign, and they do not care how fast the determinant vanishes at the start.
+
+V. I. Arnold, Funct. Anal. Appl. 1 (1967) 1-13; A. Agrachev, D. Barilari, U. Boscain, A Comprehensive Introduction to Sub-Riemannian
+Geometry (Cambridge 2020), chapters 8 and 15.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from chetaev.core.errors import ChetaevError
+from chetaev.core.notation import show
+from chetaev.core.state import State
+from chetaev.numerics.motion.simulate import simulate
+from chetaev.numerics.motion.trajectory import Trajectory
+from chetaev.paths.ends import Array, Boundary
+
+_SAMPLES = 160
+"""Samples over one duration of the path. Angles that turn faster are followed with more."""
+_DEEPEST = 12
+"""How often an interval is halved to follow the angles."""
+_LONGEST_TURN = 2.0
+"""The largest change of the sum of all angles between two samples, in radians; half a turn could not be told from its opposite."""
+_FINE = 1e-12
+"""Relative to the duration: conjugate times are located up to here."""
+_RESOLVED = 1e-7
+"""Angles below this at the first samples are rounding errors of displacements that vanish to a high order at the start."""
+_STUCK = 1e-8
+"""Relative to the largest: displacements below this along the whole path are zero, so that another multiplier gives the same path."""
+
+
+@dataclass(frozen=True)
+class Nearby:
+    """A path with the derivatives by its start, continued beyond its end."""
+
+    boundary: Boundary
+    motion: Trajectory
+    first: Array
+    """The directions at the start, a column each, in the jets by which the motion is differentiated."""
+    sizes: Array
+    """Typical sizes of the jets of the boundary."""
+
+    @property
+    def names(self) -> list[str]:
+        """The jets whose displacements count."""
+        return [z.name for z in self.boundary.pairs]
+
+    def table(self, names: list[str], times: Array) -> Array:
+        """Derivatives of expressions along the directions: times, expressions, directions."""
+        section = self.motion.at(times)
+        return np.stack([section.all_slopes(name) @ self.first for name in names], axis=1)
+
+    def planes(self, times: Array) -> tuple[Array, Array]:
+        """Displacements and momenta at some times, in units in which both are of the same size."""
+        texts = [show(p) for p in self.boundary.pairs.values()]
+        q = self.table(self.names, times) / self.sizes[None, :, None]
+        p = self.table(texts, times) * self.sizes[None, :, None]
+        return q, p / self._weight
+
+    @cached_property
+    def _weight(self) -> float:
+        times = np.linspace(self.motion.t[0], self.motion.t[-1], 12)[1:]
+        texts = [show(p) for p in self.boundary.pairs.values()]
+        q = self.table(self.names, times) / self.sizes[None, :, None]
+        p = self.table(texts, times) * self.sizes[None, :, None]
+        return float(np.linalg.norm(p) / (np.linalg.norm(q) or 1.0)) or 1.0
+
+    @cached_property
+    def _stuck(self) -> tuple[Array, Array]:
+        """Combinations of the directions that move no point of the path (other multipliers of the same path), and the others."""
+        times = np.linspace(self.motion.t[0], self.motion.t[-1], 24)[1:]
+        q, p = self.planes(times)
+        _, s, vt = np.linalg.svd(np.vstack(list(q)))
+        rank = int(np.sum(s > _STUCK * max(s[0], 1e-300)))
+        return vt[rank:].T, vt[:rank].T
+
+    @property
+    def corank(self) -> int:
+        """The number of multipliers that the path leaves undetermined."""
+        return int(self._stuck[0].shape[1])
+
+    def angles(self, times: Array, swapped: tuple[int, ...] = ()) -> Array | None:
+        """The angles of the plane of displacements and momenta at each time, in [0, 2 pi); None if it is not Lagrangian.
+
+        For the jets `swapped` momenta take the place of displacements, for ends that are free there.
+        """
+        stuck, moving = self._stuck
+        q, p = self.planes(times)
+        found = []
+        for held, dq, dp in zip(self._holonomic(times), q, p, strict=True):
+            basis = self._tangent(held, dp @ stuck)
+            a, b = (dq @ moving).copy(), (dp @ moving).copy()
+            for k in swapped:
+                a[k], b[k] = b[k].copy(), -a[k].copy()
+            a, b = basis.T @ a, basis.T @ b
+            if a.shape[0] != a.shape[1]:
+                return None
+            frame = np.linalg.qr(np.vstack([a, b]))[0]
+            unitary = frame[: len(a)] + 1j * frame[len(a) :]
+            if np.abs(unitary.conj().T @ unitary - np.eye(len(a))).max() > 1e-4:
+                return None
+            values = np.linalg.eigvals(unitary @ unitary.T)
+            found.append(np.sort(np.mod(-np.angle(-values), 2 * np.pi)))
+        return np.array(found)
+
+    def _tangent(self, held: Array, undetermined: Array) -> Array:
+        """An orthonormal basis of the displacements that holonomic rows and undetermined multipliers leave."""
+        rows = np.vstack([undetermined.T, held * self.sizes])
+        if not len(rows):
+            return np.eye(len(self.sizes))
+        _, s, vt = np.linalg.svd(rows)
+        found: Array = vt[int(np.sum(s > 1e-9 * s[0])) :].T
+        return found
+
+    def _holonomic(self, times: Array) -> Array:
+        """The gradients of the rows on positions: times, rows, jets."""
+        jets, section = list(self.boundary.pairs), self.motion.at(times)
+        rows = [[section[show(row.diff(z))] for z in jets] for row in self.boundary.holonomic]
+        return np.moveaxis(np.array(rows, float).reshape(len(rows), len(jets), len(times)), 2, 0)
+
+
+def independent(basis: Array) -> list[int]:
+    """As many jets of the state as the manifold has dimensions, on which the others depend: pivots of the rows of a tangent basis."""
+    rest, chosen = basis.copy(), []
+    for _ in range(basis.shape[1]):
+        lengths = np.linalg.norm(rest, axis=1)
+        k = int(np.argmax(lengths))
+        chosen.append(k)
+        direction = rest[k] / lengths[k]
+        rest = rest - np.outer(rest @ direction, direction)
+    return sorted(chosen)
+
+
+def nearby(
+    boundary: Boundary,
+    start: Mapping[str, float],
+    given: Sequence[int],
+    parameters: Mapping[str, float],
+    interval: tuple[float, float],
+    first: Array,
+    tolerance: float,
+) -> Nearby | None:
+    """The path from a start with derivatives along the directions `first`; None if the motion has none.
+
+    `given` are the places of the jets by which the motion is differentiated; the other jets of the start follow from them.
+    """
+    names = list(start)
+    fixed = {names[k]: start[names[k]] for k in given}
+    state = State(fixed=fixed, guess={name: v for name, v in start.items() if name not in fixed})
+    try:
+        motion = simulate(
+            boundary.equations, state, interval, parameters=parameters, slopes=list(fixed), tolerance=tolerance, progress=False
+        )
+    except ChetaevError:
+        return None
+    if len(motion.t) < 2:
+        return None
+    sizes = np.array([max(map(abs, motion.extrema[z.name])) if z.name in motion.extrema else 0.0 for z in boundary.pairs])
+    spread = np.array([motion.extrema[z.name][1] - motion.extrema[z.name][0] if z.name in motion.extrema else 0.0 for z in boundary.pairs])
+    sizes = np.where(spread > 0, spread, sizes)
+    largest = float(sizes.max(initial=0.0)) or 1.0
+    return Nearby(boundary, motion, first[list(given)], np.where(sizes > 1e-3 * largest, sizes, largest))
+
+
+def conjugate_times(near: Nearby, duration: float, swapped: tuple[int, ...] = ()) -> list[float] | None:
+    """The times at which the plane of a path meets the plane without displacements, each as often as its multiplicity."""
+    t0, t1 = float(near.motion.t[0]), float(near.motion.t[-1])
+    count = max(8, int(np.ceil(_SAMPLES * abs(t1 - t0) / abs(duration))))
+    times = np.linspace(t0, t1, count + 1)[1:]
+    angles = near.angles(times, swapped)
+    if angles is None:
+        return None
+    begin = 0
+    while begin < len(times) and np.any(np.minimum(angles[begin], 2 * np.pi - angles[begin]) < _RESOLVED):
+        begin += 1  # the displacements vanish at the start; near it they are rounding errors
+
+    def at(more: Array) -> Array:
+        found = near.angles(more, swapped)
+        if found is None:
+            raise FloatingPointError("the plane is not Lagrangian")
+        return found
+
+    found: list[float] = []
+    try:
+        for k in range(begin, len(times) - 1):
+            found += _between(at, (times[k], angles[k]), (times[k + 1], angles[k + 1]), abs(duration), 0)
+    except FloatingPointError:
+        return None
+    return found
+
+
+Sample = tuple[float, Array]
+
+
+def _between(at: Callable[[Array], Array], a: Sample, b: Sample, duration: float, depth: int) -> list[float]:
+    """The times between two samples at which an angle passes zero."""
+    change = float(b[1].sum() - a[1].sum())
+    turned = (change + np.pi) % (2 * np.pi) - np.pi
+    if abs(turned) > _LONGEST_TURN and depth < _DEEPEST:
+        middle = (a[0] + b[0]) / 2
+        c = (middle, at(np.array([middle]))[0])
+        return _between(at, a, c, duration, depth + 1) + _between(at, c, b, duration, depth + 1)
+    passed = round((turned - change) / (2 * np.pi))
+    if passed == 0:
+        return []
+    return _located(at, a, b, duration, abs(passed))
+
+
+def _located(at: Callable[[Array], Array], a: Sample, b: Sample, duration: float, passed: int) -> list[float]:
+    """Locate the passages between two samples by dividing the interval, several points at a time."""
+    if abs(b[0] - a[0]) <= _FINE * duration:
+        return [b[0]] * passed
+    if passed == 1 and abs(b[0] - a[0]) < 1e-3 * duration and _nearest(a[1]) < 0 < _nearest(b[1]):
+        from scipy.optimize import brentq  # takes half a second to load
+
+        return [float(brentq(lambda t: _nearest(at(np.array([t]))[0]), a[0], b[0], xtol=_FINE * duration, rtol=1e-14))]
+    times = np.linspace(a[0], b[0], 18)
+    if not np.all(np.diff(times) * np.sign(b[0] - a[0]) > 0):
+        return [b[0]] * passed
+    samples = [a, *zip(times[1:-1].tolist(), at(times[1:-1]), strict=True), b]
+    found: list[float] = []
+    for left, right in zip(samples[:-1], samples[1:], strict=True):
+        change = float(right[1].sum() - left[1].sum())
+        turned = (change + np.pi) % (2 * np.pi) - np.pi
+        here = abs(round((turned - change) / (2 * np.pi)))
+        found += _located(at, left, right, duration, here) if here else []
+    return found
+
+
+def _nearest(angles: Array) -> float:
+    """The angle nearest to zero, with its sign."""
+    signed = np.where(angles > np.pi, angles - 2 * np.pi, angles)
+    return float(signed[np.argmin(np.abs(signed))])

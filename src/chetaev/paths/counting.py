@@ -1,0 +1,129 @@
+"""Whether the conditions at both ends are as many as the unknowns, and whether they can be met at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import sympy
+
+from chetaev.core.errors import InitialError, UsageError
+from chetaev.core.notation import show
+from chetaev.core.symbols import Jet
+from chetaev.core.values import Tape, Undefined
+from chetaev.mechanics.classify import classify
+from chetaev.paths.ends import Array, Rows
+from chetaev.paths.shooting import Shooting, Unknowns
+
+_RANK = 1e-9
+"""Relative to the largest singular value of rows of length 1: smaller ones belong to conditions that follow from others."""
+_HOLDS = 1e-8
+"""Relative to the sizes of the jets: ends whose holonomic rows are off by more contradict them."""
+
+
+def check_count(shooting: Shooting, seeds: Sequence[Unknowns], where: str) -> None:
+    """Raise a UsageError that tells the count if there are fewer or more independent conditions than unknowns.
+
+    Conditions are counted modulo the rows on positions: x and y on a circle are one condition. The count is made at some of the seeds,
+    because at a special state conditions may depend on each other.
+    """
+    ends, flow = shooting.ends, shooting.flow
+    if not seeds:
+        raise InitialError("no state satisfies the constraints near the start.", where=where, hint="other values at the start")
+    counts = []
+    for seed in seeds[:5]:
+        basis = shooting.at_parameters(seed.p).tangent(seed.y)
+        first = flow.sizes[:, None] * basis
+        parts = [(ends.at_start, flow.t0, seed.nu[0]), (ends.at_end, seed.t1, seed.nu[1])]
+        found = [_independent(rows, t, seed, first, nu) for rows, t, nu in parts]
+        counts.append((sum(found) + len(ends.between.labels), basis.shape[1]))
+    given, dimension = max(counts, key=lambda c: c[0])
+    needed = dimension + int(ends.free_time) + len(shooting.unknown)
+    if given == needed:
+        return
+    more = []
+    if ends.free_time:
+        more.append("the final time")
+    if shooting.unknown:
+        more.append("the unknown parameters")
+    text = f"{dimension} free initial values" + "".join(f" and {m}" for m in more)
+    if given < needed:
+        missing = [f"{z.name} at the {e.word}" for e in (ends.start, ends.end) for z in ends.boundary.pairs if _open(shooting, e.stated, z)]
+        if ends.boundary.equations.system.action is not None and ends.boundary.equations.system.action not in ends.start.values:
+            missing.insert(0, f"{ends.boundary.equations.system.action.name} at the start")
+        named = f"  Nothing is said about {', '.join(missing)}." if missing else ""
+        raise UsageError(
+            f"{given} independent conditions are given, and {needed} are needed: {text}.{named}",
+            where=where,
+            hint='a value for each coordinate at each end, or None for a free one: {"x": 1, "y": None}',
+        )
+    raise UsageError(
+        f"{given} independent conditions are given, and {needed} are needed: {text}.",
+        where=where,
+        why="So many conditions contradict each other for general values.",
+        hint="leave out conditions, or let a parameter be found: unknown={...}",
+    )
+
+
+def _open(shooting: Shooting, stated: frozenset[Jet], z: Jet) -> bool:
+    return z not in stated and z not in shooting.ends.periodic
+
+
+def _independent(rows: Rows, t: float, seed: Unknowns, first: Array, nu: Array) -> int:
+    """The number of conditions that rows impose on states: their rank, without what their own multipliers can do."""
+    _, (_, by_y, _, by_nu) = rows.at(t, seed.y, seed.p, nu)
+    return _rank(np.hstack([by_y @ first, by_nu])) - _rank(by_nu)
+
+
+def _rank(matrix: Array) -> int:
+    if not matrix.size:
+        return 0
+    lengths = np.linalg.norm(matrix, axis=1)
+    matrix = matrix[lengths > 0] / lengths[lengths > 0][:, None]
+    if not matrix.size:
+        return 0
+    s = np.linalg.svd(matrix, compute_uv=False)
+    return int(np.sum(s > _RANK * s[0]))
+
+
+def check_reachable(shooting: Shooting, known: Sequence[Mapping[Jet, float]], where: str) -> str:
+    """Raise an InitialError for ends that rows on positions exclude; return a sentence where an integral of the rows separates them."""
+    system = shooting.ends.boundary.equations.system
+    parameters = dict(zip(system.parameters, shooting.flow.p.tolist(), strict=True))
+    for end, values, t in zip((shooting.ends.start, shooting.ends.end), known, (shooting.flow.t0, shooting.t1), strict=True):
+        for label, row in system.kinematic_rows():
+            if row.order == 0:
+                off = _value(row.residual, {**parameters, **values}, t)
+                if off is not None and abs(off) > _HOLDS * _scale(row.residual, {**parameters, **values}, t):
+                    raise InitialError(
+                        f"the {end.word} contradicts {label}: it is off by {off:.3g}.", where=where, hint=f"values with {row}"
+                    )
+    if not any(row.order == 1 for row in system.kinematic):
+        return ""
+    for integral in classify(system).integrals:
+        first, last = (
+            _value(integral, {**parameters, **values}, t) for values, t in zip(known, (shooting.flow.t0, shooting.t1), strict=True)
+        )
+        if first is not None and last is not None and abs(last - first) > _HOLDS * max(abs(first), abs(last)):
+            return (
+                f"{show(integral)} is constant on every motion, because the rows are integrable; it is {first:.6g} at the start and "
+                f"{last:.6g} at the end."
+            )
+    return ""
+
+
+def _value(e: sympy.Expr, point: Mapping[sympy.Symbol, float], t: float | None) -> float | None:
+    from chetaev.core.symbols import TIME
+
+    values = dict(point) if t is None else {**point, TIME: t}
+    if not e.free_symbols <= set(values):
+        return None
+    try:
+        return float(Tape([e])(values)[0])
+    except Undefined:
+        return None
+
+
+def _scale(e: sympy.Expr, point: Mapping[sympy.Symbol, float], t: float | None) -> float:
+    terms = [_value(term, point, t) for term in sympy.Add.make_args(sympy.expand(e))]
+    return max((abs(v) for v in terms if v is not None), default=1.0) or 1.0

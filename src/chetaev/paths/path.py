@@ -1,0 +1,107 @@
+"""Paths between two ends: what `connect` returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+from chetaev.core.certificate import Certificate
+from chetaev.mechanics.equations import Equations
+from chetaev.numerics.motion.trajectory import Trajectory
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Path:
+    """A motion that joins the two ends."""
+
+    motion: Trajectory
+    """The `motion`, an ordinary trajectory. Its certificate has one more check: the first variation of the action."""
+    action: float
+    """The integral of L; under Herglotz' principle the change of the action variable."""
+    start: Mapping[str, float]
+    """The whole state at the start."""
+    multipliers: Mapping[str, float]
+    """The multipliers at the start."""
+    parameters: Mapping[str, float]
+    """The values of the unknown parameters."""
+    residual: float
+    """The largest residual of the conditions at the ends, relative to the sizes of the jets."""
+    conjugate_times: tuple[float, ...]
+    """The times at which extremals from the start meet to first order, as often as their multiplicity; those after the end as far as the
+    path was continued. Empty where none was found, or where they have no meaning."""
+    minimum: bool | None
+    """Whether the action is a local minimum: no conjugate time before the end, and Legendre's condition; None if that does not decide."""
+    kind: str
+    """`normal`, `abnormal` or `both`: whether the end-point map is singular along the path as well."""
+    family: int
+    """The dimension of the family of paths with the same ends to which it belongs; 0 for an isolated path."""
+    found: str
+    """How it was `found`: the kind of seed that led to it."""
+
+    @property
+    def certificate(self) -> Certificate:
+        """The certificate of the motion."""
+        return self.motion.certificate
+
+    @property
+    def t(self) -> float:
+        """The final time."""
+        return float(self.motion.t[-1])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        word = {True: "a local minimum", False: "no minimum", None: "undecided whether a minimum"}[self.minimum]
+        parts = [f"action {self.action:.12g}", f"residual {self.residual:.1e}", self.kind, word]
+        if self.family:
+            parts.append(f"one of a family of dimension {self.family}")
+        if self.conjugate_times:
+            parts.append("conjugate times " + ", ".join(f"{t:.9g}" for t in self.conjugate_times[:3]))
+        values = {**self.multipliers, **self.parameters}
+        if values:
+            parts.append(", ".join(f"{name} = {v:.12g}" for name, v in values.items()))
+        return "path: " + "; ".join(parts)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Paths(Sequence[Path]):
+    """The paths that were found, that of least action first."""
+
+    equations: Equations
+    """The equations of the motions."""
+    paths: tuple[Path, ...]
+    """The `paths`."""
+    residual: float
+    """The largest residual of the best path, or of the best attempt where nothing was found."""
+    seeds: int
+    """The number of `seeds` that were tried."""
+    reason: str = ""
+    """Why nothing was found, where that is known."""
+
+    @overload
+    def __getitem__(self, key: int) -> Path: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> tuple[Path, ...]: ...
+
+    def __getitem__(self, key: int | slice) -> Path | tuple[Path, ...]:
+        return self.paths[key]
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __iter__(self) -> Iterator[Path]:
+        return iter(self.paths)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        label = self.equations.system.name or "system"
+        if not self.paths:
+            why = f"\n  {self.reason}" if self.reason else ""
+            return f"{label}: no path found from {self.seeds} seeds; the best attempt misses the ends by {self.residual:.1e}{why}"
+        noun = "path" if len(self.paths) == 1 else "paths"
+        return "\n".join([f"{label}: {len(self.paths)} {noun} from {self.seeds} seeds", *[f"  {path}" for path in self.paths]])

@@ -1,0 +1,336 @@
+"""From converged shots to paths: equal curves merged, each with its action, conjugate times, family, kind and certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+from chetaev.core.certificate import Figure
+from chetaev.core.errors import ChetaevError
+from chetaev.core.notation import show
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import TIME, Multiplier
+from chetaev.numerics.motion.simulate import simulate
+from chetaev.numerics.motion.trajectory import Trajectory
+from chetaev.paths.conjugate import Nearby, conjugate_times, independent, nearby
+from chetaev.paths.ends import Array
+from chetaev.paths.path import Path
+from chetaev.paths.shooting import Shooting, Shot
+from chetaev.paths.variation import ALLOWED, Variation, vary
+
+_SAME = 1e-6
+"""Relative to the sizes of the coordinates: curves that are nowhere further apart are one path."""
+_EQUAL = 1e-8
+"""Relative: actions of paths of one family differ by less."""
+_NULL = 1e-6
+"""Relative to the largest singular value of the derivative of all conditions: smaller ones belong to families."""
+_AT_END = 1e-7
+"""Relative to the duration: a conjugate time so near to the end is the end, up to the error of the path."""
+_WANTED = 2
+"""The number of conjugate times for which a path is continued beyond its end."""
+_LENGTHS = (1.5, 6.0)
+"""How far a path is continued to find conjugate times, in durations of the path."""
+_GAUSS = 10
+"""Points of Gauss' rule in each step of a motion; its error is below that of the motion."""
+
+
+def ranked(shooting: Shooting, shots: Sequence[Shot], tolerance: float) -> list[Path]:
+    """The paths, merged by curve, that of least action first."""
+    candidates: list[Candidate] = []
+    for shot in shots:
+        found = Candidate.of(shooting, shot, tolerance)
+        if found is None:
+            continue
+        same = next((k for k, other in enumerate(candidates) if found.same_curve(other)), None)
+        if same is None:
+            candidates.append(found)
+        elif found.multiplier_size < candidates[same].multiplier_size:
+            candidates[same] = found  # abnormal curves have many multipliers; the least are told
+    candidates.sort(key=lambda c: c.action)
+    kept: list[Candidate] = []
+    for candidate in candidates:
+        if not any(candidate.same_family(other) for other in kept):
+            kept.append(candidate)
+    return [candidate.path() for candidate in kept]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A converged shot with its motion."""
+
+    shooting: Shooting
+    shot: Shot
+    motion: Trajectory
+    tolerance: float
+
+    @staticmethod
+    def of(shooting: Shooting, shot: Shot, tolerance: float) -> Candidate | None:
+        """Simulate a shot as a user would; None if the motion does not finish."""
+        flow = shooting.flow
+        start = dict(zip(flow.names, shot.at.y.tolist(), strict=True))
+        parameters = dict(zip(flow.run.parameters, shot.at.p.tolist(), strict=True))
+        try:
+            motion = simulate(flow.equations, start, (flow.t0, shot.at.t1), parameters=parameters, tolerance=tolerance, progress=False)
+        except ChetaevError:
+            return None
+        return Candidate(shooting, shot, motion, tolerance) if motion.outcome.reached_end else None
+
+    @cached_property
+    def curve(self) -> Array:
+        """The positions at equal parts of the duration."""
+        times = np.linspace(self.motion.t[0], self.motion.t[-1], 17)
+        section = self.motion.at(times)
+        return np.array([section[q.name] for q in self.motion.equations.system.coordinates])
+
+    def same_curve(self, other: Candidate) -> bool:
+        """Whether two candidates describe one curve; mirror images have the same action and are two."""
+        if abs(self.shot.at.t1 - other.shot.at.t1) > _SAME * abs(self.shooting.span):
+            return False
+        names, sizes = self.shooting.flow.names, self.shooting.flow.sizes
+        typical = [sizes[names.index(q.name)] if q.name in names else 0.0 for q in self.motion.equations.system.coordinates]
+        size = np.maximum(np.abs(self.curve).max(axis=1), typical)
+        size = np.where(size > 0, size, 1.0)
+        same = bool(np.all(np.abs(self.curve - other.curve) <= _SAME * size[:, None]))
+        return same and np.allclose(self.shot.at.p, other.shot.at.p, rtol=_SAME, atol=0)
+
+    def same_family(self, other: Candidate) -> bool:
+        """Whether two candidates belong to one family of paths: the same dimension, action and multipliers."""
+        if not (self.family and self.family == other.family):
+            return False
+        if abs(self.action - other.action) > _EQUAL * max(self.action_size, other.action_size):
+            return False
+        mine, yours = np.array(list(self.multipliers.values())), np.array(list(other.multipliers.values()))
+        moving = any(np.ptp(self.motion[name]) > _SAME * np.abs(self.motion[name]).max() for name in self.multipliers)
+        return moving or bool(np.allclose(mine, yours, rtol=1e-5))
+
+    @cached_property
+    def action(self) -> float:
+        """The integral of the Lagrangian of the system, or the change of the action variable."""
+        system = self.motion.equations.system
+        if system.action is not None:
+            s = self.motion[system.action.name]
+            return float(s[-1] - s[0])
+        weights, values = self._lagrangian
+        return float(np.sum(weights * values))
+
+    @property
+    def action_size(self) -> float:
+        """The integral of the absolute value of the Lagrangian: actions may cancel to zero."""
+        weights, values = self._lagrangian
+        return float(np.sum(np.abs(weights * values)))
+
+    @cached_property
+    def _lagrangian(self) -> tuple[Array, Array]:
+        """Weights of Gauss' rule along the motion, and the values of the Lagrangian."""
+        points, weights = np.polynomial.legendre.leggauss(_GAUSS)
+        nodes = self.motion.t
+        half, middle = np.diff(nodes) / 2, (nodes[1:] + nodes[:-1]) / 2
+        times = (middle[:, None] + half[:, None] * points[None, :]).ravel()
+        values = np.asarray(self.motion.at(times)[show(self.motion.equations.system.lagrangian)], float)
+        return (half[:, None] * weights[None, :]).ravel(), values
+
+    @cached_property
+    def multipliers(self) -> dict[str, float]:
+        """The multipliers at the start."""
+        begin = self.motion.at([float(self.motion.t[0])])
+        return {m.base: float(np.asarray(begin[m.base])[0]) for m in self.motion.equations.multipliers}
+
+    @property
+    def multiplier_size(self) -> float:
+        """The largest multiplier at the start."""
+        return max(map(abs, self.multipliers.values()), default=0.0)
+
+    @cached_property
+    def parameters(self) -> dict[str, float]:
+        """All parameters by name."""
+        return dict(zip(self.shooting.flow.run.parameters, self.shot.at.p.tolist(), strict=True))
+
+    # -- directions at the start
+
+    @cached_property
+    def first(self) -> Array:
+        """Directions at the start that the conditions there allow."""
+        flow, at = self.shooting.flow, self.shot.at
+        states = flow.sizes[:, None] * self.shot.basis
+        _, (_, by_y, _, by_nu) = self.shooting.ends.at_start.at(flow.t0, at.y, at.p, at.nu[0])
+        null = _null_space(np.hstack([by_y @ states, by_nu]), 1e-9)
+        moved: Array = states @ null[: states.shape[1]]
+        return moved
+
+    def _near(self, duration: float, first: Array) -> Nearby | None:
+        flow = self.shooting.flow
+        start = dict(zip(flow.names, self.shot.at.y.tolist(), strict=True))
+        given = independent(self.shot.basis)
+        return nearby(self.shooting.ends.boundary, start, given, self.parameters, (flow.t0, flow.t0 + duration), first, self.tolerance)
+
+    @cached_property
+    def family(self) -> int:
+        """The dimension of the family of curves with the same ends, by the null space of the derivative of all conditions."""
+        slopes, d = self.shot.slopes, self.shot.basis.shape[1]
+        lengths = np.linalg.norm(slopes, axis=1)
+        slopes = slopes / np.where(lengths > 0, lengths, 1.0)[:, None]
+        fixed = self.shooting.t1 is not None
+        null = _null_space(np.delete(slopes, d, axis=1) if fixed else slopes, _NULL)
+        null = np.insert(null, d, 0.0, axis=0) if fixed else null
+        if not null.size:
+            return 0
+        other = int(np.linalg.matrix_rank(null[d + 1 : d + 1 + len(self.shooting.unknown)], tol=1e-6)) if self.shooting.unknown else 0
+        moves = self.shooting.flow.sizes[:, None] * (self.shot.basis @ null[:d])
+        near = self._near(self.shot.at.t1 - self.shooting.flow.t0, moves)
+        if near is None:
+            return other
+        times = np.linspace(near.motion.t[0], near.motion.t[-1], 17)
+        table = near.table(near.names, times) / near.sizes[None, :, None]
+        s = np.linalg.svd(np.vstack(list(table)), compute_uv=False)
+        return max(other, int(np.sum(s > 1e-5)))
+
+    # -- conjugate times and minimality
+
+    @cached_property
+    def conjugate(self) -> tuple[list[float], list[float]] | None:
+        """The conjugate times with the conditions of the end, and with a fixed end; None where they have no meaning."""
+        ends, duration = self.shooting.ends, self.shot.at.t1 - self.shooting.flow.t0
+        if not ends.boundary.variational or ends.periodic or self.shooting.unknown or not self.first.shape[1]:
+            return None
+        jets = list(ends.boundary.pairs)
+        swapped = tuple(k for k, z in enumerate(jets) if z in ends.displacements(ends.end)) if not ends.end.others else ()
+        found: tuple[list[float], list[float]] | None = None
+        for factor in _LENGTHS:
+            near = self._near(factor * duration, self.first)
+            if near is None:
+                break
+            plain = conjugate_times(near, duration)
+            if plain is None:
+                break
+            told = conjugate_times(near, duration, swapped) if swapped else plain
+            found = (plain if told is None else told, plain)
+            if len(found[0]) >= _WANTED or abs(near.motion.t[-1] - near.motion.t[0]) < 0.99 * factor * abs(duration):
+                break
+        return found
+
+    @cached_property
+    def minimum(self) -> bool | None:
+        """Whether the action is a local minimum, as far as the second variation decides."""
+        definite = self._legendre()
+        if definite is None or self.conjugate is None:
+            return None if definite is not False or not self.shooting.ends.boundary.variational else False
+        if not definite:
+            return False
+        t0, t1 = self.shooting.flow.t0, self.shot.at.t1
+        parts = [(t - t0) / (t1 - t0) for t in self.conjugate[1]]
+        if any(part < 1 - _AT_END for part in parts):
+            return False
+        if any(part <= 1 + _AT_END for part in parts):
+            return None
+        return self._end_form()
+
+    def _legendre(self) -> bool | None:
+        """Whether the second derivatives of L by the highest velocities that rows allow are positive along the path."""
+        equations = self.motion.equations
+        system, ends = equations.system, self.shooting.ends
+        tops = [
+            q.d(1 + max(z.order for z in ends.boundary.pairs if z.base == q.base)) for q in system.coordinates if q in ends.boundary.pairs
+        ]
+        if not tops:
+            return None
+        graph = ends.flow.graph
+        lagrangian = graph.of(equations.lagrangian)
+        column = graph.vector(tops)
+        rows = [graph.of(equations.total(r.residual) if r.order == 0 else r.residual) for r in system.kinematic if r.order < 2]
+        second = ca.hessian(lagrangian, column)[0]
+        first = ca.jacobian(ca.vertcat(*rows), column) if rows else ca.SX(0, len(tops))
+        entries = [ends.on_state(e) for e in (*ca.vertsplit(ca.vec(ca.densify(second))), *ca.vertsplit(ca.vec(ca.densify(first))))]
+        function = graph.function(
+            "legendre", [graph.leaf(TIME), graph.vector(ends.flow.state), graph.vector(system.parameters)], ca.vertcat(*entries)
+        )
+        sizes = np.array([np.abs(self.motion.at(self.motion.t)[z.name]).max() for z in tops])
+        sizes = np.maximum(sizes, 1e-3 * sizes.max(initial=0.0) or 1.0)
+        section = self.motion.at(np.linspace(self.motion.t[0], self.motion.t[-1], 33))
+        lowest, largest, n = np.inf, 0.0, len(tops)
+        for t, y in zip(section.t, section.states, strict=True):
+            values = np.array(function(float(t), y[: len(ends.flow.state)], self.shot.at.p)).ravel()
+            matrix = values[: n * n].reshape(n, n) * np.outer(sizes, sizes)
+            held = values[n * n :].reshape(n, -1).T * sizes
+            basis = _null_space(held, 1e-10) if held.size else np.eye(n)
+            if basis.size:
+                s = np.linalg.eigvalsh(basis.T @ matrix @ basis)
+                lowest, largest = min(lowest, float(s[0])), max(largest, float(np.abs(s).max()))
+        if not np.isfinite(lowest) or abs(lowest) <= 1e-10 * largest:
+            return None
+        return lowest > 0
+
+    def _end_form(self) -> bool | None:
+        """Whether the second variation is positive on displacements of a free end, and of a free final time."""
+        ends, flow, at = self.shooting.ends, self.shooting.flow, self.shot.at
+        moving = ends.displacements(ends.end)
+        if not moving and not ends.free_time:
+            return True
+        near = self._near(at.t1 - flow.t0, self.first)
+        if near is None:
+            return None
+        states = near.table(list(flow.names), np.array([near.motion.t[-1]]))[0]
+        rates = np.asarray(flow.run.rates(at.t1, self.shot.end, at.p), float)[:, None]
+        _, (by_t, by_y, _, _) = ends.at_end.at(at.t1, self.shot.end, at.p, at.nu[1])
+        whole = np.hstack([by_y @ states, by_t + by_y @ rates])
+        shown = [flow.names.index(z.name) for z in moving]
+        moved = np.hstack([states[shown], rates[shown]])
+        if ends.free_time:
+            moved = np.vstack([moved, np.eye(moved.shape[1])[-1:]])
+        else:
+            whole, moved = whole[:, :-1], moved[:, :-1]
+        count = len(moving) + int(ends.free_time)
+        conditions, transversal = whole[: len(whole) - count], whole[len(whole) - count :]
+        free = _null_space(conditions, 1e-9)
+        form = free.T @ moved.T @ transversal @ free
+        s = np.linalg.eigvalsh((form + form.T) / 2)
+        s = s[np.abs(s) > 1e-9 * max(np.abs(s).max(initial=0.0), 1e-300)]
+        return bool(np.all(s > 0)) if len(s) else None
+
+    @cached_property
+    def variation(self) -> Variation | None:
+        """What random admissible variations show."""
+        parameters = dict(zip(self.motion.equations.system.parameters, self.shot.at.p.tolist(), strict=True))
+        return vary(self.motion.equations, self.motion, parameters)
+
+    def path(self) -> Path:
+        """The path with everything that is told about it."""
+        flow, ends = self.shooting.flow, self.shooting.ends
+        names = [flow.run.parameters[k] for k in self.shooting.unknown]
+        corank = 0 if self.variation is None else self.variation.corank
+        costates = any(isinstance(z, Multiplier) for z in self.motion.equations.lowered.costates)
+        times = () if self.conjugate is None else tuple(self.conjugate[0])
+        return Path(
+            motion=self._certified() if ends.boundary.variational else self.motion,
+            action=self.action,
+            start=Frozen(zip(flow.names, self.shot.at.y.tolist(), strict=True)),
+            multipliers=Frozen(self.multipliers),
+            parameters=Frozen({name: self.parameters[name] for name in names}),
+            residual=self.shot.worst,
+            conjugate_times=times,
+            minimum=self.minimum,
+            kind="both" if corank > 0 and costates else "normal",
+            family=self.family,
+            found="shooting from random velocities and multipliers",
+        )
+
+    def _certified(self) -> Trajectory:
+        """The motion with the first variation of the action among the figures of its certificate."""
+        if self.variation is None:
+            return self.motion
+        figure = Figure("variation", self.variation.largest, ALLOWED, "first variation of the action")
+        certificate = self.motion.certificate
+        return replace(self.motion, certificate=replace(certificate, figures=(*certificate.figures, figure)))
+
+
+def _null_space(matrix: Array, cut: float) -> Array:
+    """An orthonormal basis of the null space, in columns."""
+    if not matrix.shape[0]:
+        return np.eye(matrix.shape[1])
+    _, s, vt = np.linalg.svd(matrix)
+    rank = int(np.sum(s > cut * s[0])) if s.size and s[0] > 0 else 0
+    found: Array = vt[rank:].T
+    return found

@@ -1,0 +1,126 @@
+"""Seeds: starts from which paths are sought.
+
+Motions from many random starts are computed without derivatives, which is fast; those that end nearest to where they should, and differ
+from each other, are the seeds. Paths that wind around a centre, or around the axis of a multiplier, have small basins of attraction, and are
+found in this way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from chetaev.core.errors import ChetaevError
+from chetaev.core.symbols import Jet, Multiplier
+from chetaev.paths.shooting import Shooting, Unknowns
+
+_POOL = 25
+"""Random starts for each seed."""
+_APART = 0.05
+"""Relative to the sizes of the unknowns: the least distance of two seeds."""
+_WIDEST = 60.0
+"""The largest velocity of a random start relative to its size. Paths that wind are that much faster than straight ones."""
+_WINDING = 40.0
+"""The largest multiplier of a random start relative to its size. Paths with larger ones wind more often than six times."""
+
+
+def seeds_of(shooting: Shooting, given: Sequence[Mapping[Jet, float]], count: int, rough: Any) -> list[Unknowns]:
+    """Seeds for a boundary value problem: the first near the mean velocities, the others the best of a pool, from a fixed source of chance.
+
+    `given` has the values at both ends by jet, `rough` is the motion prepared with a coarse tolerance.
+    """
+    chance = np.random.default_rng(20)
+    first = [seed for k in range(max(1, count // 2)) if (seed := _random(shooting, given, k, chance)) is not None]
+    pool = [seed for k in range(_POOL * count) if (seed := _random(shooting, given, k + 1, chance)) is not None]
+    worth = np.array([_residual(shooting, seed, rough) for seed in pool])
+    chosen: list[Unknowns] = []
+    for k in np.argsort(worth):
+        if len(first) + len(chosen) >= count or not np.isfinite(worth[k]):
+            break
+        if all(_distance(shooting, pool[k], other) > _APART for other in chosen):
+            chosen.append(pool[k])
+    return [*first, *chosen]
+
+
+def _residual(shooting: Shooting, seed: Unknowns, rough: Any) -> float:
+    """The residuals of the conditions at the end, relative to their sizes."""
+    try:
+        run = rough if seed.t1 == rough.t[1] else None
+        if run is None:
+            return float(np.linalg.norm(shot.residual)) if (shot := shooting.shot(seed)) is not None else np.inf
+        end = run(seed.y, seed.p)
+        rows = shooting.ends.at_end
+        residual, slopes = rows.at(seed.t1, end, seed.p, shooting.fitted(seed, end)[1])
+    except ChetaevError:
+        return float(np.inf)
+    scale = np.abs(slopes[1]) @ shooting.flow.sizes
+    return float(np.linalg.norm(residual / np.where(scale > 0, scale, 1.0)))
+
+
+def _distance(shooting: Shooting, a: Unknowns, b: Unknowns) -> float:
+    sizes = np.maximum(shooting.flow.sizes, np.maximum(np.abs(a.y), np.abs(b.y)))
+    return float(max(np.abs((a.y - b.y) / sizes).max(initial=0.0), abs(a.t1 - b.t1) / abs(shooting.span)))
+
+
+def _random(shooting: Shooting, given: Sequence[Mapping[Jet, float]], k: int, chance: np.random.Generator) -> Unknowns | None:
+    """A random start on the constraints: velocities around the mean one, multipliers of both signs and several sizes."""
+    start, end = given
+    flow = shooting.flow
+    wide = 0.1 if k == 0 else float(np.exp(chance.uniform(np.log(0.2), np.log(_WIDEST))))
+    pace = _paces(shooting, start) if k % 2 else {}
+    if pace:
+        wide = float(np.exp(chance.uniform(-1.2, 0.7)))
+    duration = shooting.span * (1.0 if shooting.t1 is not None or k == 0 else float(np.exp(chance.normal())))
+    y = np.zeros(len(flow.start))
+    for i, z in enumerate(flow.run.jets):
+        size = flow.sizes[i]
+        if z in start:
+            y[i] = start[z]
+        elif isinstance(z, Multiplier):
+            y[i] = size * (0.1 if k == 0 else _multiplier(k, chance))
+        elif z.order == 1 and z.d(-1) in start and z.d(-1) in end:
+            y[i] = (end[z.d(-1)] - start[z.d(-1)]) / duration + pace.get(z, size) * wide * chance.normal()
+        else:
+            y[i] = end.get(z, 0.0) + size * (wide if z.order else min(wide, 3.0)) * chance.normal()
+    p = flow.p.copy()
+    for i, bounds in zip(shooting.unknown, shooting.bounds, strict=True):
+        if bounds is not None:
+            p[i] = bounds[0] + (bounds[1] - bounds[0]) * (0.5 if k == 0 else chance.uniform())
+        elif k:
+            p[i] *= float(np.exp(chance.normal()))
+    try:
+        y = shooting.at_parameters(p).settled(y)
+    except ChetaevError:
+        return None
+    t1 = flow.t0 + duration
+    return Unknowns(y, t1, p, shooting.without_multipliers()) if np.isfinite(y).all() else None
+
+
+def _paces(shooting: Shooting, start: Mapping[Jet, float]) -> dict[Jet, float]:
+    """Velocities that the accelerations at rest give over the typical sizes: those of orbits and oscillations, whatever the duration."""
+    flow, found = shooting.flow, shooting.paces
+    if not found:
+        jets = list(flow.run.jets)
+        y = np.array([start.get(z, 0.0) for z in jets])
+        try:
+            rates = flow.rates(flow.settled(y))
+        except ChetaevError:
+            rates = np.zeros(len(jets))
+        for i, z in enumerate(jets):
+            if z.order == 1 and z.d(-1) in jets and not isinstance(z, Multiplier):
+                speed = float(np.sqrt(abs(rates[i]) * flow.sizes[jets.index(z.d(-1))]))
+                found[z] = speed if np.isfinite(speed) else 0.0
+        largest = max(found.values(), default=0.0)
+        for z in found:
+            found[z] = largest if found[z] < 1e-3 * largest else found[z]
+        found = {} if largest == 0 else found
+        shooting.paces.update(found)
+    return found
+
+
+def _multiplier(k: int, chance: np.random.Generator) -> float:
+    """A multiplier relative to its size, of either sign: small ones by their logarithm, large ones evenly, for paths that wind often."""
+    sign = -1.0 if chance.uniform() < 0.5 else 1.0
+    return sign * float(np.exp(chance.uniform(-2.0, 2.5)) if k % 3 == 0 else chance.uniform(0.0, _WINDING))

@@ -1,0 +1,139 @@
+r"""The first variation of the action along a curve, and the rank of its end-point map, from the rows and L alone.
+
+Displacements of a curve that obey the linearised rows $A\,\delta q' + R_q\,\delta q = 0$ solve the control system
+$\delta q' = -A^+ R_q\,\delta q + (1 - A^+ A)\, w$ with any $w(t)$. Those that vanish at both ends are admissible variations, and along them
+the action of an extremal is stationary. Where the ends of all displacements do not reach all directions, the end-point map is singular:
+the curve is an abnormal extremal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from chetaev.core.symbols import TIME
+from chetaev.mechanics.equations import Equations
+from chetaev.numerics.graphs.algebra import GraphAlgebra
+from chetaev.numerics.motion.trajectory import Trajectory
+from chetaev.paths.ends import Array
+
+_STEPS = 240
+"""Steps of Runge and Kutta's rule along a path; the error of a variation is about 1e-8 with them."""
+_FINER = 6
+"""Steps of that rule for each step of the motion, where there are many: a path that winds needs more."""
+_WAVES = 7
+"""Cosines of time in each direction from which variations are made: enough for the ends to span what they can span."""
+_RANK = 1e-6
+"""Relative to the largest singular value of the map to the ends: smaller ones are errors of the rule."""
+ALLOWED = 1e-6
+"""The largest first variation relative to its terms that a certificate allows; the rule itself makes errors up to 1e-8."""
+_TRIALS = 8
+"""Random admissible variations that are tried."""
+
+
+@dataclass(frozen=True)
+class Variation:
+    """What admissible variations of a path show."""
+
+    largest: float
+    """The largest first variation of the action, relative to the sum of the absolute values of its terms."""
+    corank: int
+    """The number of directions that the ends of displacements do not reach, those that holonomic rows forbid not counted."""
+
+
+def vary(equations: Equations, motion: Trajectory, parameters: dict[Any, float]) -> Variation | None:
+    """Try random admissible variations; None for rows and Lagrangians whose variations are not formed here."""
+    system = equations.system
+    rows = system.kinematic
+    if system.groups or system.inputs or any(row.order > 1 or row.has_action for row in rows):
+        return None
+    lagrangian = system.lagrangian
+    order = max([1, *[z.order for z in lagrangian.free_symbols if hasattr(z, "order") and hasattr(z, "base")]])
+    if order > 1 and rows:
+        return None
+    grid = _Grid(equations, motion, parameters, order)
+    ends, change, size = grid.followed()
+    holonomic = sum(row.order == 0 for row in rows)
+    scaled = ends / grid.sizes[:, None]
+    _, s, vt = np.linalg.svd(scaled)
+    rank = int(np.sum(s > _RANK * s[0])) if s.size and s[0] > 0 else 0
+    admissible = vt[rank:].T
+    chance = np.random.default_rng(3)
+    largest = 0.0
+    for _ in range(_TRIALS):
+        c = admissible @ chance.normal(size=admissible.shape[1])
+        total = float(np.abs(c) @ size)
+        largest = max(largest, abs(float(change @ c)) / total if total else 0.0)
+    return Variation(largest, len(ends) - holonomic - rank)
+
+
+class _Grid:
+    """A path at the nodes and middles of equal steps, with the coefficients of its linearised rows and of the variation of L."""
+
+    def __init__(self, equations: Equations, motion: Trajectory, parameters: dict[Any, float], order: int) -> None:
+        system, self.order = equations.system, order
+        self.n, self.steps = len(system.coordinates), max(_STEPS, _FINER * len(motion.t))
+        self.t = np.linspace(float(motion.t[0]), float(motion.t[-1]), 2 * self.steps + 1)
+        self.jets = [q.d(k) for k in range(order + 1) for q in system.coordinates]
+        graph = GraphAlgebra()
+        rows = [system.vocabulary.total(row.residual) if row.order == 0 else row.residual for row in system.kinematic]
+        action = [system.action] if system.action is not None else []
+        symbols = [TIME, *self.jets, *action, *system.parameters]
+        leaves = graph.vector(symbols)
+        lagrangian, residuals = graph.of(system.lagrangian), [graph.of(e) for e in rows]
+        places = graph.vector([*self.jets, *action])
+        entries = [ca.jacobian(lagrangian, places), *[ca.jacobian(e, graph.vector(self.jets)) for e in residuals]]
+        column = ca.densify(graph.numeric(ca.vertcat(*[ca.vec(ca.densify(e)) for e in entries])))
+        function = ca.Function("entries", [leaves], [column])
+        section = motion.at(self.t)
+        table = [self.t, *[np.asarray(section[z.name], float) for z in (*self.jets, *action)]]
+        table += [np.full(len(self.t), parameters[z]) for z in system.parameters]
+        values = np.array(function.map(len(self.t))(np.array(table))).T
+        width = len(self.jets)
+        first = width + len(action)
+        self.slopes = values[:, :width]
+        self.damping = values[:, width] if action else np.zeros(len(self.t))
+        self.rows = values[:, first:].reshape(len(self.t), len(rows), width)
+        positions = np.array(table[1 : 1 + self.n])
+        spread = np.ptp(positions, axis=1)
+        spread = np.where(spread > 0, spread, np.abs(positions).max(axis=1))
+        largest = float(spread.max(initial=0.0)) or 1.0
+        unit = np.where(spread > 1e-3 * largest, spread, largest)
+        span = abs(self.t[-1] - self.t[0])
+        self.unit = unit
+        self.sizes = np.concatenate([unit / span**k for k in range(order)])
+
+    def followed(self) -> tuple[Array, Array, Array]:
+        """The ends of the displacements, the changes of the action and the sums of its absolute terms, a column for each input."""
+        n, order = self.n, self.order
+        columns = n * _WAVES
+        state = np.zeros((n * order + 2, columns))
+        h = (self.t[-1] - self.t[0]) / self.steps
+        for k in range(self.steps):
+            a = self._rates(2 * k, state)
+            b = self._rates(2 * k + 1, state + h / 2 * a)
+            c = self._rates(2 * k + 1, state + h / 2 * b)
+            d = self._rates(2 * k + 2, state + h * c)
+            state = state + h / 6 * (a + 2 * b + 2 * c + d)
+        return state[: n * order], state[-2], np.abs(state[-1])
+
+    def _rates(self, i: int, state: Array) -> Array:
+        n, order = self.n, self.order
+        span = self.t[-1] - self.t[0]
+        phase = np.pi * (self.t[i] - self.t[0]) / span
+        waves = np.cos(phase * np.arange(_WAVES))
+        w = np.kron(np.diag(self.unit / abs(span) ** order), waves[None, :])
+        below = state[: n * order]
+        top = w
+        if self.rows.shape[1]:
+            a, lower = self.rows[i][:, n:], self.rows[i][:, :n]
+            scaled = a * self.unit
+            inverse = self.unit[:, None] * np.linalg.pinv(scaled, rcond=1e-10)
+            top = w - inverse @ (a @ w + lower @ below)
+        jets = np.vstack([below, top])
+        terms = self.slopes[i][:, None] * jets
+        change = terms.sum(axis=0) + self.damping[i] * state[-2]
+        return np.vstack([jets[n:], change, np.abs(terms).sum(axis=0) * np.sign(span)])
