@@ -1,0 +1,231 @@
+"""The two ends of a steering problem: complete states, conditions that are independent, and ends that contradict the constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from sympy import Expr
+
+from chetaev.core.errors import InitialError
+from chetaev.core.notation import show
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Input, Parameter
+from chetaev.core.values import Tape, Undefined
+from chetaev.mechanics.classify import Classification, classify
+from chetaev.numerics.corners.modes import smooth
+from chetaev.numerics.evaluation.beginning import begin
+from chetaev.numerics.pieces.switching import Surfaces
+from chetaev.paths.optimal.problem import Array, Problem
+from chetaev.paths.optimal.transcription import Ends
+
+_SAME = 1e-8
+"""Relative to the sizes of its terms: conditions that are missed by more have no common solution, as for the starts of motions."""
+_DEPENDENT = 1e-8
+"""Relative to rows of length one: what is left of a row after projection onto others, if it depends on them."""
+_TURNS = 60
+"""Iterations of Newton's method with steps of least norm."""
+_TRIES = 6
+"""Points from which a state at the end is sought."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Both ends: states, as far as they are known, and the independent conditions."""
+
+    start: Array
+    end: Array
+    """A state that satisfies the conditions at the end; where they leave it open, near the start."""
+    ends: Ends
+
+
+def place(problem: Problem, start: Mapping[str, Any]) -> Placed:
+    """Complete the start, find a state at the end, and choose independent conditions.
+
+    Args:
+        problem: The problem.
+        start: The start as the user wrote it.
+
+    Raises:
+        InitialError: If initial values are missing, or the values at an end contradict the constraints.
+    """
+    driven = any(isinstance(z, Input) for z in problem.flow.graph.symbols_of(problem.hidden))
+    whole: Array | None = None
+    if not problem.free_start and not driven:
+        whole = _completed(problem, start)
+        x0 = whole
+    else:
+        x0 = _solved(problem, problem.start, f"{problem.where}, start", None)
+        _require_complete(problem, x0)
+    x1 = _solved(problem, problem.end, f"{problem.where}, end", x0)
+    first, last = _Rows(problem, problem.start), _Rows(problem, problem.end)
+    given, hidden = len(problem.start), len(problem.hidden)
+    at_start = _independent(first.slopes(x0), range(given), range(given, given + hidden))
+    at_end = _independent(last.slopes(x1), range(len(problem.end), len(problem.end) + hidden), range(len(problem.end)))
+    ends = Ends(
+        whole,
+        tuple(k for k in at_start if k < given),
+        () if whole is not None else tuple(k - given for k in at_start if k >= given),
+        tuple(k for k in at_end if k < len(problem.end)),
+    )
+    return Placed(x0, x1, ends)
+
+
+def _completed(problem: Problem, start: Mapping[str, Any]) -> Array:
+    """The start completed as `simulate` does."""
+    span = problem.longest if np.isfinite(problem.longest) else 1.0
+    switched = smooth(problem.equations, Frozen(problem.binding.inputs))
+    surfaces = Surfaces(switched, problem.binding, 1e-9, 1.0, span)
+    found = begin(surfaces, start, problem.t0, f"{problem.where}, start").jets
+    return np.array([found[z] for z in problem.state])
+
+
+class _Rows:
+    """Conditions at an end, and then the rows that restrict the state, with their slopes by state and inputs."""
+
+    def __init__(self, problem: Problem, conditions: Sequence[Any]) -> None:
+        graph = problem.flow.graph
+        column = [graph.of(c.expression) - c.value for c in conditions] + problem.hidden
+        symbols = (*problem.state, *problem.jets_of_inputs)
+        whole = ca.vertcat(*column) if column else ca.SX(0, 1)
+        slopes: Any = ca.densify(ca.jacobian(whole, graph.vector(symbols)))
+        self.count, self.width, self.n = len(column), len(symbols), len(problem.state)
+        self._t0, self._m = problem.t0, len(problem.tops)
+        self._f = problem.function("rows", [*column, *ca.vertsplit(ca.vec(slopes))] if column else [])
+
+    def __call__(self, v: Array) -> tuple[Array, Array]:
+        found = np.array(self._f(self._t0, v[: self.n], np.zeros(self._m), v[self.n :])).ravel()
+        return found[: self.count], found[self.count :].reshape(self.count, self.width, order="F")
+
+    def slopes(self, x: Array) -> Array:
+        """The slopes at a state with all inputs zero."""
+        return self(np.concatenate([x, np.zeros(self.width - self.n)]))[1]
+
+
+def _solved(problem: Problem, conditions: Sequence[Any], where: str, near: Array | None) -> Array:
+    """A state that satisfies conditions and constraints, near another one."""
+    rows = _Rows(problem, conditions)
+    place_of = {z: k for k, z in enumerate(problem.state)}
+    base = np.zeros(rows.width) if near is None else np.concatenate([near, np.zeros(rows.width - rows.n)])
+    for c in conditions:
+        if c.expression in place_of:
+            base[place_of[c.expression]] = c.value
+    if not rows.count:
+        return base[: rows.n]
+    size = np.maximum(np.abs(base), max(float(np.abs(base).max(initial=0.0)), 1e-300))
+    chance, worst = np.random.default_rng(7), (np.inf, 0)
+    for attempt in range(_TRIES):
+        v = base + (size * chance.normal(size=rows.width) * 0.3 * attempt if attempt else 0.0)
+        found = _newton(rows, v)
+        left, slopes = rows(found)
+        terms = np.abs(left) + np.abs(slopes) @ np.maximum(np.abs(found), size * 1e-3)
+        relative = np.abs(left) / np.maximum(terms, 1e-300)
+        if np.isfinite(relative).all() and relative.max() <= _SAME:
+            return found[: rows.n]
+        if np.isfinite(relative).all() and relative.max() < worst[0]:
+            worst = (float(relative.max()), int(np.argmax(relative)))
+    labels = [*[c.text for c in conditions], *problem.hidden_labels]
+    raise InitialError(
+        f"no state was found that satisfies {', '.join(labels)}.",
+        where=where,
+        why=f"In the best attempt {labels[worst[1]]} is missed.",
+        hint="values that agree with the constraints, or fewer of them",
+    )
+
+
+def _newton(rows: _Rows, v: Array) -> Array:
+    for _ in range(_TURNS):
+        left, slopes = rows(v)
+        if not (np.isfinite(left).all() and np.isfinite(slopes).all()):
+            return v
+        lengths = np.maximum(np.abs(slopes).max(axis=1), 1e-300)
+        step = np.linalg.lstsq(slopes / lengths[:, None], -left / lengths, rcond=1e-10)[0]
+        v = v + step
+        if np.abs(step).max() <= 1e-15 * (1e-300 + np.abs(v).max()):
+            break
+    return v
+
+
+def _independent(slopes: Array, first: Sequence[int], second: Sequence[int]) -> list[int]:
+    """Rows that do not depend on those before them; `first` come before `second`."""
+    basis: list[Array] = []
+    found = []
+    columns = np.maximum(np.abs(slopes).max(axis=0, initial=0.0), 1e-300)
+    for k in (*first, *second):
+        row = slopes[k] / columns
+        length = float(np.linalg.norm(row))
+        if not length > 0 or not np.isfinite(length):
+            continue
+        row = row / length
+        for _ in range(2):  # twice is enough for orthogonality to round-off
+            for b in basis:
+                row = row - (row @ b) * b
+        if np.linalg.norm(row) > _DEPENDENT:
+            basis.append(row / np.linalg.norm(row))
+            found.append(k)
+    return sorted(found)
+
+
+def _require_complete(problem: Problem, x0: Array) -> None:
+    """Refuse a start that neither conditions nor constraints nor the user's None complete."""
+    free = [np.eye(len(problem.state))[k] for k, z in enumerate(problem.state) if z.name in problem.free_start]
+    rows = np.vstack([_Rows(problem, problem.start).slopes(x0)[:, : len(problem.state)], *free])
+    u, s, vt = np.linalg.svd(rows / np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-300))
+    rank = int((s > 1e-9 * max(s.max(initial=0.0), 1e-300)).sum())
+    open_jets = [z.name for k, z in enumerate(problem.state) if np.abs(vt[rank:, k]).max(initial=0.0) > 1e-6]
+    if open_jets:
+        raise InitialError(
+            f"no initial value for {' '.join(open_jets)}.",
+            where=f"{problem.where}, start",
+            hint=f'a value, or {{"{open_jets[0]}": None}} to leave it to the search',
+        )
+
+
+def unreachable(problem: Problem, start: Array) -> str:
+    """Why no motion joins the ends, where integrals of the constraints tell: `x - R*phi` keeps its value; empty if none tells."""
+    system = problem.equations.system
+    if not any(kind in ("linear", "affine") for kind in (row.kind for row in system.kinematic)):
+        return ""
+    known = classify(system)
+    for integral in known.integrals:
+        values = [_value(problem, integral, dict(zip(problem.state, x, strict=True)), t) for x, t in ((start, problem.t0),)]
+        told = _told_at_end(problem, integral)
+        if values[0] is None or told is None:
+            continue
+        size = max(abs(values[0]), abs(told), _terms(problem, integral, start))
+        if abs(values[0] - told) > _SAME * size:
+            return _sentence(known, integral, values[0], told)
+    return ""
+
+
+def _told_at_end(problem: Problem, integral: Expr) -> float | None:
+    """The value of an integral at the end, if the conditions there fix it."""
+    fixed = {c.expression: c.value for c in problem.end}
+    moving = [z for z in integral.free_symbols if not isinstance(z, Parameter)]
+    return _value(problem, integral, fixed, None) if all(z in fixed for z in moving) else None
+
+
+def _value(problem: Problem, e: Expr, values: Mapping[Any, float], t: float | None) -> float | None:
+    point = {**problem.binding.at(frozenset(), problem.t0 if t is None else t), **values}
+    try:
+        return float(Tape([e])(point)[0])
+    except (Undefined, KeyError):
+        return None
+
+
+def _terms(problem: Problem, e: Expr, start: Array) -> float:
+    values = dict(zip(problem.state, start, strict=True))
+    found = [_value(problem, term, values, problem.t0) for term in e.as_ordered_terms()]
+    return max((abs(v) for v in found if v is not None), default=0.0)
+
+
+def _sentence(known: Classification, integral: Expr, before: float, after: float) -> str:
+    names = " ".join(known.system.kinematic_labels[k] for k in known.velocity_rows)
+    word = "is holonomic in disguise" if len(known.velocity_rows) == 1 and known.integrable else "have an integral"
+    return (
+        f"the end cannot be reached: {names} {word}, {show(integral)} is constant on every motion, "
+        f"{before:g} at the start and {after:g} at the end (ch.classify(system))."
+    )
