@@ -77,6 +77,8 @@ class Folder:
         """
         if not name or fault(name) or "\\" in name or name.startswith(("/", "~")) or Path(name).is_absolute():
             raise OutsideError("this is no name of a file in the folder.")
+        if ".." in name.split("/"):
+            raise OutsideError("this file lies outside the folder.")
         if not name.endswith(".toml") or Path(name).name.startswith("."):
             raise OutsideError("a model file has the ending .toml.")
         try:

@@ -128,11 +128,11 @@ def _whole_line(text: str, line: int) -> Span:
 
 
 def _within(text: str, line: int, column: int, length: int) -> Span:
-    """Return a span cut to its line, at least one character long."""
+    """Return a span cut to its line; the whole line if the span begins behind its end, where nothing could be underlined."""
     lines = text.split("\n")
     line = min(max(line, 1), len(lines))
     room = len(lines[line - 1]) - column + 1
-    return Span(line, column, max(1, min(length, room)))
+    return Span(line, column, max(1, min(length, room))) if room > 0 else _whole_line(text, line)
 
 
 def _offset(text: str, line: int) -> int:

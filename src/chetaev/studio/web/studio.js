@@ -231,7 +231,7 @@ function sides(target, answer) {
       const swatch = make(head, "span", { class: k % 2 ? "swatch dashed" : "swatch" });
       swatch.style.borderColor = colourOf(k);
     }
-    make(head, "span", { text: side.principle });
+    make(head, "span", { text: side.words });
     if (side.ok) showEquations(make(box, "div"), side.rows);
     else for (const error of side.errors) listError(box, error, act);
   });
