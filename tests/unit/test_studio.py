@@ -326,6 +326,7 @@ def test_statuses(studio):
     assert studio.send("GET", "/favicon.ico")[0] == 404
     assert studio.send("GET", "/api/gallery/unknown")[0] == 404
     assert studio.send("GET", "/api/derive")[0] == 405
+    assert [studio.send(method, "/api/derive", token=False)[0] for method in ("PUT", "DELETE", "OPTIONS")] == [403] * 3
     assert studio.send("POST", "/api/derive", headers={"Content-Length": "3000000"})[0] == 413
     assert studio.send("POST", "/api/derive", headers={"Content-Length": "-1"})[0] == 400
     assert studio.send("POST", "/api/derive", headers={"Transfer-Encoding": "chunked"})[0] == 400

@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from chetaev.core.errors import ChetaevError, InitialError, NotationError, ParameterError, PrincipleError
+from chetaev.core.errors import ChetaevError, InitialError, NotationError, ParameterError, PrincipleError, StateError
 from chetaev.io.places import line_of
 
 _LINE = re.compile(r"\bline (\d+)")
@@ -24,6 +24,7 @@ _TABLES: tuple[tuple[type[ChetaevError], str], ...] = (
     (ParameterError, "parameters"),
     (InitialError, "initial"),
     (PrincipleError, "principle"),
+    (StateError, "simulate"),
 )
 """The table in which an error found after reading can be corrected."""
 

@@ -65,6 +65,7 @@ class Studio(ThreadingHTTPServer):
         self.folder = Folder(folder)
         self.first = {"text": text or example(), "file": file}
         self.framed = framed
+        self.closed = False
         self.pages: OrderedDict[str, str] = OrderedDict()
         self._pages_lock = threading.Lock()
         try:
@@ -88,7 +89,8 @@ class Studio(ThreadingHTTPServer):
         return f"/shown/{key}"
 
     def close(self) -> None:
-        """End the server and all its processes."""
+        """End the server and all its processes; connections that are still open get no more answers."""
+        self.closed = True
         self.jobs.close()
         self.server_close()
 
@@ -113,7 +115,19 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self._handle("POST")
 
+    def do_PUT(self) -> None:
+        self._handle("PUT")
+
+    def do_DELETE(self) -> None:
+        self._handle("DELETE")
+
+    def do_OPTIONS(self) -> None:
+        self._handle("OPTIONS")
+
     def _handle(self, method: str) -> None:
+        if self.server.closed:
+            self.close_connection = True
+            return
         try:
             self._route(method)
         except RefusedError as refused:

@@ -39,15 +39,26 @@ function select(error) {
   if (mark) area.scrollTop = Math.max(0, mark.offsetTop - area.clientHeight / 3);
 }
 
-/* Put a replacement at the characters of an error, so that undo takes it back. */
-function replaceAt(error, replacement) {
-  const [from, to] = rangeOf(area.value, error);
+/* Change the text where it differs from `next`, as typing would, so that undo takes it back. */
+function rewrite(next) {
+  const text = area.value, most = Math.min(text.length, next.length);
+  let from = 0, back = 0;
+  while (from < most && text[from] === next[from]) from++;
+  while (back < most - from && text[text.length - 1 - back] === next[next.length - 1 - back]) back++;
+  if (from === text.length && text === next) return;
   area.focus();
-  area.setSelectionRange(from, to);
-  if (!document.execCommand("insertText", false, replacement)) {
-    area.setRangeText(replacement, from, to, "end");
+  area.setSelectionRange(from, text.length - back);
+  document.execCommand("insertText", false, next.slice(from, next.length - back));
+  if (area.value !== next) { // browsers that do not type into this field, or not now
+    area.value = next;
     area.dispatchEvent(new Event("input"));
   }
+}
+
+/* Put a replacement at the characters of an error. */
+function replaceAt(error, replacement) {
+  const [from, to] = rangeOf(area.value, error);
+  rewrite(area.value.slice(0, from) + replacement + area.value.slice(to));
 }
 
 /* Show errors beside and below the text; `act` is called with a fix that the page can do itself. */

@@ -119,17 +119,22 @@ async function showMotion() {
   frame.hidden = !answer.ok;
   frame.classList.remove("stale");
   if (!answer.ok) {
+    find("moved").hidden = true;
     note.textContent = `No motion yet: ${answer.errors[0].message}`;
     return;
   }
   const ended = ["finished", "event"].includes(answer.outcome) ? "" : `${answer.outcome}: ${answer.message}`;
   note.textContent = [ended, answer.certified ? "" : "The checks of this motion doubt it.", answer.note].filter(Boolean).join("\n");
   frame.src = answer.page;
+  find("moved").hidden = !answer.sliders.length;
+  forgetSliders();
 }
 
 async function analyse() {
   if (!once("analysis")) return;
-  const target = find("analysis"), answer = await ask("analyze");
+  const target = find("analysis");
+  if (!target.childElementCount) make(target, "p", { class: "note", text: "computing \u2026" });
+  const answer = await ask("analyze");
   if (!answer) return;
   target.replaceChildren();
   if (!answer.ok) {
@@ -189,6 +194,7 @@ async function compareNow() {
   const target = find("compare"), words = [...document.querySelectorAll("#principles input:checked")].map((input) => input.value);
   const mine = (now.comparing = {});
   target.setAttribute("aria-busy", "true");
+  if (!target.childElementCount) make(target, "p", { class: "note", text: "computing \u2026" });
   const answer = await ask("compare", { principle: words, start: now.extra });
   if (!answer || mine !== now.comparing) return;
   target.removeAttribute("aria-busy");
@@ -355,6 +361,11 @@ find("gallery").addEventListener("change", (event) => openFrom(event.target, (na
 find("files").addEventListener("change", (event) => openFrom(event.target, (file) => call("open", { file })));
 find("export").addEventListener("change", (event) => { const kind = event.target.value; event.target.value = ""; if (kind) exportAs(kind); });
 find("saving").addEventListener("submit", (event) => { event.preventDefault(); save(); });
+find("adopt").addEventListener("click", () => {
+  const [text, left] = adopted(area.value, slid());
+  if (left.length) say(`not found in the text: ${left.join(", ")}`);
+  rewrite(text);
+});
 find("language").addEventListener("change", () => { delete now.done.code; writeCode(); });
 find("copy").addEventListener("click", async () => {
   try {
