@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from chetaev.singular.algorithm import constraint_algorithm
     from chetaev.singular.dynamical.dynamical_form import DynamicalForm
     from chetaev.singular.inverse.helmholtz import helmholtz
+    from chetaev.studio import studio
 
 __version__ = VERSION
 
@@ -118,6 +119,7 @@ _HOMES = {
     "chetaev.singular.algorithm": "constraint_algorithm",
     "chetaev.singular.dynamical.dynamical_form": "DynamicalForm",
     "chetaev.singular.inverse.helmholtz": "helmholtz",
+    "chetaev.studio": "studio",
 }
 """The names a first program uses, by the modules that define them; the imports above repeat them for type checkers."""
 

@@ -28,6 +28,7 @@ _VERBS = {
     "transform": "an equivalent system, by a theorem",
     "animate": "the motion as a film or an interactive page",
     "report": "everything on one self-contained page",
+    "studio": "write a system and play with its motion in the browser",
     "gallery": "systems of the literature: list, show, write a file",
     "completion": "a script for your shell",
 }

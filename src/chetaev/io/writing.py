@@ -25,7 +25,7 @@ from sympy import Expr, S
 from chetaev.core.constraints import Constraint, VariationalConstraint
 from chetaev.core.declarations import read_value, with_variations
 from chetaev.core.errors import ChetaevError, InitialError, ModelError, ParameterError, UsageError, did_you_mean
-from chetaev.core.fixes import Fix, Guess, SetInitial, SetInput, SetParameter, UsePrinciple
+from chetaev.core.fixes import ChooseBranch, ChooseGauge, Fix, Guess, SetInitial, SetInput, SetParameter, UsePrinciple
 from chetaev.core.notation import Vocabulary, parse_row, show
 from chetaev.core.parts import PARTS, AsWritten, Kind, parts_of
 from chetaev.core.sampled import Feedback, Sampled, sampled_pair
@@ -340,7 +340,7 @@ def _number(given: Any, where: str, kind: type[ChetaevError]) -> float:
 
 
 def in_the_file(fix: Fix, principle_table: str = "[principle]") -> str:
-    """Return `fix` as a table and its keys. A fix that has no key in a file, such as a choice among branches, is printed as Python.
+    """Return `fix` as a table and its keys. A fix that has no key in a file, such as another verb, is printed as Python.
 
     >>> in_the_file(SetParameter(("m", "J")))
     '[parameters] m = ..., J = ...'
@@ -356,6 +356,10 @@ def in_the_file(fix: Fix, principle_table: str = "[principle]") -> str:
             return f"[initial] guess = [{_rows(names)}]"
         case UsePrinciple(principle):
             return f"{principle_table} {', '.join(f'{key} = {value}' for key, value in principle_keys(principle).items())}"
+        case ChooseBranch(number):
+            return f"[simulate] branch = {number}"
+        case ChooseGauge(functions):
+            return "[gauge] " + ", ".join(f'{name} = "{text}"' for name, text in functions)
     return str(fix)
 
 

@@ -240,6 +240,7 @@ function told() {
   });
   link.href = "#" + sliders.map((slider, k) => encodeURIComponent(slider.name).replaceAll("'", "%27") + "=" + now[k]).join("&");
   driftShown.textContent = motion.drift === null ? "\u2013" : constraintNames.length ? motion.drift.toExponential(1).replace(/-/g, "\u2212") : "0 (no constraints)";
+  if (window.parent !== window) window.parent.postMessage({ chetaev: api.values() }, "*"); // a page around this one may show the values
   said.textContent = motion.outcome === "finished" ? "" : (motion.outcome ? motion.outcome + ": " : "no motion: ") + motion.message;
 }
 

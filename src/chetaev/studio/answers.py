@@ -1,0 +1,201 @@
+"""The answers to requests about a model: what a process computes for the page, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from chetaev.core.errors import ChetaevError
+from chetaev.core.support.registry import words_of
+from chetaev.export import code
+from chetaev.gallery import gallery
+from chetaev.io.writing import dumps
+from chetaev.mechanics.analysis import Analysis
+from chetaev.mechanics.classify import classify
+from chetaev.mechanics.derivation import derive
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.model import Model
+from chetaev.mechanics.principles import of_words
+from chetaev.numerics.comparison.compare import compare
+from chetaev.numerics.motion.simulate import simulate
+from chetaev.numerics.motion.trajectory import Trajectory
+from chetaev.numerics.verdict.analyze import analyze
+from chetaev.studio.asked import Asked, read, require_text, require_two, under
+from chetaev.studio.faults import failed, own_fault, refusal
+from chetaev.studio.live import motion_page
+
+_SAMPLES = 401
+"""Times at which a motion is sent to the page: enough for a smooth curve on a wide screen, and some tens of kilobytes."""
+
+
+def answer(verb: str, body: Any) -> dict[str, Any]:
+    """Return the answer to a request. An error of the model is an answer too.
+
+    Raises:
+        MalformedError: If a field is missing or not of its kind.
+    """
+    if verb == "gallery":
+        return _gallery(require_text(body, "name"))
+    asked = read(body)
+    try:
+        return {"ok": True, **_ANSWERS[verb](asked)}
+    except ChetaevError as fault:
+        return refusal(fault, asked.text)
+    except MemoryError:
+        return failed("Memory", "the computation needs more memory than a request may use.", hint="a smaller model, or the command line")
+    except RecursionError:
+        return failed("Memory", "the expressions of the model are nested too deeply.", hint="name parts of them in [where]")
+    except Exception as fault:
+        return own_fault(fault)
+
+
+def _derive(asked: Asked) -> dict[str, Any]:
+    model = asked.model()
+    return {
+        "name": model.system.name,
+        "principle": str(model.principle),
+        "principles": [words_of(p) for p in model.principles],
+        **_equations(derive(model)),
+    }
+
+
+def _equations(equations: Equations) -> dict[str, Any]:
+    typeset = equations.mathml()
+    rows = [{"label": row.label, "text": equations.row_text(row), "mathml": typeset[row.label]} for row in equations.rows]
+    return {"rows": rows, "unknowns": [z.name for z in equations.unknowns], "count": str(equations).splitlines()[-1].strip()}
+
+
+def _analyze(asked: Asked) -> dict[str, Any]:
+    model = asked.model()
+    analysis = analyze(model)
+    return {**_verdict(analysis), "text": str(analysis), "classification": str(classify(model.system)).splitlines()[1:]}
+
+
+def _verdict(analysis: Analysis) -> dict[str, Any]:
+    lines = [line.strip() for line in str(analysis).splitlines()[1:]]
+    return {
+        "verdict": str(analysis.verdict),
+        "sentence": analysis.verdict.sentence,
+        "dimension": analysis.dimension,
+        "index": analysis.index,
+        "free_data": list(analysis.free_data),
+        "free_functions": list(analysis.free_functions),
+        "hidden": list(analysis.hidden),
+        "undetermined": list(analysis.undetermined),
+        "facts": lines,
+        "branches": [_branch(k, branch, analysis) for k, branch in enumerate(analysis.branches)],
+    }
+
+
+def _branch(number: int, branch: Analysis, whole: Analysis) -> dict[str, Any]:
+    """Return a branch; `number` is what `branch` of a request takes."""
+    found = _verdict(branch)
+    relations = " or ".join(branch.sides) or ", ".join(f"{row} = 0" if "=" not in row else row for row in branch.hidden)
+    return {"number": number, "relations": relations or "no further relation", "selectable": whole.verdict.allows_motion, **found}
+
+
+def _simulate(asked: Asked) -> dict[str, Any]:
+    model = asked.model()
+    return _motion(simulate(model))
+
+
+def _motion(motion: Trajectory) -> dict[str, Any]:
+    times = _times(motion)
+    names = [z.name for z in motion.jets] + [m.name for m in motion.equations.multipliers if m.name not in {z.name for z in motion.jets}]
+    section = motion.at(times) if motion.reader.dense else None
+    values: dict[str, list[float | None]] = {}
+    for name in names:
+        column = motion[name] if section is None else section[name]
+        values[name] = _numbers(column)
+    return {
+        "outcome": str(motion.outcome),
+        "message": motion.message,
+        "t": _numbers(times),
+        "values": values,
+        "drift": {name: _number(v) for name, v in motion.drift.items()},
+        "certified": bool(motion.certificate.ok),
+        "text": str(motion),
+        "events": [{"text": event.text, "t": _number(event.t)} for event in motion.events[:1000]],
+    }
+
+
+def _times(motion: Trajectory) -> Any:
+    if not motion.reader.dense or len(motion.t) < 2:
+        return motion.t
+    return np.linspace(float(motion.t[0]), float(motion.t[-1]), _SAMPLES)
+
+
+def _compare(asked: Asked) -> dict[str, Any]:
+    model = replace(asked, principle=()).model()
+    wanted = tuple(of_words(word, f"principle {word}") for word in asked.principle) or model.principles
+    require_two(wanted)
+    sides = []
+    for principle in dict.fromkeys(wanted):
+        side: dict[str, Any] = {"principle": str(principle), "words": principle.in_words()}
+        try:
+            sides.append({**side, "ok": True, **_equations(derive(under(model, principle)))})
+        except ChetaevError as fault:
+            sides.append({**side, **refusal(fault, asked.text)})
+    found: dict[str, Any] = {"sides": sides}
+    if not all(side["ok"] for side in sides):
+        return found
+    try:
+        return {**found, **_compared(model, wanted, asked.start, sides)}
+    except ChetaevError as fault:  # the equations stand side by side even where a motion needs more data
+        return {**found, "errors": refusal(fault, asked.text)["errors"]}
+
+
+def _compared(model: Model, wanted: Any, start: Mapping[str, Any], sides: list[dict[str, Any]]) -> dict[str, Any]:
+    cases = {p: under(model, p) for p in dict.fromkeys(wanted)}
+    first = next(iter(cases.values()))
+    data = {p: {k: v for k, v in case.start.fixed.items() if first.start.fixed.get(k) != v} | dict(start) for p, case in cases.items()}
+    found = compare(replace(first, also={p: data[p] for p in list(cases)[1:]}), list(cases))
+    for side, motion in zip(sides, found.motions.values(), strict=True):
+        side |= _motion(motion)
+    return {"text": str(found), "pairs": str(found).splitlines()[len(cases) + 2 :]}
+
+
+def _code(asked: Asked) -> dict[str, Any]:
+    return {"language": asked.language, "code": code(asked.model(), asked.language)}
+
+
+def _page(asked: Asked) -> dict[str, Any]:
+    return motion_page(asked.model())
+
+
+def _report(asked: Asked) -> dict[str, Any]:
+    from chetaev.report import report
+
+    made = report(asked.model())
+    return {"title": made.title, "html": made.html}
+
+
+def _gallery(name: str) -> dict[str, Any]:
+    try:
+        return {"ok": True, "name": name, "text": dumps(gallery(name))}
+    except ChetaevError as fault:
+        return refusal(fault, "")
+
+
+def _numbers(column: Any) -> list[float | None]:
+    return [_number(v) for v in np.asarray(column, dtype=float).tolist()]
+
+
+def _number(value: float) -> float | None:
+    """A number; None where JSON has none."""
+    return float(value) if np.isfinite(value) else None
+
+
+_ANSWERS: dict[str, Callable[[Asked], dict[str, Any]]] = {
+    "derive": _derive,
+    "analyze": _analyze,
+    "simulate": _simulate,
+    "compare": _compare,
+    "code": _code,
+    "motion": _page,
+    "report": _report,
+}
+"""What answers each verb."""

@@ -1,0 +1,96 @@
+"""The model files that the page may open and save: those of one folder, and nothing outside it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from chetaev.core.errors import ModelError
+from chetaev.core.support.files import write_text
+from chetaev.core.support.text import fault
+from chetaev.io.reading import LARGEST_FILE, read_text
+
+_MOST_FILES = 500
+"""Files that are listed; a page cannot show more in a list that anybody reads."""
+_DEEPEST = 3
+"""Folders inside each other that are searched for files."""
+
+
+class OutsideError(Exception):
+    """A path outside the folder, or not that of a model file: status 403."""
+
+
+class MissingError(Exception):
+    """A file that does not exist: status 404."""
+
+
+class Folder:
+    """A folder with model files. Names are relative to it; links are followed and must end inside."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.root = Path(os.path.realpath(path))
+
+    def files(self) -> list[str]:
+        """Return the names of the model files, those in inner folders too."""
+        found: list[str] = []
+        for here, folders, names in os.walk(self.root):
+            inner = Path(here).relative_to(self.root)
+            folders[:] = sorted(name for name in folders if not name.startswith(".")) if len(inner.parts) < _DEEPEST else []
+            for name in sorted(names):
+                path = (inner / name).as_posix()
+                if name.endswith(".toml") and not name.startswith(".") and self._is_ours(path):
+                    found.append(path)
+                if len(found) == _MOST_FILES:
+                    return found
+        return found
+
+    def open(self, name: str) -> str:
+        """Return the text of a file."""
+        path = self.path(name)
+        if not path.is_file():
+            raise MissingError(f"there is no file {name}.")
+        return read_text(path)
+
+    def save(self, name: str, text: str) -> bool:
+        """Write a file as a whole; True if it replaced one. The folder it lies in must exist."""
+        path = self.path(name)
+        if len(text.encode("utf-8", "surrogatepass")) > LARGEST_FILE:
+            raise ModelError(f"the text has more than {LARGEST_FILE} bytes, the largest size that is read.", where=name)
+        if path.exists() and not path.is_file():
+            raise OutsideError(f"{name} is not a file.")
+        if not path.parent.is_dir():
+            raise MissingError("there is no such folder.")
+        existed = path.exists()
+        try:
+            write_text(path, text)
+        except OSError as cause:
+            raise ModelError(f"the file cannot be written: {cause.strerror or cause}.", where=name, hint="another name") from None
+        except UnicodeEncodeError:
+            raise ModelError("the text has half a character, which no file can hold.", where=name) from None
+        return existed
+
+    def path(self, name: str) -> Path:
+        """Return the path of a name, links resolved.
+
+        Raises:
+            OutsideError: If it lies outside the folder, or is no name of a model file.
+        """
+        if not name or fault(name) or "\\" in name or name.startswith(("/", "~")) or Path(name).is_absolute():
+            raise OutsideError("this is no name of a file in the folder.")
+        if ".." in name.split("/"):
+            raise OutsideError("this file lies outside the folder.")
+        if not name.endswith(".toml") or Path(name).name.startswith("."):
+            raise OutsideError("a model file has the ending .toml.")
+        try:
+            found = Path(os.path.realpath(self.root / name))
+        except (OSError, ValueError):
+            raise OutsideError("this is no name of a file in the folder.") from None
+        if self.root not in found.parents or found.suffix != ".toml":
+            raise OutsideError("this file lies outside the folder.")
+        return found
+
+    def _is_ours(self, name: str) -> bool:
+        try:
+            return self.path(name).is_file()
+        except OutsideError:
+            return False

@@ -1,0 +1,73 @@
+"""The page of a motion with sliders for its parameters and initial values, with ranges around the values of the model."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from chetaev.core.errors import ChetaevError
+from chetaev.mechanics.model import Model
+from chetaev.numerics.motion.settings import model_of
+from chetaev.numerics.motion.simulate import simulate
+from chetaev.numerics.motion.trajectory import Trajectory
+from chetaev.plot.animation import animate
+from chetaev.plot.scenes.sliders import read_sliders
+
+_MOST_SLIDERS = 12
+"""Sliders of a page; more would push the picture out of sight. Parameters come first, then velocities, then places."""
+
+
+def motion_page(model: Model) -> dict[str, Any]:
+    """Return the page of a motion, and what the page of the studio says about it."""
+    motion = simulate(model)
+    found = {"outcome": str(motion.outcome), "message": motion.message, "certified": bool(motion.certificate.ok)}
+    sliders, reason = slider_ranges(motion)
+    if sliders:
+        try:
+            return {**found, "sliders": list(sliders), "note": "", "html": animate(motion, sliders=sliders).page()}
+        except ChetaevError as fault:
+            reason = fault.what
+    note = f"Without sliders: {reason}" if reason else ""
+    return {**found, "sliders": [], "note": note, "html": animate(motion).page()}
+
+
+def slider_ranges(motion: Trajectory) -> tuple[dict[str, tuple[float, float]], str]:
+    """Return ranges of the values that can be moved, and why there are none."""
+    if motion.asked is None or motion.asked.besides:
+        return {}, "no page can compute this motion."
+    model = model_of(motion)
+    candidates = {p.name: _around_parameter(float(motion[p.name][0])) for p in motion.equations.system.parameters}
+    given = [str(name) for name in model.start.fixed]
+    jets = [z for z in motion.jets if z.name in given]
+    for z in sorted(jets, key=lambda z: z.order == 0):  # velocities first: they change the motion most
+        candidates[z.name] = _around_start(float(motion[z.name][0]))
+    found: dict[str, tuple[float, float]] = {}
+    reason = "nothing of this motion can be moved."
+    for name, limits in candidates.items():
+        if len(found) == _MOST_SLIDERS:
+            break
+        try:
+            read_sliders({name: limits}, motion, model, "sliders")
+        except ChetaevError as fault:  # determined by the constraints, or not computed by a page
+            reason = fault.what
+        else:
+            found[name] = limits
+    return found, reason
+
+
+def _around_parameter(value: float) -> tuple[float, float]:
+    """A range that keeps the sign: a mass stays positive."""
+    if value == 0:
+        return -1.0, 1.0
+    low, high = sorted((_rounded(value / 4), _rounded(value * 2.5)))
+    return low, high
+
+
+def _around_start(value: float) -> tuple[float, float]:
+    reach = max(1.0, 2 * abs(value))
+    return _rounded(value - reach), _rounded(value + reach)
+
+
+def _rounded(value: float) -> float:
+    """A value with two digits, as a person would write it."""
+    return value if value == 0 or not math.isfinite(value) else float(f"{value:.2g}")

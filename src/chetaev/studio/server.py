@@ -1,0 +1,298 @@
+"""The server of the studio, on this machine only: who may ask, the routes, and the statuses.
+
+Every request needs the token, which only the address that was printed has; a page of another site can neither read it nor send it. The
+server computes nothing itself: texts go to processes of their own (`jobs`).
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import parse_qs, urlsplit
+
+from chetaev.core.errors import ChetaevError
+from chetaev.core.support.version import VERSION
+from chetaev.gallery import description, gallery
+from chetaev.studio.folder import Folder, MissingError, OutsideError
+from chetaev.studio.jobs import SECONDS, Jobs
+from chetaev.studio.page import AROUND, example, page
+
+HOST = "127.0.0.1"
+"""The address of this machine, which no other machine can reach."""
+LARGEST = 2_000_000
+"""Bytes of a request; a longer one is refused before it is read."""
+TOKEN_BYTES = 24
+"""Random bytes of the token: 192 bits."""
+_PATIENCE = 30.0
+"""Seconds that a connection may be silent; it frees the threads of tabs that were closed."""
+_PAGES = 16
+"""Pages of motions and reports that are kept, the newest: a frame fetches its page once, right after the answer that names it."""
+_VERBS = ("derive", "analyze", "simulate", "compare", "code", "motion", "report")
+_SHOWN = ("motion", "report")
+"""Verbs whose answer is a page, which a frame or a new tab shows."""
+_ISOLATED = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; font-src data:;"
+"""The policy of pages of motions and reports: no network. Pages with sliders have a stricter one of their own besides."""
+
+
+class RefusedError(Exception):
+    """A request that is not answered: a status, and the reason."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, reason
+
+
+class Studio(ThreadingHTTPServer):
+    """A server with its token, folder and processes. Use `close` to end it."""
+
+    daemon_threads = True
+    allow_reuse_address = True
+    request_queue_size = 64
+
+    def __init__(
+        self, folder: str | Path = ".", port: int = 0, *, text: str = "", file: str = "", framed: bool = False, seconds: float = SECONDS
+    ) -> None:
+        super().__init__((HOST, port), _Handler)
+        self.token = secrets.token_urlsafe(TOKEN_BYTES)
+        self.folder = Folder(folder)
+        self.first = {"text": text or example(), "file": file}
+        self.framed = framed
+        self.closed = False
+        self.pages: OrderedDict[str, str] = OrderedDict()
+        self._pages_lock = threading.Lock()
+        try:
+            self.jobs = Jobs(seconds)
+        except BaseException:
+            self.server_close()
+            raise
+
+    @property
+    def address(self) -> str:
+        """The address to open in a browser, with the token."""
+        return f"http://{HOST}:{self.server_address[1]}/?token={self.token}"
+
+    def keep(self, html: str) -> str:
+        """Keep a page for the frame that shows it, and return its path, which nobody can guess."""
+        key = secrets.token_urlsafe(TOKEN_BYTES)
+        with self._pages_lock:
+            self.pages[key] = html
+            while len(self.pages) > _PAGES:
+                self.pages.popitem(last=False)
+        return f"/shown/{key}"
+
+    def close(self) -> None:
+        """End the server and all its processes; connections that are still open get no more answers."""
+        self.closed = True
+        self.jobs.close()
+        self.server_close()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say in a line what went wrong with a connection; a browser that hangs up is nothing to say."""
+        fault = sys.exception()
+        if not isinstance(fault, ConnectionError | TimeoutError):
+            sys.stderr.write(f"studio: a request failed: {type(fault).__name__}\n")
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Studio
+    protocol_version = "HTTP/1.1"
+    server_version = "chetaev"
+    sys_version = ""
+    timeout = _PATIENCE
+    routes: ClassVar[dict[tuple[str, str], Callable[[_Handler], None]]] = {}
+
+    def do_GET(self) -> None:
+        self._handle("GET")
+
+    def do_POST(self) -> None:
+        self._handle("POST")
+
+    def do_PUT(self) -> None:
+        self._handle("PUT")
+
+    def do_DELETE(self) -> None:
+        self._handle("DELETE")
+
+    def do_OPTIONS(self) -> None:
+        self._handle("OPTIONS")
+
+    def _handle(self, method: str) -> None:
+        if self.server.closed:
+            self.close_connection = True
+            return
+        try:
+            self._route(method)
+        except RefusedError as refused:
+            self._refuse(refused)
+        except OutsideError as fault:
+            self._refuse(RefusedError(403, str(fault)))
+        except MissingError as fault:
+            self._refuse(RefusedError(404, str(fault)))
+        except ChetaevError as fault:
+            self._send_json(_trouble(type(fault).__name__, f"{fault.what} {fault.why}".strip()))
+        except (ConnectionError, TimeoutError):
+            self.close_connection = True
+        except Exception as fault:
+            sys.stderr.write(f"studio: {method} failed: {type(fault).__name__}\n")
+            self._refuse(RefusedError(500, "the studio itself failed at this request."))
+
+    def _refuse(self, refused: RefusedError) -> None:
+        self.close_connection = True  # the body may not have been read
+        self._send_json(_trouble(_KINDS.get(refused.status, "Refused"), refused.reason), refused.status)
+
+    def _route(self, method: str) -> None:
+        parts = urlsplit(self.path)
+        self._check_origin()
+        if method == "GET" and parts.path.startswith("/shown/"):
+            return self._shown(parts.path.removeprefix("/shown/"))
+        page = method == "GET" and parts.path == "/"
+        self._check_token(parse_qs(parts.query).get("token", [""])[0] if page else self.headers.get("X-Chetaev-Token", ""))
+        if page:
+            return self._page()
+        name = parts.path.removeprefix("/api/") if parts.path.startswith("/api/") else ""
+        if method == "POST" and name in _VERBS:
+            return self._verb(name)
+        if method == "GET" and name.startswith("gallery/"):
+            return self._gallery_system(name.removeprefix("gallery/"))
+        known = {method for method, path in self.routes if path == name} | ({"POST"} if name in _VERBS else set())
+        if (method, name) not in self.routes:
+            raise RefusedError(405 if known else 404, "there is nothing at this address.")
+        return self.routes[method, name](self)
+
+    def _check_origin(self) -> None:
+        """Refuse requests that pages of other sites make, and names of this machine that others could give themselves."""
+        port = self.server.server_address[1]
+        names = {f"{HOST}:{port}", f"localhost:{port}"}
+        if self.headers.get_all("Host", []) not in [[name] for name in names]:
+            raise RefusedError(403, "the request names another host.")
+        origin = self.headers.get("Origin")
+        if origin is not None and origin not in {f"http://{name}" for name in names}:
+            raise RefusedError(403, "the request comes from another site.")
+
+    def _check_token(self, given: str) -> None:
+        if not hmac.compare_digest(given.encode("utf-8", "surrogateescape"), self.server.token.encode()):
+            raise RefusedError(403, "the token is missing or wrong: open the address that the studio printed.")
+
+    def _body(self) -> dict[str, Any]:
+        if self.headers.get("Transfer-Encoding"):
+            raise RefusedError(400, "the length of the request is not given.")
+        given = self.headers.get("Content-Length", "")
+        if not given.isascii() or not given.isdigit():
+            raise RefusedError(400, "the length of the request is not given.")
+        if len(given) > 12 or int(given) > LARGEST:
+            raise RefusedError(413, f"the request has more than {LARGEST} bytes.")
+        raw = self.rfile.read(int(given))
+        try:
+            found = json.loads(raw)
+        except (ValueError, RecursionError):
+            raise RefusedError(400, "the request is not JSON.") from None
+        if not isinstance(found, dict):
+            raise RefusedError(400, "the request is not an object.")
+        return found
+
+    def _page(self) -> None:
+        text, policy = page(self.server.framed)
+        self._send(text.encode(), "text/html; charset=utf-8", policy=policy)
+
+    def _shown(self, key: str) -> None:
+        html = self.server.pages.get(key)
+        if html is None:
+            raise RefusedError(403, "this page is no longer kept.")
+        around = f" {AROUND}" if self.server.framed else ""
+        policy = f"{_ISOLATED} sandbox allow-scripts allow-downloads; frame-ancestors 'self'{around}"
+        self._send(html.encode(), "text/html; charset=utf-8", policy=policy)
+
+    def _verb(self, verb: str) -> None:
+        body = self._body()
+        client, serial = body.pop("client", ""), body.pop("serial", 0)
+        if client is None:
+            client = ""
+        if not isinstance(client, str) or len(client) > 200:
+            raise RefusedError(400, "client is not a short text.")
+        if isinstance(serial, bool) or not isinstance(serial, int | float) or serial != serial:
+            raise RefusedError(400, "serial is not a number.")
+        found = self.server.jobs.run(verb, body, client, serial)
+        if "malformed" in found:
+            raise RefusedError(400, found["malformed"])
+        if verb in _SHOWN and found.get("ok"):
+            found["page"] = self.server.keep(found.pop("html"))
+        self._send_json(found)
+
+    def _health(self) -> None:
+        self._send_json({"ok": True, "version": VERSION, "folder": self.server.folder.root.name, "seconds": self.server.jobs.seconds})
+
+    def _gallery(self) -> None:
+        systems = [{"name": name, "title": description(name)[0], "about": description(name)[1]} for name in gallery()]
+        self._send_json({"ok": True, "systems": systems})
+
+    def _gallery_system(self, name: str) -> None:
+        if name not in gallery():
+            raise RefusedError(404, "the gallery has no such system.")
+        self._send_json(self.server.jobs.run("gallery", {"name": name}))
+
+    def _first(self) -> None:
+        self._send_json({"ok": True, **self.server.first})
+
+    def _files(self) -> None:
+        self._send_json({"ok": True, "files": self.server.folder.files()})
+
+    def _open(self) -> None:
+        file = _text(self._body(), "file")
+        self._send_json({"ok": True, "file": file, "text": self.server.folder.open(file)})
+
+    def _save(self) -> None:
+        body = self._body()
+        file, text = _text(body, "file"), _text(body, "text")
+        self._send_json({"ok": True, "file": file, "replaced": self.server.folder.save(file, text)})
+
+    def _send_json(self, found: dict[str, Any], status: int = 200) -> None:
+        self._send(json.dumps(found, allow_nan=False).encode(), "application/json", status)
+
+    def _send(self, content: bytes, kind: str, status: int = 200, policy: str = "default-src 'none'; frame-ancestors 'none'") -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Content-Security-Policy", policy)
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Referrer-Policy", "no-referrer")
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("Cross-Origin-Resource-Policy", "same-origin")
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the base class
+        """Print nothing: addresses hold the token."""
+
+
+_Handler.routes = {
+    ("GET", "health"): _Handler._health,
+    ("GET", "gallery"): _Handler._gallery,
+    ("GET", "files"): _Handler._files,
+    ("GET", "first"): _Handler._first,
+    ("POST", "open"): _Handler._open,
+    ("POST", "save"): _Handler._save,
+}
+_KINDS = {400: "Malformed", 403: "Forbidden", 404: "Unknown", 405: "Unknown", 413: "TooLarge", 500: "InternalError"}
+"""The kinds of errors by status."""
+
+
+def _text(body: dict[str, Any], name: str) -> str:
+    if not isinstance(body.get(name), str):
+        raise RefusedError(400, f"{name} is missing, or not a text.")
+    found: str = body[name]
+    return found
+
+
+def _trouble(kind: str, message: str) -> dict[str, Any]:
+    error = {"kind": kind, "message": message, "hint": "", "where": "", "line": 1, "column": 1, "length": 1, "fixes": []}
+    return {"ok": False, "errors": [error]}

@@ -1,0 +1,56 @@
+/* Values of the sliders, which the page of the motion tells, and how they are put into the text. */
+
+const sliderValues = { first: null, last: null };
+
+function forgetSliders() {
+  Object.assign(sliderValues, { first: null, last: null });
+  tellSliders();
+}
+
+/* The row stays where it is: a picture that jumps while one drags would be a nuisance. */
+function tellSliders() {
+  const moved = slid();
+  find("adopt").disabled = moved.length === 0;
+  find("moved-values").textContent = moved.map(([name, value]) => `${name} = ${written(value)}`).join(", ") || "values of sliders that you move";
+}
+
+/* The values that were moved since the motion appeared. */
+function slid() {
+  const { first, last } = sliderValues;
+  return first ? Object.entries(last).filter(([name, value]) => value !== first[name]) : [];
+}
+
+const written = (value) => String(Number(value.toPrecision(6)));
+
+window.addEventListener("message", (event) => {
+  if (event.source !== find("motion").contentWindow) return;
+  const values = event.data && event.data.chetaev;
+  if (typeof values !== "object" || values === null || !Object.values(values).every(Number.isFinite)) return;
+  sliderValues.first = sliderValues.first || values;
+  sliderValues.last = values;
+  tellSliders();
+});
+
+/* The text with other values, and the names that were not found in it. */
+function adopted(text, values) {
+  const left = [];
+  for (const [name, value] of values) {
+    const word = name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+    const next = inTable(text, "parameters", (part) => part
+      .replace(new RegExp(`^(\\s*${word}\\s*=\\s*)(?:[-+0-9][-+0-9.eE_]*|"[^"\\n]*"|'[^'\\n]*')`, "m"), (_, before) => before + written(value))
+      .replace(new RegExp(`^(\\s*${word}\\s*=\\s*\\{[^\\n]*?value\\s*=\\s*)(?:[-+0-9][-+0-9.eE_]*|"[^"\\n]*")`, "m"), (_, before) => before + written(value)));
+    const there = next !== null ? next : inTable(text, "initial", (part) => part
+      .replace(new RegExp(`(["'])(\\s*${word}\\s*=)[^"\\n]*?\\1`), (_, quote, before) => `${quote}${before} ${written(value)}${quote}`));
+    if (there === null) left.push(name); else text = there;
+  }
+  return [text, left];
+}
+
+/* The text with one table changed by `change`; null if nothing was changed there. */
+function inTable(text, table, change) {
+  const head = new RegExp(`^\\[${table}\\][^\\n]*$`, "m").exec(text);
+  if (!head) return null;
+  const from = head.index + head[0].length, after = /^\s*\[/m.exec(text.slice(from)), to = after ? from + after.index : text.length;
+  const part = text.slice(from, to), next = change(part);
+  return next === part ? null : text.slice(0, from) + next + text.slice(to);
+}

@@ -1,0 +1,301 @@
+"""The page of the studio in a browser: typing, errors, sliders, branches, comparison, files, phone width, keys and labels."""
+
+import glob
+import re
+import shutil
+import threading
+
+import pytest
+
+import chetaev as ch
+from chetaev.io.reading import loads
+from chetaev.studio.page import example
+from chetaev.studio.server import Studio
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or next(iter(glob.glob("/usr/bin/google-chrome*")), None)
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+PATIENCE = 60_000
+"""Milliseconds for the browser and for an answer on a busy machine: no test of the page is a test of speed."""
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: pages are not opened (apt-get install chromium)")
+
+CAWLEY = """name = "cawley"
+lagrangian = "q1'*q3' + q2^2*q3/2"
+[coordinates]
+q1 = "line"
+q2 = "line"
+q3 = "line"
+[principle]
+name = "hamilton"
+[initial]
+fixed = ["q1 = 0.2", "q3 = 0", "q1' = 0.5", "q3' = 0"]
+[simulate]
+t = [0.0, 1.0]
+"""
+"""Its start lies where two branches cross."""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed: pages are not opened (pip install playwright)"
+    )
+    with playwright.sync_playwright() as session:
+        made = session.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=PATIENCE)
+        yield made
+        made.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    made = Studio(tmp_path_factory.mktemp("studio"))
+    (made.folder.root / "cawley.toml").write_text(CAWLEY)
+    thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    yield made
+    made.shutdown()
+    made.close()
+
+
+@pytest.fixture
+def opened(browser, server):
+    """Opens the studio, and returns its page with the complaints of its console."""
+    contexts = []
+
+    def open_page(text=None, **options):
+        context = browser.new_context(**{"reduced_motion": "reduce", **options})
+        contexts.append(context)
+        context.set_default_timeout(PATIENCE)
+        page = context.new_page()
+        page.complaints, page.asked = [], []
+        page.on("console", lambda message: page.complaints.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: page.complaints.append(str(error)))
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.on("dialog", lambda dialog: dialog.accept())
+        page.goto(server.address)
+        page.locator("#equations math").first.wait_for()
+        if text is not None:
+            page.fill("#model", text)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def waits(page, selector, text):
+    """Wait for a text, a regular expression, in an element."""
+    page.locator(selector).filter(has_text=re.compile(text)).first.wait_for()
+
+
+def until(page, holds):
+    """Wait until a condition holds; the policy of the page forbids conditions that it evaluates itself."""
+    for _ in range(PATIENCE // 50):
+        if holds():
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError("the condition did not come to hold")
+
+
+def frame_of(page):
+    """The frame of the motion, when its page is there."""
+    page.locator("#motion:not([hidden])").wait_for()
+    inner = page.frame_locator("#motion")
+    inner.locator("[data-chetaev=play]").wait_for()
+    return inner
+
+
+def test_equations_follow_the_keys(opened):
+    page = opened()
+    wanted = ch.derive(loads(example()))
+    assert page.locator("#equations .label").all_text_contents() == list(wanted.labels)
+    assert page.locator("#equations math").first.get_attribute("aria-label") == wanted.row_text(wanted.rows[0])
+    page.focus("#model")
+    at = example().index("m*g*sin(alpha)*x")
+    page.evaluate("(at) => document.getElementById('model').setSelectionRange(at, at)", at)
+    page.keyboard.type("k*x^2 + ")
+    page.locator("#errors .error").wait_for()
+    assert page.locator("#backdrop mark").text_content() == "k"
+    assert page.get_attribute("#model", "aria-invalid") == "true"
+    page.click("#errors .place")
+    assert (
+        page.evaluate("(() => { const m = document.getElementById('model'); return m.value.slice(m.selectionStart, m.selectionEnd); })()")
+        == "k"
+    )
+    page.keyboard.type("g")
+    page.locator("#errors .error").wait_for(state="detached")
+    waits(page, "#equations", "g")
+    assert page.locator("#equations math").first.get_attribute("aria-label").count("g") == 2
+    assert page.locator("#backdrop mark").count() == 0 and page.get_attribute("#model", "aria-invalid") == "false"
+    waits(page, "#kinds", "not integrable")
+    assert not page.complaints
+
+
+def test_a_fix_is_applied_by_a_button(opened):
+    page = opened(example().replace("x'*sin(theta)", "x'*sin(thta)"))
+    assert page.locator("#backdrop mark").text_content() == "thta"
+    page.get_by_role("button", name="replace by theta").click()
+    page.locator("#errors .error").wait_for(state="detached")
+    assert page.input_value("#model") == example()
+    page.select_option("#principle", "hamilton")
+    page.get_by_role("button", name="use vakonomic").click()
+    waits(page, "#equations", "λ")
+    assert page.input_value("#principle") == "vakonomic"
+
+
+def test_the_motion_moves_with_its_sliders(opened):
+    page = opened()
+    inner = frame_of(page)
+    frame = next(each for each in page.frames if "/shown/" in each.url)
+    slider = inner.locator("[data-chetaev-slider='alpha']")
+    before = frame.evaluate("chetaev.state(2)")
+    slider.focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    waits(page, "#moved-values", "alpha = 0.2135")
+    value, after = frame.evaluate("chetaev.values().alpha"), frame.evaluate("chetaev.state(2)")
+    assert value > 0.2 and after["y"] != before["y"]
+    wanted = ch.simulate(loads(example()), parameters={"alpha": value}, tolerance=1e-11).at(2.0)
+    assert after["y"] == pytest.approx(wanted["y"], rel=1e-6)
+    assert frame.evaluate("(() => { try { return String(parent.document); } catch (e) { return e.name; } })()") == "SecurityError"
+    page.locator("#adopt:enabled").press("Enter")
+    found = loads(page.input_value("#model"))
+    assert found.parameters["alpha"] == pytest.approx(value, rel=1e-5) and found.system == loads(example()).system
+    until(page, lambda: page.locator("#adopt").is_disabled())  # a new page of the motion begins with these values
+    assert not page.complaints
+
+
+def test_values_of_sliders_are_put_into_the_text(opened):
+    """A start in quotes with a prime, a parameter with a kind, and a parameter whose name begins another's."""
+    text = example().replace("m = 1.0", 'm = {kind = "positive", value = 1.0}\nmu = 3').replace("J/2", "mu*J/6")
+    page = opened(text)
+    inner = frame_of(page)
+    for name in ("m", "theta'"):
+        inner.locator(f'[data-chetaev-slider="{name}"]').focus()
+        page.keyboard.press("ArrowRight")
+        waits(page, "#moved-values", f"{name} = ")
+    page.locator("#adopt:enabled").press("Enter")
+    found = loads(page.input_value("#model"))
+    assert found.parameters["m"] > 1 and found.parameters["mu"] == 3 and found.start.fixed["theta'"] > 2
+    assert found.start.fixed["theta"] == 0.3 and found.system == loads(text).system
+
+
+def test_branches_are_chosen(opened):
+    page = opened()
+    page.select_option("#files", "cawley.toml")
+    waits(page, "#motion-note", "No motion yet")
+    page.click("#tab-analysis")
+    waits(page, "#analysis .verdict", "BRANCHING")
+    radio = page.get_by_role("radio", name=re.compile("branch 0"))
+    radio.check()
+    page.click("#tab-motion")
+    frame_of(page)
+    page.click("#tab-analysis")
+    page.get_by_role("radio", name=re.compile("branch 0"), checked=True).wait_for()
+    assert page.input_value("#file") == "cawley.toml"
+
+
+def test_principles_stand_side_by_side(opened):
+    page = opened()
+    page.click("#tab-compare")
+    page.locator(".curves canvas").first.wait_for()
+    assert page.locator(".side").count() == 2 and page.locator(".side math").count() == 8
+    waits(page, "#compare .report", "differ")
+    assert page.locator("#extra input").input_value() == "0"
+    page.get_by_role("checkbox", name="Chetaev").check()
+    page.locator(".side").nth(2).wait_for()
+    assert not page.complaints
+
+
+def test_models_are_saved_and_opened(opened, server):
+    page = opened()
+    page.select_option("#gallery", "heisenberg")
+    until(page, lambda: page.input_value("#file") == "heisenberg.toml")
+    page.fill("#file", "mine")
+    page.focus("#model")
+    page.keyboard.press("Control+s")
+    waits(page, "#status", "saved mine.toml")
+    assert loads((server.folder.root / "mine.toml").read_text()) == loads(page.input_value("#model"))
+    assert page.input_value("#file") == "mine.toml"
+    page.locator("#files option[value='mine.toml']").wait_for(state="attached")
+    page.fill("#file", "../escape.toml")
+    page.get_by_role("button", name="Save").click()
+    waits(page, "#status", "not saved")
+    assert not (server.folder.root.parent / "escape.toml").exists()
+
+
+def test_code_and_exports(opened):
+    page = opened()
+    page.click("#tab-code")
+    page.select_option("#language", "javascript")
+    waits(page, "#code", "export function simulate")
+    with page.expect_download() as caught:
+        page.select_option("#export", "page")
+    text = caught.value.path().read_text()
+    assert caught.value.suggested_filename == "model-motion.html" and "data-chetaev-slider" in text
+
+
+@pytest.mark.parametrize("options", [{"viewport": {"width": 390, "height": 844}, "has_touch": True}, {"color_scheme": "dark"}])
+def test_phones_and_dark_rooms(opened, options):
+    page = opened(**options)
+    inner = frame_of(page)
+    for name in ("analysis", "compare", "code", "motion"):
+        page.click(f"#tab-{name}")
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), name
+    red, green, blue = map(int, re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor")))
+    assert (red + green + blue < 150) == ("color_scheme" in options)
+    assert inner.locator("[data-chetaev-slider]").count() >= 4
+    shown = "getComputedStyle(document.getElementById('backdrop')).fontSize === getComputedStyle(document.getElementById('model')).fontSize"
+    assert page.evaluate(shown)
+
+
+def test_everything_has_a_name_and_can_be_reached_by_keys(opened):
+    page = opened()
+    nameless = page.evaluate("""() => [...document.querySelectorAll("button, select, input, textarea, iframe, canvas")]
+      .filter((e) => !(e.getAttribute("aria-label") || e.title || e.textContent.trim() || (e.labels && e.labels.length)))
+      .map((e) => e.outerHTML)""")
+    assert nameless == []
+    seen = []
+    for _ in range(14):
+        page.keyboard.press("Tab")
+        seen.append(page.evaluate("document.activeElement.id || document.activeElement.textContent.trim().slice(0, 20)"))
+    assert seen[:6] == ["to the model", "gallery", "files", "file", "Save", "export"] and "model" in seen
+    assert seen.index("model") < seen.index("principle") < seen.index("tab-motion")
+    page.focus("#tab-motion")
+    for name in ("analysis", "compare", "code", "motion"):
+        page.keyboard.press("ArrowRight")
+        assert page.evaluate("document.activeElement.id") == f"tab-{name}" and page.get_attribute(f"#tab-{name}", "aria-selected") == "true"
+        assert page.locator("[role=tabpanel]:visible").count() == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["</script><script>window.hit = 1</script>", '"><img src=x onerror=window.hit=1>', "<svg/onload=window.hit=1>"]
+)
+def test_texts_of_a_model_run_nothing(opened, text):
+    written = text.replace('"', '\\"')
+    page = opened(example().replace("Skate on a slope", written).replace('"line"', f'"{written}"', 1))
+    page.locator("#errors .error").wait_for()
+    page.fill("#model", example().replace("Skate on a slope", written))
+    page.locator("#errors .error").wait_for(state="detached")
+    frame_of(page)
+    page.click("#tab-compare")
+    page.locator(".curves canvas").first.wait_for()
+    assert page.evaluate("window.hit") is None and page.locator("img, svg").count() == 0
+    assert all("/shown/" in each.url or each.evaluate("window.hit") is None for each in page.frames)
+    assert all(address.startswith(("http://127.0.0.1:", "blob:http://127.0.0.1:")) for address in page.asked) and not page.complaints
+
+
+def test_a_stopped_studio_says_so(browser, tmp_path):
+    made = Studio(tmp_path)
+    thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    context = browser.new_context(reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    page.goto(made.address)
+    page.locator("#equations math").first.wait_for()
+    made.shutdown()
+    made.close()
+    page.fill("#model", example() + "\n")
+    waits(page, "#errors", "does not answer")
+    context.close()
