@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from chetaev.singular.algorithm import constraint_algorithm
     from chetaev.singular.dynamical.dynamical_form import DynamicalForm
     from chetaev.singular.inverse.helmholtz import helmholtz
+    from chetaev.sweeps import count, grid, largest_lyapunov, open_sweep, sample, sweep
 
 __version__ = VERSION
 
@@ -110,6 +111,7 @@ _HOMES = {
     "chetaev.singular.algorithm": "constraint_algorithm",
     "chetaev.singular.dynamical.dynamical_form": "DynamicalForm",
     "chetaev.singular.inverse.helmholtz": "helmholtz",
+    "chetaev.sweeps": "count grid largest_lyapunov open_sweep sample sweep",
 }
 """The names a first program uses, by the modules that define them; the imports above repeat them for type checkers."""
 
@@ -142,6 +144,7 @@ _ALSO = {
     "chetaev.numerics.stability": "Equilibrium Linearization eigenvalue_sweep",
     "chetaev.numerics.verdict.implicit_equation": "implicit_equation",
     "chetaev.report": "Report",
+    "chetaev.sweeps": "Sample Sweep",
     "chetaev.singular": "ConstrainedSystem ConstraintStructure ContactGeometry Dirac LagrangianBundle Precontact Presymplectic constrain "
     "contact_geometry dirac integrating_factor lagrangian_bundle lagrangian_forms lepagean_equivalent precontact presymplectic "
     "reduce_order regularity semiholonomic semiholonomic_degree tonti_lagrangian",

@@ -19,7 +19,7 @@ import chetaev
 
 SOURCE = Path(chetaev.__file__).parent
 ROCARD = Path(__file__).parents[2] / "examples" / "rocard.toml"
-HEAVY = ("casadi", "llvmlite", "numba", "matplotlib", "heyoka")
+HEAVY = ("casadi", "llvmlite", "numba", "matplotlib", "heyoka", "zarr", "dask", "distributed")
 
 LAYERS = {
     "core": "",
@@ -32,12 +32,13 @@ LAYERS = {
     "io": "core mechanics numerics",
     "plot": "core mechanics singular numerics export",
     "report": "core mechanics numerics io plot",
-    "cli": "core mechanics numerics transforms gallery io export plot report",
+    "cli": "core mechanics numerics transforms gallery io export plot report sweeps",
     "interop": "core mechanics",
     "groups": "core mechanics transforms",
     "control": "core mechanics numerics",
     "orbits": "core mechanics numerics transforms",
     "registration": "core mechanics numerics transforms export",
+    "sweeps": "core mechanics numerics transforms io plot",
 }
 """Each part of the library, and the parts it may import. `groups` and `control` are the public modules of these names; `registration` has
 `ch.register`."""
@@ -81,6 +82,7 @@ OTHERS = {
     "control": "",
     "orbits": "sympy numpy",
     "registration": "",
+    "sweeps": "numpy scipy zarr dask distributed tqdm",
 }
 """The packages of others that each part may import."""
 

@@ -9,8 +9,10 @@ import numpy as np
 
 from chetaev.core.errors import UsageError
 from chetaev.core.notation.formula import estimated_width
+from chetaev.numerics.ensemble import Ensemble
 from chetaev.numerics.motion.trajectory import Outcome, Section, Trajectory
 from chetaev.plot.curves import broken, smooth, usual
+from chetaev.plot.ensembles import curves
 from chetaev.plot.style import (
     ALERT,
     COLOURS,
@@ -42,14 +44,18 @@ _WORDS = {
 
 
 def series(
-    motion: Trajectory, names: Sequence[str | Sequence[str]] | str | None = None, *, wrap: bool = False, columns: int | None = None
+    motion: Trajectory | Ensemble,
+    names: Sequence[str | Sequence[str]] | str | None = None,
+    *,
+    wrap: bool = False,
+    columns: int | None = None,
 ) -> Picture:
     """Draw quantities over time, one panel for each; names in an inner list share a panel.
 
     Events and switches are vertical lines; an early end of the motion is marked.
 
     Args:
-        motion: A motion.
+        motion: A motion; or an ensemble that keeps states, whose members are drawn as thin curves.
         names: Names of `motion[...]`: jets, multipliers and any expression in them. By default every coordinate has its panel (one in a
             Lie group with the components of its velocity) and the multipliers share one.
         wrap: Whether coordinates that are angles are brought into (-pi, pi].
@@ -66,6 +72,10 @@ def series(
     >>> [axes.get_ylabel() for axes in picture.axes]
     ['$x$', '']
     """
+    if isinstance(motion, Ensemble):
+        listed = [names] if isinstance(names, str) else names
+        flat = None if listed is None else [name for group in listed for name in ([group] if isinstance(group, str) else group)]
+        return curves(motion, flat, columns)
     groups = groups_of(motion, names)
     columns = columns or (1 if len(groups) <= 3 else 2)
     picture, axes = grid(len(groups), columns, heading(motion))

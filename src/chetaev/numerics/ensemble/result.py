@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -175,6 +176,16 @@ class Ensemble:
     def __repr__(self) -> str:
         return str(self)
 
+    def _repr_html_(self) -> str:
+        """A notebook shows the text, and a table of the ranges of the state at both ends and on the way."""
+        rows = []
+        for name, (low, high) in self.extrema.items():
+            ends = [self.start[name], self.final[name], np.concatenate([low, high])]
+            rows.append([name, *[_range(values) for values in ends]])
+        head = "".join(f"<th>{text}</th>" for text in ("", "start", "end", "on the way"))
+        body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+        return f"<pre>{escape(str(self))}</pre><table><tr>{head}</tr>{body}</table>"
+
     def __str__(self) -> str:
         lines = [f"{self.equations.system.name or 'system'} · {self.equations.principle}"]
         counted = Counter(self.outcome[self.started].tolist())
@@ -191,3 +202,9 @@ class Ensemble:
         if len(self.failed) > 5:
             lines.append(f"  … and {len(self.failed) - 5} more; ensemble.failed lists them")
         return "\n".join(lines)
+
+
+def _range(values: Array) -> str:
+    """The least and the largest of some values, in words."""
+    known = values[np.isfinite(values)]
+    return f"{known.min():.4g} to {known.max():.4g}" if len(known) else "no value"
