@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 
 from chetaev.core.errors import UsageError
 from chetaev.core.support.text import in_mathtext
-from chetaev.plot.style import COLOURS, INK, LINES, Array, Picture, figure, label, styled
+from chetaev.plot.style import COLOURS, INK, LINES, PAPER, Array, Picture, figure, label, styled
 
 _COLOURS = "viridis"
 _MISSING = LINES
@@ -63,8 +63,7 @@ def chart(sweep: Any, measure: str | None = None, *, regimes: Mapping[str, float
     axes = _axes_of(data, where)
     values, names = _classes(data, measure, regimes, where)
     heading = title or in_mathtext(str(data.attrs.get("store", "")))
-    drawn = _curve if len(axes.names) == 1 else _plane
-    return drawn(axes, values, names, measure, heading)
+    return (_curve if len(axes.names) == 1 else _plane)(axes, values, names, measure, heading)
 
 
 def as_html(sweep: Any) -> str:
@@ -133,7 +132,7 @@ def _plane(axes: _Axes, values: Array, names: list[str] | None, measure: str, ti
     with styled():
         ax = picture.subplots()
         ax.grid(False)
-        ax.set_facecolor(_MISSING)
+        ax.set_facecolor(PAPER if axes.scattered else _MISSING)
         options: dict[str, Any] = {"cmap": _COLOURS}
         if names is not None:
             colours = [COLOURS[k % len(COLOURS)] for k in range(len(names))]

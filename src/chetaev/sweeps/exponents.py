@@ -2,7 +2,8 @@ r"""The largest exponent of Lyapunov of every member of an ensemble.
 
 The tangent lift is a system of its own, and `simulate_many` runs it: a motion together with one variation $v$. The interval is cut into
 segments, at whose ends the variation is divided by its length, and the exponent is the sum of the logarithms of these lengths per time
-(G. Benettin, L. Galgani, J.-M. Strelcyn, Phys. Rev. A 14 (1976) 2338). What a member finds does not depend on the others.
+(G. Benettin, L. Galgani, J.-M. Strelcyn, Phys. Rev. A 14 (1976) 2338), without the first tenth. What a member finds does not depend on the
+others.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ Array = NDArray[np.float64]
 
 _MORE = 20
 """How many times more segments a member gets whose variation grew too large in one of them."""
+_TENTH = 10
+"""One segment in so many, at the beginning, does not count: there the variation turns from its first direction to that of the growth."""
 _SMALL = 1e-2
 """The least size of a jet relative to the largest of its order: jets that stay near zero have no size of their own."""
 
@@ -67,6 +70,7 @@ class Lift:
         times = np.linspace(t[0], t[1], segments + 1)
         logs, outcomes = np.zeros(len(members)), [str(Outcome.FINISHED)] * len(members)
         going = np.arange(len(members))
+        aligned = segments // _TENTH if segments >= _TENTH else min(1, segments - 1)
         for k in range(segments):
             if k == 0:
                 sizes = self._sizes(ensemble, members)
@@ -81,13 +85,14 @@ class Lift:
                 **settings,
             )
             good = run.outcome == Outcome.FINISHED
-            if k == 0:
+            if k == 0 and not aligned:
                 logs -= _logarithm(run.start, sizes, going)
             growth = _logarithm(run.final, sizes, going)
             good &= np.isfinite(growth)
             for j in np.flatnonzero(~good):
                 outcomes[going[j]] = str(run.outcome[j]) if run.outcome[j] != Outcome.FINISHED else str(Outcome.NOT_CERTIFIED)
-            logs[going] += growth
+            if k >= aligned:
+                logs[going] += growth
             logs[going[~good]] = np.nan
             with np.errstate(over="ignore", invalid="ignore"):
                 length = np.exp(growth)
@@ -96,7 +101,7 @@ class Lift:
             going = going[good]
             if not len(going):
                 break
-        return logs / abs(t[1] - t[0]), outcomes
+        return logs / abs(float(times[-1] - times[aligned])), outcomes
 
     def _sizes(self, ensemble: Ensemble, members: NDArray[np.int64]) -> dict[str, Array]:
         """Typical sizes of the variations of the state's jets by member: those of the jets over the motion, 1 for turns of a group."""

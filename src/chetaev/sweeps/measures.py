@@ -64,8 +64,8 @@ def count(event: Any, direction: int = 0) -> Count:
 def largest_lyapunov(segments: int = 50) -> LargestLyapunov:
     """As a measure of a sweep: the largest exponent of Lyapunov, the mean rate at which a neighbouring motion separates.
 
-    A variation of the motion is computed with it, by the tangent lift of the equations, over the whole interval. The direction in which it
-    starts is the same for all members. Over a time T the value differs from its limit by a term of the order 1/T.
+    A variation of the motion is computed with it, by the tangent lift of the equations. Its growth over the first tenth of the interval
+    does not count: there it turns to the direction of the largest growth. Over a time T, regular motions have values of the order 1/T.
 
     Args:
         segments: The number of parts of the interval after which the variation gets its length 1 again. More are taken for members whose

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chetaev.core.errors import UsageError
+from chetaev.core.errors import ChetaevError, UsageError
 from chetaev.core.notation.lexer import spell
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
@@ -72,7 +72,11 @@ class Study:
         check_measures(self.measures, self.model, self.equations, self.where)
         t0, t1 = self.model.interval
         short = replace(self._model_with(columns), t=(t0, t0 + 1e-6 * (t1 - t0)), events=())
-        simulate_many(short, parameters=self._parameters(columns), progress=False)
+        try:
+            simulate_many(short, parameters=self._parameters(columns), progress=False)
+        except ChetaevError as fault:
+            fault.where = self.where
+            raise
 
     def _check_lift(self) -> None:
         """Raise an error where the tangent lift does not describe neighbouring motions."""
