@@ -15,6 +15,7 @@ from chetaev.plot.style import COLOURS, Array, Picture, grid, label, legend, sty
 _MOST = 200
 """Members whose curves are drawn; more would only make one dark band."""
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""Levels of a fan: the median, the middle half, and all but a tenth; without a middle level no curve is drawn."""
 
 
 def curves(ensemble: Ensemble, names: Sequence[str] | str | None, columns: int | None) -> Picture:

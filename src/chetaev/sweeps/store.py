@@ -128,7 +128,8 @@ class Store:
         found: dict[str, Any] = {}
         for name, layout in wanted.items():
             try:
-                array = self.group[name].with_config(_EMPTY_TOO)
+                with zarr.config.set({f"array.{key}": value for key, value in _EMPTY_TOO.items()}):
+                    array = self.group[name]
                 right = (array.shape, array.chunks, str(array.dtype)) == layout
             except (OSError, ValueError, KeyError, TypeError, AttributeError, zarr.errors.BaseZarrError):
                 right = False
