@@ -27,7 +27,8 @@ PAGES = {
     "motion": (
         "Analysis and motion",
         "analyze Analysis Verdict evaluate residual simulate State Trajectory Outcome On Method Implicit Taylor simulate_many Ensemble "
-        "sweep Sweep open_sweep grid sample Sample count largest_lyapunov prepare Prepared equilibria Equilibrium linearize Linearization eigenvalue_sweep",
+        "sweep Sweep open_sweep grid sample Sample count largest_lyapunov "
+        "prepare Prepared equilibria Equilibrium linearize Linearization eigenvalue_sweep",
     ),
     "transformations": (
         "Transformations",
