@@ -1,6 +1,7 @@
 """Stores of sweeps: what happens when something goes wrong, and that nothing is lost then."""
 
 import errno
+import fcntl
 import json
 import os
 import shutil
@@ -220,6 +221,22 @@ def test_a_second_process_is_refused_and_a_dead_one_is_not(copy):
     run(copy)
     assert not lock_path(copy).exists()
     with held(copy, "one"), pytest.raises(ch.UsageError, match=f"process {os.getpid()} "):
+        run(copy)
+
+
+def test_two_names_of_a_store_have_one_lock(copy, tmp_path):
+    (tmp_path / "link.zarr").symlink_to(copy)
+    with held(copy, "one"), pytest.raises(ch.UsageError, match="being written"):
+        run(tmp_path / "link.zarr")
+    assert run(tmp_path / "link.zarr").complete
+
+
+def test_locks_that_cannot_be_taken_are_said(copy, monkeypatch):
+    def without_locks(handle, how):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", without_locks)
+    with pytest.raises(ch.UsageError, match="has no locks: No locks available"):
         run(copy)
 
 

@@ -7,20 +7,21 @@ from math import ceil
 
 from chetaev.core.errors import UsageError
 
-_PARTS = 64
-"""Chunks of a sweep where nothing else decides: a killed sweep loses at most one part in 64, and 16 workers have four each."""
-_LEAST, _MOST = 256, 8192
-"""Fewest and most members of a chunk unless the user decides: with fewer, processors wait while files are written; more keep a worker busy
-for minutes."""
+_PARTS = 32
+"""Chunks of a sweep where nothing else decides: a sweep that is killed loses at most one part in 32."""
+_LEAST, _LEAST_IF_SLOW, _MOST = 1024, 64, 8192
+"""Fewest and most members of a chunk unless the user decides. A chunk costs some 10 ms besides its motions, as much as a thousand short
+motions of compiled code; members that run one by one, or on several workers, are cut finer. More members would keep a worker busy for
+minutes."""
 
 
-def chunk_shape(shape: tuple[int, ...], chunk: int | None, where: str) -> tuple[int, ...]:
-    """The shape of the chunks: at most about `chunk` points each, whole rows of the last dimensions."""
+def chunk_shape(shape: tuple[int, ...], chunk: int | None, slow: bool, where: str) -> tuple[int, ...]:
+    """The shape of the chunks: at most `chunk` points each, whole rows of the last dimensions. `slow` members are cut finer by default."""
     size = 1
     for n in shape:
         size *= n
     if chunk is None:
-        chunk = min(_MOST, max(_LEAST, ceil(size / _PARTS)))
+        chunk = min(_MOST, max(_LEAST_IF_SLOW if slow else _LEAST, ceil(size / _PARTS)))
     if isinstance(chunk, bool) or not isinstance(chunk, int) or chunk < 1:
         raise UsageError(f"chunk = {chunk!r} is no number of members.", where=where, hint="chunk=1000, or None")
     found: list[int] = []

@@ -45,19 +45,18 @@ class Lift:
         assert isinstance(found, Tangent)  # noqa: S101 - tangent makes no other morphism
         return Lift(found)
 
-    def largest(self, ensemble: Ensemble, t: tuple[float, float], segments: int, settings: Mapping[str, Any]) -> tuple[Array, list[str]]:
+    def largest(self, ensemble: Ensemble, t: tuple[float, float], segments: int, settings: Mapping[str, Any]) -> tuple[Array, NDArray[Any]]:
         """The exponents of members, NaN where there is none, and the outcomes of the lifted motions."""
-        found, words = np.full(len(ensemble), np.nan), [str(o) for o in ensemble.outcome]
+        found, words = np.full(len(ensemble), np.nan), ensemble.outcome.astype(str).astype(object)
         some = np.flatnonzero(ensemble.outcome == Outcome.FINISHED)
         for parts in (segments, segments * _MORE):
             if not len(some):
                 break
             values, outcomes = self._over_segments(ensemble, some, t, parts, settings)
             found[some] = values
-            for k, word in zip(some, outcomes, strict=True):
-                words[k] = word
+            words[some] = outcomes
             some = some[~np.isfinite(values)]
-        return found, words
+        return found, words.astype(str)
 
     def _over_segments(
         self, ensemble: Ensemble, members: NDArray[np.int64], t: tuple[float, float], segments: int, settings: Mapping[str, Any]

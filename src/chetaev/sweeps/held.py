@@ -6,6 +6,7 @@ is held belongs to a living process. The file names that process for messages.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
@@ -21,6 +22,8 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
+_TAKEN = (errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK)
+"""The system's words for a lock that another process holds."""
 _FAR = 1 << 30
 """The byte that Windows locks: far behind the text of the file, which others may then read."""
 
@@ -35,8 +38,12 @@ def held(store: Path, where: str) -> Iterator[None]:
     """Hold the lock of a store; raise a UsageError if another process, or another sweep of this one, holds it."""
     path = lock_path(store)
     while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        if not _try(handle):
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as fault:
+            what = f"the folder {path.parent} cannot be written: {fault.strerror}."
+            raise UsageError(what, where=where, hint="a folder that you may write to") from None
+        if not _try(handle, where):
             os.close(handle)
             raise UsageError(
                 f"{store.name} is being written by {owner(store) or 'another process'}.",
@@ -63,9 +70,10 @@ def is_held(store: Path) -> bool:
     except OSError:
         return False
     try:
-        return not _try(handle)
+        return not _try(handle, "status")
     finally:
-        os.close(handle)
+        with suppress(OSError):  # closed already where there are no locks
+            os.close(handle)
 
 
 def owner(store: Path) -> str:
@@ -77,8 +85,8 @@ def owner(store: Path) -> str:
         return ""
 
 
-def _try(handle: int) -> bool:
-    """Take the lock if nobody has it."""
+def _try(handle: int, where: str) -> bool:
+    """Take the lock if nobody has it; a UsageError on a file system without locks."""
     try:
         if fcntl is not None:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -88,8 +96,12 @@ def _try(handle: int) -> bool:
             os.lseek(handle, _FAR, os.SEEK_SET)
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
             os.lseek(handle, 0, os.SEEK_SET)
-    except OSError:
-        return False
+    except OSError as fault:
+        if fault.errno in _TAKEN:
+            return False
+        os.close(handle)
+        what = f"the file system of the store has no locks: {fault.strerror}."
+        raise UsageError(what, where=where, hint="a folder on a disk of this machine; only this process writes there") from None
     return True
 
 

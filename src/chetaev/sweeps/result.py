@@ -134,7 +134,7 @@ def open_sweep(path: str | os.PathLike[str]) -> Sweep:
     """
     if not isinstance(path, str | os.PathLike):
         raise UsageError(f"{path!r} is no name of a folder.", where="open_sweep", hint='ch.open_sweep("chart.zarr")')
-    folder = Path(os.path.abspath(path))
+    folder = Path(os.path.realpath(path))
     where = f"open_sweep {folder.name}"
     if not folder.is_dir():
         raise UsageError(f"there is no folder {folder}.", where=where, hint="the folder that sweep made")
@@ -157,7 +157,7 @@ def open_sweep(path: str | os.PathLike[str]) -> Sweep:
 
 def status(path: str | os.PathLike[str]) -> str:
     """How far a sweep is, whether a process works on it, and the time left, in words."""
-    folder = Path(os.path.abspath(path))
+    folder = Path(os.path.realpath(path))
     found = open_sweep(folder)
     lines = [str(found)]
     if found.complete:

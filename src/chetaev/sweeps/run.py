@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +52,7 @@ def sweep(
             `On(event)` the time of its first root, NaN if there is none; `largest_lyapunov()` the largest exponent of Lyapunov.
         to: The folder of the store, `"chart.zarr"`. It is made, or resumed if it holds the same sweep.
         cluster: None for this process and its threads; `"local"` for processes on this machine, or the address of a scheduler, by Dask.
-        chunk: The largest number of points of a chunk; None for a 64th of the sweep within limits.
+        chunk: The largest number of points of a chunk; None for a 32nd of the sweep within limits.
         workers: The number of processes of a local cluster; one for each processor by default.
         threads: The number of threads of this process; all processors by default. The results do not depend on it.
         progress: Whether a bar shows the progress and the time left; by default on a terminal or in a notebook.
@@ -64,6 +65,7 @@ def sweep(
         UsageError: For an argument of a wrong type or value, a folder or a store that holds something else, and a store that another
             process is writing.
         StoreError: For a full disk and for damaged files. ClusterError if Dask fails. In all cases, what was done is kept.
+        KeyboardInterrupt: After Ctrl-C; what was done is kept.
 
     >>> import tempfile
     >>> from chetaev import System, Hamilton, Model
@@ -83,7 +85,7 @@ def sweep(
     for name in (*points.values, *points.dimensions):
         require_file_name(name, where)
     study = Study(model, read_measures(measure, {**points.values, **dict.fromkeys(points.dimensions)}, where), where)
-    chunks = chunk_shape(points.shape, chunk, where)
+    chunks = chunk_shape(points.shape, chunk, cluster is not None or study.one_by_one, where)
     path = _path(to, where)
     study.check(points.columns(tuple(slice(0, 1) for _ in points.shape)))
     wanted = record_of(study, points, chunks)
@@ -102,7 +104,10 @@ def sweep(
             require_same_bits(store.record, wanted, path.name, where)
         before = points.size - sum(map(size_of, left.values()))
         with Bar(progress, points.size, before, model.name or "sweep") as bar:
-            _fill(store, study, points, left, bar, cluster, workers, threads, anywhere)
+            try:
+                _fill(store, study, points, left, bar, cluster, workers, threads, anywhere)
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt("the sweep was interrupted; what was done is kept, and the same call resumes") from None
     return open_sweep(path)
 
 
@@ -118,16 +123,14 @@ def _fill(
     anywhere: bool,
 ) -> None:
     """Compute the chunks that are not done, and write each as soon as it is."""
-    jobs = [(at, points.columns(block)) for at, block in left.items()] if cluster is not None else []
     if not left:
         return
     if cluster is None:
-        for at, values, codes in _here(study, points, left, threads):
-            store.write(at, values, codes)
-            bar.add(len(codes))
+        _fill_here(store, study, points, left, bar, threads)
         return
     from chetaev.sweeps.cluster import client_of, run_on
 
+    jobs = [(at, points.columns(block)) for at, block in left.items()]
     with client_of(cluster, workers, store.where) as client:
         for at, values, codes, made_by in run_on(client, recipe_of(study), jobs, bar, store.where):
             if not anywhere:
@@ -136,10 +139,20 @@ def _fill(
             bar.add(len(codes))
 
 
-def _here(study: Study, points: Points, left: Mapping[tuple[int, ...], tuple[slice, ...]], threads: int | None) -> Iterator[Any]:
-    for at, block in left.items():
-        values, codes = study.run(points.columns(block), threads)
-        yield at, values, codes
+def _fill_here(
+    store: Store, study: Study, points: Points, left: Mapping[tuple[int, ...], tuple[slice, ...]], bar: Bar, threads: int | None
+) -> None:
+    """Compute chunks in this process; while one is written, the next one is computed."""
+    with ThreadPoolExecutor(1) as writer:
+        writing: Future[None] | None = None
+        for at, block in left.items():
+            values, codes = study.run(points.columns(block), threads)
+            if writing is not None:
+                writing.result()
+            writing = writer.submit(store.write, at, values, codes)
+            bar.add(len(codes))
+        if writing is not None:
+            writing.result()
 
 
 def _check_numbers(cluster: Any, workers: Any, threads: Any, where: str) -> None:
@@ -156,7 +169,7 @@ def _check_numbers(cluster: Any, workers: Any, threads: Any, where: str) -> None
 def _path(to: Any, where: str) -> Path:
     if not isinstance(to, str | os.PathLike) or not str(to):
         raise UsageError(f"to={to!r} is no name of a folder.", where=where, hint='to="chart.zarr"')
-    path = Path(os.path.abspath(to))
+    path = Path(os.path.realpath(to))  # two names of one store have one lock
     if not path.parent.is_dir():
         raise UsageError(f"the folder {path.parent} does not exist.", where=where, hint="a name in a folder that exists")
     return path

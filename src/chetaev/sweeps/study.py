@@ -33,6 +33,7 @@ Codes = NDArray[np.uint8]
 
 OUTCOMES = tuple(str(outcome) for outcome in Outcome)
 """The words of the codes in the array `outcome` of a store."""
+_REACHED = tuple(str(outcome) for outcome in Outcome if outcome.reached_end)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,11 @@ class Study:
     def rounds(self) -> list[dict[str, Watched]]:
         """The events of each run over a chunk."""
         return rounds_of(self.measures, self.model, self.equations, self.where) or [{}]
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether `simulate` runs the members one after the other, which takes milliseconds for each."""
+        return bool(self.model.events) or any(isinstance(measure, Count | On) for measure in self.measures.values())
 
     @cached_property
     def own_events(self) -> list[Watched]:
@@ -95,14 +101,14 @@ class Study:
         runs = [self._run(columns, events, threads, progress) for events in self.rounds]
         size, first = len(runs[0]), runs[0]
         found: dict[str, Array] = {}
-        words = [str(outcome) for outcome in first.outcome]
-        good = np.array([Outcome(word).reached_end for word in words])
+        words = first.outcome.astype(str)
+        good = np.isin(words, _REACHED)
         for name, measure in self.measures.items():
             if isinstance(measure, str):
                 found[name] = np.array(first.final[measure], dtype=float)
             elif isinstance(measure, LargestLyapunov):
                 found[name], lifted = self._exponents(first, measure, threads)
-                words = [own if own != Outcome.FINISHED else other for own, other in zip(words, lifted, strict=True)]
+                words = np.where(words == Outcome.FINISHED, lifted, words)
             else:
                 ensemble, watched = next((e, r[name]) for e, r in zip(runs, self.rounds, strict=True) if name in r)
                 times = [[event.t for event in ensemble.events[k] if event.text == watched.text] for k in range(size)]
@@ -111,7 +117,8 @@ class Study:
                 else:
                     found[name] = np.array([met[0] if met else np.nan for met in times])
             found[name][~good] = np.nan
-        return found, np.array([OUTCOMES.index(word) for word in words], dtype=np.uint8)
+        met, places = np.unique(words, return_inverse=True)
+        return found, np.array([OUTCOMES.index(word) for word in met], dtype=np.uint8)[places]
 
     def _run(self, columns: Mapping[str, Array], watched: Mapping[str, Watched], threads: int | None, progress: bool | None) -> Ensemble:
         known = {event.text for event in self.own_events}
@@ -136,7 +143,7 @@ class Study:
     def _names(self) -> set[str]:
         return {str(p.name) for p in self.model.system.parameters}
 
-    def _exponents(self, ensemble: Ensemble, measure: LargestLyapunov, threads: int | None) -> tuple[Array, list[str]]:
+    def _exponents(self, ensemble: Ensemble, measure: LargestLyapunov, threads: int | None) -> tuple[Array, NDArray[Any]]:
         model = self.model
         settings = {
             "tolerance": model.tolerance,

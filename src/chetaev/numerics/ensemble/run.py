@@ -369,9 +369,11 @@ class Integration:
         return found
 
     def _store(self, members: Indices, done: Any) -> None:
-        """Store the results of one or several runs."""
+        """Store the results of one or several runs; none are left where all members of a task are run again one by one."""
+        if not len(members):
+            return
         here: Any = members
-        if len(members) and int(members[-1]) - int(members[0]) == len(members) - 1:
+        if int(members[-1]) - int(members[0]) == len(members) - 1:
             here = slice(int(members[0]), int(members[-1]) + 1)  # without copies
         self.at[here], self.y[here], self.status[here], self.index[here] = done.t, done.y, done.status, done.index
         self.measured[here] = np.fmax(self.measured[here], done.measured)
