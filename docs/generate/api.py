@@ -27,6 +27,7 @@ PAGES = {
     "motion": (
         "Analysis and motion",
         "analyze Analysis Verdict evaluate residual simulate State Trajectory Outcome On Method Implicit Taylor simulate_many Ensemble "
+        "sweep Sweep open_sweep grid sample Sample count largest_lyapunov "
         "prepare Prepared equilibria Equilibrium linearize Linearization eigenvalue_sweep basin Basin lyapunov_certificate "
         "LyapunovCertificate",
     ),

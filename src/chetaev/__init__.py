@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from chetaev.singular.dynamical.dynamical_form import DynamicalForm
     from chetaev.singular.inverse.helmholtz import helmholtz
     from chetaev.studio import studio
+    from chetaev.sweeps import count, grid, largest_lyapunov, open_sweep, sample, sweep
 
 __version__ = VERSION
 
@@ -120,6 +121,7 @@ _HOMES = {
     "chetaev.singular.dynamical.dynamical_form": "DynamicalForm",
     "chetaev.singular.inverse.helmholtz": "helmholtz",
     "chetaev.studio": "studio",
+    "chetaev.sweeps": "count grid largest_lyapunov open_sweep sample sweep",
 }
 """The names a first program uses, by the modules that define them; the imports above repeat them for type checkers."""
 
@@ -157,6 +159,7 @@ _ALSO = {
     "chetaev.paths.path": "Path Paths",
     "chetaev.paths.wavefront": "Wavefront",
     "chetaev.report": "Report",
+    "chetaev.sweeps": "Sample Sweep",
     "chetaev.singular": "ConstrainedSystem ConstraintStructure ContactGeometry Dirac LagrangianBundle Precontact Presymplectic constrain "
     "contact_geometry dirac integrating_factor lagrangian_bundle lagrangian_forms lepagean_equivalent precontact presymplectic "
     "reduce_order regularity semiholonomic semiholonomic_degree tonti_lagrangian",

@@ -19,7 +19,7 @@ import chetaev
 
 SOURCE = Path(chetaev.__file__).parent
 ROCARD = Path(__file__).parents[2] / "examples" / "rocard.toml"
-HEAVY = ("casadi", "llvmlite", "numba", "matplotlib", "heyoka")
+HEAVY = ("casadi", "llvmlite", "numba", "matplotlib", "heyoka", "zarr", "dask", "distributed")
 
 LAYERS = {
     "core": "",
@@ -33,13 +33,14 @@ LAYERS = {
     "plot": "core mechanics singular numerics export",
     "report": "core mechanics numerics io plot",
     "studio": "core mechanics numerics gallery io export plot report",
-    "cli": "core mechanics numerics transforms gallery io export plot report studio",
+    "cli": "core mechanics numerics transforms gallery io export plot report studio sweeps",
     "interop": "core mechanics numerics",
     "groups": "core mechanics transforms",
     "control": "core mechanics numerics",
     "orbits": "core mechanics numerics transforms",
     "paths": "core mechanics numerics transforms singular orbits",
     "registration": "core mechanics numerics transforms export",
+    "sweeps": "core mechanics numerics transforms io plot",
 }
 """Each part of the library, and the parts it may import. `groups` and `control` are the public modules of these names; `registration` has
 `ch.register`."""
@@ -86,6 +87,7 @@ OTHERS = {
     "orbits": "sympy numpy",
     "paths": "sympy numpy scipy casadi",
     "registration": "",
+    "sweeps": "numpy scipy zarr dask distributed tqdm",
 }
 """The packages of others that each part may import."""
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from chetaev.cli import application
 
-VERBS = "derive analyze classify simulate compare fit transform animate report gallery completion".split()
+VERBS = "derive analyze classify simulate compare sweep fit transform animate report gallery completion".split()
 PAGES = ["", *VERBS, "gallery list", "gallery show", "gallery write"]
 
 
@@ -52,6 +52,8 @@ def test_examples_work(line, chetaev):
     if line.startswith("fit"):
         chetaev("simulate sleigh --t 0,3 -o data.csv")  # what is measured
         line += " --seeds 1" * ("--principles" in line)
+    if line.startswith("sweep status"):
+        chetaev("sweep sleigh --over a=0.1:1:5 --measure end=x -o one.zarr")
     if line.startswith("animate"):
         line += " --seconds 1 --fps 4"  # a short film will do
     found = chetaev(line, text=text if source or line.split()[-1] == "-" else None)

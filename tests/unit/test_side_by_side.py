@@ -235,3 +235,12 @@ def test_few_members_make_no_code_and_code_that_exists_is_used():
     kernel = SimpleNamespace(program=b"none of these", instructions=10)
     assert side_by_side.wide_of(20, rhs=kernel) is ONE_BY_ONE
     assert side_by_side.wide_of(200, rhs=SimpleNamespace(program=b"", instructions=10**6)) is ONE_BY_ONE
+
+
+def test_tasks_whose_members_all_need_many_steps():
+    """All members of a task are run again one by one, to look for round-off, and the task has nothing left to store."""
+    spring = ch.derive(ch.System("x", "k", lagrangian="x'^2/2 - k*x^2/2"))
+    k = np.linspace(1, 2, 16)
+    found = ch.simulate_many(spring, {"x": 1, "x'": 0}, (0, 1500), parameters={"k": k})
+    assert found.counts["accepted"].min() > 1024 and (found.outcome == "finished").all()
+    assert np.allclose(found.final["x"], np.cos(1500 * np.sqrt(k)), atol=1e-4)

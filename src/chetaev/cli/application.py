@@ -24,6 +24,7 @@ _VERBS = {
     "classify": "what kind of constraints: integrable, redundant, ideal?",
     "simulate": "the motion, in tables and pictures",
     "compare": "the motions under several principles",
+    "sweep": "many motions over parameters and starts, in a store",
     "fit": "unknown values, or the principle, from measured motions",
     "transform": "an equivalent system, by a theorem",
     "animate": "the motion as a film or an interactive page",

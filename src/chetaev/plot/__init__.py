@@ -10,12 +10,14 @@
     ch.plot.eigenvalues(sweep, values, "k")   eigenvalues along a parameter
     ch.plot.basin(basin)                   states that an equilibrium attracts, and the border
     ch.plot.tree(analysis)                 the manifolds on which the motions live
+    ch.plot.fan(ensemble, "x")             quantiles of many motions over time
+    ch.plot.chart(sweep, "top")            a measure of a sweep over one or two parameters
 
 A scene for `ch.animate` is made of `ch.plot.Rod`, `Wheel`, `Ball`, `Trace` and other shapes:
 `ch.plot.Scene([ch.plot.Rod("0, 0", "x, y")])`.
 
 Each function is in the module of its subject: `over_time`, `plane`, `accuracy`, `attraction`, `comparison`, `fitted`, `spectrum`,
-`manifolds`;
+`manifolds`, `ensembles`, `charts`;
 `curves` makes smooth curves of motions, `style` is the style of all pictures, `saving` writes them. `animation` has `animate`, which draws
 with `scenes`.
 
@@ -34,7 +36,9 @@ if TYPE_CHECKING:
     from chetaev.core.scene.shapes import *  # noqa: F403
     from chetaev.plot.accuracy import balance, drift
     from chetaev.plot.attraction import basin
+    from chetaev.plot.charts import chart
     from chetaev.plot.comparison import compare
+    from chetaev.plot.ensembles import fan
     from chetaev.plot.fitted import residuals
     from chetaev.plot.manifolds import tree
     from chetaev.plot.over_time import series
@@ -47,7 +51,9 @@ __getattr__, __dir__, __all__ = lazily(
     {
         "chetaev.plot.accuracy": "balance drift",
         "chetaev.plot.attraction": "basin",
+        "chetaev.plot.charts": "chart",
         "chetaev.plot.comparison": "compare",
+        "chetaev.plot.ensembles": "fan",
         "chetaev.plot.manifolds": "tree",
         "chetaev.plot.plane": "path phase",
         "chetaev.plot.fitted": "residuals",

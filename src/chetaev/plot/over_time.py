@@ -11,8 +11,10 @@ from chetaev.core.errors import UsageError
 from chetaev.core.notation.formula import estimated_width
 from chetaev.core.support.text import in_mathtext
 from chetaev.mechanics.quantities import unit_of
+from chetaev.numerics.ensemble import Ensemble
 from chetaev.numerics.motion.trajectory import Outcome, Section, Trajectory
 from chetaev.plot.curves import broken, by_label, smooth, usual
+from chetaev.plot.ensembles import curves as thin_curves
 from chetaev.plot.style import (
     ALERT,
     COLOURS,
@@ -55,7 +57,8 @@ def series(
     colour and quantities of one panel in different dashes.
 
     Args:
-        motion: A motion; or several, by their labels, as a list, a comparison or an ensemble.
+        motion: A motion; or several, by their labels, as a list or a comparison; or an ensemble that keeps states, whose members are drawn as
+            thin curves.
         names: Names of `motion[...]`: jets, multipliers and any expression in them. By default every coordinate has its panel (one in a
             Lie group with the components of its velocity) and the multipliers share one.
         wrap: Whether coordinates that are angles are brought into (-pi, pi].
@@ -73,6 +76,10 @@ def series(
     >>> [axes.get_ylabel() for axes in picture.axes]
     ['$x$', '']
     """
+    if isinstance(motion, Ensemble) and ax is None:
+        listed = [names] if isinstance(names, str) else names
+        flat = None if listed is None else [name for group in listed for name in ([group] if isinstance(group, str) else group)]
+        return thin_curves(motion, flat, columns)
     motions = by_label(motion, "series")
     first = next(iter(motions.values()))
     groups = groups_of(first, names)

@@ -297,6 +297,7 @@ def power_of_ten(value: float) -> str:
 
 def legend(axes: Any, **options: Any) -> None:
     """Add a legend where there is more than one labelled curve."""
+    always = options.pop("always", False)
     handles, names = axes.get_legend_handles_labels()
-    if len(names) > 1 or (options.pop("always", False) and names):
+    if len(names) > 1 or (always and names):
         axes.legend(handles, names, **options)

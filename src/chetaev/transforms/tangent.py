@@ -59,12 +59,21 @@ class Tangent(Morphism):
             if z.d(-z.order) in self.source.system.frame.turning:
                 found[z.name] = now.jets[z]
                 continue
-            own = next((w for w, image in self.to_source.items() if image == z.d(-z.order)), z.d(-z.order))
-            image = next((w for w, e in self.to_target.items() if e == own), own)
-            found[_jet(image, z.order).name] = now.jets[z]
+            own, image = self._counterparts(z)
+            found[image.name] = now.jets[z]
             if own in self.variations:
                 found[_jet(self.variations[own], z.order).name] = self._slope(now, z)
         return State({**found, **self._turned(now)})
+
+    def image(self, z: Jet) -> Jet:
+        """The jet of the target that a jet of the source's state becomes."""
+        return self._counterparts(z)[1]
+
+    def _counterparts(self, z: Jet) -> tuple[Jet, Jet]:
+        """The unknown of a jet, under which its variation is listed, and the jet of the target."""
+        own = next((w for w, image in self.to_source.items() if image == z.d(-z.order)), z.d(-z.order))
+        image = next((w for w, e in self.to_target.items() if e == own), own)
+        return own, _jet(image, z.order)
 
     def _turned(self, now: Any) -> dict[str, float]:
         """The variations of group elements along the frame, from the slopes of their numbers and velocities."""

@@ -204,3 +204,9 @@ class Ensemble:
         if len(self.failed) > 5:
             lines.append(f"  … and {len(self.failed) - 5} more; ensemble.failed lists them")
         return "\n".join(lines)
+
+
+def _range(values: Array) -> str:
+    """The least and the largest of some values, in words."""
+    known = values[np.isfinite(values)]
+    return f"{known.min():.4g} to {known.max():.4g}" if len(known) else "no value"

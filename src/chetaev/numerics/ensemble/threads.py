@@ -20,7 +20,7 @@ class Workers:
     """Threads for one ensemble, and a bar that appears on a terminal after a second."""
 
     def __init__(self, threads: int | None, members: int, shown: bool | None, title: str) -> None:
-        self.threads = threads or _processors()
+        self.threads = threads or processors()
         self.flag = np.zeros(1, np.int64)
         """Compiled loops stop where they are once its entry is set."""
         self.members, self.title = members, title
@@ -71,6 +71,6 @@ class Workers:
         self._bar.refresh()
 
 
-def _processors() -> int:
+def processors() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

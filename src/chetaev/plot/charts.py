@@ -1,0 +1,191 @@
+"""Charts of sweeps: what was measured over one or two parameters, as a curve, in colours, or cut into regimes."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.colors import ListedColormap
+from matplotlib.patches import Patch
+
+from chetaev.core.errors import UsageError
+from chetaev.core.support.text import in_mathtext
+from chetaev.plot.style import COLOURS, INK, LINES, PAPER, Array, Picture, figure, label, styled
+
+_COLOURS = "viridis"
+_MISSING = LINES
+"""The colour of points without a value."""
+_EQUAL = 1e-9
+"""Relative differences of steps below which a grid counts as evenly spaced."""
+_HINT = 'chart(sweep.to_xarray().isel(a=0)), or chart(sweep.to_xarray().sel(a=1, method="nearest"))'
+
+
+@dataclass(frozen=True)
+class _Axes:
+    """What a chart stands over."""
+
+    names: tuple[str, ...]
+    values: tuple[Array, ...]
+    scattered: bool
+    """Whether points lie anywhere, as those of a sample, and not on a grid."""
+
+
+def chart(sweep: Any, measure: str | None = None, *, regimes: Mapping[str, float] | None = None, title: str = "") -> Picture:
+    """Draw a measure of a sweep over one or two parameters.
+
+    Points whose motions did not finish, or were not run, are grey. Under the cursor of an interactive window stand the values of the point.
+
+    Args:
+        sweep: A sweep, or a data set of its `to_xarray()` in which other parameters are fixed.
+        measure: The name of a measure, or `"outcome"`; the first one by default.
+        regimes: Names of regimes with their upper limits, in rising order: `{"regular": 0.01, "chaotic": inf}`; points are then coloured
+            by regime.
+        title: A title.
+
+    Returns:
+        The figure.
+
+    Raises:
+        UsageError: For an unknown measure, regimes that do not rise, and sweeps over more than two parameters.
+    """
+    data = sweep.to_xarray() if hasattr(sweep, "to_xarray") and not hasattr(sweep, "data_vars") else sweep
+    where = "chart"
+    if not hasattr(data, "data_vars"):
+        raise UsageError(f"{type(sweep).__name__} is no sweep.", where=where, hint="chart(ch.open_sweep(...))")
+    known = [str(name) for name in data.data_vars]
+    measure = known[0] if measure is None else measure
+    if measure not in known:
+        raise UsageError(f"{measure} is not measured.", where=where, hint=" ".join(known))
+    axes = _axes_of(data, where)
+    values, names = _classes(data, measure, regimes, where)
+    heading = title or in_mathtext(str(data.attrs.get("store", "")))
+    return (_curve if len(axes.names) == 1 else _plane)(axes, values, names, measure, heading)
+
+
+def as_html(sweep: Any) -> str:
+    """A chart of the first measure for a notebook."""
+    stream = io.BytesIO()
+    chart(sweep).savefig(stream, format="png", dpi=110)
+    return f'<img alt="chart" src="data:image/png;base64,{base64.b64encode(stream.getvalue()).decode()}">'
+
+
+def _axes_of(data: Any, where: str) -> _Axes:
+    dimensions = [str(name) for name in data.dims if data.sizes[name] > 0]
+    coordinates = {str(name): np.asarray(v, dtype=float) for name, v in data.coords.items() if v.ndim == 1}
+    if len(dimensions) == 1 and dimensions[0] not in coordinates:  # a sample or a list
+        found = _Axes(tuple(coordinates), tuple(coordinates.values()), True)
+    else:
+        found = _Axes(tuple(dimensions), tuple(coordinates.get(name, np.arange(data.sizes[name])) for name in dimensions), False)
+    if not 1 <= len(found.names) <= 2:
+        what = f"a chart has one or two parameters, not {len(found.names)}: {' '.join(found.names)}."
+        raise UsageError(what, where=where, hint=_HINT)
+    return found
+
+
+def _classes(data: Any, measure: str, regimes: Mapping[str, float] | None, where: str) -> tuple[Array, list[str] | None]:
+    """The values, or numbers of classes with their names."""
+    array = data[measure]
+    if array.dtype.kind in "OUS":
+        words = np.asarray(array).astype(str)
+        names = list(dict.fromkeys(sorted(words.ravel(), key=lambda word: (word != "finished", word))))
+        return np.array([names.index(word) for word in words.ravel()], dtype=float).reshape(words.shape), names
+    values = np.asarray(array, dtype=float)
+    if regimes is None:
+        return values, None
+    limits = np.array([float(limit) for limit in regimes.values()])
+    if not len(limits) or not np.all(np.diff(limits) > 0) or len(limits) > len(COLOURS):
+        hint = f'regimes={{"regular": 0.01, "chaotic": float("inf")}}, at most {len(COLOURS)}'
+        raise UsageError("the limits of the regimes do not rise.", where=where, hint=hint)
+    found = np.searchsorted(limits, values).astype(float)
+    found[np.isnan(values) | (found >= len(limits))] = np.nan
+    return found, list(regimes)
+
+
+def _curve(axes: _Axes, values: Array, names: list[str] | None, measure: str, title: str) -> Picture:
+    picture = figure(6.4, 4.0, title)
+    x = axes.values[0]
+    order = np.argsort(x, kind="stable")
+    with styled():
+        ax = picture.subplots()
+        line = "" if axes.scattered or names is not None else "-"
+        ax.plot(x[order], values[order], color=COLOURS[0], linestyle=line, marker="." if len(x) < 200 or not line else "")
+        for place in x[~np.isfinite(values)]:
+            ax.axvline(place, color=_MISSING, linewidth=1.0, zorder=0)
+        if names is not None:
+            ax.set_yticks(range(len(names)), [in_mathtext(name.replace("_", " ")) for name in names])
+        else:
+            ax.set_ylabel(in_mathtext(measure))
+        ax.set_xlabel(label(None, axes.names[0]))
+        if _is_logarithmic(x):
+            ax.set_xscale("log")
+        ax.margins(x=0.01)
+    return picture
+
+
+def _plane(axes: _Axes, values: Array, names: list[str] | None, measure: str, title: str) -> Picture:
+    picture = figure(6.6, 4.8, title)
+    x, y = axes.values
+    with styled():
+        ax = picture.subplots()
+        ax.grid(False)
+        ax.set_facecolor(PAPER if axes.scattered else _MISSING)
+        options: dict[str, Any] = {"cmap": _COLOURS}
+        if names is not None:
+            colours = [COLOURS[k % len(COLOURS)] for k in range(len(names))]
+            options = {"cmap": ListedColormap(colours), "vmin": -0.5, "vmax": len(names) - 0.5}
+        if axes.scattered:
+            known = np.isfinite(values)
+            ax.scatter(x[~known], y[~known], s=14, facecolors="none", edgecolors=INK, linewidths=0.5)
+            drawn: Any = ax.scatter(x[known], y[known], c=values[known], s=14, **options)
+        else:
+            drawn = ax.pcolormesh(x, y, np.ma.masked_invalid(values.T), shading="nearest", rasterized=True, **options)
+            for axis, along in (("x", x), ("y", y)):
+                if _is_logarithmic(along):
+                    getattr(ax, f"set_{axis}scale")("log")
+        ax.set_xlabel(label(None, axes.names[0]))
+        ax.set_ylabel(label(None, axes.names[1]), rotation=0, ha="right", va="center")
+        _key(picture, ax, drawn, values, names, measure)
+    vars(ax)["format_coord"] = _cursor(axes, values, names, measure)  # what matplotlib asks for a place
+    return picture
+
+
+def _key(picture: Picture, ax: Any, drawn: Any, values: Array, names: list[str] | None, measure: str) -> None:
+    """The colours and their meaning."""
+    missing = [Patch(facecolor=_MISSING, edgecolor=INK, linewidth=0.4, label="no value")] if not np.isfinite(values).all() else []
+    if names is None:
+        picture.colorbar(drawn, ax=ax, label=in_mathtext(measure), pad=0.02)
+        handles = missing
+    else:
+        present = [k for k in range(len(names)) if (values == k).any()]
+        handles = [Patch(facecolor=COLOURS[k % len(COLOURS)], label=in_mathtext(names[k].replace("_", " "))) for k in present] + missing
+    if handles:
+        ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=4, borderaxespad=0.2, handlelength=1.2)
+
+
+def _cursor(axes: _Axes, values: Array, names: list[str] | None, measure: str) -> Any:
+    """What an interactive window shows for a place: the nearest point and its value."""
+    x, y = axes.values
+
+    def told(px: float, py: float) -> str:
+        if axes.scattered:
+            k = int(np.argmin(((x - px) / (np.ptp(x) or 1)) ** 2 + ((y - py) / (np.ptp(y) or 1)) ** 2))
+            at, value = (float(x[k]), float(y[k])), float(values[k])
+        else:
+            i, j = int(np.argmin(np.abs(x - px))), int(np.argmin(np.abs(y - py)))
+            at, value = (float(x[i]), float(y[j])), float(values[i, j])
+        said = "no value" if np.isnan(value) else f"{value:.6g}" if names is None else names[int(value)]
+        return f"{axes.names[0]} = {at[0]:.6g}, {axes.names[1]} = {at[1]:.6g}: {measure} = {said}"
+
+    return told
+
+
+def _is_logarithmic(x: Array) -> bool:
+    """Whether values have equal ratios, and not equal distances."""
+    if len(x) < 3 or not (x > 0).all():
+        return False
+    steps, ratios = np.diff(x), np.diff(np.log(x))
+    return bool(np.ptp(ratios) <= _EQUAL * np.abs(ratios).max() and np.ptp(steps) > _EQUAL * np.abs(steps).max())

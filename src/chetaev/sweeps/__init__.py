@@ -1,0 +1,14 @@
+"""Sweeps: thousands to millions of motions of one model, over parameters and starts, in a store on disk.
+
+`points` has the points of a sweep (grids, lists, samples), `measures` what is measured, `blocks` cuts the points into chunks, `study` runs
+a chunk through `simulate_many`, `exponents` computes largest exponents of Lyapunov for a chunk. `record` is the description in a store,
+`store` the Zarr store itself, `held` the lock that keeps a second process out, `progress` the bar. `run` has `sweep`, `cluster` hands
+chunks to Dask, `result` reads a store.
+"""
+
+from chetaev.sweeps.measures import count, largest_lyapunov
+from chetaev.sweeps.points import Sample, grid, sample
+from chetaev.sweeps.result import Sweep, open_sweep
+from chetaev.sweeps.run import sweep
+
+__all__ = ["Sample", "Sweep", "count", "grid", "largest_lyapunov", "open_sweep", "sample", "sweep"]

@@ -1,0 +1,55 @@
+"""Cutting the points of a sweep into chunks: blocks of a grid, in the order of its last dimension."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import ceil
+
+from chetaev.core.errors import UsageError
+
+_PARTS = 32
+"""Chunks of a sweep where nothing else decides: a sweep that is killed loses at most one part in 32."""
+_LEAST, _LEAST_IF_SLOW, _MOST = 1024, 64, 8192
+"""Fewest and most members of a chunk unless the user decides. A chunk costs some 10 ms besides its motions, as much as a thousand short
+motions of compiled code; members that run one by one, or on several workers, are cut finer. More members would keep a worker busy for
+minutes."""
+
+
+def chunk_shape(shape: tuple[int, ...], chunk: int | None, slow: bool, where: str) -> tuple[int, ...]:
+    """The shape of the chunks: at most `chunk` points each, whole rows of the last dimensions. `slow` members are cut finer by default."""
+    size = 1
+    for n in shape:
+        size *= n
+    if chunk is None:
+        chunk = min(_MOST, max(_LEAST_IF_SLOW if slow else _LEAST, ceil(size / _PARTS)))
+    if isinstance(chunk, bool) or not isinstance(chunk, int) or chunk < 1:
+        raise UsageError(f"chunk = {chunk!r} is no number of members.", where=where, hint="chunk=1000, or None")
+    found: list[int] = []
+    left = chunk
+    for n in reversed(shape):
+        part = max(1, min(n, left))
+        found.append(part)
+        left = left // part if part == n else 1
+    return tuple(reversed(found))
+
+
+def blocks(shape: tuple[int, ...], chunks: tuple[int, ...]) -> dict[tuple[int, ...], tuple[slice, ...]]:
+    """The blocks by the indices of their chunks, in the order in which they are computed."""
+    counts = counts_of(shape, chunks)
+    return {
+        at: tuple(slice(k * c, min(n, (k + 1) * c)) for k, c, n in zip(at, chunks, shape, strict=True))
+        for at in product(*map(range, counts))
+    }
+
+
+def counts_of(shape: tuple[int, ...], chunks: tuple[int, ...]) -> tuple[int, ...]:
+    """How many chunks there are along each dimension."""
+    return tuple(ceil(n / c) for n, c in zip(shape, chunks, strict=True))
+
+
+def size_of(block: tuple[slice, ...]) -> int:
+    """The number of points of a block."""
+    size = 1
+    for part in block:
+        size *= part.stop - part.start
+    return size

@@ -1,0 +1,105 @@
+"""Chunks on Dask distributed: a local cluster of processes, or any scheduler. Workers compute, the calling process writes the store."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chetaev.core.errors import ChetaevError, UsageError
+from chetaev.numerics.ensemble.threads import processors
+from chetaev.sweeps.progress import Bar
+from chetaev.sweeps.study import run_chunk
+
+Array = NDArray[np.float64]
+Index = tuple[int, ...]
+Job = tuple[Index, Mapping[str, Array]]
+Found = tuple[Index, dict[str, Array], NDArray[np.uint8], str]
+
+_AT_ONCE = 1000
+"""Chunks that are known to the scheduler at a time: more would only take its memory."""
+_DEATHS = 10
+"""Workers that may die at one chunk before it counts as their cause."""
+_PATIENCE = 30
+"""Seconds to wait for a scheduler that does not answer."""
+
+
+class ClusterError(ChetaevError):
+    """The cluster of a sweep failed; what was done is kept."""
+
+
+@contextmanager
+def client_of(cluster: str, workers: int | None, where: str) -> Iterator[Any]:
+    """A client of a new local cluster, or of the scheduler at an address."""
+    try:
+        import dask
+        from distributed import Client, LocalCluster
+    except ModuleNotFoundError:
+        raise UsageError("a cluster needs Dask.", where=where, hint='pip install "chetaev[sweep]"') from None
+    if cluster == "local":
+        page = ":0" if find_spec("bokeh") is not None else None
+        with (
+            dask.config.set({"distributed.scheduler.allowed-failures": _DEATHS}),
+            LocalCluster(
+                n_workers=workers or processors(),
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=page,
+                silence_logs=logging.CRITICAL,
+            ) as made,
+            Client(made) as client,
+        ):
+            yield client
+        return
+    try:
+        client = Client(cluster, timeout=_PATIENCE)
+    except (OSError, TimeoutError, ValueError) as fault:
+        hint = 'cluster="local", or the address that the scheduler prints: "tcp://10.0.0.1:8786"'
+        raise ClusterError(f"no scheduler answers at {cluster}.", where=where, why=str(fault), hint=hint) from None
+    with client:
+        yield client
+
+
+def run_on(client: Any, recipe: bytes, jobs: Sequence[Job], bar: Bar, where: str) -> Iterator[Found]:
+    """The results of all chunks, in the order in which workers finish them. Dask repeats a chunk whose worker died."""
+    from distributed import KilledWorker, as_completed
+    from distributed.client import FutureCancelledError
+    from distributed.comm.core import CommClosedError
+
+    if client.dashboard_link and find_spec("bokeh") is not None:
+        bar.say(f"dashboard: {client.dashboard_link}")
+    waiting = iter(jobs)
+    places: dict[Any, Index] = {}
+
+    def submit() -> Any:
+        job = next(waiting, None)
+        if job is None:
+            return None
+        future = client.submit(run_chunk, recipe, dict(job[1]), 1, pure=False, key=f"chunk-{'-'.join(map(str, job[0]))}-{id(jobs):x}")
+        places[future.key] = job[0]
+        return future
+
+    first = [future for future in (submit() for _ in range(min(_AT_ONCE, len(jobs)))) if future is not None]
+    queue = as_completed(first)
+    kept = "all chunks that were done are kept, and the same call resumes"
+    try:
+        for future in queue:
+            at = places.pop(future.key)
+            values, codes, processor = future.result()
+            following = submit()
+            if following is not None:
+                queue.add(following)
+            yield at, values, codes, processor
+    except KilledWorker as fault:
+        why = f"{fault.last_worker} was the last of {_DEATHS} or more." if getattr(fault, "last_worker", None) else ""
+        hint = f"give workers more memory, or a smaller chunk; {kept}"
+        raise ClusterError("workers died again and again at one chunk.", where=where, why=why, hint=hint) from None
+    except (FutureCancelledError, CommClosedError, OSError) as fault:
+        raise ClusterError("the connection to the scheduler was lost.", where=where, why=str(fault)[:200], hint=kept) from None
+    if places:
+        raise ClusterError(f"the scheduler lost {len(places)} chunks.", where=where, hint=kept)

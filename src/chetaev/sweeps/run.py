@@ -1,0 +1,183 @@
+"""sweep: a study of many motions whose results lie in a store; the same call on the same store resumes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from chetaev.core.errors import UsageError
+from chetaev.mechanics.model import Model
+from chetaev.sweeps.blocks import chunk_shape, size_of
+from chetaev.sweeps.held import held
+from chetaev.sweeps.measures import read_measures, require_file_name
+from chetaev.sweeps.points import Points, read_points
+from chetaev.sweeps.progress import Bar
+from chetaev.sweeps.record import record_of, require_same, require_same_bits, require_same_processor
+from chetaev.sweeps.result import Sweep, open_sweep
+from chetaev.sweeps.study import Study, recipe_of
+
+if TYPE_CHECKING:
+    from chetaev.sweeps.store import Store
+
+
+def sweep(
+    model: Any,
+    over: Any,
+    measure: Mapping[str, Any],
+    to: str | os.PathLike[str],
+    cluster: str | None = None,
+    chunk: int | None = None,
+    *,
+    workers: int | None = None,
+    threads: int | None = None,
+    progress: bool | None = None,
+    anywhere: bool = False,
+) -> Sweep:
+    """Run a model at many points and keep what is measured in a store on disk.
+
+    Chunks of points run through `simulate_many`, and each is written when it is done. A sweep that was interrupted or killed is resumed by
+    the same call, and its store is then the same, bit for bit, as that of a sweep without interruption. A member that did not finish has
+    NaN for all measures, and its outcome.
+
+    Args:
+        model: The model: it brings all that is not varied, the interval and the settings.
+        over: What is varied: a mapping from parameters and initial values to lists or arrays (`grid`), of which every combination is run;
+            a list of mappings, one for each point; or a `sample`.
+        measure: What is measured, by name: a text is an expression at the end of the motion; `count(event)` is how often an event is met,
+            `On(event)` the time of its first root, NaN if there is none; `largest_lyapunov()` the largest exponent of Lyapunov.
+        to: The folder of the store, `"chart.zarr"`. It is made, or resumed if it holds the same sweep.
+        cluster: None for this process and its threads; `"local"` for processes on this machine, or the address of a scheduler, by Dask.
+        chunk: The largest number of points of a chunk; None for a 32nd of the sweep within limits.
+        workers: The number of processes of a local cluster; one for each processor by default.
+        threads: The number of threads of this process; all processors by default. The results do not depend on it.
+        progress: Whether a bar shows the progress and the time left; by default on a terminal or in a notebook.
+        anywhere: Whether a store may be resumed on another processor or with another version, where last digits may differ.
+
+    Returns:
+        The sweep, to be read by name, as a data set (`to_xarray`) or as a picture (`plot.chart`).
+
+    Raises:
+        UsageError: For an argument of a wrong type or value, a folder or a store that holds something else, and a store that another
+            process is writing.
+        StoreError: For a full disk and for damaged files. ClusterError if Dask fails. In all cases, what was done is kept.
+        KeyboardInterrupt: After Ctrl-C; what was done is kept.
+
+    >>> import tempfile
+    >>> from chetaev import System, Hamilton, Model
+    >>> spring = System("x", "k", lagrangian="x'^2/2 - k*x^2/2", name="spring")
+    >>> model = Model(spring, Hamilton(), {"k": 1}, {"x": 1, "x'": 0}, t=(0, 3.141592653589793))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = sweep(model, {"k": [1, 4]}, {"end": "x"}, to=f"{folder}/chart.zarr")
+    ...     found["end"].round(6).tolist()
+    [-1.0, 1.0]
+    """
+    if not isinstance(model, Model):
+        hint = "ch.sweep(ch.Model(system, principle, ...), over=..., measure=..., to=...)"
+        raise UsageError(f"sweep takes a model, not {type(model).__name__}.", where="sweep", hint=hint)
+    where = f"sweep {model.system.label}"
+    _check_numbers(cluster, workers, threads, where)
+    points = read_points(over, where)
+    for name in (*points.values, *points.dimensions):
+        require_file_name(name, where)
+    study = Study(model, read_measures(measure, {**points.values, **dict.fromkeys(points.dimensions)}, where), where)
+    chunks = chunk_shape(points.shape, chunk, cluster is not None or study.one_by_one, where)
+    path = _path(to, where)
+    study.check(points.columns(tuple(slice(0, 1) for _ in points.shape)))
+    wanted = record_of(study, points, chunks)
+    from chetaev.sweeps.store import create, opened
+
+    with held(path, where):
+        _require_own(path, where)
+        store = opened(path, where, writing=True) if path.exists() and any(path.iterdir()) else create(path, wanted, points, where)
+        if chunk is None:
+            wanted["chunks"] = list(store.chunks)  # the store knows how it was cut
+        require_same(store.record, wanted, path.name, where)
+        store.coordinates()
+        done = store.verify()
+        left = {at: block for at, block in store.blocks.items() if at not in done}
+        if left and not anywhere:
+            require_same_bits(store.record, wanted, path.name, where)
+        before = points.size - sum(map(size_of, left.values()))
+        with Bar(progress, points.size, before, model.name or "sweep") as bar:
+            try:
+                _fill(store, study, points, left, bar, cluster, workers, threads, anywhere)
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt("the sweep was interrupted; what was done is kept, and the same call resumes") from None
+    return open_sweep(path)
+
+
+def _fill(
+    store: Store,
+    study: Study,
+    points: Points,
+    left: Mapping[tuple[int, ...], tuple[slice, ...]],
+    bar: Bar,
+    cluster: str | None,
+    workers: int | None,
+    threads: int | None,
+    anywhere: bool,
+) -> None:
+    """Compute the chunks that are not done, and write each as soon as it is."""
+    if not left:
+        return
+    if cluster is None:
+        _fill_here(store, study, points, left, bar, threads)
+        return
+    from chetaev.sweeps.cluster import client_of, run_on
+
+    jobs = [(at, points.columns(block)) for at, block in left.items()]
+    with client_of(cluster, workers, store.where) as client:
+        for at, values, codes, made_by in run_on(client, recipe_of(study), jobs, bar, store.where):
+            if not anywhere:
+                require_same_processor(str(store.record["processor"]), made_by, store.path.name, store.where)
+            store.write(at, values, codes)
+            bar.add(len(codes))
+
+
+def _fill_here(
+    store: Store, study: Study, points: Points, left: Mapping[tuple[int, ...], tuple[slice, ...]], bar: Bar, threads: int | None
+) -> None:
+    """Compute chunks in this process; while one is written, the next one is computed."""
+    with ThreadPoolExecutor(1) as writer:
+        writing: Future[None] | None = None
+        for at, block in left.items():
+            values, codes = study.run(points.columns(block), threads)
+            if writing is not None:
+                writing.result()
+            writing = writer.submit(store.write, at, values, codes)
+            bar.add(len(codes))
+        if writing is not None:
+            writing.result()
+
+
+def _check_numbers(cluster: Any, workers: Any, threads: Any, where: str) -> None:
+    if cluster is not None and not isinstance(cluster, str):
+        hint = 'cluster="local", or the address of a scheduler: cluster.scheduler_address'
+        raise UsageError(f"cluster={type(cluster).__name__} is not known.", where=where, hint=hint)
+    for name, given in (("workers", workers), ("threads", threads)):
+        if given is not None and (isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1):
+            raise UsageError(f"{name}={given!r} is no count.", where=where, hint=f"{name}=4, or None")
+    if workers is not None and cluster != "local":
+        raise UsageError("workers is for a local cluster.", where=where, hint='cluster="local", workers=4')
+
+
+def _path(to: Any, where: str) -> Path:
+    if not isinstance(to, str | os.PathLike) or not str(to):
+        raise UsageError(f"to={to!r} is no name of a folder.", where=where, hint='to="chart.zarr"')
+    path = Path(os.path.realpath(to))  # two names of one store have one lock
+    if not path.parent.is_dir():
+        raise UsageError(f"the folder {path.parent} does not exist.", where=where, hint="a name in a folder that exists")
+    return path
+
+
+def _require_own(path: Path, where: str) -> None:
+    """Raise a UsageError for a file, or a folder that is neither empty nor a store of a sweep."""
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"{path.name} is a file.", where=where, hint='the name of a new folder: to="chart.zarr"; nothing was changed')
+    if path.is_dir() and any(path.iterdir()) and not (path / "zarr.json").is_file():
+        raise UsageError(f"the folder {path.name} holds something else.", where=where, hint="another name; nothing was changed")
