@@ -79,7 +79,7 @@ OTHERS = {
     "interop": "sympy",
     "groups": "",
     "control": "",
-    "orbits": "sympy numpy",
+    "orbits": "sympy numpy scipy",
     "registration": "",
 }
 """The packages of others that each part may import."""

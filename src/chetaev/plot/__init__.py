@@ -8,12 +8,14 @@
     ch.plot.compare(comparison)            motions side by side, and their distance
     ch.plot.residuals(fit)                 data, the fitted motion, and what is left
     ch.plot.eigenvalues(sweep, values, "k")   eigenvalues along a parameter
+    ch.plot.family(families, "theta")      equilibria, steady motions, orbits along a parameter
     ch.plot.tree(analysis)                 the manifolds on which the motions live
 
 A scene for `ch.animate` is made of `ch.plot.Rod`, `Wheel`, `Ball`, `Trace` and other shapes:
 `ch.plot.Scene([ch.plot.Rod("0, 0", "x, y")])`.
 
-Each function is in the module of its subject: `over_time`, `plane`, `accuracy`, `comparison`, `fitted`, `spectrum`, `manifolds`;
+Each function is in the module of its subject: `over_time`, `plane`, `accuracy`, `comparison`, `fitted`, `spectrum`,
+`families`, `manifolds`;
 `curves` makes smooth curves of motions, `style` is the style of all pictures, `saving` writes them. `animation` has `animate`, which draws
 with `scenes`.
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from chetaev.core.scene.shapes import *  # noqa: F403
     from chetaev.plot.accuracy import balance, drift
     from chetaev.plot.comparison import compare
+    from chetaev.plot.families import family
     from chetaev.plot.fitted import residuals
     from chetaev.plot.manifolds import tree
     from chetaev.plot.over_time import series
@@ -46,6 +49,7 @@ __getattr__, __dir__, __all__ = lazily(
         "chetaev.plot.comparison": "compare",
         "chetaev.plot.manifolds": "tree",
         "chetaev.plot.plane": "path phase",
+        "chetaev.plot.families": "family",
         "chetaev.plot.fitted": "residuals",
         "chetaev.plot.over_time": "series",
         "chetaev.core.scene.scene": "Scene",
