@@ -84,7 +84,7 @@ OTHERS = {
     "interop": "sympy numpy jax torch",
     "groups": "",
     "control": "",
-    "orbits": "sympy numpy",
+    "orbits": "sympy numpy scipy",
     "paths": "sympy numpy scipy casadi",
     "registration": "",
     "sweeps": "numpy scipy zarr dask distributed tqdm",

@@ -6,7 +6,7 @@ import mpmath
 import pytest
 
 import chetaev as ch
-from chetaev.core.constants import cancelled
+from chetaev.core.exact.constants import cancelled
 from chetaev.core.notation.meaning import parse_expression
 from chetaev.core.notation.vocabulary import Vocabulary
 from chetaev.core.symbols import Parameter

@@ -24,8 +24,8 @@ from chetaev.core.fixes import Ask
 from chetaev.core.symbols import TIME, Input, Jet, Parameter, Place
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.given_forces import require_given_forces
 from chetaev.mechanics.model import Model
+from chetaev.mechanics.principles.given_forces import require_given_forces
 from chetaev.numerics.evaluation.evaluate import Evaluation, evaluate_from
 from chetaev.numerics.flow.flow import make_flow
 from chetaev.numerics.flow.prolongation import Problem, Prolongation

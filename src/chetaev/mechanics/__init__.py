@@ -6,6 +6,5 @@ result, with typed `origins` of its rows. `structure` is Pryce's structural anal
 with formulas from `singular_locus`, but for factors that vanish nowhere (`definite`). `group_chart`, with `group_product_chart`, writes
 group coordinates in ordinary ones. `prolonged` has rows on higher jets. `model` joins a system with its values, `servo` adds rows that
 actuators enforce. `brackets` are those of the velocities that rows allow,
-`quantities` has the units of names and expressions. `given_forces` refuses forces that contain multipliers, for
-functions that need forces by time and state.
+`quantities` has the units of names and expressions.
 """

@@ -27,9 +27,9 @@ from chetaev.core.symbols import Coordinate, Jet, Multiplier, jets_in
 from chetaev.core.system import System
 from chetaev.core.unilateral import Contact
 from chetaev.mechanics.assemble import Row, assemble, calculus_of, euler_lagrange, origins, reaction
-from chetaev.mechanics.given_forces import require_no_contact
 from chetaev.mechanics.origins import Origin, Variation
 from chetaev.mechanics.principles.base import Lowered, Principle, points_of
+from chetaev.mechanics.principles.given_forces import require_no_contact
 from chetaev.mechanics.ranks.row_reduction import row_reduce
 
 _LONG_ROW = 400

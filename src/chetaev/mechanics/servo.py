@@ -21,9 +21,9 @@ from chetaev.core.errors import ModelError, PrincipleError, UsageError, require_
 from chetaev.core.notation.lexer import spell
 from chetaev.core.symbols import Coordinate, Input, delta
 from chetaev.core.system import System
-from chetaev.mechanics.given_forces import require_no_contact
 from chetaev.mechanics.model import Model
 from chetaev.mechanics.principles import Chetaev, Principle, VirtualWork
+from chetaev.mechanics.principles.given_forces import require_no_contact
 
 
 def servo(

@@ -31,7 +31,7 @@ from chetaev.core.calculus import SYMBOLIC, Algebra, Calculus, Frame
 from chetaev.core.exact.signature import TRIALS, related, vanishing
 from chetaev.core.symbols import Jet, Place, highest_orders
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.given_forces import require_no_contact
+from chetaev.mechanics.principles.given_forces import require_no_contact
 
 _ABSENT = -(10**6)
 """Weight of an unknown that does not occur in a row. It must outweigh the sum of all orders, so that no assignment uses it needlessly."""

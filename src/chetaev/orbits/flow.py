@@ -77,9 +77,18 @@ class Flow:
         ends = [end_and_slopes(self.run, x, self.p, self.names[: b.shape[1]], b, self.t0 + duration) for b in blocks]
         return ends[0].y, np.hstack([end.slopes for end in ends]), ends[0].motion
 
+    def after_by(self, x: Array, duration: float, parameter: str | None) -> tuple[Array, Array, Array]:
+        """The state after a time and its derivatives by the state, in units of `sizes`, and by a parameter."""
+        names, columns = list(self.names), np.diag(self.sizes)
+        if parameter is not None:
+            names, columns = [*names, parameter], np.hstack([columns, np.zeros((len(x), 1))])
+        end = end_and_slopes(self.run, x, self.p, names, columns, self.t0 + duration)
+        n = len(x)
+        return end.y, end.slopes[:, :n] / self.sizes[:, None], end.slopes[:, n:].sum(axis=1) / self.sizes
+
     def tangent(self, x: Array) -> Array:
         """An orthonormal basis of the tangent space, in units of `sizes`."""
-        rows = self._rows(x)[1]
+        rows = self.constraints(x)[1]
         if not len(rows):
             return np.eye(len(x))
         _, s, vt = np.linalg.svd(rows)
@@ -89,7 +98,7 @@ class Flow:
     def settled(self, x: Array) -> Array:
         """The state moved onto the constraints by the smallest change, in units of `sizes`."""
         for _ in range(_TURNS):
-            residual, rows = self._rows(x)
+            residual, rows = self.constraints(x)
             if not len(rows):
                 break
             step = np.linalg.lstsq(rows, residual, rcond=_RANK)[0]
@@ -98,7 +107,7 @@ class Flow:
                 break
         return x
 
-    def _rows(self, x: Array) -> tuple[Array, Array]:
+    def constraints(self, x: Array) -> tuple[Array, Array]:
         """The residuals of all constraints, each relative to its slopes, and these slopes in units of `sizes`."""
         problem = self._problem
         pairs = problem.system.hidden()

@@ -138,7 +138,7 @@ def periodic(
             where=flow.where,
             hint="a start away from it; ch.equilibria finds it",
         )
-    search = _Search(flow, invariants)
+    search = Search(flow, invariants)
     kinds = [False, True] if relative is None else [relative]
     for moving in kinds:
         found = search.closed(guess, moving and bool(invariants.fields))
@@ -152,7 +152,7 @@ def periodic(
     )
 
 
-class _Search:
+class Search:
     """Newton's iteration for one flow."""
 
     def __init__(self, flow: Flow, invariants: Invariants) -> None:
@@ -183,14 +183,14 @@ class _Search:
         """The orbit near the start; None if the iteration does not converge."""
         flow, x = self.flow, self.flow.start.copy()
         wanted = self.invariants.values(flow, x) if flow.autonomous else np.zeros(0)
-        amounts = self._aligned(x, period) if relative else np.zeros(0)
+        amounts = self.aligned(x, period) if relative else np.zeros(0)
         for _ in range(_TURNS):
             basis = flow.tangent(x)
             try:
                 end, slopes, _ = flow.after(x, period, flow.sizes[:, None] * basis)
             except (StateError, UnfinishedError):
                 return None
-            gap, moved = self._gap(x, end, amounts)
+            gap, moved = self.gap(x, end, amounts)
             self.nearest = min(self.nearest, float(np.abs(gap / flow.sizes).max()))
             matrix, right = self._equations(x, end, slopes, basis, gap, moved, wanted, amounts, relative)
             u, s, vt = np.linalg.svd(matrix, full_matrices=False)
@@ -206,11 +206,15 @@ class _Search:
                     return None
             amounts = amounts + damping * step[d + 1 :] if relative else amounts
             x = self._on_manifold(x)
-            if damping == 1.0 and size < _CLOSED:
+            # a good start may need a better period only
+            rest = max(
+                abs(float(step[d])), float(np.abs(moved / flow.sizes[:, None] @ step[d + 1 :]).max(initial=0.0)) if relative else 0.0
+            )
+            if damping == 1.0 and max(size, rest) < _CLOSED:
                 return self._orbit(x, period, amounts) if float(np.abs(right).max()) < _KEPT else None
         return None
 
-    def _aligned(self, x: Array, period: float) -> Array:
+    def aligned(self, x: Array, period: float) -> Array:
         """Amounts of the symmetries that bring the start near its end: tried one after the other, then together."""
         flow, count = self.flow, len(self.invariants.fields)
         amounts = np.zeros(count)
@@ -220,18 +224,18 @@ class _Search:
             return amounts
 
         def distance(tried: Array) -> float:
-            return float(np.linalg.norm(self._gap(x, end, tried)[0] / flow.sizes))
+            return float(np.linalg.norm(self.gap(x, end, tried)[0] / flow.sizes))
 
         for k in range(count):
             direction = self._field(k, x)
             length = float(np.sum((direction / flow.sizes) ** 2))
-            along = float(np.sum(self._gap(x, end, amounts)[0] * direction / flow.sizes**2)) / length if length else 0.0
+            along = float(np.sum(self.gap(x, end, amounts)[0] * direction / flow.sizes**2)) / length if length else 0.0
             trials = [amounts + amount * np.eye(count)[k] for amount in (*np.linspace(-np.pi, np.pi, 25), along)]
             amounts = min([amounts, *trials], key=distance)
         for _ in range(10):
-            gap = self._gap(x, end, amounts)[0] / flow.sizes
+            gap = self.gap(x, end, amounts)[0] / flow.sizes
             h = 1e-6
-            columns = [(self._gap(x, end, amounts + h * e)[0] / flow.sizes - gap) / h for e in np.eye(count)]
+            columns = [(self.gap(x, end, amounts + h * e)[0] / flow.sizes - gap) / h for e in np.eye(count)]
             step = np.linalg.lstsq(np.array(columns).T, -gap, rcond=1e-6)[0]
             if distance(amounts + step) >= distance(amounts):
                 break
@@ -242,7 +246,7 @@ class _Search:
         """The state moved onto the constraints."""
         return self.flow.settled(x)
 
-    def _gap(self, x: Array, end: Array, amounts: Array) -> tuple[Array, Array]:
+    def gap(self, x: Array, end: Array, amounts: Array) -> tuple[Array, Array]:
         """The difference of the ends after the symmetries, full turns left out, and the directions of the symmetries there."""
         target = self._displaced(x, amounts)
         vectors = self.invariants.vectors(self.flow, target)[:, : len(amounts)]
@@ -298,7 +302,7 @@ class _Search:
         flow = self.flow
         basis = flow.tangent(x)
         end, slopes, motion = flow.after(x, period, flow.sizes[:, None] * basis)
-        gap, _ = self._gap(x, end, amounts)
+        gap, _ = self.gap(x, end, amounts)
         residual = float(np.abs(gap / flow.sizes).max())
         monodromy = basis.T @ (self._back(x, amounts, slopes) / flow.sizes[:, None])
         values = np.linalg.eigvals(monodromy).astype(complex)

@@ -149,7 +149,12 @@ def steer(
     where = f"steer {equations.system.label}"
     _require(inputs is not None, "no input is to be steered.", where, 'inputs={"u": (-1, 1)}')
     _require(start is not None and end is not None, "start or end is missing.", where, 'start={"x": 0, "x\'": 0}, end={"x": 1}')
-    _require(isinstance(seeds, int) and not isinstance(seeds, bool) and seeds >= 1, f"seeds={seeds!r} is no number of first paths.", where, "seeds=4")
+    _require(
+        isinstance(seeds, int) and not isinstance(seeds, bool) and seeds >= 1,
+        f"seeds={seeds!r} is no number of first paths.",
+        where,
+        "seeds=4",
+    )
     if not (isinstance(tolerance, int | float) and 1e-10 <= tolerance <= 1e-2):
         raise ParameterError(f"tolerance={tolerance!r} is out of reach.", where=where, hint="a number between 1e-10 and 1e-2")
     assert start is not None  # noqa: S101 - required above
@@ -220,7 +225,7 @@ class _Search:
         """The path on finer meshes, until the simulated motion keeps what was asked and the cost no longer changes."""
         candidate, before = _Candidate(found, self._checked(found), math.nan), math.nan
         for _ in range(_ROUNDS):
-            if self._good(candidate.checked) and candidate.change <= _CONVERGED * self.tolerance or self.left <= 0:
+            if (self._good(candidate.checked) and candidate.change <= _CONVERGED * self.tolerance) or self.left <= 0:
                 return candidate
             violated = (candidate.checked.where_violated < -self.tolerance / 2).any(axis=0)
             errors = residuals(self.problem, self.sizes, found.path)
@@ -303,16 +308,24 @@ class _Search:
             k = int(np.argmin(checked.violated * self.program.relation_scales))
             return f"{problem.path[k].text} fails by {-checked.violated[k]:.2g} along the simulated motion."
         if not np.isfinite(problem.longest) and best.found.path.duration > _AT_LIMIT * 1e3 * self.sizes.duration:
-            return f"the cost falls as the final time grows, beyond t = {problem.t0 + best.found.path.duration:.3g}; bound it: t=(0, (1, 5))."
+            return (
+                f"the cost falls as the final time grows, beyond t = {problem.t0 + best.found.path.duration:.3g}; bound it: t=(0, (1, 5))."
+            )
         return ""
 
     def _verified(self, best: _Candidate) -> tuple[str, ...]:
         checked, n = best.checked, len(best.found.path.mesh)
         lines = [f"simulated with the inputs found: the end is missed by {checked.miss:.1e} (relative), {n} intervals"]
-        lines.append("bounds of inputs hold between samples too" if all(order < 2 for order in self.problem.orders) else "bounds of inputs hold at samples")
+        lines.append(
+            "bounds of inputs hold between samples too"
+            if all(order < 2 for order in self.problem.orders)
+            else "bounds of inputs hold at samples"
+        )
         for k, relation in enumerate(self.problem.path):
             lines.append(f"{relation.text}: at {DENSE * n} times of the simulated motion, least margin {checked.violated[k]:.2e}")
-        lines.append(f"cost changed by {best.change:.1e} (relative) with the last mesh; a local minimum, the least of {len(self.tried)} first paths")
+        lines.append(
+            f"cost changed by {best.change:.1e} (relative) with the last mesh; a local minimum, the least of {len(self.tried)} first paths"
+        )
         return tuple(lines)
 
     def _nothing(self) -> Steering:

@@ -9,6 +9,7 @@
     ch.plot.residuals(fit)                 data, the fitted motion, and what is left
     ch.plot.eigenvalues(sweep, values, "k")   eigenvalues along a parameter
     ch.plot.basin(basin)                   states that an equilibrium attracts, and the border
+    ch.plot.family(families, "theta")      equilibria, steady motions, orbits along a parameter
     ch.plot.tree(analysis)                 the manifolds on which the motions live
     ch.plot.fan(ensemble, "x")             quantiles of many motions over time
     ch.plot.chart(sweep, "top")            a measure of a sweep over one or two parameters
@@ -17,7 +18,7 @@ A scene for `ch.animate` is made of `ch.plot.Rod`, `Wheel`, `Ball`, `Trace` and 
 `ch.plot.Scene([ch.plot.Rod("0, 0", "x, y")])`.
 
 Each function is in the module of its subject: `over_time`, `plane`, `accuracy`, `attraction`, `comparison`, `fitted`, `spectrum`,
-`manifolds`, `ensembles`, `charts`;
+`families`, `manifolds`, `ensembles`, `charts`;
 `curves` makes smooth curves of motions, `style` is the style of all pictures, `saving` writes them. `animation` has `animate`, which draws
 with `scenes`.
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from chetaev.plot.charts import chart
     from chetaev.plot.comparison import compare
     from chetaev.plot.ensembles import fan
+    from chetaev.plot.families import family
     from chetaev.plot.fitted import residuals
     from chetaev.plot.manifolds import tree
     from chetaev.plot.over_time import series
@@ -56,6 +58,7 @@ __getattr__, __dir__, __all__ = lazily(
         "chetaev.plot.ensembles": "fan",
         "chetaev.plot.manifolds": "tree",
         "chetaev.plot.plane": "path phase",
+        "chetaev.plot.families": "family",
         "chetaev.plot.fitted": "residuals",
         "chetaev.plot.over_time": "series",
         "chetaev.core.scene.scene": "Scene",

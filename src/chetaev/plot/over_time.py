@@ -57,8 +57,8 @@ def series(
     colour and quantities of one panel in different dashes.
 
     Args:
-        motion: A motion; or several, by their labels, as a list or a comparison; or an ensemble that keeps states, whose members are drawn as
-            thin curves.
+        motion: A motion; or several, by their labels, as a list or a comparison; or an ensemble that keeps states, whose members are drawn
+            as thin curves.
         names: Names of `motion[...]`: jets, multipliers and any expression in them. By default every coordinate has its panel (one in a
             Lie group with the components of its velocity) and the multipliers share one.
         wrap: Whether coordinates that are angles are brought into (-pi, pi].

@@ -295,9 +295,8 @@ def power_of_ten(value: float) -> str:
     return f"10{str(exponent).translate(_RAISED)}" if exact else f"{value:.3g}"
 
 
-def legend(axes: Any, **options: Any) -> None:
-    """Add a legend where there is more than one labelled curve."""
-    always = options.pop("always", False)
+def legend(axes: Any, always: bool = False, **options: Any) -> None:
+    """Add a legend where there is more than one labelled curve, or with `always` where there is one."""
     handles, names = axes.get_legend_handles_labels()
     if len(names) > 1 or (always and names):
         axes.legend(handles, names, **options)

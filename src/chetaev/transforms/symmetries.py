@@ -17,7 +17,7 @@ from chetaev.core.zero import known_zero
 from chetaev.mechanics.assemble import calculus_of, euler_lagrange
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.given_forces import require_given_forces
+from chetaev.mechanics.principles.given_forces import require_given_forces
 from chetaev.mechanics.ranks.sizes import ORDINARY, natural_sizes
 from chetaev.transforms.tools.affine_fields import Ansatz, Condition, Matrix, conditions_at, rational_null_space
 from chetaev.transforms.tools.frame_fields import FrameAnsatz

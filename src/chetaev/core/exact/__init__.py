@@ -11,4 +11,5 @@ point is the *signature* of the expression.
 - `signature`: running a program at random points; which outputs vanish identically, and which have values with many digits.
 - `matrices`: rank and elimination of matrices of residues.
 - `manifold`: random points of the field that satisfy given rows.
+- `constants`: values of constants, also where digits cancel.
 """

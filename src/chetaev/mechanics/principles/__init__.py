@@ -2,7 +2,8 @@
 
 `base` has the class `Principle`, the normal form `Lowered` and what rewriting needs; each principle is one file: `hamilton`, `dalembert`,
 `chetaev`, `virtual_work`, `vakonomic`, `herglotz`, `mixed`, which gives rows of one system to several principles, and `as_stated` for
-systems with equations of their own in the place of a Lagrangian.
+systems with equations of their own in the place of a Lagrangian. `given_forces` refuses forces that contain multipliers, for functions
+that need forces by time and state.
 """
 
 from chetaev.core.support.registry import spec_of

@@ -21,7 +21,7 @@ from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Jet, Multiplier
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.given_forces import require_no_contact
+from chetaev.mechanics.principles.given_forces import require_no_contact
 from chetaev.numerics.corners.modes import Switched, smooth
 from chetaev.numerics.ensemble.batch import Array, Batch, Indices, mapped
 from chetaev.numerics.flow.compiled import Compiled, compile_at, compile_equations

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from sympy import Expr, Symbol
 
-from chetaev.core.constants import for_doubles
 from chetaev.core.errors import InitialError, NotationError, StateError, UsageError
+from chetaev.core.exact.constants import for_doubles
 from chetaev.core.functions import corners_in
 from chetaev.core.notation import parse_expression, show
 from chetaev.core.state import State

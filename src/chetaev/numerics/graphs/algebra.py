@@ -21,7 +21,7 @@ import sympy
 from numpy.typing import NDArray
 from sympy import Expr, Mul, Rational, Symbol
 
-from chetaev.core.constants import cancelled, constant_part
+from chetaev.core.exact.constants import cancelled, constant_part
 from chetaev.core.exact.program import Compound, Program, many_digit_values
 from chetaev.core.exact.signature import vanishing
 from chetaev.core.functions import SMOOTH, SPELLING

@@ -22,8 +22,8 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Jet
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.given_forces import require_no_contact
 from chetaev.mechanics.model import Model
+from chetaev.mechanics.principles.given_forces import require_no_contact
 from chetaev.numerics.corners.modes import Switched, smooth
 from chetaev.numerics.evaluation.beginning import begin
 from chetaev.numerics.flow.compiled import Array, compile_equations

@@ -16,7 +16,7 @@ from chetaev.core.notation.lexer import spell
 from chetaev.core.state import State
 from chetaev.core.symbols import Jet, Multiplier, Place
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.given_forces import require_no_contact
+from chetaev.mechanics.principles.given_forces import require_no_contact
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.flow.prolongation import prolongation
 from chetaev.numerics.graphs.binding import Binding, slope_of_number

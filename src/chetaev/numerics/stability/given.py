@@ -9,8 +9,8 @@ from chetaev.core.errors import InitialError, StateError, UsageError
 from chetaev.core.state import State
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.given_forces import require_no_contact
 from chetaev.mechanics.model import Model
+from chetaev.mechanics.principles.given_forces import require_no_contact
 from chetaev.numerics.evaluation.evaluate import evaluate_as
 from chetaev.numerics.flow.prolongation import Problem, Prolongation, prolongation, square_prolongation
 from chetaev.numerics.graphs.binding import bind, number

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -66,11 +66,16 @@ class Local:
         Directions in which the rates are constant, at this state and nearby, are divided out: places, headings, the sum of angles of
         coupled rotors. The quotient may have new such directions; this is repeated until none is found.
         """
+        return self.quotient_over([self.problem])
+
+    def quotient_over(self, problems: Sequence[Problem]) -> tuple[Matrix, Matrix]:
+        """Return the same for problems with several values of a parameter: what influences the motion for one of them is kept."""
         matrices = [self.view.matrix]
-        for shift in np.random.default_rng(3).uniform(-0.03, 0.03, (3, len(self.y))):
-            x = self._on_manifold(self.problem, self.y + shift * natural(self.y, self._units))
-            if x is not None:
-                matrices.append(view_at(self.problem, self.chart, x).matrix)
+        for problem in problems:
+            for shift in np.random.default_rng(3).uniform(-0.03, 0.03, (3, len(self.y))):
+                x = self.on_manifold(problem, self.y + shift * natural(self.y, self._units))
+                if x is not None:
+                    matrices.append(view_at(problem, self.chart, x).matrix)
         down = up = np.eye(len(self.y))
         while len(down):
             left, right = without_null([down @ m @ up for m in matrices])
@@ -92,14 +97,14 @@ class Local:
         """Whether all quantities that influence the motion are at rest, now and later, and its matrix is constant in time."""
         if not self._rests(self.view.spot):
             return self._turns_steadily()
-        if not self._depends_on_time():
+        if not self.depends_on_time():
             return True
         down, up = self.quotient
         matrix = down @ self.view.matrix @ up
         beyond = NEGLIGIBLE * np.maximum(beside(matrix, np.max(np.abs(down) * self._units, axis=1, initial=0.0)), np.abs(matrix))
         for s in self._moments:
             later = replace(self.problem, t=self.problem.t + s)
-            x = self._on_manifold(later, self.y)
+            x = self.on_manifold(later, self.y)
             view = None if x is None else view_at(later, self.chart, x)
             if view is None or not self._rests(view.spot):
                 return False
@@ -113,7 +118,7 @@ class Local:
         This does not require a direction of the state without influence: a sleeping top turns about the vertical through every state.
         """
         system = self.problem.system
-        if not system.equations.system.groups or self._depends_on_time():
+        if not system.equations.system.groups or self.depends_on_time():
             return False
         accelerating = [i for i, z in enumerate(directions(system)) if z.order or not isinstance(z, Coordinate)]
         beyond = NEGLIGIBLE * np.maximum(beside(self.view.matrix, self._units), np.abs(self.view.matrix))
@@ -143,7 +148,8 @@ class Local:
         down, free = self.quotient[0], list(self.chart.free)
         return bool(np.all(np.abs(down @ spot.rates[free]) <= np.abs(down) @ spot.negligible[free]))
 
-    def _depends_on_time(self) -> bool:
+    def depends_on_time(self) -> bool:
+        """Tell whether time occurs in the equations, explicitly or by inputs."""
         system = self.problem.system
         return any(z == TIME or isinstance(z, Input) for z in system.symbols([*system.hidden(), *system.stage(0)]))
 
@@ -199,7 +205,7 @@ class Local:
         shift = _FAMILY * direction / np.max(np.abs(up @ direction) / natural(self.y, self._units))
         small = _KEPT * fastest * float(np.linalg.norm(shift / scale))
         for _ in range(30):
-            x = self._on_manifold(self.problem, self.y + up @ shift)
+            x = self.on_manifold(self.problem, self.y + up @ shift)
             if x is None:
                 return False
             rates = down @ spot_at(self.problem, x).rates[list(self.chart.free)]
@@ -208,7 +214,7 @@ class Local:
             shift = shift - inverse @ rates
         return False
 
-    def _on_manifold(self, problem: Problem, y: Matrix) -> Matrix | None:
+    def on_manifold(self, problem: Problem, y: Matrix) -> Matrix | None:
         """The state with given independent jets, by Newton's iteration from this state; None if there is none."""
         x = self.view.spot.x.copy()
         x[list(self.chart.free)] = y

@@ -103,7 +103,8 @@ def spectrum_of(matrix: Matrix) -> tuple[Complex, Matrix]:
         _, labels = connected_components(csr_array(matrix != 0), directed=True, connection="strong")
         for label in range(labels.max() + 1):
             block = matrix[np.ix_(labels == label, labels == label)]
-            balanced = matrix_balance(block)[0]
+            with np.errstate(invalid="ignore"):  # SciPy takes scales above 2^63, of entries such as 1e-78, for places
+                balanced = matrix_balance(block)[0]
             w, left, right = eig(balanced, left=True, right=True)
             condition = np.maximum(np.abs(np.sum(left.conj() * right, axis=0)), 1e-9)
             values += w.tolist()

@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
+from sympy import Symbol
 
 from chetaev.core.errors import StateError
 from chetaev.core.symbols import Jet, Place
@@ -109,6 +110,24 @@ def spot_at(problem: Problem, x: Matrix) -> Spot:
     residual, rows = problem.numbers(hidden, state, jets) if hidden else (np.zeros(0), np.zeros((0, n)))
     rising = units_of([z.d() for z in state], problem.sizes)
     return Spot(np.array(x, dtype=float), rates, full, terms, residual, rows, units_at(problem), rising)
+
+
+def slopes_by(problem: Problem, spot: Spot, parameter: Symbol) -> tuple[Matrix, Matrix]:
+    """The derivatives of the rates and of the residuals of the constraints by a parameter, at a state; inputs are taken as fixed."""
+    system = problem.system
+    top, reached = system.structure.top, _places(system)[1]
+    tops = np.zeros(len(top))
+    tops[reached[:, 1]] = spot.rates[reached[:, 0]]
+    jets = {**jets_at(problem, spot.x), **dict(zip(top, map(float, tops), strict=True))}
+    inverse = inverse_of(problem.numbers(system.stage(0), top, jets)[1])[0]
+    # multipliers at the top are no rates; the rows are affine in them, or one step of Newton's iteration finds them
+    jets |= dict(zip(top, map(float, tops - inverse @ problem.numbers(system.stage(0), top, jets)[0]), strict=True))
+    slopes = -inverse @ problem.numbers(system.stage(0), [parameter], jets)[1][:, 0]
+    rates = np.zeros(len(spot.x))
+    rates[reached[:, 0]] = slopes[reached[:, 1]]
+    hidden = system.hidden()
+    rows = problem.numbers(hidden, [parameter], jets)[1][:, 0] if hidden else np.zeros(0)
+    return rates, rows
 
 
 def require_digits(problem: Problem, x: Matrix) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from sympy import Dummy, Expr, Number, S
 
-from chetaev.core.constants import cancelled
 from chetaev.core.errors import ParameterError, UsageError, did_you_mean
+from chetaev.core.exact.constants import cancelled
 from chetaev.core.exact.signature import has_values, vanishing
 from chetaev.core.functions import in_own_functions
 from chetaev.core.notation import show

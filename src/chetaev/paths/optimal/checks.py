@@ -123,7 +123,11 @@ def check(problem: Problem, sizes: Sizes, path: Path, scales: tuple[Array, Array
     reading = _Reading(problem, motion, inputs)
     node_times = np.clip(problem.t0 + path.duration * path.mesh.nodes, problem.t0, t1)
     distance = float((np.abs(reading.states(node_times) - path.nodes) / sizes.x[:, None]).max(initial=0.0))
-    missed = np.array(problem.of_state("missed", problem.end)(t1, reading.states(np.array([t1]))[:, 0], np.zeros(len(problem.tops)), reading.jets(t1, False))).ravel()
+    missed = np.array(
+        problem.of_state("missed", problem.end)(
+            t1, reading.states(np.array([t1]))[:, 0], np.zeros(len(problem.tops)), reading.jets(t1, False)
+        )
+    ).ravel()
     least, by_interval = _relations(problem, path.mesh, path.duration, reading, relation_scales)
     return Checked(motion, inputs, _cost(problem, path, reading), missed, 1 / ends, distance, least, by_interval)
 

@@ -161,7 +161,11 @@ class Problem:
     @cached_property
     def jets_of_inputs(self) -> list[Input]:
         """The steered inputs and their derivatives, input by input."""
-        return [Input(each.name).d(k) if k else Input(each.name) for each, n in zip(self.steered, self.orders, strict=True) for k in range(n + 1)]
+        return [
+            Input(each.name).d(k) if k else Input(each.name)
+            for each, n in zip(self.steered, self.orders, strict=True)
+            for k in range(n + 1)
+        ]
 
     def function(self, name: str, expressions: Sequence[ca.SX]) -> ca.Function:
         """A function of time, state, top jets and jets of steered inputs, with parameters and other inputs written out."""
@@ -272,7 +276,9 @@ def _cost(equations: Equations, minimise: Any, fixed: bool, where: str) -> Expr 
 
 def _require_smooth(equations: Equations, binding: Binding, where: str) -> None:
     if not decided_by_numbers(equations):
-        raise StateError("the motion depends on a branch or a gauge, which steer does not choose.", where=where, hint="ch.analyze(equations)")
+        raise StateError(
+            "the motion depends on a branch or a gauge, which steer does not choose.", where=where, hint="ch.analyze(equations)"
+        )
     switched = smooth(equations, Frozen(binding.inputs))
     if switched.modes:
         raise ModelError(

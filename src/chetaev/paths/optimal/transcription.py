@@ -142,7 +142,7 @@ class Transcription:
         """
         program = _Program(self, guess.mesh, guess.duration, relaxed, margins)
         options = {
-            "ipopt.print_level": int(__import__("os").environ.get("IPL","0")),
+            "ipopt.print_level": int(__import__("os").environ.get("IPL", "0")),
             "print_time": False,
             "ipopt.sb": "yes",
             "ipopt.tol": _TOLERANCE,
@@ -155,7 +155,6 @@ class Transcription:
             "ipopt.bound_relax_factor": 0.0,
             "ipopt.fixed_variable_treatment": "make_parameter",
             "error_on_fail": False,
-
         }
         if warm:
             options |= {"ipopt.mu_strategy": "monotone", "ipopt.mu_init": 1e-4, "ipopt.bound_push": 1e-6, "ipopt.bound_frac": 1e-6}

@@ -27,8 +27,8 @@ from typing import Any
 import sympy
 from sympy import Expr
 
-from chetaev.core.constants import is_zero
 from chetaev.core.errors import UsageError
+from chetaev.core.exact.constants import is_zero
 from chetaev.core.notation import show
 from chetaev.core.support.budget import Allowance, allowance
 from chetaev.core.support.recursion import deep

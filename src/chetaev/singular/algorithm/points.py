@@ -10,7 +10,7 @@ import sympy
 from sympy import Expr, Symbol
 
 from chetaev.core.calculus import SYMBOLIC, partials
-from chetaev.core.constants import for_doubles
+from chetaev.core.exact.constants import for_doubles
 from chetaev.core.functions import Sign, in_own_functions
 from chetaev.core.symbols import TIME, Jet, symbols_in
 from chetaev.core.values import Tape, Undefined

@@ -13,7 +13,7 @@ from typing import Any
 from sympy import Expr, S, Symbol
 from sympy.polys.domains import QQ
 
-from chetaev.core.constants import is_zero
+from chetaev.core.exact.constants import is_zero
 from chetaev.core.functions import in_own_functions
 from chetaev.core.notation.bounds import NOT_FINITE
 from chetaev.core.support.budget import spend

@@ -20,7 +20,7 @@ from typing import Any
 import sympy
 from sympy import Basic, Expr, Rational, S, Symbol
 
-from chetaev.core.constants import constant_part, is_zero
+from chetaev.core.exact.constants import constant_part, is_zero
 from chetaev.core.functions import CORNERS, SMOOTH, Branch, Magnitude, Maximum, Minimum, Sign, Step, in_own_functions
 from chetaev.core.support.budget import spend
 from chetaev.core.symbols import TIME, Jet, Parameter

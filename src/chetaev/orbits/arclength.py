@@ -1,0 +1,246 @@
+r"""Curves of solutions followed by their arc length, after H. B. Keller (1977).
+
+A curve is given by more or as many equations as unknowns minus one, $G(u) = 0$, whose derivative $J$ has rank $N - 1$ at regular points.
+Equations may depend on each other: integrals and constraints make some of them consequences of the others. Steps are therefore those of
+least squares; determinants are taken of $U^T J$, where the columns of $U$ span the range of $J$ at a regular point nearby.
+All unknowns are in units in which a change by 1 is large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chetaev.core.errors import StateError
+
+Array = NDArray[np.float64]
+Condition = Callable[[Array], tuple[float, Array]]
+"""One more equation: its value and its slopes."""
+
+_TURNS = 12
+"""Newton's iterations of a step; from a good prediction three are enough, and a step that needs more is shortened."""
+_FAR = 1.0
+"""Longest sum of the corrections of a step, in units of the unknowns or of their size: a longer one leads to another curve."""
+_CUT = 1e-11
+"""Relative to the largest singular value: smaller ones are round-off. A larger cut would remove directions near branch points."""
+_SINGULAR = 1e-8
+"""Relative to the largest singular value of the bordered matrix: below it, a point counts as a branch point and has no sign."""
+_FIRST = 0.02
+"""The first step, in units of the unknowns."""
+_SHORTEST = 1e-6
+"""The shortest step: a curve that needs shorter ones ends there."""
+_STRAIGHT = 0.97
+"""Least cosine of the angle between the tangents of a step; a curve that bends more is followed in shorter steps."""
+_MOST_LENGTHENING = 1.5
+"""Factor by which steps grow on a curve that is easy to follow."""
+
+
+class Curve(Protocol):
+    """Equations of a curve of solutions."""
+
+    longest: float
+    """The longest step, in units of the unknowns."""
+    close: float
+    """Newton's iteration ends when a correction is shorter."""
+    met: float
+    """The largest residual of a solution."""
+    along: Array
+    """The slopes of the quantity along which the curve is followed, in units of the unknowns."""
+
+    def numbers(self, u: Array) -> tuple[Array, Array]:
+        """Residuals and their derivative."""
+        ...
+
+    def value(self, u: Array) -> float:
+        """The quantity along which the curve is followed."""
+        ...
+
+    def renewed(self, u: Array) -> Any:
+        """The same curve with phase conditions that refer to a point of it."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A point of a curve."""
+
+    curve: Any
+    u: Array
+    tangent: Array
+    """Of length 1, in the direction in which the curve is followed."""
+    value: float
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A part of a curve, from its first point on."""
+
+    nodes: list[Node]
+    end: str
+    """The reason why it ends."""
+    closed: bool = False
+
+
+def solved(curve: Any, u: Array, condition: Condition) -> Array:
+    """The point of a curve that satisfies one more condition, by Newton's iteration; a StateError if it does not converge."""
+    first = u
+    for _ in range(_TURNS):
+        residual, slopes = curve.numbers(u)
+        off, row = condition(u)
+        step = np.linalg.lstsq(np.vstack([slopes, row]), -np.append(residual, off), rcond=_CUT)[0]
+        u = u + step
+        size = float(np.abs(step).max())
+        if not np.isfinite(size) or float(np.abs(u - first).max()) > _FAR * (1 + float(np.abs(first).max())):
+            break
+        if size < curve.close:
+            residual, _ = curve.numbers(u)
+            if float(np.abs(residual).max(initial=0.0)) <= curve.met and abs(condition(u)[0]) <= curve.met:
+                return u
+    raise StateError(
+        f"Newton's iteration did not reach the family in {_TURNS} iterations.",
+        where=curve.where,
+        hint="a start nearer to a solution",
+    )
+
+
+def plane(normal: Array, point: Array) -> Condition:
+    """The condition to lie in a plane."""
+    return lambda u: (float(normal @ (u - point)), normal)
+
+
+def at_value(curve: Any, wanted: float) -> Condition:
+    """The condition that the quantity along the curve has a value."""
+    unit = curve.unit
+    return lambda u: ((curve.value(u) - wanted) / unit, curve.along)
+
+
+def tangent_at(curve: Any, u: Array, forward: Array) -> Array:
+    """The direction of the curve at a point, on the side of `forward`; near a branch point, that of the branch along `forward`."""
+    slopes = curve.numbers(u)[1]
+    right = np.zeros(len(slopes) + 1)
+    right[-1] = 1.0
+    found: Array = np.linalg.lstsq(np.vstack([slopes, forward]), right, rcond=_CUT)[0]
+    return found / np.linalg.norm(found)
+
+
+def null_space(curve: Any, u: Array, cut: float) -> Array:
+    """Directions in which no residual changes to first order, a column each; `cut` is relative to the largest singular value."""
+    _, s, vt = np.linalg.svd(curve.numbers(u)[1])
+    rank = int(np.sum(s > cut * s[0])) if len(s) and s[0] > 0 else 0
+    found: Array = vt[rank:].T
+    return found
+
+
+def node_at(curve: Any, u: Array, tangent: Array) -> Node:
+    """A point of a curve."""
+    return Node(curve, u, tangent, curve.value(u))
+
+
+def range_basis(curve: Any, u: Array) -> tuple[Array, float]:
+    """An orthonormal basis of the range of the derivative at a point, and how far it is from losing a dimension."""
+    left, s, _ = np.linalg.svd(curve.numbers(u)[1], full_matrices=False)
+    rank = len(u) - 1
+    return left[:, :rank], float(s[rank - 1] / s[0])
+
+
+def determinant(node: Node, left: Array) -> float:
+    """The determinant whose sign changes at branch points; 0 where the point is singular."""
+    matrix = np.vstack([left.T @ node.curve.numbers(node.u)[1], node.tangent])
+    sizes = np.linalg.norm(matrix, axis=1, keepdims=True)
+    matrix = matrix / np.where(sizes > 0, sizes, 1.0)
+    s = np.linalg.svd(matrix, compute_uv=False)
+    return 0.0 if s[-1] <= _SINGULAR * s[0] else float(np.linalg.det(matrix))
+
+
+def followed(first: Node, until: tuple[float, float], most: int, closing: bool = True) -> Traced:
+    """The curve from a point on, in the direction of its tangent, up to the ends of an interval."""
+    nodes, step, low, high = [first], _FIRST * min(1.0, first.curve.longest / 0.1), *until
+    name = first.curve.name
+    if not low <= first.value <= high:
+        return Traced(nodes, f"{name} = {first.value:.6g} lies outside the interval")
+    while len(nodes) < most:
+        last = nodes[-1]
+        taken, step = _next(last, step)
+        if isinstance(taken, StateError):
+            return Traced(nodes, f"no further point was found: {taken.what}")
+        if not low <= taken.value <= high:
+            edge = high if taken.value > high else low
+            return _ended(nodes, taken, edge)
+        if closing and len(nodes) > 4 and _returned(first, last, taken):
+            return Traced([*nodes, first], "the family is closed", closed=True)
+        nodes.append(taken)
+    return Traced(nodes, f"{most} points")
+
+
+def _next(last: Node, step: float) -> tuple[Node | StateError, float]:
+    """The next point, with a step as long as the curve allows, and the length of the next step."""
+    curve = last.curve.renewed(last.u)
+    failure: StateError | None = None
+    while step >= _SHORTEST:
+        predicted = last.u + step * last.tangent
+        try:
+            u = solved(curve, predicted, plane(last.tangent, predicted))
+            tangent = tangent_at(curve, u, last.tangent)
+            bend = float(tangent @ last.tangent)
+            if bend >= _STRAIGHT or step < 10 * _SHORTEST:
+                longer = step * (_MOST_LENGTHENING if bend > 0.995 else 1.0)
+                return node_at(curve, u, tangent), min(longer, _longest(curve, u, tangent))
+        except StateError as found:
+            failure = found
+        step /= 2
+    return failure or StateError("the curve bends without end.", where=curve.where), step
+
+
+def _longest(curve: Any, u: Array, tangent: Array) -> float:
+    """The longest step: a part of the distance from the origin where the state has gone far, and `longest` along the parameter."""
+    ahead = abs(float(curve.along @ tangent))
+    return float(min(curve.longest * (1 + np.linalg.norm(u)), curve.longest / max(ahead, 1e-12)))
+
+
+def _ended(nodes: list[Node], beyond: Node, edge: float) -> Traced:
+    """The last point exactly at the end of the interval."""
+    last, curve = nodes[-1], beyond.curve
+    share = (edge - last.value) / (beyond.value - last.value)
+    end = f"{curve.name} = {edge:.6g}, the end of the interval"
+    if share <= 1e-12:
+        return Traced(nodes, end)
+    try:
+        u = solved(curve, last.u + share * (beyond.u - last.u), at_value(curve, edge))
+        return Traced([*nodes, node_at(curve, u, tangent_at(curve, u, last.tangent))], end)
+    except StateError as failure:
+        return Traced(nodes, f"no point at {curve.name} = {edge:.6g} was found: {failure.what}")
+
+
+def _returned(first: Node, last: Node, now: Node) -> bool:
+    """Whether the curve passes its first point again, in the same direction."""
+    before, after = float(first.tangent @ (last.u - first.u)), float(first.tangent @ (now.u - first.u))
+    near = float(np.linalg.norm(now.u - last.u))
+    aside = float(np.linalg.norm((now.u - first.u) - after * first.tangent))
+    return before < 0 <= after and aside < 0.2 * near and float(first.tangent @ now.tangent) > 0
+
+
+def both_ways(curve: Any, u: Array, tangent: Array, until: tuple[float, float], most: int) -> tuple[list[Node], tuple[str, str]]:
+    """The curve through a point, both ways: its points in one order, and the reasons for its two ends."""
+    forward = followed(node_at(curve, u, tangent), until, most)
+    if forward.closed:
+        return forward.nodes, (forward.end, forward.end)
+    backward = followed(node_at(curve, u, -tangent), until, most)
+    turned = [Node(n.curve, n.u, -n.tangent, n.value) for n in reversed(backward.nodes[1:])]
+    return [*turned, *forward.nodes], (backward.end, forward.end)
+
+
+def between(a: Node, b: Node, share: float) -> Node:
+    """The point of the curve on the plane across the chord of two points, at a share of it."""
+    chord = b.u - a.u
+    length = float(np.linalg.norm(chord))
+    across = chord / length
+    # a cubic through both points with their tangents
+    h, s = length, share
+    guess = (2 * s**3 - 3 * s**2 + 1) * a.u + (s**3 - 2 * s**2 + s) * h * a.tangent
+    guess = guess + (3 * s**2 - 2 * s**3) * b.u + (s**3 - s**2) * h * b.tangent
+    u = solved(b.curve, guess, plane(across, a.u + share * chord))
+    return Node(b.curve, u, tangent_at(b.curve, u, across), b.curve.value(u))

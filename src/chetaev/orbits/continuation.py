@@ -1,0 +1,344 @@
+r"""continuation: families of equilibria, steady motions and periodic orbits along a parameter or a jet, with their special points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sympy import Symbol
+
+from chetaev.core.declarations import read_value
+from chetaev.core.errors import ChetaevError, InitialError, ModelError, ParameterError, StateError, UsageError, did_you_mean
+from chetaev.core.notation.lexer import spell
+from chetaev.core.state import State
+from chetaev.core.symbols import Jet
+from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.model import Model
+from chetaev.numerics.flow.prolongation import prolongation
+from chetaev.numerics.graphs.binding import bind, number
+from chetaev.numerics.stability.equilibrium import equilibria
+from chetaev.numerics.stability.given import local_motion, read_model
+from chetaev.numerics.stability.local import Local
+from chetaev.numerics.stability.position import directions
+from chetaev.numerics.stability.state_chart import cyclic
+from chetaev.orbits.arclength import Array, Node, at_value, both_ways, followed, node_at, null_space, plane, solved, tangent_at
+from chetaev.orbits.family import Family, family_of
+from chetaev.orbits.orbit_curve import OrbitCurve, orbits_along, orbits_from_doubling, orbits_from_hopf
+from chetaev.orbits.periodic import Orbit
+from chetaev.orbits.rest_curve import RestCurve, rest_curve
+from chetaev.orbits.special import Found
+from chetaev.orbits.switching import first_beside
+
+KINDS = ("equilibria", "steady", "periodic")
+_MANY = 1e-9
+"""Relative to the largest singular value: smaller ones at every point mean that the family has more than one dimension."""
+
+
+def continuation(
+    equations: Any,
+    start: State | Mapping[str, Any] | Orbit | None = None,
+    along: str = "",
+    until: tuple[Any, Any] = (),  # type: ignore[assignment]
+    kind: str = "equilibria",
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    period: Any = None,
+    fixed: Sequence[str] | str = (),
+    t: float | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    tolerance: float = 1e-12,
+    most: int = 400,
+) -> Family:
+    """The family of solutions through a start, followed both ways along a parameter or a jet.
+
+    Steps are taken along the arc length of the curve, so that folds are passed. Special points are roots of test functions on the curve, to
+    round-off: folds, branch points, Hopf points, period doublings, and points where two eigenvalues meet and leave an axis.
+
+    Args:
+        equations: Equations or a model.
+        start: A state near a solution, as `equilibria` or `periodic` take it, or an orbit; None for that of a model.
+        along: The name of a parameter, or of a jet of the state such as `"rear'"` for a family of steady motions.
+        until: The interval of its values.
+        kind: `"equilibria"`, `"steady"` (only quantities without influence change) or `"periodic"`.
+        parameters: Values of the parameters; that of `along` is the one of the start.
+        period: For periodic orbits, an approximate period; a text such as `"2*pi/w"` if the equations depend on time.
+        fixed: Jets that keep their values, where a family of steady motions has more than one dimension.
+        t: The time at the start.
+        inputs: Functions of time for the inputs.
+        tolerance: The tolerance of the motions of periodic orbits.
+        most: The largest number of points each way.
+
+    Returns:
+        The family: its points, its special points, and `switch`, which follows a branch.
+
+    Raises:
+        StateError: If no solution is found near the start, or the family has more than one dimension.
+        ParameterError: If `along` is neither a parameter nor a jet of the state.
+        UsageError: For an argument of a wrong kind.
+        ModelError: For group coordinates.
+
+    >>> from chetaev import System, derive
+    >>> hoop = derive(System("th", "w", lagrangian="th'^2/2 + w^2*sin(th)^2/2 + cos(th)", name="hoop"))
+    >>> family = continuation(hoop, {"th": 0}, along="w", until=(0, 2), parameters={"w": 0.5})
+    >>> [(s.kind, round(s.value, 12)) for s in family.special]
+    [('branch', 1.0)]
+    >>> other = family.switch(0)
+    >>> bool(abs(other["w"] ** 2 * np.cos(other["th"]) - 1).max() < 1e-9)
+    True
+    """
+    if kind not in KINDS:
+        raise UsageError(f"kind = {kind!r} is unknown.", where="continuation", hint=", ".join(KINDS))
+    if isinstance(most, bool) or not isinstance(most, int) or most < 2:
+        raise UsageError(f"most = {most!r} is no number of points.", where="continuation", hint="most=400")
+    if isinstance(equations, Model):
+        start = equations.start if start is None else start
+        t = equations.t[0] if t is None else t
+    equations, parameters, inputs = read_model("continuation", equations, parameters, inputs)
+    where = f"continuation {equations.system.label}"
+    if equations.system.groups:
+        raise ModelError(
+            "group coordinates are not supported here.",
+            where=where,
+            why="A state has no global coordinates along which a family could be followed.",
+            hint="reduce the system by its symmetry, or describe the rotation by angles",
+        )
+    if start is None:
+        raise UsageError("no start is given.", where=where, hint='continuation(equations, {"x": 0}, along="k", until=(0, 1))')
+    wanted = _along(equations, along, where)
+    parameters = _with_value(parameters, wanted, start, until, where)
+    binding = bind(equations.system, parameters, inputs, where)
+    interval = _interval(until, dict(binding.parameters), where)
+    held = tuple(fixed.split()) if isinstance(fixed, str) else tuple(fixed)
+    if kind == "periodic":
+        made = orbits_along(equations, start, wanted, interval, parameters, period, t or 0.0, inputs, tolerance, where)
+        return _periodic(*made, interval, most, where)
+    if isinstance(start, Orbit):
+        raise UsageError("an orbit is a start for periodic orbits.", where=where, hint='kind="periodic"')
+    return _resting(equations, start, wanted, interval, kind, parameters, held, t, inputs, tolerance, most, where)
+
+
+def _along(equations: Equations, along: Any, where: str) -> Symbol:
+    """The parameter or the jet along which a family is followed."""
+    if not isinstance(along, str) or not along:
+        raise UsageError("along is missing: the name of a parameter or of a jet.", where=where, hint='along="v" or along="rear\'"')
+    known = {p.name: p for p in equations.system.parameters}
+    if spell(along) in known:
+        return known[spell(along)]
+    names = [z.base for z in equations.unknowns]
+    if spell(along).rstrip("'") in names:
+        found = read_value(along, equations.vocabulary, where)
+        if isinstance(found, Jet):
+            return found
+    hint = f"parameters: {' '.join(known) or 'none'}; jets of {' '.join(names)}.  {did_you_mean(along, [*known, *names])}".rstrip()
+    raise ParameterError(f"{along} is neither a parameter nor a jet of the state.", where=where, hint=hint)
+
+
+def _with_value(parameters: Mapping[str, Any], along: Symbol, start: Any, until: Any, where: str) -> dict[str, Any]:
+    """The parameters; that along which the family is followed has to have a value at the start."""
+    given = {spell(str(k)): v for k, v in parameters.items()}
+    if isinstance(along, Jet) or along.name in given:
+        return given
+    raise ParameterError(
+        f"{along.name} has no value at the start.",
+        where=where,
+        hint=f'parameters={{"{along.name}": ...}}: the value that belongs to the start',
+    )
+
+
+def _interval(until: Any, names: dict[Any, float], where: str) -> tuple[float, float]:
+    hint = "until=(0, 12)"
+    if isinstance(until, str) or not isinstance(until, Sequence | np.ndarray) or len(until) != 2:
+        raise UsageError("until is no interval of two values.", where=where, hint=hint)
+    low, high = sorted(number(v, names, f"{where}, until", UsageError) for v in until)
+    if not low < high:
+        raise UsageError(f"the interval from {low:g} to {high:g} is empty.", where=where, hint=hint)
+    return low, high
+
+
+def _resting(
+    equations: Equations,
+    start: State | Mapping[str, Any],
+    along: Symbol,
+    until: tuple[float, float],
+    kind: str,
+    parameters: Mapping[str, Any],
+    fixed: tuple[str, ...],
+    t: float | None,
+    inputs: Mapping[str, Any],
+    tolerance: float,
+    most: int,
+    where: str,
+) -> Family:
+    """The family of equilibria or steady motions."""
+    local = _first(equations, start, along, kind, parameters, fixed, t, inputs)
+    state = directions(local.problem.system)
+    if isinstance(along, Jet) and along not in state:
+        hint = " ".join(z.name for z in state)
+        raise ParameterError(f"{along.name} is no jet of the state.", where=where, hint=hint)
+    names = [z.name for z in state]
+    wished = [spell(name) for name in fixed]
+    unknown = [name for name in wished if name not in names]
+    if unknown:
+        raise UsageError(f"{unknown[0]} is no jet of the state.", where=where, hint=" ".join(names))
+    x = local.view.spot.x
+    curve = rest_curve(
+        local, along, until, kind == "equilibria", [(names.index(name), float(x[names.index(name)])) for name in wished], where
+    )
+    u = _refined(curve)
+    if curve.parameter is not None:
+        loose = cyclic(local.problem.system)
+        moving = [(i, float(curve.state(u)[i])) for i, z in enumerate(state) if z.order and z.base in loose and abs(x[i]) > 0]
+        curve = curve.holding(moving, u)
+    value = curve.value(u)
+    if not until[0] <= value <= until[1]:
+        what = f"the start has {curve.name} = {value:g}, outside the interval from {until[0]:g} to {until[1]:g}."
+        raise UsageError(what, where=where, hint="a start inside")
+    setting = (equations, inputs, until, tolerance, most)
+    return _rest_family(curve, u, tangent_at(curve, u, _forward(curve, u)), kind, setting)
+
+
+def _forward(curve: Any, u: Array) -> Array:
+    """A direction in which the curve certainly has a component: along, or at a fold that of the null space."""
+    null = null_space(curve, u, _MANY)
+    direction = null @ (null.T @ curve.along)
+    if float(np.linalg.norm(direction)) > 1e-6:
+        found: Array = direction / np.linalg.norm(direction)
+        return found
+    last: Array = null[:, -1] if null.shape[1] else curve.along
+    return last
+
+
+def _rest_family(curve: RestCurve, u: Array, tangent: Array, kind: str, setting: Any) -> Family:
+    equations, inputs, until, tolerance, most = setting
+    nodes, ends = both_ways(curve, u, tangent, until, most)
+    _require_curve(nodes)
+    if curve.local.depends_on_time():
+        _require_steady(nodes)
+
+    def switch(found: Found) -> Family:
+        if found.kind == "branch":
+            node, direction = first_beside(found)
+            return _rest_family(node.curve, node.u, tangent_at(node.curve, node.u, direction), kind, setting)
+        if found.kind == "hopf":
+            made = orbits_from_hopf(found, equations, inputs, until, tolerance, curve.where)
+            return _periodic(*made, until, most, curve.where)
+        raise _nothing(found, curve.where)
+
+    words = {"equilibria": "equilibria", "steady": "steady motions"}
+    return family_of(kind, nodes, ends, until, f"{words[kind]} of {equations.system.label}", switch)
+
+
+def _nothing(found: Found, where: str) -> UsageError:
+    reasons = {
+        "fold": "at a fold the family turns back; there is no other one",
+        "double": "where two eigenvalues meet, no family begins",
+        "hopf": "the motions that begin where multipliers cross the unit circle fill a torus and are not periodic",
+    }
+    return UsageError(f"nothing branches off: {reasons[found.kind]}.", where=f"switch, {where}", hint="a branch point")
+
+
+def _require_curve(nodes: Sequence[Node]) -> None:
+    """Raise if the family has more than one dimension at all of its points."""
+    if len(nodes) < 2:
+        return
+    for node in (nodes[0], nodes[len(nodes) // 2], nodes[-1]):
+        null = null_space(node.curve, node.u, _MANY)
+        if null.shape[1] <= 1:
+            return
+    curve = nodes[0].curve
+    still = null @ np.linalg.svd((curve.along @ null)[None, :])[2][1:].T  # along is kept, so that what depends on it does not count
+    weights = np.abs(still[: len(curve.names)]).max(axis=1)
+    names = [name for name, w in zip(curve.names, weights, strict=True) if w > 0.1 and name != curve.name]
+    names.sort(key=lambda name: -name.count("'"))
+    raise StateError(
+        f"the family through this start has {null.shape[1]} dimensions, not one.",
+        where=curve.where,
+        why=f"Nothing determines a combination of {', '.join(names)}." if names else "",
+        hint=f'fixed=["{names[0]}"] keeps one of them' if names else "another quantity along which to follow the family",
+    )
+
+
+def _require_steady(nodes: Sequence[Node]) -> None:
+    """Raise if time, which occurs in the equations, moves a point of the family."""
+    for node in nodes:
+        curve = node.curve
+        problem = curve.problem(node.u)
+        jets = dict(zip(directions(problem.system), map(float, curve.state(node.u)), strict=True))
+        if not Local.of(problem, jets).steady:
+            what = f"at {curve.name} = {node.value:.6g} the state is passed through, not kept: the equations depend on time."
+            raise StateError(what, where=curve.where, hint='kind="periodic" follows periodic motions')
+
+
+def _refined(curve: RestCurve) -> Array:
+    """The coordinates of the start, corrected to round-off."""
+    u = np.zeros(curve.size)
+    try:
+        return solved(curve, u, at_value(curve, curve.value(u)))
+    except StateError:  # at a fold no neighbour has the same value
+        return solved(curve, u, plane(_forward(curve, u), u))
+
+
+def _first(
+    equations: Equations,
+    start: State | Mapping[str, Any],
+    along: Symbol,
+    kind: str,
+    parameters: Mapping[str, Any],
+    fixed: Sequence[str],
+    t: float | None,
+    inputs: Mapping[str, Any],
+) -> Local:
+    """The motion near the first state: the start itself if it is complete and steady, otherwise the nearest solution."""
+    try:
+        local = local_motion("continuation", equations, start, parameters, t, inputs)
+        spot = local.view.spot
+        if local.steady and (kind == "steady" or bool(np.all(np.abs(spot.rates) <= spot.negligible))):
+            return local
+    except (InitialError, StateError):
+        pass  # the search below explains what is wrong
+    names = list(fixed)
+    given: dict[str, Any] = {**start.guess, **start.fixed} if isinstance(start, State) else dict(start)
+    if kind == "steady":
+        names += _velocities(equations, given, parameters, inputs)
+    if isinstance(along, Jet) and along.order <= 1 and along.name not in names and any(spell(str(k)) == along.name for k in given):
+        names.append(along.name)
+    found = equilibria(equations, given, parameters, t=t, inputs=inputs, fixed=list(dict.fromkeys(names)))
+    return local_motion("continuation", equations, found, parameters, t, inputs)
+
+
+def _velocities(equations: Equations, given: Mapping[str, Any], parameters: Mapping[str, Any], inputs: Mapping[str, Any]) -> list[str]:
+    """The velocities of cyclic coordinates that the start gives: a steady motion keeps them."""
+    system = prolongation(equations)
+    loose = set() if system is None else cyclic(system)
+    known = dict(bind(equations.system, parameters, inputs, "continuation").parameters)
+    found = []
+    for key, v in given.items():
+        try:
+            moving = number(v, known, "continuation", UsageError) != 0
+        except ChetaevError:
+            moving = False
+        name = spell(str(key))
+        if moving and name.endswith("'") and name[:-1] in loose:
+            found.append(name)
+    return found
+
+
+def _periodic(curve: OrbitCurve, u: Array, tangent: Array, one_way: bool, until: tuple[float, float], most: int, where: str) -> Family:
+    """The family of periodic orbits through a point."""
+    if one_way:
+        traced = followed(node_at(curve, u, tangent), until, most)
+        nodes, ends = traced.nodes, ("the point where it branches off", traced.end)
+    else:
+        nodes, ends = both_ways(curve, u, tangent, until, most)
+    _require_curve(nodes)
+
+    def switch(found: Found) -> Family:
+        if found.kind == "branch":
+            node, direction = first_beside(found)
+            return _periodic(node.curve, node.u, tangent_at(node.curve, node.u, direction), False, until, most, where)
+        if found.kind == "period_doubling":
+            return _periodic(*orbits_from_doubling(found), until, most, where)
+        raise _nothing(found, where)
+
+    return family_of("periodic", nodes, ends, until, f"periodic orbits of {curve.flow.equations.system.label}", switch)

@@ -1,0 +1,220 @@
+"""Families of equilibria, steady motions and periodic orbits, with their special points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chetaev.core.errors import UsageError
+from chetaev.core.support.frozen import Frozen
+from chetaev.numerics.stability.spectrum import Complex, ordered
+from chetaev.orbits.arclength import Array, Node
+from chetaev.orbits.special import Found, special_points
+
+_SHOWN = 12
+"""Points of a family in its text; of more, evenly spaced ones are shown."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Point:
+    """One solution of a family."""
+
+    value: float
+    """The value of the quantity along which the family is followed."""
+    state: Mapping[str, float]
+    """The jets of the state, by name; for a periodic orbit, at its first time."""
+    eigenvalues: Complex
+    """Of the linearised motion, those that are zero for a reason included; for a periodic orbit, Floquet's multipliers."""
+    stable: bool | None
+    """True: disturbances decay, except along the family and symmetries. False: one grows. None: to first order, one does neither."""
+    period: float | None
+    """The period of a periodic orbit; None otherwise."""
+
+    def __repr__(self) -> str:
+        return f"Point(value={self.value:.12g}, stable={self.stable})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Special(Point):
+    """A special point of a family."""
+
+    kind: str
+    """`"hopf"`, `"fold"`, `"branch"`, `"period_doubling"` or `"double"` (two eigenvalues meet and leave an axis)."""
+    eigenvalue: complex | None
+    """The eigenvalue or multiplier of the pair at a `"hopf"` or `"double"` point and of a period doubling; None otherwise."""
+
+    def __repr__(self) -> str:
+        return f"Special(kind={self.kind!r}, value={self.value:.12g})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Family:
+    """A curve of equilibria, steady motions or periodic orbits: `family["theta"]` is a column of its points."""
+
+    kind: str
+    """`"equilibria"`, `"steady"` or `"periodic"`."""
+    along: str
+    """The name of the parameter or jet along which it was followed."""
+    until: tuple[float, float]
+    """The interval of values."""
+    points: tuple[Point, ...]
+    """The points, in the order in which the curve passes them."""
+    special: tuple[Special, ...]
+    """The special points, in the same order."""
+    ends: tuple[str, str]
+    """The reasons why the family ends before its first and after its last point."""
+    title: str
+    """The heading of the printed family."""
+    order: tuple[float, ...] = field(repr=False)
+    """For each special point, the number of the point before it, with a share of the way to the next."""
+    follow: Callable[[int], Family] = field(repr=False)
+    """Follows the branch at a special point; `switch` checks its argument."""
+
+    @property
+    def values(self) -> Array:
+        """The values of the quantity along which the family was followed."""
+        return np.array([p.value for p in self.points])
+
+    @property
+    def stable(self) -> NDArray[np.object_]:
+        """Whether each point is stable: True, False or None."""
+        return np.array([p.stable for p in self.points], dtype=object)
+
+    def __getitem__(self, name: str) -> Array:
+        if name == self.along:
+            return self.values
+        if name == "period" and self.kind == "periodic":
+            return np.array([p.period for p in self.points], dtype=float)
+        if not self.points or name not in self.points[0].state:
+            known = [*(self.points[0].state if self.points else ()), *(["period"] if self.kind == "periodic" else [])]
+            raise UsageError(f"{name} is not in the state.", where=self.title, hint=" ".join(known))
+        return np.array([p.state[name] for p in self.points])
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def switch(self, k: int) -> Family:
+        """The family that branches off at `special[k]`.
+
+        At a branch point this is the other curve of the same kind through it, at a Hopf point the periodic orbits around the equilibrium,
+        at a period doubling the orbits of twice the period.
+
+        Args:
+            k: The number of the special point.
+
+        Returns:
+            The other family, over the same interval.
+
+        Raises:
+            UsageError: If there is no such special point, or nothing branches off at it.
+            StateError: If no point of the other family is found.
+        """
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not -len(self.special) <= k < len(self.special):
+            listed = ", ".join(f"{i}: {s.kind}" for i, s in enumerate(self.special)) or "there is none"
+            raise UsageError(f"special[{k!r}] does not exist.", where=f"switch, {self.title}", hint=listed)
+        return self.follow(int(k) % len(self.special))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        head = f"{self.title}: {len(self.points)} points, {self.along} from {self.values.min():.6g} to {self.values.max():.6g}"
+        lines = [head]
+        if self.special:
+            width = max(len(s.kind) for s in self.special)
+            lines += [f"  [{k}] {s.kind:<{width}}  {self.along} = {s.value:.12g}{_of(s)}" for k, s in enumerate(self.special)]
+        else:
+            lines.append("  no special points")
+        lines += [f"  {'stable' if word else 'unstable' if word is False else 'undecided'}: {text}" for word, text in self._stretches()]
+        lines += [f"  {name}: {why}" for name, why in zip(("begins", "ends"), self.ends, strict=True)]
+        return "\n".join(lines)
+
+    def _stretches(self) -> list[tuple[bool | None, str]]:
+        """The parts of the family of one stability, between points."""
+        found: list[tuple[bool | None, str]] = []
+        begin = 0
+        for k in range(1, len(self.points) + 1):
+            if k == len(self.points) or self.points[k].stable is not self.points[begin].stable:
+                values = [p.value for p in self.points[begin:k]]
+                found.append((self.points[begin].stable, f"{self.along} = {_range(values)}"))
+                begin = k
+        return found[:_SHOWN]
+
+
+def _range(values: Sequence[float]) -> str:
+    """From the first value to the last, by way of the extreme values between."""
+    a, b = values[0], values[-1]
+    far = [v for v in (min(values), max(values)) if v not in (a, b)]
+    way = "".join(f" over {v:.6g}" for v in sorted(far, key=values.index))
+    return f"{a:.6g}{way} to {b:.6g}" if len(values) > 1 else f"{a:.6g}"
+
+
+def _of(s: Special) -> str:
+    if s.eigenvalue is None:
+        return ""
+    v = s.eigenvalue
+    if s.kind == "hopf" and s.period is None:
+        return f", frequency {abs(v.imag):.6g}"
+    word = "multiplier" if s.period is not None else "eigenvalue"
+    return f", {word} {v.real:.6g}" + (f" {'-' if v.imag < 0 else '+'} {abs(v.imag):.6g}i" if abs(v.imag) > 1e-6 * abs(v) else "")
+
+
+def family_of(
+    kind: str, nodes: Sequence[Node], ends: tuple[str, str], until: tuple[float, float], title: str, switch: Callable[[Found], Family]
+) -> Family:
+    """The family with these points."""
+    specials = special_points(nodes)
+    explained = min((_near_zero(n) for n in nodes), default=0)
+    follow = _Follow(tuple(specials), switch)
+    shown = tuple(_special(f, explained) for f in specials)
+    points = tuple(Point(**_figures(n, explained)) for n in nodes)
+    order = tuple(f.order for f in specials)
+    return Family(kind, nodes[0].curve.name, until, points, shown, ends, title, order, follow)
+
+
+@dataclass(frozen=True, eq=False)
+class _Follow:
+    """Which branch begins at a special point."""
+
+    found: tuple[Found, ...]
+    switch: Callable[[Found], Family]
+
+    def __call__(self, k: int) -> Family:
+        return self.switch(self.found[k])
+
+
+def _near_zero(node: Node) -> int:
+    """How many eigenvalues are trivial at a point: the least over a family is explained by the family."""
+    return int(node.curve.trivial(node.u))
+
+
+def _figures(node: Node, explained: int) -> dict[str, Any]:
+    curve = node.curve
+    values, doubts = curve.spectrum(node.u)
+    names, x = curve.names, curve.state(node.u)
+    return {
+        "value": node.value,
+        "state": Frozen(zip(names, map(float, x), strict=True)),
+        "eigenvalues": ordered(np.concatenate([values, curve.left_out(node.u)])),
+        "stable": _stable(curve, values, doubts, explained),
+        "period": curve.period(node.u),
+    }
+
+
+def _special(found: Found, explained: int) -> Special:
+    return Special(**_figures(found.node, explained), kind=found.kind, eigenvalue=found.eigenvalue)
+
+
+def _stable(curve: Any, values: Complex, doubts: Array, explained: int) -> bool | None:
+    """Whether disturbances decay, those left out that `explained` counts: the eigenvalues nearest to the trivial one."""
+    growth = curve.growth(values)
+    order = np.argsort(curve.from_trivial(values))
+    kept = np.sort(order[explained:])
+    size = np.maximum(doubts, 1e-9 * np.abs(values).max(initial=0.0))
+    if np.any(growth[kept] > size[kept]):
+        return False
+    return True if np.all(growth[kept] < -size[kept]) and len(kept) else None

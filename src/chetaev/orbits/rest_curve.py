@@ -1,0 +1,268 @@
+r"""The curve of equilibria or of steady motions of a system.
+
+The unknowns are all jets of the state and, if the curve is followed along one, a parameter. The equations are the constraints, the rates of
+the quantities that influence the motion, and that nothing moves in directions without influence: places and headings keep their values.
+At an equilibrium all rates vanish. The energy makes some of these equations consequences of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sympy import Symbol
+
+from chetaev.core.errors import StateError
+from chetaev.numerics.flow.prolongation import Problem
+from chetaev.numerics.graphs.binding import Binding
+from chetaev.numerics.stability.local import Local
+from chetaev.numerics.stability.position import directions, jets_at
+from chetaev.numerics.stability.spectrum import Complex, inverse_of, scaled, spectrum_of
+from chetaev.numerics.stability.state_chart import Spot, natural, slopes_by, spot_at, view_at
+from chetaev.orbits.arclength import Array, null_space
+
+_WORN = 1e-3
+"""Least singular value of the scaled constraints by the bound jets: below it another choice of independent jets is made."""
+_FAMILY = 1e-9
+"""Relative to the largest singular value: smaller ones belong to families."""
+_STEPS = 10.0
+"""Units of the quantity along which the curve is followed in the interval; a step is at most a tenth of one."""
+
+
+@dataclass(frozen=True, eq=False)
+class RestCurve:
+    """Equations of a curve of equilibria or steady motions."""
+
+    local: Local
+    """The motion near a state, with its chart."""
+    origin: Array
+    """The state that has the coordinates 0."""
+    sizes: Array
+    """Units of the jets."""
+    parameter: Symbol | None
+    p0: float
+    """The value of the parameter that has the coordinate 0."""
+    place: int
+    """The number of the coordinate along which the curve is followed."""
+    unit: float
+    """The unit of that coordinate."""
+    samples: tuple[float, ...]
+    """Values of the parameter at which influences are looked for."""
+    at_rest: bool
+    """Whether all rates vanish, not only those of quantities that influence the motion."""
+    held: tuple[tuple[int, float], ...]
+    """Jets that keep a value: their numbers in the state, and the values."""
+    name: str
+    where: str
+    seen: dict[bytes, tuple[Complex, Array]] = field(default_factory=dict, repr=False)
+    """Eigenvalues that were computed already."""
+
+    longest = 0.1
+    close = 1e-11
+    met = 1e-8
+    difference = 1e-5
+
+    @staticmethod
+    def growth(values: Complex) -> Array:
+        """The rates at which disturbances grow."""
+        return np.asarray(values).real
+
+    @staticmethod
+    def gap(a: complex, b: complex) -> complex:
+        """A smooth function that vanishes where two eigenvalues meet: positive beside the axis of growth."""
+        return (a - b) ** 2
+
+    @staticmethod
+    def mirrored(v: complex) -> complex:
+        """The eigenvalue that a conservative system has together with this one, in the same half of the plane."""
+        return -v.conjugate()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the jets of the state."""
+        return tuple(z.name for z in directions(self.local.problem.system))
+
+    @property
+    def size(self) -> int:
+        """The number of unknowns."""
+        return len(self.origin) + (self.parameter is not None)
+
+    @cached_property
+    def along(self) -> Array:
+        """The slopes of the quantity along which the curve is followed."""
+        found: Array = np.eye(self.size)[self.place]
+        return found
+
+    def state(self, u: Array) -> Array:
+        """The jets of the state at a point."""
+        found: Array = self.origin + self.sizes * u[: len(self.origin)]
+        return found
+
+    def value(self, u: Array) -> float:
+        """The value of the quantity along which the curve is followed."""
+        return float(self.p0 + self.unit * u[-1]) if self.parameter is not None else float(self.state(u)[self.place])
+
+    def coordinates(self, x: Array, value: float) -> Array:
+        """The point with a state and a value of the parameter."""
+        u = (x - self.origin) / self.sizes
+        return u if self.parameter is None else np.append(u, (value - self.p0) / self.unit)
+
+    def problem(self, u: Array) -> Problem:
+        """The equations with the value of the parameter at a point."""
+        return self._with(self.value(u)) if self.parameter is not None else self.local.problem
+
+    def _with(self, value: float) -> Problem:
+        problem, parameter = self.local.problem, self.parameter
+        if parameter is None:
+            return problem
+        if parameter.is_positive and value <= 0:
+            raise StateError(f"{parameter.name} = {value:g}, but it is declared positive.", where=self.where)
+        return replace(problem, binding=Binding({**problem.binding.parameters, parameter: value}, problem.binding.inputs))
+
+    @cached_property
+    def quotient(self) -> tuple[Array, Array]:
+        """Coordinates of what influences the motion, and a lift; for all values of the parameter."""
+        problems = [self.local.problem, *[self._with(v) for v in self.samples]] if self.parameter is not None else [self.local.problem]
+        return self.local.quotient_over(problems)
+
+    @cached_property
+    def _rows(self) -> tuple[Array, Array]:
+        """The matrix from rates to equations, and that from changes of the state to the pins of what has no influence."""
+        down = self.quotient[0]
+        n, free = len(self.origin), list(self.local.chart.free)
+        rates = np.zeros((len(free) if self.at_rest else len(down), n))
+        rates[:, free] = np.eye(len(free)) if self.at_rest else down
+        units = self.sizes[free]
+        vt = np.linalg.svd(down * units)[2] if len(down) else np.eye(len(free))
+        pins = np.zeros((len(free) - len(down), n))
+        pins[:, free] = vt[len(down) :] / units
+        return rates, pins
+
+    @cached_property
+    def _anchor(self) -> Array:
+        """The state whose places and headings are kept."""
+        return np.asarray(self.local.view.spot.x, dtype=float)
+
+    def numbers(self, u: Array) -> tuple[Array, Array]:
+        """Residuals and their derivative, each in its unit."""
+        residual, slopes = self._unscaled(u)
+        return residual / self._units, slopes / self._units[:, None]
+
+    @cached_property
+    def _units(self) -> Array:
+        """Sizes of the equations, from their slopes at this state and nearby."""
+        here = self.coordinates(self._anchor, self._value_here)
+        found = np.abs(self._unscaled(here)[1])
+        for shift in np.random.default_rng(7).uniform(-0.03, 0.03, (3, self.size)):
+            try:
+                found = np.maximum(found, np.abs(self._unscaled(here + shift)[1]))
+            except StateError:
+                continue
+        largest = found.max(axis=1, initial=0.0)
+        return np.where(largest > 0, largest, 1.0)
+
+    @property
+    def _value_here(self) -> float:
+        return float(self.local.problem.binding.parameters[self.parameter]) if self.parameter is not None else 0.0
+
+    def _unscaled(self, u: Array) -> tuple[Array, Array]:
+        x, problem = self.state(u), self.problem(u)
+        spot = spot_at(problem, x)
+        rates, pins = self._rows
+        held = np.array([i for i, _ in self.held], dtype=int)
+        residual = np.concatenate(
+            [spot.residual, rates @ spot.rates, pins @ (x - self._anchor), (x[held] - [v for _, v in self.held]) / self.sizes[held]]
+        )
+        by_state = np.vstack([spot.rows, rates @ spot.full, pins, np.eye(len(x))[held] / self.sizes[held, None]]) * self.sizes
+        if self.parameter is None:
+            return residual, by_state
+        moved, shifted = self._by_parameter(problem, spot, self.parameter)
+        column = np.concatenate([shifted, rates @ moved, np.zeros(len(pins) + len(held))]) * self.unit
+        return residual, np.hstack([by_state, column[:, None]])
+
+    def _by_parameter(self, problem: Problem, spot: Spot, parameter: Symbol) -> tuple[Array, Array]:
+        """The slopes of rates and constraints by the parameter; by differences where inputs depend on it."""
+        if not any(parameter in e.free_symbols for e in problem.binding.inputs.values()):
+            return slopes_by(problem, spot, parameter)
+        value, h = float(problem.binding.parameters[parameter]), 1e-5 * self.unit
+        below, above = spot_at(self._with(value - h), spot.x), spot_at(self._with(value + h), spot.x)
+        return (above.rates - below.rates) / (2 * h), (above.residual - below.residual) / (2 * h)
+
+    def renewed(self, u: Array) -> RestCurve:
+        """The same curve; with other independent jets where the present ones wear out."""
+        bound = list(self.local.chart.bound)
+        if not bound:
+            return self
+        rows = spot_at(self.problem(u), self.state(u)).rows[:, bound]
+        s = np.linalg.svd(scaled(rows)[1], compute_uv=False)
+        if s[len(bound) - 1] > _WORN * s[0]:
+            return self
+        problem = self.problem(u)
+        return replace(self, local=Local.of(problem, jets_at(problem, self.state(u))), seen={})
+
+    def spectrum(self, u: Array) -> tuple[Complex, Array]:
+        """The eigenvalues of what influences the motion, with bounds of their round-off."""
+        key = u.tobytes()
+        if key not in self.seen:
+            self.seen[key] = spectrum_of(self.matrix(u)[0])
+        return self.seen[key]
+
+    def matrix(self, u: Array) -> tuple[Array, Array]:
+        """The matrix of what influences the motion, and the changes of the state that belong to its coordinates."""
+        down, up = self.quotient
+        view = view_at(self.problem(u), self.local.chart, self.state(u))
+        return down @ view.matrix @ up, view.tangent @ up
+
+    def left_out(self, _: Array) -> Complex:
+        """The eigenvalues of directions without influence: zeros."""
+        return np.zeros(len(self.local.chart.free) - len(self.quotient[0]), dtype=complex)
+
+    def trivial(self, u: Array) -> int:
+        """How many eigenvalues vanish at a point, up to their doubts or by the rank of the matrix."""
+        matrix = self.matrix(u)[0]
+        values, doubts = self.spectrum(u)
+        return max(int(np.sum(np.abs(values) <= doubts)), len(matrix) - inverse_of(matrix)[1])
+
+    @staticmethod
+    def from_trivial(values: Complex) -> Array:
+        """The distances of eigenvalues from the trivial one, 0."""
+        return np.abs(values)
+
+    @staticmethod
+    def period(_: Array) -> None:
+        """Equilibria and steady motions have no period."""
+        return
+
+    def holding(self, candidates: Sequence[tuple[int, float]], u: Array) -> RestCurve:
+        """The curve with as many jets held as its family has dimensions too many, the first that are independent."""
+        curve = self
+        for i, v in candidates:
+            free = null_space(curve, u, _FAMILY)
+            if free.shape[1] <= 1:
+                break
+            if i != self.place and float(np.abs(free[i]).max()) > 1e-6:
+                curve = replace(curve, held=(*curve.held, (i, v)))
+        return curve
+
+
+def rest_curve(
+    local: Local, along: Any, until: tuple[float, float], at_rest: bool, held: Sequence[tuple[int, float]], where: str
+) -> RestCurve:
+    """The curve through a state; `along` is a parameter or a jet of the state."""
+    x = np.asarray(local.view.spot.x, dtype=float)
+    state = directions(local.problem.system)
+    sizes = natural(x, local.view.spot.units)
+    unit = (until[1] - until[0]) / _STEPS
+    if along in state:
+        place, parameter, p0 = state.index(along), None, 0.0
+        sizes = sizes.copy()
+        sizes[place] = unit
+    else:
+        place, parameter, p0 = len(state), along, float(local.problem.binding.parameters[along])
+    inside = np.random.default_rng(11).uniform(0.02, 0.98, 2) * (until[1] - until[0]) + until[0]
+    samples = tuple(float(v) for v in inside)
+    name = str(along.name)
+    return RestCurve(local, x, sizes, parameter, p0, place, unit, samples, at_rest, tuple(held), name, where)

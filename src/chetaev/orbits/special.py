@@ -1,0 +1,324 @@
+r"""Special points of a curve of solutions: where a test function changes its sign between two points, its root is found on the curve.
+
+| kind | test function |
+|---|---|
+| fold | the component of the tangent along the parameter |
+| branch | $\det\,(U^T J;\ \tau^T)$; then the regular equations of G. Moore (1980) |
+| period_doubling | $\det\,(M + 1)$ for the monodromy matrix $M$ |
+| hopf | the growth of a pair of eigenvalues that are not real: $\mathrm{Re}\,\mu$, or $\log|\mu|$ of multipliers |
+| double | $(\mu_1 - \mu_2)^2$ of two eigenvalues that meet and leave an axis |
+
+Each value is taken at a point of the curve, corrected to round-off, so that roots are exact and not those of the steps. Pairs of a
+conservative system that meet on the imaginary axis never cross it: their growth is round-off on one side, and they are no Hopf points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from chetaev.core.errors import StateError, UnfinishedError
+from chetaev.numerics.stability.spectrum import Complex, matched
+from chetaev.orbits.arclength import Array, Node, between, determinant, range_basis, solved, tangent_at
+
+_ROUNDS = 25
+"""Newton's iterations for a branch point; from an estimate by the sign of a determinant four are enough."""
+_DIFFERENCE = 1e-5
+"""Displacement for second derivatives, in units of the unknowns. They only guide Newton's iteration, so their error does not matter."""
+_CROSSING = 1e-9
+"""Growth relative to the size of the eigenvalues that counts as off the axis, at least; doubts of eigenvalues count too."""
+_ORIGIN = 1e-4
+"""Relative to the largest eigenvalue: a pair that crosses the axis nearer to the real axis is no Hopf point."""
+_PART = 1e-3
+"""Distance in units of the unknowns within which eigenvalues that meet are part of a fold, a branch point or a doubling, where they meet
+at zero (multipliers: at 1 or -1) in a conservative system."""
+_SAME = 1e-5
+"""Distance in units of the unknowns within which a fold is part of a branch point."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A special point of a curve."""
+
+    kind: str
+    node: Node
+    order: float
+    """The number of the point before it, with a share of the way to the next."""
+    eigenvalue: complex | None
+    left: Array | None = None
+    """At a branch point, a basis of the range of the derivative at regular points nearby."""
+
+
+def special_points(nodes: Sequence[Node]) -> list[Found]:
+    """All special points between the points of a curve, in their order."""
+    found = [*_branches(nodes)]
+    found += [f for f in _folds(nodes) if not any(_near(f, b) for b in found)]
+    found += _doublings(nodes)
+    zero = list(found)  # two eigenvalues that meet there are part of these points
+    found += [f for f in _of_eigenvalues(nodes) if f.kind != "double" or not any(_near(f, z, _PART) for z in zero)]
+    return sorted(found, key=lambda f: f.order)
+
+
+def _near(a: Found, b: Found, within: float = _SAME) -> bool:
+    return float(np.abs(a.node.u - b.node.u).max()) < within
+
+
+def _signs(values: Sequence[float], most: int = 1) -> Iterator[tuple[int, int]]:
+    """Places between which the sign changes; at most `most` zeros may lie between, as where a point is special itself."""
+    last = None
+    for k, v in enumerate(values):
+        if v == 0 or np.isnan(v):
+            continue
+        if last is not None and values[last] * v < 0 and k - last <= 1 + most:
+            yield last, k
+        last = k
+
+
+def _root(a: Node, b: Node, test: Callable[[Node], float], exact: float = 1e-15) -> tuple[Node, float]:
+    """The point between two others where a test function vanishes, and its share of the way."""
+    seen: dict[float, Node] = {}
+
+    def value(share: float) -> float:
+        seen[share] = between(a, b, share)
+        return test(seen[share])
+
+    share = float(brentq(value, 0.0, 1.0, xtol=exact, rtol=4 * np.finfo(float).eps, maxiter=100))
+    return (seen[share] if share in seen else between(a, b, share)), share
+
+
+def _folds(nodes: Sequence[Node]) -> Iterator[Found]:
+    def test(node: Node) -> float:
+        return float(node.tangent @ node.curve.along)
+
+    for i, j in _signs([0.0 if abs(test(n)) < 1e-9 else test(n) for n in nodes]):
+        node, share = _root(nodes[i], nodes[j], test)
+        yield Found("fold", node, i + share * (j - i), None)
+
+
+def _branches(nodes: Sequence[Node]) -> Iterator[Found]:
+    """Branch points: a sign relative to the last regular point, since the basis of the range changes from point to point."""
+    last = 0
+    for k, node in enumerate(nodes[1:], 1):
+        before = nodes[last] if nodes[last].curve is node.curve else _moved(nodes[last], node.curve)
+        left = max((range_basis(node.curve, n.u) for n in (before, node)), key=lambda c: c[1])[0]
+        now = determinant(node, left)
+        if now == 0:
+            continue
+        if determinant(before, left) * now < 0 and k - last <= 2:
+            yield _branch(before, node, left, last, k)
+        last = k
+
+
+def _moved(node: Node, curve: Any) -> Node:
+    """A point on the same curve with other phase conditions."""
+    try:
+        u = solved(curve, node.u, lambda v: (float(node.tangent @ (v - node.u)), node.tangent))
+        return Node(curve, u, tangent_at(curve, u, node.tangent), curve.value(u))
+    except (StateError, UnfinishedError):
+        return Node(curve, node.u, node.tangent, node.value)
+
+
+def _branch(a: Node, b: Node, left: Array, i: int, j: int) -> Found:
+    """The branch point between two points: an estimate by the determinant, then Moore's equations."""
+    try:
+        near, _ = _root(a, b, lambda n: determinant(n, left), exact=1e-5)
+    except StateError:
+        da, db = determinant(a, left), determinant(b, left)
+        u = a.u + da / (da - db) * (b.u - a.u)
+        near = Node(b.curve, u, b.tangent, b.curve.value(u))
+    u = moore(b.curve, near.u, left)
+    chord = b.u - a.u
+    share = float(chord @ (u - a.u) / (chord @ chord))
+    along = (b.u - a.u) / np.linalg.norm(b.u - a.u)
+    return Found("branch", Node(b.curve, u, along, b.curve.value(u)), i + share * (j - i), None, left)
+
+
+def moore(curve: Any, u: Array, left: Array) -> Array:
+    r"""The branch point near a point: $U^T G + \beta\psi = 0$, $\psi^T U^T J = 0$, $\psi^T\psi = 1$, which is regular there."""
+    n = len(u)
+    psi, beta = np.linalg.svd(left.T @ curve.numbers(u)[1])[0][:, -1], 0.0
+    for _ in range(_ROUNDS):
+        residual, slopes = curve.numbers(u)
+        g, j = left.T @ residual, left.T @ slopes
+        second = np.zeros((n, n))
+        for k in range(n):
+            shift = curve.difference * np.eye(n)[k]
+            second[:, k] = (psi @ left.T @ curve.numbers(u + shift)[1] - psi @ left.T @ curve.numbers(u - shift)[1]) / (
+                2 * curve.difference
+            )
+        matrix = np.zeros((2 * n, 2 * n))
+        matrix[: n - 1, :n], matrix[: n - 1, n : 2 * n - 1], matrix[: n - 1, -1] = j, beta * np.eye(n - 1), psi
+        matrix[n - 1 : 2 * n - 1, :n], matrix[n - 1 : 2 * n - 1, n : 2 * n - 1] = second, j.T
+        matrix[-1, n : 2 * n - 1] = 2 * psi
+        right = -np.concatenate([g + beta * psi, j.T @ psi, [psi @ psi - 1]])
+        step = np.linalg.lstsq(matrix, right, rcond=1e-13)[0]
+        u, psi, beta = u + step[:n], psi + step[n : 2 * n - 1], beta + float(step[-1])
+        if float(np.abs(step[:n]).max()) < 10 * curve.close:
+            residual, _ = curve.numbers(u)
+            if float(np.abs(residual).max(initial=0.0)) > 10 * curve.met:
+                break
+            return u
+    raise StateError(
+        f"a branch point near {curve.name} = {curve.value(u):.6g} was not located in {_ROUNDS} iterations.",
+        where=curve.where,
+        why="Two families seem to cross there, and Newton's iteration for the crossing does not converge.",
+        hint="a smaller interval `until`, which leaves this point out",
+    )
+
+
+def _doublings(nodes: Sequence[Node]) -> Iterator[Found]:
+    def test(node: Node) -> float:
+        return float(node.curve.doubling(node.u))
+
+    if not nodes or not hasattr(nodes[0].curve, "doubling"):
+        return
+    for i, j in _signs([test(n) for n in nodes]):
+        node, share = _root(nodes[i], nodes[j], test)
+        yield Found("period_doubling", node, i + share * (j - i), -1.0 + 0j)
+
+
+def tracked(nodes: Sequence[Node]) -> tuple[list[Complex], list[Array]]:
+    """The eigenvalues at the points of a curve, each in its own column, and their doubts."""
+    rows: list[Complex] = []
+    doubts: list[Array] = []
+    lengths: list[float] = []
+    for k, node in enumerate(nodes):
+        values, doubt = node.curve.spectrum(node.u)
+        lengths.append(lengths[-1] + float(np.linalg.norm(node.u - nodes[k - 1].u)) if k else 0.0)
+        if k and len(values) == len(rows[-1]):
+            order = matched(rows, np.array(lengths), values)
+            values, doubt = values[order], doubt[order]
+        rows.append(values)
+        doubts.append(doubt)
+    return rows, doubts
+
+
+def _of_eigenvalues(nodes: Sequence[Node]) -> list[Found]:
+    rows, doubts = tracked(nodes)
+    if len({len(row) for row in rows}) != 1 or not len(rows[0]):
+        return []
+    found = list(_hopf(nodes, rows, doubts))
+    for k in range(len(nodes) - 1):
+        found += _doubles(nodes, rows, doubts, k)
+    return found
+
+
+def _offset(node: Node, values: Complex, doubts: Array) -> Array:
+    """The growths of eigenvalues; 0 for those on the axis up to their doubts."""
+    growth = node.curve.growth(values)
+    size = np.maximum(10 * doubts, _CROSSING * np.abs(values).max(initial=0.0))
+    return np.where(np.abs(growth) <= size, 0.0, growth)
+
+
+def _imaginary(node: Node, values: Complex, doubts: Array) -> NDArray[np.bool_]:
+    """Which eigenvalues are not real, in the upper half of the plane."""
+    found: NDArray[np.bool_] = values.imag > np.maximum(10 * doubts, _CROSSING * np.abs(values).max(initial=0.0))
+    return found
+
+
+def _hopf(nodes: Sequence[Node], rows: Sequence[Complex], doubts: Sequence[Array]) -> Iterator[Found]:
+    growths = np.array([_offset(n, w, d) for n, w, d in zip(nodes, rows, doubts, strict=True)])
+    upper = np.array([_imaginary(n, w, d) for n, w, d in zip(nodes, rows, doubts, strict=True)])
+    for column in range(growths.shape[1]):
+        for i, j in _signs(list(growths[:, column])):
+            if not (upper[i, column] and upper[j, column]):
+                continue
+            yield from _crossing(nodes, i, j, rows[i][column], rows[j][column], 0.0)
+
+
+def _crossing(nodes: Sequence[Node], i: int, j: int, first: complex, last: complex, begin: float) -> Iterator[Found]:
+    """The point where a pair that is not real crosses the axis."""
+    a, b = nodes[i], nodes[j]
+    if begin > 0:
+        a = between(a, b, begin)
+
+    def here(node: Node) -> complex:
+        share = float((b.u - a.u) @ (node.u - a.u) / ((b.u - a.u) @ (b.u - a.u)))
+        values = node.curve.spectrum(node.u)[0]
+        return complex(values[np.argmin(np.abs(values - ((1 - share) * first + share * last)))])
+
+    def test(node: Node) -> float:
+        return float(node.curve.growth(np.array([here(node)]))[0])
+
+    if test(a) * test(b) >= 0:
+        return
+    node, share = _root(a, b, test)
+    at = here(node)
+    if abs(at.imag) > _ORIGIN * max(1e-300, float(np.abs(node.curve.spectrum(node.u)[0]).max())):
+        yield Found("hopf", node, i + (begin + (1 - begin) * share) * (j - i), at if at.imag > 0 else at.conjugate())
+
+
+def _doubles(nodes: Sequence[Node], rows: Sequence[Complex], doubts: Sequence[Array], k: int) -> Iterator[Found]:
+    """Eigenvalues that meet between two neighbouring points and leave the real axis, or the axis of a conservative system."""
+    a, b = nodes[k], nodes[k + 1]
+    pairs = [*_meeting(a, b, rows, doubts, k, k + 1), *_meeting(b, a, rows, doubts, k + 1, k)]
+    for one, two in pairs:
+        ends = [(rows[i][one], rows[i][two]) for i in (k, k + 1)]
+        pair = _Pair(a, b, ends[0], ends[1])
+        if pair.gaps[0].real * pair.gaps[1].real >= 0:
+            continue
+        node, share = _root(a, b, pair.test)
+        meeting = pair.at(node)[0]
+        yield Found("double", node, k + share, meeting)
+        ahead, doubt = rows[k + 1][one], doubts[k + 1][one]
+        grown = _offset(b, np.array([meeting, ahead]), np.array([doubt, doubt]))  # of a conservative system both are round-off
+        if abs(ahead.imag) > 0 and grown[0] * grown[1] < 0:
+            upper = ahead if ahead.imag > 0 else ahead.conjugate()
+            yield from _crossing(nodes, k, k + 1, meeting, upper, min(share + 1e-6, 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """Two eigenvalues that meet between two points: their mean and their squared difference are smooth there."""
+
+    a: Node
+    b: Node
+    first: tuple[complex, complex]
+    last: tuple[complex, complex]
+
+    @property
+    def gaps(self) -> tuple[complex, complex]:
+        gap = self.a.curve.gap
+        return gap(*self.first), gap(*self.last)
+
+    def at(self, node: Node) -> tuple[complex, float]:
+        """The mean and the squared difference at a point between; of all pairs there, the one that fits best."""
+        chord = self.b.u - self.a.u
+        share = float(chord @ (node.u - self.a.u) / (chord @ chord))
+        mean = (1 - share) * sum(self.first) / 2 + share * sum(self.last) / 2
+        wide = (1 - share) * self.gaps[0] + share * self.gaps[1]
+        values, unit = node.curve.spectrum(node.u)[0], max(map(abs, self.gaps)) ** 0.5
+        found: list[tuple[float, complex, float]] = []
+        for m, p in enumerate(values):
+            for q in values[m + 1 :]:
+                gap = node.curve.gap(p, q)
+                found.append((abs((p + q) / 2 - mean) + abs(gap - wide) / unit, (p + q) / 2, gap.real))
+        _, middle, width = min(found, key=lambda f: f[0])
+        return middle, width
+
+    def test(self, node: Node) -> float:
+        """The squared difference."""
+        return self.at(node)[1]
+
+
+def _meeting(a: Node, b: Node, rows: Sequence[Complex], doubts: Sequence[Array], i: int, j: int) -> Iterator[tuple[int, int]]:
+    """Pairs of columns that lie on an axis at `a` and have left it at `b`."""
+    w, v = rows[i], rows[j]
+    off_real = [_imaginary(n, r, d) | _imaginary(n, r.conj(), d) for n, r, d in ((a, w, doubts[i]), (b, v, doubts[j]))]
+    grown = [_offset(n, r, d) for n, r, d in ((a, w, doubts[i]), (b, v, doubts[j]))]
+    for one in range(len(w)):
+        for two in range(one + 1, len(w)):
+            real = not off_real[0][one] and not off_real[0][two]
+            if real and off_real[1][one] and abs(v[one] - v[two].conjugate()) <= 1e-9 * abs(v[one]):
+                yield one, two
+            upper = w[one].imag > 0 and w[two].imag > 0 and off_real[0][one] and off_real[0][two]
+            on_axis = grown[0][one] == 0 and grown[0][two] == 0
+            if upper and on_axis and grown[1][one] * grown[1][two] < 0 and off_real[1][one]:
+                opposite = a.curve.mirrored(v[one])
+                if abs(opposite - v[two]) <= 1e-6 * abs(v[two]):
+                    yield one, two

@@ -1,0 +1,69 @@
+"""Switching at a branch point: the direction of the other curve, from second derivatives."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chetaev.core.errors import StateError
+from chetaev.orbits.arclength import Array, Node, plane, range_basis, solved, tangent_at
+from chetaev.orbits.special import Found
+
+_ASIDE = (0.033, 0.077, 0.013, 0.12, 0.0043)
+"""Distances from the branch point, in units of the unknowns, at which the other curve is looked for, one after the other."""
+_OTHER = 0.2
+"""The other curve leaves the known one by at least this part of the distance; otherwise Newton's iteration fell back on it."""
+
+
+def other_direction(found: Found) -> Array:
+    r"""The tangent of the other curve through a branch point.
+
+    With the known tangent $t$, a vector $n$ of the null space orthogonal to it and the left null vector $\psi$, the tangents
+    $\alpha t + \beta n$ satisfy $2 \alpha\beta\, \psi G_{uu}[t, n] + \beta^2\, \psi G_{uu}[n, n] = 0$.
+    """
+    curve, u = found.node.curve, found.node.u
+    left = range_basis(curve, u)[0] if found.left is None else found.left
+    slopes = left.T @ curve.numbers(u)[1]
+    psi, _, vt = np.linalg.svd(slopes)
+    null, last = vt[-2:], psi[:, -1]
+    known = null.T @ (null @ found.node.tangent)
+    known = known / np.linalg.norm(known)
+    across = null.T @ np.array([-null[1] @ known, null[0] @ known])
+    h = curve.difference**0.75
+
+    def second(a: Array, b: Array) -> float:
+        more, less = curve.numbers(u + h * a)[1], curve.numbers(u - h * a)[1]
+        return float(last @ left.T @ (more - less) @ b) / (2 * h)
+
+    mixed, pure = second(known, across), second(across, across)
+    if abs(mixed) <= 1e-8 * max(1.0, abs(pure)):
+        return across
+    direction = across - pure / (2 * mixed) * known
+    unit: Array = direction / np.linalg.norm(direction)
+    return unit
+
+
+def first_beside(found: Found) -> tuple[Node, Array]:
+    """A point of the other curve near a branch point, and the direction in which it leaves."""
+    curve, u = found.node.curve, found.node.u
+    direction = other_direction(found)
+    for distance in _ASIDE:
+        for sign in (1.0, -1.0):
+            guess = u + sign * distance * direction
+            try:
+                reached = solved(curve, guess, plane(direction, guess))
+            except StateError:
+                continue
+            away = reached - u
+            aside = away - (away @ found.node.tangent) * found.node.tangent
+            if float(np.linalg.norm(aside)) > _OTHER * _least(direction, found.node.tangent) * distance:
+                return Node(curve, reached, tangent_at(curve, reached, sign * direction), curve.value(reached)), sign * direction
+    raise StateError(
+        f"no point of the other family was found near {curve.name} = {found.node.value:.6g}.",
+        where=curve.where,
+        why="Near the branch point Newton's iteration leads back to the known family.",
+    )
+
+
+def _least(direction: Array, known: Array) -> float:
+    """The sine of the angle between the two curves."""
+    return float(np.linalg.norm(direction - (direction @ known) * known))
