@@ -29,6 +29,8 @@ from chetaev.mechanics.origins import Origin, Variation
 from chetaev.mechanics.principles.base import Lowered, Principle, points_of
 from chetaev.mechanics.ranks.row_reduction import row_reduce
 
+LONG_ROWS = "long rows: .simplify() may shorten them"
+"""The last line of a print with long rows."""
 _LONG_ROW = 400
 """Characters of a printed row, five lines of a terminal, above which the print says that `simplify` exists."""
 _SHORT = 12
@@ -233,7 +235,7 @@ class Equations:
         lines += [f"  {'where':<{width}}  {name}' = {show(e)}" for name, e in self.system.quasi.items() if self._quotes(name)]
         lines.append(f"  {self._count()}")
         if self.rewritten is None and any(len(line) > _LONG_ROW for line in lines):
-            lines.append("  long rows: .simplify() may shorten them")
+            lines.append(f"  {LONG_ROWS}")
         if self.assumptions:
             lines.append(f"  valid where {', '.join(f'{show(a)} != 0' for a in self.assumptions)}")
         return "\n".join(lines)
