@@ -85,6 +85,13 @@ def test_a_file_that_is_almost_there(chetaev, tmp_path):
     assert "-> " not in chetaev("derive zzzzz.toml").stderr
 
 
+def test_the_nearest_name_is_suggested_whether_it_is_a_file_or_a_system(chetaev, tmp_path):
+    for name in ("seg.toml", "spinner.toml"):
+        (tmp_path / name).write_text("")
+    for given, meant in (("slegh", "sleigh?"), ("spiner", "spinner.toml?"), ("rocrd", "rocard?"), ("seg1", "seg.toml?")):
+        assert f"Did you mean {meant}" in chetaev(f"simulate {given}").stderr
+
+
 # -- simulate --verify ---------------------------------------------------------------------------------------------------------------
 
 

@@ -23,3 +23,12 @@ def test_a_singular_mass_blames_the_parameter_and_a_singular_place_the_state(lag
     with pytest.raises(ch.StateError) as told:
         ch.simulate(equations, start, (0, 1), parameters={"m": 0, "k": 1})
     assert f"-> {hint}" in str(told.value)
+
+
+def test_the_letter_a_is_a_symbol_before_punctuation_and_an_article_elsewhere():
+    from chetaev.report.prose import line
+
+    names = ["a", "b", "c"]
+    assert line("half axes a, b, c; a body", names).count("<mi>a</mi>") == 1
+    assert line("ahead by the distance a.", names).count("<mi>a</mi>") == 1
+    assert "<math" not in line("a wheel is a body", names)
