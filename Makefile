@@ -10,7 +10,7 @@ OLDEST := build/oldest
 # Compiled modules are kept, whatever the caller's habit: without them every process of the tests translates all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-oldest quick checks lint types pages loop tests needed docs verify mutants homes bench lock clean
+.PHONY: demo test test-oldest quick checks lint types pages loop tests needed docs verify mutants homes dist bench lock clean
 
 # As a user has it: chetaev and what a report needs, without the tools of developers. Its stepping loops are compiled for this machine only.
 demo: $(SHOW)/.ready
@@ -94,6 +94,12 @@ mutants: loop
 # Record which code the tests of the papers run; the table of equations counts a test only if it runs the home that a row states.
 homes: loop
 	$(RUN)/python docs/homes.py
+
+# The source distribution and the wheel, for all kinds of machine, and a trial of a wheel for this one.
+dist: $(READY)
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check build
+	$(RUN)/python -m build --outdir dist
+	CHETAEV_TEST_WHEEL=1 $(RUN)/pytest -q tests/unit/test_release.py
 
 bench: $(READY)
 	$(RUN)/python benchmarks/run.py

@@ -207,3 +207,16 @@ def test_a_lagrangian_with_rolling_inside_is_refused():
     method = LagrangesMethod(Lagrangian(N, body), list(q), bodies=[body], frame=N)
     with pytest.raises(ModelError, match="another kinetic energy"):
         ch.from_mechanics(method, origin=origin)
+
+
+def test_parameters_that_only_a_position_row_contains():
+    """x^2 + y^2 = l^2: the derivative of the row does not contain l."""
+    x, y = dynamicsymbols("x y")
+    m, g, l = sympy.symbols("m g l")
+    method = LagrangesMethod(m * (x.diff() ** 2 + y.diff() ** 2) / 2 - m * g * y, [x, y], hol_coneqs=[x**2 + y**2 - l**2])
+    system = ch.from_mechanics(method)
+    start, values = {"x": 0.6, "y": -0.8, "x'": 0.3}, {"m": 2, "g": 9.81, "l": 1}
+    now = ch.evaluate(ch.derive(system, ch.DAlembert()), start, parameters=values)
+    speed2 = 0.3**2 + (0.3 * 0.6 / 0.8) ** 2
+    multiplier = 2 * (9.81 * -0.8 - speed2) / 2  # along the rod: 2*lambda*l^2 = m*(g*y - v^2)
+    assert now["lambda1"] == pytest.approx(multiplier, rel=1e-12) and now["x''"] == pytest.approx(2 * multiplier * 0.6 / 2, rel=1e-12)

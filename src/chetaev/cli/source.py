@@ -72,7 +72,9 @@ def _missing(path: Path, given: str) -> ModelError:
     """Return the error for a missing file, with a suggestion from this folder or from a folder with a similar name."""
     similar = _similar(path)
     if not path.suffix and len(path.parts) == 1:
-        meant = f"Did you mean {similar}?" if similar else did_you_mean(given, gallery_names())
+        files = {Path(similar).stem: similar} if similar else {}
+        nearest = did_you_mean(given, [*files, *gallery_names()])  # a file of this folder may be further away than a system of the gallery
+        meant = next((f"Did you mean {file}?" for stem, file in files.items() if nearest == f"Did you mean {stem}?"), nearest)
         hint = f"{meant}  chetaev gallery lists all systems".strip()
         return ModelError("neither a file nor a system of the gallery has this name.", where=given, hint=hint)
     why = "" if path.parent.is_dir() else f"There is no folder {path.parent}."

@@ -17,7 +17,6 @@ from importlib import import_module
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, overload
 
-from chetaev.core.display.html import card, columns
 from chetaev.core.errors import ModelError, UsageError, did_you_mean
 from chetaev.core.support.lazy import make_callable
 
@@ -29,6 +28,8 @@ class Names(list[str]):
     """The names of the gallery; a notebook shows them as a table with pictures."""
 
     def _repr_html_(self) -> str:
+        from chetaev.core.display.html import card, columns  # a list of names needs no SymPy
+
         lines = []
         for name in self:
             title, described = description(name)

@@ -36,7 +36,7 @@ def model(forward: bool = True) -> Model:
             The velocity of the contact point makes the small angle epsilon with the wheel's plane, and the lateral force is
             proportional to sin(epsilon). The third kinematic row says so: it is of second order and nonlinear. The variational
             rows are those of a rigid wheel that does not feel epsilon, so the reactions do work and the tyre loses energy in bends.
-            The motion has a hidden constraint of first order,
+            By one differentiation the rows and the equations of motion leave a relation of first order,
             psi'*(theta' - epsilon') = sign(psi')*(a/M)*sin(epsilon)*(I + M*cos(epsilon))/(M + I*cos(epsilon)),
             so epsilon' is not a free initial value.
         """,

@@ -311,8 +311,9 @@ def _independent(rows: Sequence[Expr], read: _Read) -> list[Expr]:
     names = [q.func.__name__ for q in read.q]
     velocities = [q.diff(_time()) for q in read.q]
     derived = [e.diff(_time()) for e in read.holonomic]
-    symbols = sorted({z.name for e in (*rows, *derived) for z in e.free_symbols if z != _time()})
-    functions = {f.func.__name__ for e in (*rows, *derived) for f in e.atoms(sympy.core.function.AppliedUndef)} - set(names)
+    everything = (*rows, *derived, *read.holonomic)  # a constant term has no derivative, and its names occur here only
+    symbols = sorted({z.name for e in everything for z in e.free_symbols if z != _time()})
+    functions = {f.func.__name__ for e in everything for f in e.atoms(sympy.core.function.AppliedUndef)} - set(names)
     blank = System(names, symbols, lagrangian="0", forces={names[0]: f"{names[0]}'"}, inputs=dict.fromkeys(sorted(functions)))
 
     def read_in(e: Expr) -> Expr:

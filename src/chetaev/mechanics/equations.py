@@ -32,6 +32,8 @@ from chetaev.mechanics.principles.base import Lowered, Principle, points_of
 from chetaev.mechanics.principles.given_forces import require_no_contact
 from chetaev.mechanics.ranks.row_reduction import row_reduce
 
+LONG_ROWS = "long rows: .simplify() may shorten them"
+"""The last line of a print with long rows."""
 _LONG_ROW = 400
 """Characters of a printed row, five lines of a terminal, above which the print says that `simplify` exists."""
 _SHORT = 12
@@ -251,7 +253,7 @@ class Equations:
         lines += [f"  {'contact':<{width}}  {self.contact_text(c)}" for c in self.system.unilateral]
         lines.append(f"  {self._count()}")
         if self.rewritten is None and any(len(line) > _LONG_ROW for line in lines):
-            lines.append("  long rows: .simplify() may shorten them")
+            lines.append(f"  {LONG_ROWS}")
         if self.assumptions:
             lines.append(f"  valid where {', '.join(f'{show(a)} != 0' for a in self.assumptions)}")
         return "\n".join(lines)

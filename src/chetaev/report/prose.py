@@ -2,7 +2,7 @@
 
 A word is part of a formula if it consists of signs of the notation and all its names are names of the system, functions or single
 letters; a formula has at least one name of the system. A name that may be an English word, such as `a` or `rear`, is not typeset when it
-stands alone. Text between backquotes is code.
+stands alone, unless punctuation follows the letter: no article stands there. Text between backquotes is code.
 """
 
 from __future__ import annotations
@@ -105,6 +105,11 @@ def _english(word: str) -> bool:
     return word in _WORDS or (len(word) > 1 and word.isalpha() and symbol_latex(word).startswith(r"\mathrm"))
 
 
+def _symbol(word: str, tail: str) -> bool:
+    """Tell whether a letter that may be an article is a symbol: no article stands before a stop or a comma."""
+    return word in _WORDS and bool(tail)
+
+
 def _enclosed(text: str) -> bool:
     """Tell whether one pair of brackets encloses the whole text; the sentence around it may need them."""
     depth = 0
@@ -120,7 +125,7 @@ def _formula(words: list[str], known: set[str], setter: Setter) -> str | None:
     text = " ".join(words)
     bare = text.rstrip(_TAIL)
     tail = text[len(bare) :]
-    if not any(name in known and name not in _FUNCTIONS for name in _NAME.findall(bare)) or _english(bare):
+    if not any(name in known and name not in _FUNCTIONS for name in _NAME.findall(bare)) or (_english(bare) and not _symbol(bare, tail)):
         return None
     relation = next((sign for sign in _RELATIONS if f" {sign} " in bare), None)
     try:

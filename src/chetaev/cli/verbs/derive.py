@@ -69,11 +69,12 @@ def command(
         text = code(model, language.lower(), branch=options.branch_of(branch), gauge=options.gauge_of(gauges))
     else:
         from chetaev.mechanics.derivation import derive
+        from chetaev.mechanics.equations import LONG_ROWS
 
         equations = derive(model)
         equations = equations.eliminate() if eliminate else equations
         equations = equations.simplify() if simplify else equations
-        text = equations.latex() if latex else str(equations)
+        text = equations.latex() if latex else str(equations).replace(LONG_ROWS, "--simplify may shorten long rows")
     if output is not None:
         note(f"wrote {write_text(Path(output), text)}")
     elif language is not None or latex:

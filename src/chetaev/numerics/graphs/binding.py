@@ -12,7 +12,7 @@ from typing import Any
 from sympy import Expr, Symbol
 
 from chetaev.core.calculus import total_derivative
-from chetaev.core.errors import ChetaevError, InitialError, ParameterError, did_you_mean, require_mapping, with_article
+from chetaev.core.errors import ChetaevError, InitialError, NotationError, ParameterError, did_you_mean, require_mapping, with_article
 from chetaev.core.fixes import SetInput, SetParameter
 from chetaev.core.notation import Vocabulary, from_sympy, parse_expression
 from chetaev.core.notation.lexer import spell
@@ -58,13 +58,22 @@ def bind(system: System, parameters: Mapping[str, Any] | None, inputs: Mapping[s
     missing = [name for name in known if name not in given]
     if missing:
         raise ParameterError(f"no value for {_listed('parameter', missing)}.", where=where, hint=SetParameter(tuple(missing)))
-    numbers = {known[name]: number(v, {}, f"{where}, parameter {name}", ParameterError) for name, v in given.items()}
+    numbers = {known[name]: _value(name, v, where) for name, v in given.items()}
     for symbol, v in numbers.items():
         if symbol.is_positive and v <= 0:
             raise ParameterError(
                 f"{symbol.name} = {v:g}, but it is declared positive.", where=where, hint="a positive value, or declare it real"
             )
     return Binding(numbers, inputs_of(system, inputs, where))
+
+
+def _value(name: str, given: Any, where: str) -> float:
+    """Return the value of a parameter."""
+    try:
+        return number(given, {}, f"{where}, parameter {name}", ParameterError)
+    except NotationError as fault:
+        fault.advice = fault.advice or (f"{name} needs a number, such as 2.5 or pi/6",)
+        raise
 
 
 def number(given: Any, names: Mapping[Symbol, float], where: str, kind: type[ChetaevError]) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 
 from chetaev.core.errors import InitialError, StateError
 from chetaev.core.fixes import Ask
+from chetaev.core.notation.lexer import names_in
 from chetaev.core.symbols import Jet
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.generic import Matrix
@@ -58,11 +59,14 @@ def singular_here(problem: Problem, jets: Sequence[Jet], point: Mapping[Jet, flo
     """What is left open at a singular state, and the locus it lies on if a formula is found."""
     names = " ".join(z.name for z in jets) + (" is" if len(jets) == 1 else " are")
     locus = vanishing_factor(problem.system.equations, problem.point(point))
+    parameters = [p.name for p in problem.system.equations.system.parameters]
+    used = sorted(names_in(locus)) if locus else []
+    only = used and all(name in parameters for name in used)  # such a locus does not depend on the state
     return StateError(
         f"{names} not determined at this state{f', where {locus} = 0' if locus else ''}.",
         where=problem.where,
         why="The system Jacobian is singular here and regular nearby.",
-        hint="a state off this locus",
+        hint=f"another value of {' or '.join(used)}" if only else "a state off this locus",
     )
 
 
