@@ -323,6 +323,10 @@ def test_what_is_printed() -> None:
     assert found.verdict is ch.Verdict.BRANCHING and [b.dimension for b in found.branches] == [4, 2]
     assert ch.analyze(equations, {"x": 0, "y": 1, "x'": 0, "y'": 0}).dimension == 4
     assert system.replace(name="other").unilateral == system.unilateral
+    named = ball(where={"h": "y - 1", "k": "e/2"}, unilateral={"floor": ("h >= 0", "k")})
+    moved = named.replace(where={"h": "y - 2", "k": "e/3"}).unilateral[0]
+    y, e = named.coordinates[1], named.parameters[2]
+    assert (moved.gap, moved.restitution) == (y - 2, e / 3) and str(moved) == "h >= 0"
 
 
 def test_files_and_reports(tmp_path: Path) -> None:
@@ -340,6 +344,18 @@ def test_files_and_reports(tmp_path: Path) -> None:
     assert motion.verify().worst < 1e-6
     text = ch.report(model)
     assert "contact floor" in text.html and "restitution" in text.html
+
+
+def test_planar_friction_on_a_floor() -> None:
+    """While the floor is touched it holds a puck at rest; its impulse at an impact is not known, and that is told."""
+    forces = {q: f"-mu*lambda_floor*{q}'/sqrt(x'^2 + y'^2)" for q in "xy"}
+    puck = ch.System("x y z", "m g mu", lagrangian="m/2*(x'^2 + y'^2 + z'^2) - m*g*z", unilateral={"floor": ("z >= 0", 0)}, forces=forces)
+    start = {"x": 0, "y": 0, "z": 0, "x'": 0.6, "y'": 0.8, "z'": 0}
+    motion = ch.simulate(ch.derive(puck), start, (0, 2), parameters={"m": 1, "g": GRAVITY, "mu": 0.2})
+    assert motion.outcome is Outcome.FINISHED
+    assert [motion.final["x"], motion.final["y"]] == pytest.approx([0.6 / (0.4 * GRAVITY), 0.8 / (0.4 * GRAVITY)], rel=1e-9)
+    fallen = ch.simulate(ch.derive(puck), start | {"z": 0.1}, (0, 2), parameters={"m": 1, "g": GRAVITY, "mu": 0.2})
+    assert fallen.outcome is Outcome.LEFT_DOMAIN and "impulse is not known" in fallen.message
 
 
 def test_what_is_refused() -> None:
