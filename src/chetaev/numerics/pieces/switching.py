@@ -17,7 +17,8 @@ import numpy as np
 
 from chetaev.core.errors import StateError
 from chetaev.core.symbols import Jet
-from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Mode, bends_momenta
+from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Mode
+from chetaev.numerics.corners.modes import bends_momenta
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.pieces.piece import Setting
 from chetaev.numerics.pieces.surface_values import ORDERS, ROUND_OFF, Jets, SurfaceValues
