@@ -61,9 +61,22 @@ class Surfaces(SurfaceValues):
     def choose(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
         """Return the consistent configurations in which `open_modes` may change and the other modes stay.
 
-        Signs of multipliers are open wherever a mode changes: a multiplier depends on all modes, and jumps with them.
+        Signs of multipliers are open wherever a mode changes: a multiplier depends on all modes, and jumps with them. Where too many signs
+        are open for all choices to be tried, those of multipliers stay, if the result agrees with them.
         """
-        open_modes = tuple(sorted({*open_modes, *self.switched.implicit_modes}))
+        implicit = self.switched.implicit_modes
+        together = tuple(sorted({*open_modes, *implicit}))
+        if not implicit or len(together) <= self._most:
+            return self._chosen(before, together, t, jets)
+        choice = self._chosen(before, [k for k in together if k not in implicit], t, jets)
+        if len(choice.configurations) == 1 and all(
+            self.leaves(choice.configurations[0], k, t, jets) in (0, choice.configurations[0][k]) for k in implicit
+        ):
+            return choice
+        return Choice((), f"{len(together)} signs, of multipliers among them, are open together; at most {self._most} are tried.", False)
+
+    def _chosen(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
+        """Return the consistent configurations in which these modes alone may change."""
         still = [k for k in open_modes if isinstance(self.switched.modes[k], Direction)]
         if still:
             return self._rests(before, still, [k for k in open_modes if k not in still], t, jets)
@@ -81,7 +94,7 @@ class Surfaces(SurfaceValues):
             (1, SLIDING) if k in contacts else (before[k] or 1, -(before[k] or 1), *(() if k in implicit else (SLIDING,)))
             for k in open_modes
         ]
-        states = len(open_modes) - len(implicit)
+        states = sum(k not in implicit for k in open_modes)
         for slides in range(states + 1):  # sliding is compiled only if no motion leaves all surfaces
             if slides and states > _MOST_SLIDING and not contacts:
                 return self._many_held(before, open_modes, t, jets)
