@@ -452,3 +452,17 @@ def test_a_group_coordinate_hits_the_floor() -> None:
     assert one.final["A23"] == pytest.approx(two.final["y"], abs=1e-8)
     assert one.final["A3'"] == pytest.approx(two.final["theta'"], rel=1e-8)
     assert one.events[0].t == pytest.approx(two.events[0].t, rel=1e-10)
+
+
+def test_a_contact_that_never_opens_is_a_row() -> None:
+    """A bead in a bowl under an input that jumps: the same motion and the same force as with the row y = x^2/2."""
+    times = np.linspace(0, 2, 9)
+    parts = {"lagrangian": "m/2*(x'^2 + y'^2) - m*g*y", "forces": {"x": "u"}, "inputs": {"u": None}, "dissipation": "x'^2/5"}
+    bowl = ch.System("x y", "m g", unilateral={"bowl": ("y >= x^2/2", 0)}, **parts)  # type: ignore[arg-type]
+    held = ch.System("x y", "m g", kinematic=["y = x^2/2"], **parts)  # type: ignore[arg-type]
+    given = {"parameters": {"m": 1.0, "g": GRAVITY}, "inputs": {"u": ch.Sampled(times, np.sin(times), "hold")}}
+    one = ch.simulate(ch.derive(bowl), {"x": 1, "y": 0.5, "x'": 0, "y'": 0}, (0, 2), **given)  # type: ignore[arg-type]
+    two = ch.simulate(ch.derive(held, ch.DAlembert()), {"x": 1, "x'": 0}, (0, 2), **given)  # type: ignore[arg-type]
+    assert one.outcome is Outcome.FINISHED and not one.switches
+    assert one.final["x"] == pytest.approx(two.final["x"], abs=1e-9)
+    assert one.final["lambda_bowl"] == pytest.approx(two.final["lambda1"], rel=1e-9)

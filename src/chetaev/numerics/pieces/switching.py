@@ -10,7 +10,7 @@ configuration that is not zero (up to round-off of its own terms), so that conti
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -20,6 +20,7 @@ from chetaev.core.symbols import Jet
 from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Mode
 from chetaev.numerics.corners.modes import bends_momenta
 from chetaev.numerics.flow.compiled import Array
+from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.pieces.piece import Setting
 from chetaev.numerics.pieces.surface_values import ORDERS, ROUND_OFF, Jets, SurfaceValues
 
@@ -57,6 +58,11 @@ class Choice:
 @dataclass
 class Surfaces(SurfaceValues):
     """The switching surfaces of one run, and the choice of a configuration where the motion meets them."""
+
+    def driven_by(self, binding: Binding) -> Surfaces:
+        """The same surfaces with other inputs; what was seen of the sizes of their functions stays known."""
+        fresh = Surfaces(self.switched, binding, self.tolerance, self.direction, self.span, self.seat, self.exact)
+        return replace(fresh, _largest=self._largest, _fastest=self._fastest)
 
     def choose(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
         """Return the consistent configurations in which `open_modes` may change and the other modes stay.
