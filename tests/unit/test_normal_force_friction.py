@@ -324,3 +324,46 @@ def test_the_motion_satisfies_its_rows() -> None:
     for speed in (1, -1):
         motion = ch.simulate(ch.derive(incline(), ch.DAlembert()), {"x": 0, "x'": speed}, (0, 3), parameters=values())
         assert motion.verify().worst < 1e-9
+
+
+@pytest.mark.parametrize(("blocks", "pull"), [(2, 2.0), (2, 4.0), (4, 4.0)])
+def test_a_stack_of_blocks(blocks: int, pull: float) -> None:
+    """The top block is pulled: below mu m g everything stays, above it slides alone. Four blocks have eight signs."""
+    numbers = range(1, blocks + 1)
+
+    def friction(i: int) -> str:
+        return f"mu*abs(lambda{i})*sign(x{i}'{f' - x{i - 1}' + chr(39) if i > 1 else ''})"
+
+    forces = {f"x{i}": f"-{friction(i)}" + (f" + {friction(i + 1)}" if i < blocks else " + F") for i in numbers}
+    stack = ch.System(
+        " ".join(f"x{i} y{i}" for i in numbers),
+        "m g mu F",
+        lagrangian=" + ".join(f"m/2*(x{i}'^2 + y{i}'^2) - m*g*y{i}" for i in numbers),
+        kinematic=["y1 = 0", *[f"y{i} - y{i - 1} = 1" for i in numbers[1:]]],
+        forces=forces,
+    )
+    start = {f"x{i}{prime}": 0 for i in numbers for prime in ("", "'")}
+    given = {"m": 1.0, "g": GRAVITY, "mu": 0.3, "F": pull}
+    motion = ch.simulate(ch.derive(stack, ch.DAlembert()), start, (0, 1), parameters=given)
+    assert [motion.final[f"x{i}"] for i in numbers[:-1]] == [0] * (blocks - 1)
+    assert motion.final[f"x{blocks}"] == pytest.approx(max(0.0, pull - 0.3 * GRAVITY) / 2, rel=1e-12)
+    assert [motion.final[f"lambda{i}"] for i in numbers] == pytest.approx([GRAVITY * (blocks - i + 1) for i in numbers], rel=1e-12)
+
+
+def test_friction_with_an_upper_limit_and_a_falling_law() -> None:
+    capped = incline().replace(forces={"x": "-min(mu*abs(lambda1), 3)*sign(x')"})
+    motion = ch.simulate(ch.derive(capped, ch.DAlembert()), {"x": 0, "x'": 1}, (0, 3), parameters=values())
+    assert motion.final["x"] == pytest.approx(3 + (GRAVITY * sin(0.2) - 1.5) * 4.5, rel=1e-12)
+    falling = incline().replace(forces={"x": "-abs(lambda1)*(mu + exp(-5*abs(x'))/10)*sign(x')"})
+    motion = ch.simulate(ch.derive(falling, ch.DAlembert()), {"x": 0, "x'": 1}, (0, 3), parameters=values(mu=0.25))
+
+    def rates(_: float, y: np.ndarray) -> list[float]:
+        return [y[1], GRAVITY * (sin(0.2) - cos(0.2) * (0.25 + np.exp(-5 * y[1]) / 10))]
+
+    def stops(_: float, y: np.ndarray) -> float:
+        return float(y[1])
+
+    stops.terminal = True  # type: ignore[attr-defined]
+    found = solve_ivp(rates, (0, 3), [0, 1], "DOP853", events=stops, rtol=1e-12, atol=1e-13)
+    assert motion.switches[0].t == pytest.approx(found.t[-1], rel=1e-8)
+    assert motion.final["x"] == pytest.approx(found.y[0, -1], rel=1e-8)

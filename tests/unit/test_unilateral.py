@@ -323,6 +323,10 @@ def test_what_is_printed() -> None:
     assert found.verdict is ch.Verdict.BRANCHING and [b.dimension for b in found.branches] == [4, 2]
     assert ch.analyze(equations, {"x": 0, "y": 1, "x'": 0, "y'": 0}).dimension == 4
     assert system.replace(name="other").unilateral == system.unilateral
+    named = ball(where={"h": "y - 1", "k": "e/2"}, unilateral={"floor": ("h >= 0", "k")})
+    moved = named.replace(where={"h": "y - 2", "k": "e/3"}).unilateral[0]
+    y, e = named.coordinates[1], named.parameters[2]
+    assert (moved.gap, moved.restitution) == (y - 2, e / 3) and str(moved) == "h >= 0"
 
 
 def test_files_and_reports(tmp_path: Path) -> None:
@@ -340,6 +344,18 @@ def test_files_and_reports(tmp_path: Path) -> None:
     assert motion.verify().worst < 1e-6
     text = ch.report(model)
     assert "contact floor" in text.html and "restitution" in text.html
+
+
+def test_planar_friction_on_a_floor() -> None:
+    """While the floor is touched it holds a puck at rest; its impulse at an impact is not known, and that is told."""
+    forces = {q: f"-mu*lambda_floor*{q}'/sqrt(x'^2 + y'^2)" for q in "xy"}
+    puck = ch.System("x y z", "m g mu", lagrangian="m/2*(x'^2 + y'^2 + z'^2) - m*g*z", unilateral={"floor": ("z >= 0", 0)}, forces=forces)
+    start = {"x": 0, "y": 0, "z": 0, "x'": 0.6, "y'": 0.8, "z'": 0}
+    motion = ch.simulate(ch.derive(puck), start, (0, 2), parameters={"m": 1, "g": GRAVITY, "mu": 0.2})
+    assert motion.outcome is Outcome.FINISHED
+    assert [motion.final["x"], motion.final["y"]] == pytest.approx([0.6 / (0.4 * GRAVITY), 0.8 / (0.4 * GRAVITY)], rel=1e-9)
+    fallen = ch.simulate(ch.derive(puck), start | {"z": 0.1}, (0, 2), parameters={"m": 1, "g": GRAVITY, "mu": 0.2})
+    assert fallen.outcome is Outcome.LEFT_DOMAIN and "impulse is not known" in fallen.message
 
 
 def test_what_is_refused() -> None:
@@ -436,3 +452,17 @@ def test_a_group_coordinate_hits_the_floor() -> None:
     assert one.final["A23"] == pytest.approx(two.final["y"], abs=1e-8)
     assert one.final["A3'"] == pytest.approx(two.final["theta'"], rel=1e-8)
     assert one.events[0].t == pytest.approx(two.events[0].t, rel=1e-10)
+
+
+def test_a_contact_that_never_opens_is_a_row() -> None:
+    """A bead in a bowl under an input that jumps: the same motion and the same force as with the row y = x^2/2."""
+    times = np.linspace(0, 2, 9)
+    parts = {"lagrangian": "m/2*(x'^2 + y'^2) - m*g*y", "forces": {"x": "u"}, "inputs": {"u": None}, "dissipation": "x'^2/5"}
+    bowl = ch.System("x y", "m g", unilateral={"bowl": ("y >= x^2/2", 0)}, **parts)  # type: ignore[arg-type]
+    held = ch.System("x y", "m g", kinematic=["y = x^2/2"], **parts)  # type: ignore[arg-type]
+    given = {"parameters": {"m": 1.0, "g": GRAVITY}, "inputs": {"u": ch.Sampled(times, np.sin(times), "hold")}}
+    one = ch.simulate(ch.derive(bowl), {"x": 1, "y": 0.5, "x'": 0, "y'": 0}, (0, 2), **given)  # type: ignore[arg-type]
+    two = ch.simulate(ch.derive(held, ch.DAlembert()), {"x": 1, "x'": 0}, (0, 2), **given)  # type: ignore[arg-type]
+    assert one.outcome is Outcome.FINISHED and not one.switches
+    assert one.final["x"] == pytest.approx(two.final["x"], abs=1e-9)
+    assert one.final["lambda_bowl"] == pytest.approx(two.final["lambda1"], rel=1e-9)

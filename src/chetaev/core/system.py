@@ -312,6 +312,10 @@ class System:
                     getattr(self, f"{part.name}_labels"),
                     [old.text if follows(old.text) else new for old, new in zip(rows, given, strict=True)],
                 )
+            elif part.kind is Kind.CONTACTS:
+                found[part.name] = {
+                    c.name: (str(c), c.bounce) if any(follows(side) for side in c.texts) else given[c.name] for c in self.unilateral
+                }
             elif part.kind is Kind.FORMULAS:
                 texts = {name: self.written.get(part.titled(name), "") for name in given}
                 found[part.name] = {name: texts[name] if follows(texts[name]) else e for name, e in given.items()}

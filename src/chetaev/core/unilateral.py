@@ -65,6 +65,11 @@ class Contact:
         found = _split(self.text) if self.text else None
         return (self.gap, S.Zero) if found is None else found
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The user's texts of both sides and of the coefficient of restitution."""
+        return tuple(part for part in (*self.sides, self.restitution_text) if isinstance(part, str))
+
 
 def contact_names(given: Any) -> list[str]:
     """The names of the contacts in the argument `unilateral`: `u1`, `u2`, ... in a list; checks come later."""

@@ -24,91 +24,18 @@ from chetaev.core.functions import CORNERS, Branch, Sign, corners_in, has_corner
 from chetaev.core.notation.show import Showing, show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.recursion import deep
-from chetaev.core.symbols import TIME, Coordinate, Input, Jet, Multiplier, Parameter, jets_in, long, moved_by, note_symbols, symbols_in
-from chetaev.core.unilateral import Contact
+from chetaev.core.symbols import Coordinate, Jet, Multiplier, Parameter, jets_in, long, note_symbols, symbols_in
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Sliding
 from chetaev.mechanics.principles.base import RowV
-from chetaev.numerics.corners.broken import jumping_among, moves, plain, with_visible_jumps
+from chetaev.numerics.corners.broken import jumping_among, plain, with_visible_jumps
 from chetaev.numerics.corners.contacts import with_closed, with_sizes_of_contacts, without_contacts
 from chetaev.numerics.corners.corners import Rewriting
-from chetaev.numerics.corners.planar_friction import Component, acting, at_rest, directions_in, named
+from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Mode, Touch
+from chetaev.numerics.corners.planar_friction import acting, at_rest, directions_in, named
 from chetaev.numerics.corners.tilts import common_size, in_units, tilt_of
 from chetaev.numerics.graphs.binding import Binding
-
-SLIDING = 0
-"""The value of a mode in a configuration while the motion stays on its surface."""
-
-Configuration = tuple[int, ...]
-"""For every mode +1, -1 or SLIDING."""
-
-
-@dataclass(frozen=True)
-class Mode:
-    """A switching function, smooth in itself, and the symbol that stands for its sign."""
-
-    symbol: Parameter
-    function: Expr
-    text: str
-    """The function as the user would write it."""
-
-    @property
-    def unknown(self) -> Multiplier:
-        """The mode as an unknown of sliding motion."""
-        return Multiplier(str(self.symbol.name))
-
-    @property
-    def unknowns(self) -> tuple[Multiplier, ...]:
-        """All unknowns of sliding motion."""
-        return (self.unknown,)
-
-    @cached_property
-    def constant(self) -> bool:
-        """Whether the function depends on parameters alone, so that the mode never changes."""
-        return _constant(self.function)
-
-    @cached_property
-    def jets(self) -> frozenset[Jet]:
-        """The jets in the function, without inputs."""
-        return frozenset(jets_in(self.function) - jets_in(self.function, Input))
-
-    @cached_property
-    def of_time(self) -> bool:
-        """Whether the function depends on time and parameters alone."""
-        return TIME in symbols_in(self.function) and not jets_in(self.function) and not moved_by(self.function)
-
-
-@dataclass(frozen=True)
-class Direction(Mode):
-    """The square of a speed on whose unit vector a force depends (`planar_friction`). Its mode is 1 in motion and SLIDING at rest."""
-
-    components: tuple[Component, ...]
-
-    @property
-    def unknowns(self) -> tuple[Multiplier, ...]:
-        """The components of the vector that replaces the unit vector at rest."""
-        return tuple(Multiplier(f"{c.velocity.name} over {self.symbol.name}") for c in self.components)
-
-    @property
-    def length(self) -> Expr:
-        """The square of that vector's length."""
-        return sympy.Add(*[c.weight * n**2 for c, n in zip(self.components, self.unknowns, strict=True)])
-
-
-@dataclass(frozen=True)
-class Touch(Mode):
-    """The gap of a unilateral contact. Its mode is 1 while the contact is open and SLIDING while it is closed.
-
-    The symbol is the depth at which the contact is met: zero, or round-off where the gap opens from zero without speed.
-    """
-
-    contact: Contact
-
-    @property
-    def unknown(self) -> Multiplier:
-        """The multiplier of the contact."""
-        return self.contact.multiplier
 
 
 @dataclass(frozen=True)
@@ -464,11 +391,6 @@ def bends_momenta(equations: Equations, modes: Sequence[Mode]) -> bool:
     lagrangian = equations.lowered.lagrangian
     velocities = [z for z in jets_in(lagrangian) if z.order]
     return any(mode.symbol in lagrangian.diff(z).free_symbols for mode in modes for z in velocities)
-
-
-def _constant(function: Expr) -> bool:
-    """Whether a switching function depends on parameters alone."""
-    return not moves(function)
 
 
 def _unused(name: str, taken: Mapping[Symbol, Expr]) -> Parameter:

@@ -12,7 +12,7 @@ from chetaev.core.errors import InitialError, StateError
 from chetaev.core.fixes import Guess
 from chetaev.core.state import State
 from chetaev.core.symbols import Input, Jet, Multiplier, jets_in
-from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Touch
+from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Touch
 from chetaev.numerics.evaluation.evaluate import evaluate_from
 from chetaev.numerics.evaluation.one_side import require_one_side, state_on
 from chetaev.numerics.pieces.piece import Seat, Setting

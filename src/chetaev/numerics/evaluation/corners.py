@@ -13,7 +13,8 @@ from chetaev.core.errors import InitialError, StateError
 from chetaev.core.state import State
 from chetaev.core.symbols import Input, jets_in
 from chetaev.core.values import Tape, Undefined
-from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Switched, Touch
+from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Touch
+from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.evaluation.beginning import Start, begin
 from chetaev.numerics.evaluation.evaluate import Evaluation, Sides, evaluate_from
 from chetaev.numerics.evaluation.one_side import require_one_side, state_on

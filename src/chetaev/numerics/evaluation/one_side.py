@@ -14,7 +14,8 @@ from chetaev.core.fixes import Guess
 from chetaev.core.state import State
 from chetaev.core.symbols import Input, Jet, jets_in
 from chetaev.core.values import Undefined, value
-from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Switched
+from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction
+from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.start.completed import Completed, state_at
 from chetaev.numerics.start.data import read_state

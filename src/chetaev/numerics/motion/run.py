@@ -181,7 +181,7 @@ class Course(Transitions):
         self.driven_until = schedule.ends(place.t)
         known = self.surfaces
         binding = replace(known.binding, parameters={**known.binding.parameters, **values})
-        self.surfaces = Surfaces(known.switched, binding, known.tolerance, known.direction, known.span, known.seat, known.exact)
+        self.surfaces = known.driven_by(binding)
         here = place.setting
         there = replace(here, binding=replace(here.binding, parameters={**here.binding.parameters, **values}))
         try:

@@ -12,7 +12,8 @@ from chetaev.core.errors import InitialError, StateError
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Input, Jet, jets_in, moved_by
-from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Switched, Touch
+from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Touch
+from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.evaluation.beginning import Start, begin
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.methods import dop853

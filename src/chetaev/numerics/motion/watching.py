@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from sympy import Expr, atan, default_sort_key
 
 from chetaev.core.functions import corners_in
-from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Switched, Touch
+from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Touch
+from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.enclosures.everywhere import may_vanish
 from chetaev.numerics.enclosures.kernels import bounds_kernel, nodes_kernel, turns_kernel
 from chetaev.numerics.flow.compiled import Array

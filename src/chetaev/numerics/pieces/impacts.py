@@ -24,7 +24,8 @@ from sympy import Expr, S, Symbol
 from chetaev.core.symbols import Coordinate, Input, Jet, Multiplier, jets_in
 from chetaev.mechanics.assemble import right_hand_side
 from chetaev.mechanics.ranks.factored import least_norm
-from chetaev.numerics.corners.modes import SLIDING, Configuration, Switched, Touch
+from chetaev.numerics.corners.mode import SLIDING, Configuration, Touch
+from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.corners.tilts import tilt_of
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.graphs.algebra import GraphAlgebra

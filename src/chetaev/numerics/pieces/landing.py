@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from chetaev.core.symbols import Jet
-from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Touch
+from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Touch
 from chetaev.numerics.pieces.impacts import impact
 from chetaev.numerics.pieces.momentum_jumps import Refused
 from chetaev.numerics.pieces.piece import Setting

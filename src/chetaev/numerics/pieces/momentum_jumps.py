@@ -26,7 +26,8 @@ from chetaev.core.symbols import Coordinate, Input, Jet, jets_in, moved_by
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.factored import least_norm
 from chetaev.numerics.corners.corners import divisible
-from chetaev.numerics.corners.modes import Mode, Switched
+from chetaev.numerics.corners.mode import Mode
+from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.pieces.piece import Setting

@@ -13,7 +13,8 @@ from sympy import Expr, Symbol
 
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Jet
-from chetaev.numerics.corners.modes import Configuration, Switched
+from chetaev.numerics.corners.mode import Configuration
+from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.flow.compiled import Array, Compiled, compile_at, compile_beside_zeros, compile_equations, compile_on_component
 from chetaev.numerics.flow.exact_rates import Exact, with_exact_functions, with_exact_rates
 from chetaev.numerics.flow.flow import WORST_PIVOT, Flow

@@ -9,7 +9,7 @@ import numpy as np
 from sympy import S
 
 from chetaev.core.symbols import Jet
-from chetaev.numerics.corners.modes import Direction
+from chetaev.numerics.corners.mode import Direction
 from chetaev.numerics.corners.planar_friction import setting_off
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.graphs.binding import Binding

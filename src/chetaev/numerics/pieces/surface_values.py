@@ -16,7 +16,8 @@ from sympy import expand
 
 from chetaev.core.errors import StateError
 from chetaev.core.symbols import TIME, Jet, jets_in, moved_by
-from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Mode, Switched, Touch
+from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Mode, Touch
+from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.pieces.momentum_jumps import has_jump

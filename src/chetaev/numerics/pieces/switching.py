@@ -10,15 +10,17 @@ configuration that is not zero (up to round-off of its own terms), so that conti
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 
 from chetaev.core.errors import StateError
 from chetaev.core.symbols import Jet
-from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Mode, bends_momenta
+from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Mode
+from chetaev.numerics.corners.modes import bends_momenta
 from chetaev.numerics.flow.compiled import Array
+from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.pieces.piece import Setting
 from chetaev.numerics.pieces.surface_values import ORDERS, ROUND_OFF, Jets, SurfaceValues
 
@@ -57,12 +59,30 @@ class Choice:
 class Surfaces(SurfaceValues):
     """The switching surfaces of one run, and the choice of a configuration where the motion meets them."""
 
+    def driven_by(self, binding: Binding) -> Surfaces:
+        """The same surfaces with other inputs; what was seen of the sizes of their functions stays known."""
+        fresh = Surfaces(self.switched, binding, self.tolerance, self.direction, self.span, self.seat, self.exact)
+        return replace(fresh, _largest=self._largest, _fastest=self._fastest)
+
     def choose(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
         """Return the consistent configurations in which `open_modes` may change and the other modes stay.
 
-        Signs of multipliers are open wherever a mode changes: a multiplier depends on all modes, and jumps with them.
+        Signs of multipliers are open wherever a mode changes: a multiplier depends on all modes, and jumps with them. Where too many signs
+        are open for all choices to be tried, those of multipliers stay, if the result agrees with them.
         """
-        open_modes = tuple(sorted({*open_modes, *self.switched.implicit_modes}))
+        implicit = self.switched.implicit_modes
+        together = tuple(sorted({*open_modes, *implicit}))
+        if not implicit or len(together) <= self._most:
+            return self._chosen(before, together, t, jets)
+        choice = self._chosen(before, [k for k in together if k not in implicit], t, jets)
+        if len(choice.configurations) == 1 and all(
+            self.leaves(choice.configurations[0], k, t, jets) in (0, choice.configurations[0][k]) for k in implicit
+        ):
+            return choice
+        return Choice((), f"{len(together)} signs, of multipliers among them, are open together; at most {self._most} are tried.", False)
+
+    def _chosen(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
+        """Return the consistent configurations in which these modes alone may change."""
         still = [k for k in open_modes if isinstance(self.switched.modes[k], Direction)]
         if still:
             return self._rests(before, still, [k for k in open_modes if k not in still], t, jets)
@@ -80,7 +100,7 @@ class Surfaces(SurfaceValues):
             (1, SLIDING) if k in contacts else (before[k] or 1, -(before[k] or 1), *(() if k in implicit else (SLIDING,)))
             for k in open_modes
         ]
-        states = len(open_modes) - len(implicit)
+        states = sum(k not in implicit for k in open_modes)
         for slides in range(states + 1):  # sliding is compiled only if no motion leaves all surfaces
             if slides and states > _MOST_SLIDING and not contacts:
                 return self._many_held(before, open_modes, t, jets)

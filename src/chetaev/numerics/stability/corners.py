@@ -17,7 +17,8 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Jet
 from chetaev.core.values import Undefined, value
 from chetaev.mechanics.ranks.generic import Matrix
-from chetaev.numerics.corners.modes import Mode, Switched, smooth
+from chetaev.numerics.corners.mode import Mode
+from chetaev.numerics.corners.modes import Switched, smooth
 from chetaev.numerics.flow.prolongation import Problem, prolongation
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.stability.local import Local

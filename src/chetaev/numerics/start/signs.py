@@ -13,7 +13,8 @@ from chetaev.core.functions import Sign
 from chetaev.core.state import State
 from chetaev.core.symbols import Input
 from chetaev.core.values import Tape, Undefined
-from chetaev.numerics.corners.modes import SLIDING, Configuration, Direction, Mode, Switched, Touch
+from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Mode, Touch
+from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.start.data import read_state
 

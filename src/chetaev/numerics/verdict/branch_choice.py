@@ -25,7 +25,8 @@ from chetaev.core.values import Tape, Undefined
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import ActionRate, Sliding, Stated
 from chetaev.mechanics.structure import structure
-from chetaev.numerics.corners.modes import Direction, smooth
+from chetaev.numerics.corners.mode import Direction
+from chetaev.numerics.corners.modes import smooth
 from chetaev.numerics.flow.closure import Closure, End, closure_of, hidden_rank
 from chetaev.numerics.flow.prolongation import Prolongation, prolongation, square_prolongation
 from chetaev.numerics.flow.state_families import families

@@ -23,7 +23,8 @@ from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import origin_of_spec
 from chetaev.mechanics.principles import of_spec
-from chetaev.numerics.corners.modes import SLIDING, Configuration, Switched, smooth
+from chetaev.numerics.corners.mode import SLIDING, Configuration
+from chetaev.numerics.corners.modes import Switched, smooth
 from chetaev.numerics.driving.schedule import Schedule, schedule
 from chetaev.numerics.flow.prolongation import square_prolongation
 from chetaev.numerics.graphs.binding import Binding, bind

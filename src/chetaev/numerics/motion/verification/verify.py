@@ -38,7 +38,8 @@ from chetaev.mechanics.assemble import assemble, reaction
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import ActionRate, Variation
 from chetaev.mechanics.tolerances import CUT
-from chetaev.numerics.corners.modes import Direction, Mode, Touch, nested_corners, smooth
+from chetaev.numerics.corners.mode import Direction, Mode, Touch
+from chetaev.numerics.corners.modes import nested_corners, smooth
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.magnitude import magnitudes
 from chetaev.numerics.motion.reader import Reader
