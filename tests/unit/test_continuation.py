@@ -148,6 +148,18 @@ def test_conservative_pairs_that_meet_are_no_hopf_points():
     assert family.special[0].eigenvalue == pytest.approx(1.04**0.25 * 1j, abs=1e-6)
 
 
+@pytest.mark.parametrize("damping", ["0", "(x'^2 + y'^2)/10"])
+def test_a_symmetry_makes_two_eigenvalues_cross_at_once(damping):
+    """No determinant changes its sign; the other equilibria are a circle, x^2 + y^2 = -k, of which one diameter is followed."""
+    lagrangian = "(x'^2 + y'^2)/2 - k*(x^2 + y^2)/2 - (x^2 + y^2)^2/4"
+    system = ch.derive(ch.System("x y", "k", lagrangian=lagrangian, dissipation=damping))
+    family = follow(system, {"x": 0, "y": 0}, along="k", until=(-1, 1), parameters={"k": 0.55})
+    assert family.special[only(family, "branch")].value == pytest.approx(0, abs=1e-12)
+    other = family.switch(only(family, "branch"))
+    np.testing.assert_allclose(other["x"] ** 2 + other["y"] ** 2, -other["k"], atol=1e-12)
+    assert {p.stable for p in other.points if p.value < -0.01} == ({None} if damping == "0" else {True})
+
+
 def test_a_family_of_more_dimensions_says_what_to_keep():
     model = ch.gallery("leaning-disk")
     start = {"theta": 0, "psi'": 5, "phi'": 0}
@@ -227,6 +239,28 @@ def test_a_conservative_family_along_a_jet():
     family = follow(pendulum, orbit, along="th", until=(0.2, 2.5), kind="periodic")
     assert kinds(family) == []
     np.testing.assert_allclose(family["period"], 4 * ellipk(np.sin(family["th"] / 2) ** 2), rtol=1e-9)
+
+
+def test_bifurcations_of_henon_heiles():
+    """M. Brack, Found. Phys. 31 (2001) 209: from the straight orbit A, others branch off at e = 6 E = 0.969309 and 0.986709."""
+    henon = ch.derive(ch.System("x y", lagrangian="(x'^2 + y'^2)/2 - (x^2 + y^2)/2 - x^2*y + y^3/3"))
+    family = follow(henon, {"x": 0, "y": 0.88, "x'": 0, "y'": 0}, along="y", until=(0.8, 0.94), kind="periodic", period=9.3)
+    assert kinds(family) == ["period_doubling", "branch", "branch"]
+    energies = [6 * (s.state["y'"] ** 2 / 2 + s.state["y"] ** 2 / 2 - s.state["y"] ** 3 / 3) for s in family.special]
+    np.testing.assert_allclose(energies[1:], [0.969309, 0.986709], atol=2e-6)
+    other = family.switch(1)  # an orbit that leaves the axis
+    assert max(abs(other["x"]).max(), abs(other["x'"]).max()) > 0.01
+
+
+def test_a_periodic_family_with_a_constraint_and_a_kept_integral():
+    """A pendulum in Cartesian coordinates: the energy of the start is kept while gravity changes."""
+    system = ch.System("x y", "g", lagrangian="(x'^2 + y'^2)/2 - g*y", kinematic=["x^2 + y^2 = 1"])
+    start = ch.State({"x": np.sin(1.0), "x'": 0.0}, {"y": -0.5})
+    family = follow(ch.derive(system, ch.DAlembert()), start, "g", (0.8, 2), "periodic", {"g": 1}, period=6.6)
+    energy = (family["x'"] ** 2 + family["y'"] ** 2) / 2 + family["g"] * family["y"]
+    np.testing.assert_allclose(energy, -np.cos(1.0), rtol=1e-8)
+    exact = 4 / np.sqrt(family["g"]) * ellipk((1 - np.cos(1.0) / family["g"]) / 2)
+    np.testing.assert_allclose(family["period"], exact, rtol=1e-8)
 
 
 def test_a_family_is_printed_and_drawn():
