@@ -23,7 +23,7 @@ from chetaev.numerics.stability.local import Local
 from chetaev.numerics.stability.position import directions, jets_at
 from chetaev.numerics.stability.spectrum import Complex, inverse_of, scaled, spectrum_of
 from chetaev.numerics.stability.state_chart import Spot, natural, slopes_by, spot_at, view_at
-from chetaev.orbits.arclength import Array, Product, null_space
+from chetaev.orbits.arclength import Array, Product, at_value, null_space, solved
 
 _WORN = 1e-3
 """Least singular value of the scaled constraints by the bound jets: below it another choice of independent jets is made."""
@@ -256,13 +256,23 @@ class RestCurve:
         return curve
 
     def holding(self, candidates: Sequence[tuple[int, float]], u: Array) -> RestCurve:
-        """The curve with as many jets held as its family has dimensions too many, the first that are independent."""
-        curve = self
+        """The curve with as many jets held as its family has dimensions too many, the first that are independent.
+
+        A point nearby decides together with the start, which may be a branch point and then has more directions than its family.
+        """
+        points, curve = [u], self
+        for ahead in (0.1, -0.1):
+            beyond = self.value(u) + ahead * self.unit
+            try:
+                points.append(solved(self, u + ahead * self.along, at_value(self, beyond)))
+            except StateError:
+                continue
         for i, v in candidates:
-            free = null_space(curve, u, _FAMILY)
+            free = min((null_space(curve, point, _FAMILY) for point in points), key=lambda null: null.shape[1])
             if free.shape[1] <= 1:
                 break
-            if i != self.place and float(np.abs(free[i]).max()) > 1e-6:
+            still = free @ np.linalg.svd((self.along @ free)[None, :])[2][1:].T
+            if i != self.place and float(np.abs(still[i]).max()) > 1e-6:
                 curve = replace(curve, held=(*curve.held, (i, v)), known={})
         return curve
 
