@@ -148,6 +148,34 @@ def test_exponents_of_a_sleigh_show_attraction():
     np.testing.assert_allclose(found.exponents[:4], 0, atol=0.03)
 
 
+def test_exponents_of_a_double_pendulum_add_up_to_zero():
+    """Its mass matrix is not constant: the volume that the flow keeps is that of momenta, not of velocities."""
+    found = ch.orbits.lyapunov(ch.gallery("double-pendulum"), T=60)
+    assert found.exponents.sum() == pytest.approx(0, abs=1e-8) and found.zeros == 2
+    assert found.exponents[0] > 0.3
+
+
+def test_exponents_of_lorenz():
+    """J. C. Sprott, Chaos and Time-Series Analysis (2003): 0.9056, 0, -14.5723; their sum is the constant divergence -s - 1 - b."""
+    rows = ["x' - s*(y - x)", "y' - x*(r - z) + y", "z' - x*y + b*z"]
+    form = ch.derive(ch.DynamicalForm("x y z", rows, parameters="s r b"))
+    found = ch.orbits.lyapunov(form, {"x": 1, "y": 1, "z": 20}, T=300, parameters={"s": 10, "r": 28, "b": "8/3"})
+    assert found.exponents.sum() == pytest.approx(-41 / 3, abs=1e-6) and found.zeros == 1
+    np.testing.assert_array_less(np.abs(found.exponents - [0.9056, 0, -14.5723]), 4 * found.errors)
+
+
+def test_exponents_add_up_to_the_mean_divergence():
+    """The mean of 1 - x^2 along van der Pol's motion, by SciPy."""
+    system = ch.System("x", lagrangian="x'^2/2 - x^2/2", forces={"x": "(1 - x^2)*x'"})
+    found = ch.orbits.lyapunov(ch.derive(system), {"x": 2, "x'": 0.3}, T=50)
+
+    def rates(_, y):
+        return [y[1], -y[0] + (1 - y[0] ** 2) * y[1], 1 - y[0] ** 2]
+
+    mean = solve_ivp(rates, (0, 50), [2, 0.3, 0], method="DOP853", rtol=1e-12, atol=1e-12).y[2, -1] / 50
+    assert found.exponents.sum() == pytest.approx(mean, abs=1e-7)
+
+
 def test_a_number_of_exponents():
     found = ch.orbits.lyapunov(ch.derive(HENON), CHAOTIC, T=500, number=1)
     assert found.exponents.shape == (1,) and np.isnan(found.divergence)
@@ -164,6 +192,15 @@ def test_a_section_of_a_motion_and_of_equations():
     np.testing.assert_allclose(stored["x"], 0, atol=1e-12)
     assert np.all(stored["x'"] > 0) and len(stored) == len(stored["y"]) > 5
     np.testing.assert_allclose(motion.at(stored.t)["y"], stored["y"], atol=1e-8)
+
+
+def test_a_section_of_an_ensemble():
+    equations = ch.derive(HENON)
+    starts = [{"x": 0, "y": y, "x'": 0.4, "y'": 0} for y in (-0.15, 0.1, 0.2)]
+    found = ch.orbits.section(ch.simulate_many(equations, starts, t=np.linspace(0, 30, 31)), "x = 0", 1)
+    single = ch.orbits.section(equations, "x = 0", 1, start=starts[1], t=(0, 30))
+    np.testing.assert_allclose(found["y"][found["member"] == 1], single["y"], atol=1e-9)
+    assert set(found["member"]) == {0, 1, 2}
 
 
 def test_refusals():

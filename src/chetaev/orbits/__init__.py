@@ -1,7 +1,8 @@
 """Orbits, and what happens near them: periodic orbits with their multipliers, exponents of Lyapunov, sections, families.
 
 `flow` has the map over a time with its derivative and the tangent space, `invariants` integrals and symmetries with the eigenvalues that
-they explain, `periodic` finds periodic orbits, `lyapunov` exponents, `section` the points where motions cross a surface.
+they explain, `periodic` finds periodic orbits, `lyapunov` exponents in the volume that `volume` chooses, `section` the
+points where motions cross a surface.
 
 `continuation` follows families of equilibria, steady motions and periodic orbits: `rest_curve` and `orbit_curve` have their equations,
 `arclength` follows a curve, `special` finds its special points, `switching` the other curve at a branch point, `family` is the result.

@@ -21,6 +21,9 @@ Array = NDArray[np.float64]
 Condition = Callable[[Array], tuple[float, Array]]
 """One more equation: its value and its slopes."""
 
+Product = Callable[[complex, complex], complex]
+"""A function of two eigenvalues."""
+
 _TURNS = 12
 """Newton's iterations of a step; from a good prediction three are enough, and a step that needs more is shortened."""
 _FAR = 1.0
@@ -233,14 +236,20 @@ def both_ways(curve: Any, u: Array, tangent: Array, until: tuple[float, float], 
     return [*turned, *forward.nodes], (backward.end, forward.end)
 
 
-def between(a: Node, b: Node, share: float) -> Node:
-    """The point of the curve on the plane across the chord of two points, at a share of it."""
+def between(a: Node, b: Node, share: float, singular: bool = False) -> Node:
+    """The point of the curve on the plane across the chord of two points, at a share of it.
+
+    Near a branch point, `singular`, Newton's iteration may not converge; then a cubic through both points with their tangents is taken.
+    """
     chord = b.u - a.u
-    length = float(np.linalg.norm(chord))
-    across = chord / length
-    # a cubic through both points with their tangents
-    h, s = length, share
+    h, s = float(np.linalg.norm(chord)), share
+    across = chord / h
     guess = (2 * s**3 - 3 * s**2 + 1) * a.u + (s**3 - 2 * s**2 + s) * h * a.tangent
     guess = guess + (3 * s**2 - 2 * s**3) * b.u + (s**3 - s**2) * h * b.tangent
-    u = solved(b.curve, guess, plane(across, a.u + share * chord))
+    try:
+        u = solved(b.curve, guess, plane(across, a.u + share * chord))
+    except StateError:
+        if not singular:
+            raise
+        u = guess
     return Node(b.curve, u, tangent_at(b.curve, u, across), b.curve.value(u))

@@ -61,7 +61,8 @@ def continuation(
         along: The name of a parameter, or of a jet of the state such as `"rear'"` for a family of steady motions.
         until: The interval of its values.
         kind: `"equilibria"`, `"steady"` (only quantities without influence change) or `"periodic"`.
-        parameters: Values of the parameters; that of `along` is the one of the start.
+        parameters: Values of the parameters. That of `along` belongs to the start, which may give it, too; by default it is the first end
+            of the interval.
         period: For periodic orbits, an approximate period; a text such as `"2*pi/w"` if the equations depend on time.
         fixed: Jets that keep their values, where a family of steady motions has more than one dimension.
         t: The time at the start.
@@ -106,7 +107,7 @@ def continuation(
     if start is None:
         raise UsageError("no start is given.", where=where, hint='continuation(equations, {"x": 0}, along="k", until=(0, 1))')
     wanted = _along(equations, along, where)
-    parameters = _with_value(parameters, wanted, start, until, where)
+    parameters, start = _with_value(parameters, wanted, start, until)
     binding = bind(equations.system, parameters, inputs, where)
     interval = _interval(until, dict(binding.parameters), where)
     held = tuple(fixed.split()) if isinstance(fixed, str) else tuple(fixed)
@@ -134,16 +135,17 @@ def _along(equations: Equations, along: Any, where: str) -> Symbol:
     raise ParameterError(f"{along} is neither a parameter nor a jet of the state.", where=where, hint=hint)
 
 
-def _with_value(parameters: Mapping[str, Any], along: Symbol, start: Any, until: Any, where: str) -> dict[str, Any]:
-    """The parameters; that along which the family is followed has to have a value at the start."""
+def _with_value(parameters: Mapping[str, Any], along: Symbol, start: Any, until: Any) -> tuple[dict[str, Any], Any]:
+    """The parameters and the start; the value of `along` there may stand among either, otherwise it is the first end of the interval."""
     given = {spell(str(k)): v for k, v in parameters.items()}
-    if isinstance(along, Jet) or along.name in given:
-        return given
-    raise ParameterError(
-        f"{along.name} has no value at the start.",
-        where=where,
-        hint=f'parameters={{"{along.name}": ...}}: the value that belongs to the start',
-    )
+    if isinstance(along, Jet):
+        return given, start
+    if isinstance(start, Mapping) and any(spell(str(k)) == along.name for k in start):
+        given[along.name] = next(v for k, v in start.items() if spell(str(k)) == along.name)
+        return given, {k: v for k, v in start.items() if spell(str(k)) != along.name}
+    if along.name not in given and isinstance(until, Sequence) and len(until) == 2:
+        given[along.name] = until[0]
+    return given, start
 
 
 def _interval(until: Any, names: dict[Any, float], where: str) -> tuple[float, float]:
@@ -189,7 +191,8 @@ def _resting(
     if curve.parameter is not None:
         loose = cyclic(local.problem.system)
         moving = [(i, float(curve.state(u)[i])) for i, z in enumerate(state) if z.order and z.base in loose and abs(x[i]) > 0]
-        curve = curve.holding(moving, u)
+        places = [(i, float(curve.state(u)[i])) for i, z in enumerate(state) if not z.order]
+        curve = curve.holding([*moving, *places], u)
     value = curve.value(u)
     if not until[0] <= value <= until[1]:
         what = f"the start has {curve.name} = {value:g}, outside the interval from {until[0]:g} to {until[1]:g}."

@@ -2,7 +2,8 @@ r"""lyapunov: the mean rates at which neighbouring motions separate.
 
 An orthonormal frame $Q$ of the tangent space is carried along by the derivative of the flow and made orthonormal again,
 $\Phi Q = Q' R$; the exponents are the means of $\log |R_{ii}|$ per time (G. Benettin, L. Galgani, A. Giorgilli, J.-M. Strelcyn,
-Meccanica 15 (1980) 9-30). Their sum is the mean divergence of the flow in the volume of these units.
+Meccanica 15 (1980) 9-30). Their sum is the mean divergence of the flow in the volume of these units, and where the flow keeps the
+volume of coordinates and momenta (`volume`), in that one.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from chetaev.core.errors import UnfinishedError, UsageError
 from chetaev.core.state import State
 from chetaev.orbits.flow import flow_of
 from chetaev.orbits.invariants import explained, invariants_of
+from chetaev.orbits.volume import canonical
 
 Array = NDArray[np.float64]
 
@@ -40,7 +42,8 @@ class Lyapunov:
     zeros: int
     """How many exponents are zero because of time, integrals and symmetries."""
     divergence: float
-    """The mean divergence of the flow on the manifold of states; NaN unless all exponents are computed."""
+    """The mean divergence of the flow on the manifold of states, in the volume that the exponents use: that of coordinates and momenta
+    for a free conservative system, otherwise that of the jets of the state. NaN unless all exponents are computed."""
     outcome: str
     """The outcome of the motion, as in `simulate`."""
     T: float
@@ -102,6 +105,9 @@ def lyapunov(
         raise UsageError(f"number = {number!r} is no count of exponents.", where=flow.where, hint=f'1 to {d}, or "all"')
     count = d if number == "all" else int(number)
     frame = basis @ np.linalg.qr(np.random.default_rng(0).normal(size=(d, count)))[0]
+    change = canonical(flow)
+    if change is not None:
+        frame = np.linalg.solve(change(x), np.linalg.qr(change(x) @ frame)[0])
     logs: list[Array] = []
     lengths: list[float] = []
     now, step, outcome = 0.0, whole / _SEGMENTS, "finished"
@@ -112,12 +118,14 @@ def lyapunov(
         except UnfinishedError as stopped:
             outcome = str(stopped.outcome)
             break
-        q, r = np.linalg.qr(slopes / flow.sizes[:, None])
+        volume = None if change is None else change(end)
+        carried = slopes / flow.sizes[:, None]
+        q, r = np.linalg.qr(carried if volume is None else volume @ carried)
         growth = np.log(np.maximum(np.abs(np.diag(r)), 1e-300))
         if np.abs(growth).max() > _GROWTH and piece > 1e-6 * whole:
             step = piece / 2
             continue
-        x, frame, now = end, q, now + piece
+        x, frame, now = end, q if volume is None else np.linalg.solve(volume, q), now + piece
         logs.append(growth)
         lengths.append(piece)
     # at the end: a direction that was independent at the start may have decayed, as that of time does where a motion becomes steady

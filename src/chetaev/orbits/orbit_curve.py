@@ -21,7 +21,7 @@ from chetaev.core.symbols import Jet
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.graphs.binding import number
 from chetaev.numerics.stability.spectrum import Complex
-from chetaev.orbits.arclength import Array, null_space, plane, solved, tangent_at
+from chetaev.orbits.arclength import Array, Product, null_space, plane, solved, tangent_at
 from chetaev.orbits.flow import Flow, flow_of
 from chetaev.orbits.invariants import Invariants, explained, invariants_of
 from chetaev.orbits.periodic import Orbit, Search, periodic
@@ -35,6 +35,8 @@ _DOUBT = 1e-8
 """Error of a multiplier of size 1, from that of the integrator."""
 _AMPLITUDES = (0.02, 0.05, 0.005)
 """Distances from an equilibrium at which the first orbit of a family is looked for, in units of the unknowns."""
+_SLANT = 0.3
+"""Least cosine of the angle between an orbit and the normal of the plane in which its first state lies."""
 _REPEATS = 1e-7
 """Relative to their sizes: rates one period later agree up to here."""
 
@@ -130,11 +132,21 @@ class OrbitCurve:
                 raise StateError("the period is not positive.", where=self.where)
             try:
                 x = flow.settled(self.state(u))
-                end, slopes, column = flow.after_by(x, duration, None if self.parameter is None else str(self.parameter.name))
+                name = None if self.parameter is None else str(self.parameter.name)
+                end, slopes, column = flow.after_by(x, duration, name, self._moved(u))
             except (UnfinishedError, InitialError) as failure:
                 raise StateError(f"the motion does not reach its end: {failure.what}", where=self.where) from None
             self.seen[key] = x, end, slopes, column * self.unit, flow.rates(end, flow.t0 + duration) / flow.sizes
         return self.seen[key]
+
+    def _moved(self, u: Array) -> Array | None:
+        """The derivative of the start by the parameter, where the parameter moves the constraints; by differences."""
+        if self.parameter is None or not len(self.flow.constraints(self.origin)[0]):
+            return None
+        step = 1e-5 * np.eye(self.size)[-1]
+        x = self.state(u)
+        found: Array = (self.flow_at(u + step).settled(x) - self.flow_at(u - step).settled(x)) / (2e-5 * self.unit)
+        return found
 
     def numbers(self, u: Array) -> tuple[Array, Array]:
         """Residuals and their derivative."""
@@ -195,8 +207,21 @@ class OrbitCurve:
         return rows, (self._integrals(above, x)[0] - self._integrals(below, x)[0]) / (2 * h)
 
     def renewed(self, u: Array) -> OrbitCurve:
-        """The same curve with phases that refer to a point of it."""
-        return replace(self, flow=self.flow_at(u), reference=self.state(u))
+        """The same curve; with phases that refer to a point of it where the first ones no longer cut the orbits.
+
+        As long as they do, they stay: at the start of a swing from rest, all orbits of its family start from rest.
+        """
+        later = replace(self, flow=self.flow_at(u), reference=self.state(u))
+        if len(later._phases) == len(self._phases):
+            s = np.linalg.svd(later._phases @ self._phases.T, compute_uv=False)
+            if s.min(initial=1.0) > _SLANT:
+                return self
+        return later
+
+    def keeping_all_but_one(self, across: Array, u: Array) -> OrbitCurve:
+        """Refuse to choose one of many families of orbits."""
+        what = f"{across.shape[1]} directions lead to other orbits at {self.name} = {self.value(u):.6g}; which of them is not determined."
+        raise StateError(what, where=self.where, hint="start on the other family: ch.orbits.periodic finds one of its orbits")
 
     def monodromy(self, u: Array) -> tuple[Array, Array]:
         """The derivative of the flow over a period on the tangent space, and a basis of that space in units of the jets."""
@@ -245,6 +270,11 @@ class OrbitCurve:
     def growth(values: Complex) -> Array:
         """The logarithms by which disturbances grow over a period."""
         return np.asarray(np.log(np.maximum(np.abs(values), 1e-300)))
+
+    @staticmethod
+    def crossings() -> tuple[tuple[str, Product], ...]:
+        """Functions of two multipliers that vanish where one passes 1 or -1, and the kinds of these points."""
+        return (("branch", lambda p, q: (p - 1) * (q - 1)), ("period_doubling", lambda p, q: (p + 1) * (q + 1)))
 
     @staticmethod
     def gap(a: complex, b: complex) -> complex:

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.linalg import qr
 from sympy import Symbol
 
 from chetaev.core.errors import StateError
@@ -22,7 +23,7 @@ from chetaev.numerics.stability.local import Local
 from chetaev.numerics.stability.position import directions, jets_at
 from chetaev.numerics.stability.spectrum import Complex, inverse_of, scaled, spectrum_of
 from chetaev.numerics.stability.state_chart import Spot, natural, slopes_by, spot_at, view_at
-from chetaev.orbits.arclength import Array, null_space
+from chetaev.orbits.arclength import Array, Product, at_value, null_space, solved
 
 _WORN = 1e-3
 """Least singular value of the scaled constraints by the bound jets: below it another choice of independent jets is made."""
@@ -59,6 +60,8 @@ class RestCurve:
     where: str
     seen: dict[bytes, tuple[Complex, Array]] = field(default_factory=dict, repr=False)
     """Eigenvalues that were computed already."""
+    known: dict[bytes, tuple[Array, Array]] = field(default_factory=dict, repr=False)
+    """Residuals and derivatives that were computed already."""
 
     longest = 0.1
     close = 1e-11
@@ -69,6 +72,11 @@ class RestCurve:
     def growth(values: Complex) -> Array:
         """The rates at which disturbances grow."""
         return np.asarray(values).real
+
+    @staticmethod
+    def crossings() -> tuple[tuple[str, Product], ...]:
+        """Functions of two eigenvalues that vanish where one crosses the axis, and the kinds of these points."""
+        return (("branch", lambda p, q: p * q),)
 
     @staticmethod
     def gap(a: complex, b: complex) -> complex:
@@ -148,8 +156,11 @@ class RestCurve:
 
     def numbers(self, u: Array) -> tuple[Array, Array]:
         """Residuals and their derivative, each in its unit."""
-        residual, slopes = self._unscaled(u)
-        return residual / self._units, slopes / self._units[:, None]
+        key = u.tobytes()
+        if key not in self.known:
+            residual, slopes = self._unscaled(u)
+            self.known[key] = residual / self._units, slopes / self._units[:, None]
+        return self.known[key]
 
     @cached_property
     def _units(self) -> Array:
@@ -201,7 +212,7 @@ class RestCurve:
         if s[len(bound) - 1] > _WORN * s[0]:
             return self
         problem = self.problem(u)
-        return replace(self, local=Local.of(problem, jets_at(problem, self.state(u))), seen={})
+        return replace(self, local=Local.of(problem, jets_at(problem, self.state(u))), seen={}, known={})
 
     def spectrum(self, u: Array) -> tuple[Complex, Array]:
         """The eigenvalues of what influences the motion, with bounds of their round-off."""
@@ -236,15 +247,33 @@ class RestCurve:
         """Equilibria and steady motions have no period."""
         return
 
+    def keeping_all_but_one(self, across: Array, u: Array) -> RestCurve:
+        """The curve with all but one of the directions `across` excluded: the jets that change most along the others are kept."""
+        curve, x = self, self.state(u)
+        order = qr(across[: len(x)].T, mode="r", pivoting=True)[1][: across.shape[1]]
+        for i in sorted(map(int, order))[1:]:
+            curve = replace(curve, held=(*curve.held, (i, float(x[i]))), known={})
+        return curve
+
     def holding(self, candidates: Sequence[tuple[int, float]], u: Array) -> RestCurve:
-        """The curve with as many jets held as its family has dimensions too many, the first that are independent."""
-        curve = self
+        """The curve with as many jets held as its family has dimensions too many, the first that are independent.
+
+        A point nearby decides together with the start, which may be a branch point and then has more directions than its family.
+        """
+        points, curve = [u], self
+        for ahead in (0.1, -0.1):
+            beyond = self.value(u) + ahead * self.unit
+            try:
+                points.append(solved(self, u + ahead * self.along, at_value(self, beyond)))
+            except StateError:
+                continue
         for i, v in candidates:
-            free = null_space(curve, u, _FAMILY)
+            free = min((null_space(curve, point, _FAMILY) for point in points), key=lambda null: null.shape[1])
             if free.shape[1] <= 1:
                 break
-            if i != self.place and float(np.abs(free[i]).max()) > 1e-6:
-                curve = replace(curve, held=(*curve.held, (i, v)))
+            still = free @ np.linalg.svd((self.along @ free)[None, :])[2][1:].T
+            if i != self.place and float(np.abs(still[i]).max()) > 1e-6:
+                curve = replace(curve, held=(*curve.held, (i, v)), known={})
         return curve
 
 

@@ -37,6 +37,8 @@ _ORIGIN = 1e-4
 _PART = 1e-3
 """Distance in units of the unknowns within which eigenvalues that meet are part of a fold, a branch point or a doubling, where they meet
 at zero (multipliers: at 1 or -1) in a conservative system."""
+_LOST = 1e-6
+"""Relative to the largest singular value: a derivative with a smaller one lost a dimension, so that other families cross."""
 _SAME = 1e-5
 """Distance in units of the unknowns within which a fold is part of a branch point."""
 
@@ -57,15 +59,24 @@ class Found:
 def special_points(nodes: Sequence[Node]) -> list[Found]:
     """All special points between the points of a curve, in their order."""
     found = [*_branches(nodes)]
-    found += [f for f in _folds(nodes) if not any(_near(f, b) for b in found)]
+    found += list(_folds(nodes, found))
     found += _doublings(nodes)
     zero = list(found)  # two eigenvalues that meet there are part of these points
-    found += [f for f in _of_eigenvalues(nodes) if f.kind != "double" or not any(_near(f, z, _PART) for z in zero)]
+    for f in _of_eigenvalues(nodes, found):
+        again = any(_near(f, g) and f.kind == g.kind and _same(f.eigenvalue, g.eigenvalue) for g in found)
+        if not again and (f.kind == "hopf" or not any(_near(f, z, _PART) for z in zero)):
+            found.append(f)
+            zero += [] if f.kind in ("hopf", "double") else [f]
     return sorted(found, key=lambda f: f.order)
 
 
 def _near(a: Found, b: Found, within: float = _SAME) -> bool:
     return float(np.abs(a.node.u - b.node.u).max()) < within
+
+
+def _same(a: complex | None, b: complex | None) -> bool:
+    """Whether two eigenvalues are equal, or conjugate; symmetric systems have them several times."""
+    return a is None or b is None or abs(abs(a.imag) - abs(b.imag)) + abs(a.real - b.real) <= _ORIGIN * (abs(a) + abs(b))
 
 
 def _signs(values: Sequence[float], most: int = 1) -> Iterator[tuple[int, int]]:
@@ -79,25 +90,30 @@ def _signs(values: Sequence[float], most: int = 1) -> Iterator[tuple[int, int]]:
         last = k
 
 
-def _root(a: Node, b: Node, test: Callable[[Node], float], exact: float = 1e-15) -> tuple[Node, float]:
+def _root(a: Node, b: Node, test: Callable[[Node], float], singular: bool = False) -> tuple[Node, float]:
     """The point between two others where a test function vanishes, and its share of the way."""
     seen: dict[float, Node] = {}
 
     def value(share: float) -> float:
-        seen[share] = between(a, b, share)
+        seen[share] = between(a, b, share, singular)
         return test(seen[share])
 
-    share = float(brentq(value, 0.0, 1.0, xtol=exact, rtol=4 * np.finfo(float).eps, maxiter=100))
-    return (seen[share] if share in seen else between(a, b, share)), share
+    share = float(brentq(value, 0.0, 1.0, xtol=1e-15, rtol=4 * np.finfo(float).eps, maxiter=100))
+    return (seen[share] if share in seen else between(a, b, share, singular)), share
 
 
-def _folds(nodes: Sequence[Node]) -> Iterator[Found]:
+def _folds(nodes: Sequence[Node], branches: Sequence[Found]) -> Iterator[Found]:
+    """Folds; a curve that is vertical where it crosses another one has none there."""
+
     def test(node: Node) -> float:
         return float(node.tangent @ node.curve.along)
 
     for i, j in _signs([0.0 if abs(test(n)) < 1e-9 else test(n) for n in nodes]):
-        node, share = _root(nodes[i], nodes[j], test)
-        yield Found("fold", node, i + share * (j - i), None)
+        crossed = [b for b in branches if i <= b.order <= j]
+        node, share = _root(nodes[i], nodes[j], test, singular=bool(crossed))
+        fold = Found("fold", node, i + share * (j - i), None)
+        if not any(_near(fold, b, _PART) for b in crossed):
+            yield fold
 
 
 def _branches(nodes: Sequence[Node]) -> Iterator[Found]:
@@ -124,13 +140,8 @@ def _moved(node: Node, curve: Any) -> Node:
 
 
 def _branch(a: Node, b: Node, left: Array, i: int, j: int) -> Found:
-    """The branch point between two points: an estimate by the determinant, then Moore's equations."""
-    try:
-        near, _ = _root(a, b, lambda n: determinant(n, left), exact=1e-5)
-    except StateError:
-        da, db = determinant(a, left), determinant(b, left)
-        u = a.u + da / (da - db) * (b.u - a.u)
-        near = Node(b.curve, u, b.tangent, b.curve.value(u))
+    """The branch point between two points: an estimate by the determinant, which Moore's equations make exact."""
+    near, _ = _root(a, b, lambda n: determinant(n, left), singular=True)
     u = moore(b.curve, near.u, left)
     chord = b.u - a.u
     share = float(chord @ (u - a.u) / (chord @ chord))
@@ -198,11 +209,11 @@ def tracked(nodes: Sequence[Node]) -> tuple[list[Complex], list[Array]]:
     return rows, doubts
 
 
-def _of_eigenvalues(nodes: Sequence[Node]) -> list[Found]:
+def _of_eigenvalues(nodes: Sequence[Node], known: Sequence[Found]) -> list[Found]:
     rows, doubts = tracked(nodes)
     if len({len(row) for row in rows}) != 1 or not len(rows[0]):
         return []
-    found = list(_hopf(nodes, rows, doubts))
+    found = list(_crossings(nodes, rows, doubts, known))
     for k in range(len(nodes) - 1):
         found += _doubles(nodes, rows, doubts, k)
     return found
@@ -221,14 +232,42 @@ def _imaginary(node: Node, values: Complex, doubts: Array) -> NDArray[np.bool_]:
     return found
 
 
-def _hopf(nodes: Sequence[Node], rows: Sequence[Complex], doubts: Sequence[Array]) -> Iterator[Found]:
+def _crossings(nodes: Sequence[Node], rows: Sequence[Complex], doubts: Sequence[Array], known: Sequence[Found]) -> Iterator[Found]:
+    """Eigenvalues that cross the axis of growth: pairs at Hopf points, and real ones where no determinant told.
+
+    Where several real ones cross at once, as symmetries make them, determinants may keep their sign.
+    """
     growths = np.array([_offset(n, w, d) for n, w, d in zip(nodes, rows, doubts, strict=True)])
     upper = np.array([_imaginary(n, w, d) for n, w, d in zip(nodes, rows, doubts, strict=True)])
+    lower = np.array([_imaginary(n, w.conj(), d) for n, w, d in zip(nodes, rows, doubts, strict=True)])
     for column in range(growths.shape[1]):
         for i, j in _signs(list(growths[:, column])):
-            if not (upper[i, column] and upper[j, column]):
-                continue
-            yield from _crossing(nodes, i, j, rows[i][column], rows[j][column], 0.0)
+            if upper[i, column] and upper[j, column]:
+                yield from _crossing(nodes, i, j, rows[i][column], rows[j][column], 0.0)
+            elif not (upper | lower)[[i, j], column].any() and not any(i <= f.order <= j for f in known):
+                yield from _real_crossing(nodes, i, j, rows[i][column].real, rows[j][column].real)
+
+
+def _real_crossing(nodes: Sequence[Node], i: int, j: int, first: float, last: float) -> Iterator[Found]:
+    """The point where a real eigenvalue crosses the axis, a branch point, or where a multiplier passes -1."""
+    a, b = nodes[i], nodes[j]
+    chord = b.u - a.u
+    explained = min(n.curve.trivial(n.u) for n in (a, b))
+
+    def here(node: Node) -> complex:
+        share = float(chord @ (node.u - a.u) / (chord @ chord))
+        values = node.curve.spectrum(node.u)[0]
+        values = values[np.argsort(node.curve.from_trivial(values))[explained:]]
+        return complex(values[np.argmin(np.abs(values - ((1 - share) * first + share * last)))])
+
+    def test(node: Node) -> float:
+        return float(node.curve.growth(np.array([here(node)]))[0])
+
+    if test(a) * test(b) >= 0:
+        return
+    node, share = _root(a, b, test)
+    kind = "period_doubling" if hasattr(node.curve, "doubling") and here(node).real < 0 else "branch"
+    yield Found(kind, Node(node.curve, node.u, chord / np.linalg.norm(chord), node.value), i + share * (j - i), None)
 
 
 def _crossing(nodes: Sequence[Node], i: int, j: int, first: complex, last: complex, begin: float) -> Iterator[Found]:
@@ -264,7 +303,14 @@ def _doubles(nodes: Sequence[Node], rows: Sequence[Complex], doubts: Sequence[Ar
             continue
         node, share = _root(a, b, pair.test)
         meeting = pair.at(node)[0]
-        yield Found("double", node, k + share, meeting)
+        for kind, product in b.curve.crossings():  # one of two real eigenvalues crosses before they meet
+            met, ending = product(meeting, meeting).real, [product(*end).real for end in ends]
+            if ending[0] * ending[1] < 0 and abs(met) > _ORIGIN * max(map(abs, ending)):
+                on, part = _root(a, b, lambda n, pair=pair, product=product: float(product(*pair.both(n)).real))  # type: ignore[misc]
+                chord = b.u - a.u
+                yield Found(kind, Node(on.curve, on.u, chord / np.linalg.norm(chord), on.value), k + part, None)
+        kind = "branch" if range_basis(node.curve, node.u)[1] < _LOST else "double"
+        yield Found(kind, node, k + share, meeting if kind == "double" else None)
         ahead, doubt = rows[k + 1][one], doubts[k + 1][one]
         grown = _offset(b, np.array([meeting, ahead]), np.array([doubt, doubt]))  # of a conservative system both are round-off
         if abs(ahead.imag) > 0 and grown[0] * grown[1] < 0:
@@ -286,20 +332,20 @@ class _Pair:
         gap = self.a.curve.gap
         return gap(*self.first), gap(*self.last)
 
-    def at(self, node: Node) -> tuple[complex, float]:
-        """The mean and the squared difference at a point between; of all pairs there, the one that fits best."""
+    def both(self, node: Node) -> tuple[complex, complex]:
+        """The pair at a point between: of all pairs there, the one that fits best."""
         chord = self.b.u - self.a.u
         share = float(chord @ (node.u - self.a.u) / (chord @ chord))
         mean = (1 - share) * sum(self.first) / 2 + share * sum(self.last) / 2
         wide = (1 - share) * self.gaps[0] + share * self.gaps[1]
         values, unit = node.curve.spectrum(node.u)[0], max(map(abs, self.gaps)) ** 0.5
-        found: list[tuple[float, complex, float]] = []
-        for m, p in enumerate(values):
-            for q in values[m + 1 :]:
-                gap = node.curve.gap(p, q)
-                found.append((abs((p + q) / 2 - mean) + abs(gap - wide) / unit, (p + q) / 2, gap.real))
-        _, middle, width = min(found, key=lambda f: f[0])
-        return middle, width
+        found = [(p, q) for m, p in enumerate(values) for q in values[m + 1 :]]
+        return min(found, key=lambda t: abs((t[0] + t[1]) / 2 - mean) + abs(node.curve.gap(*t) - wide) / unit)
+
+    def at(self, node: Node) -> tuple[complex, float]:
+        """The mean and the squared difference at a point between."""
+        p, q = self.both(node)
+        return (p + q) / 2, node.curve.gap(p, q).real
 
     def test(self, node: Node) -> float:
         """The squared difference."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from chetaev.core.errors import StateError
-from chetaev.orbits.arclength import Array, Node, plane, range_basis, solved, tangent_at
+from chetaev.orbits.arclength import Array, Node, null_space, plane, range_basis, solved, tangent_at
 from chetaev.orbits.special import Found
 
 _ASIDE = (0.033, 0.077, 0.013, 0.12, 0.0043)
 """Distances from the branch point, in units of the unknowns, at which the other curve is looked for, one after the other."""
+_MANY = 1e-6
+"""Relative to the largest singular value: smaller ones at a branch point belong to the curves that cross there."""
 _OTHER = 0.2
 """The other curve leaves the known one by at least this part of the distance; otherwise Newton's iteration fell back on it."""
 
@@ -43,8 +47,17 @@ def other_direction(found: Found) -> Array:
 
 
 def first_beside(found: Found) -> tuple[Node, Array]:
-    """A point of the other curve near a branch point, and the direction in which it leaves."""
+    """A point of the other curve near a branch point, and the direction in which it leaves.
+
+    Where a symmetry makes many curves cross, one of them is taken: jets that the symmetry changes are kept.
+    """
     curve, u = found.node.curve, found.node.u
+    null = null_space(curve, u, _MANY)
+    if null.shape[1] > 2:
+        known = null @ (null.T @ found.node.tangent)
+        across = null @ np.linalg.svd((null.T @ known)[None, :])[2][1:].T
+        curve = curve.keeping_all_but_one(across, u)
+        found = replace(found, node=replace(found.node, curve=curve), left=None)
     direction = other_direction(found)
     for distance in _ASIDE:
         for sign in (1.0, -1.0):
