@@ -27,6 +27,7 @@ import long_runs
 import many_bodies
 import methods
 import setup_time
+import sweeps
 from measure import Effort
 
 PARTS = {
@@ -40,6 +41,7 @@ PARTS = {
     "growth": growth,
     "many_bodies": many_bodies,
     "groups": groups,
+    "sweeps": sweeps,
 }
 RESULTS = Path(__file__).with_name("results.md")
 

@@ -80,12 +80,13 @@ def run_on(client: Any, recipe: bytes, jobs: Sequence[Job], bar: Bar, where: str
         job = next(waiting, None)
         if job is None:
             return None
-        future = client.submit(run_chunk, recipe, dict(job[1]), 1, pure=False, key=f"chunk-{'-'.join(map(str, job[0]))}-{id(jobs):x}")
+        future = client.submit(run_chunk, recipe, dict(job[1]), 1, pure=False)  # a key of its own: the scheduler may know other sweeps
         places[future.key] = job[0]
         return future
 
     first = [future for future in (submit() for _ in range(min(_AT_ONCE, len(jobs)))) if future is not None]
     queue = as_completed(first)
+    del first  # the scheduler forgets a result when nobody holds its future
     kept = "all chunks that were done are kept, and the same call resumes"
     try:
         for future in queue:

@@ -42,7 +42,6 @@ from chetaev.numerics.motion.certification import (
     rows_of,
 )
 from chetaev.numerics.motion.run import REORDERINGS
-from chetaev.numerics.motion.trajectory import Outcome
 from chetaev.numerics.motion.transitions import FALLEN_PIVOT
 from chetaev.numerics.pieces.rounding import rows_in_doubt
 from chetaev.numerics.pieces.signs import signs_in_doubt
@@ -129,10 +128,8 @@ class Integration:
             active = self._reordered(self._advanced(active, t1))
             reorderings += 1
         self._find_loci()
-        at_once = (self.status == dop853.Status.NOT_FINITE) & (self.counts[:, 0] == 0)
-        for k in np.flatnonzero(at_once):
-            self.completion.notes[int(k)] = (Outcome.LEFT_DOMAIN, "the equations have no finite value at the start.")
-        self.y[at_once] = np.nan
+        # `simulate` knows more about a start without finite rates: whether another order of elimination has them
+        self.cornered |= (self.status == dop853.Status.NOT_FINITE) & (self.counts[:, 0] == 0)
         finished = np.flatnonzero((self.status == dop853.Status.FINISHED) & ~self.cornered)
         self.cornered[finished[~self._agree(finished)]] = True
 
