@@ -1,13 +1,13 @@
 r"""abnormal: curves on which the end-point map of a distribution is singular, whatever is to be minimised.
 
-Rows $\omega_a(q)\, q' = 0$ allow the velocities $\Delta$. Along an abnormal curve there is a covector $p = \lambda_a \omega_a \ne 0$ whose rate
-keeps it a combination of the rows: $d(\lambda_a \omega_a)(q', \cdot)$ vanishes on $\Delta$. Everything is formed from the rows by the exterior
-calculus, so that no choice of vector fields enters, which would be singular somewhere:
+Rows $\omega_a(q)\, q' = 0$ allow the velocities $\Delta$. Along an abnormal curve there is a covector $p = \lambda_a \omega_a \ne 0$ whose
+rate keeps it a combination of the rows: $d(\lambda_a \omega_a)(q', \cdot)$ vanishes on $\Delta$. Everything is formed from the rows by the
+exterior calculus, so that no choice of vector fields enters, which would be singular somewhere:
 
 - one row: $\omega \wedge (d\omega)^r$ is a function times the volume for an even number of velocities, and abnormal curves run where that
   function vanishes; for an odd number it is a vector field, along which they run everywhere;
-- two rows in four dimensions: $p = f_2\,\omega_1 - f_1\,\omega_2$ with $d\omega_a \wedge \omega_1 \wedge \omega_2 = f_a\,\mathrm{vol}$ annihilates the
-  first brackets, and $p \wedge dp$ is the field of the abnormal curves.
+- two rows in four dimensions: $p = f_2\,\omega_1 - f_1\,\omega_2$ with $d\omega_a \wedge \omega_1 \wedge \omega_2 = f_a\,\mathrm{vol}$
+  annihilates the first brackets, and $p \wedge dp$ is the field of the abnormal curves.
 
 W. Liu, H. J. Sussmann, Memoirs of the AMS 564 (1995); R. Montgomery, A Tour of Subriemannian Geometries (2002), chapters 3 and 5.
 """

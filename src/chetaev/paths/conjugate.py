@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -78,7 +79,7 @@ class Nearby:
     def _stuck(self) -> tuple[Array, Array]:
         """Combinations of the directions that move no point of the path (other multipliers of the same path), and the others."""
         times = np.linspace(self.motion.t[0], self.motion.t[-1], 24)[1:]
-        q, p = self.planes(times)
+        q, _ = self.planes(times)
         _, s, vt = np.linalg.svd(np.vstack(list(q)))
         rank = int(np.sum(s > _STUCK * max(s[0], 1e-300)))
         return vt[rank:].T, vt[:rank].T
@@ -147,11 +148,13 @@ def nearby(
     parameters: Mapping[str, float],
     interval: tuple[float, float],
     first: Array,
+    typical: Sequence[float],
     tolerance: float,
 ) -> Nearby | None:
     """The path from a start with derivatives along the directions `first`; None if the motion has none.
 
     `given` are the places of the jets by which the motion is differentiated; the other jets of the start follow from them.
+    `typical` are sizes of the jets of the boundary.
     """
     names = list(start)
     fixed = {names[k]: start[names[k]] for k in given}
@@ -164,11 +167,9 @@ def nearby(
         return None
     if len(motion.t) < 2:
         return None
-    sizes = np.array([max(map(abs, motion.extrema[z.name])) if z.name in motion.extrema else 0.0 for z in boundary.pairs])
-    spread = np.array([motion.extrema[z.name][1] - motion.extrema[z.name][0] if z.name in motion.extrema else 0.0 for z in boundary.pairs])
-    sizes = np.where(spread > 0, spread, sizes)
-    largest = float(sizes.max(initial=0.0)) or 1.0
-    return Nearby(boundary, motion, first[list(given)], np.where(sizes > 1e-3 * largest, sizes, largest))
+    spread = [np.ptp(motion.extrema[z.name]) if z.name in motion.extrema else 0.0 for z in boundary.pairs]
+    sizes = np.maximum(spread, typical)
+    return Nearby(boundary, motion, first[list(given)], sizes)
 
 
 def conjugate_times(near: Nearby, duration: float, swapped: tuple[int, ...] = ()) -> list[float] | None:
@@ -228,7 +229,7 @@ def _located(at: Callable[[Array], Array], a: Sample, b: Sample, duration: float
         return [b[0]] * passed
     samples = [a, *zip(times[1:-1].tolist(), at(times[1:-1]), strict=True), b]
     found: list[float] = []
-    for left, right in zip(samples[:-1], samples[1:], strict=True):
+    for left, right in pairwise(samples):
         change = float(right[1].sum() - left[1].sum())
         turned = (change + np.pi) % (2 * np.pi) - np.pi
         here = abs(round((turned - change) / (2 * np.pi)))

@@ -27,8 +27,10 @@ from chetaev.paths.counting import check_count, check_reachable
 from chetaev.paths.ends import Array, Boundary, Ends, check_names, read_end
 from chetaev.paths.path import Paths
 from chetaev.paths.ranking import ranked
-from chetaev.paths.seeds import seeds_of
+from chetaev.paths.seeds import mirrored, seeds_of
 from chetaev.paths.shooting import Shooting, Shot, Unknowns
+from chetaev.paths.sizes import completed_sizes
+from chetaev.paths.transcription import rough_paths
 
 _TOLERANCE = 1e-12
 """The tolerance of the motions while the ends are met; residuals end somewhat above it."""
@@ -38,6 +40,8 @@ _WORTH_POLISHING = 1e-3
 """Relative residuals up to here are made smaller with exact motions; larger ones are local minima, and no paths."""
 _SAME = 1e-8
 """Unknowns that differ by less, relative to their sizes, are one path."""
+_MIRRORED = 6
+"""The number of paths whose mirror images are tried as seeds."""
 _MET = 1e-9
 """Relative to the sizes of the conditions: a path whose residuals are larger is no path."""
 _EXACT = 1e-12
@@ -121,17 +125,20 @@ def connect(
     shooting = shooting.with_sizes(_sizes(shooting, known))
     rough = prepare(equations, t=run.t, tolerance=max(tolerance, _COARSE))
     tried = seeds_of(shooting, known, seeds, rough)
+    tried[1:1] = rough_paths(shooting, (known[0], known[1]))
     check_count(shooting, tried, where)
     reason = check_reachable(shooting, known, where)
-    good, best = _search(shooting, shooting.with_run(rough), tried)
+    good, best = _search(shooting, shooting.with_run(rough), tried, known[0])
     return Paths(equations, tuple(ranked(shooting, good, tolerance)), best, len(tried), "" if good else reason)
 
 
-def _search(shooting: Shooting, rough: Shooting, tried: Sequence[Unknowns]) -> tuple[list[Shot], float]:
+def _search(shooting: Shooting, rough: Shooting, tried: Sequence[Unknowns], given: Mapping[Jet, float]) -> tuple[list[Shot], float]:
     """The distinct shots that meet the ends, and the least residual: first with a coarse tolerance, then with the one wanted."""
     good: list[Shot] = []
     best = np.inf
-    for seed in tried:
+    queue = list(tried)
+    while queue:
+        seed = queue.pop(0)
         near = rough.closest(seed, 10 * _COARSE, good)
         if near is None:
             continue
@@ -141,6 +148,7 @@ def _search(shooting: Shooting, rough: Shooting, tried: Sequence[Unknowns]) -> t
         best = min(best, shot.worst)
         if _is_path(shooting, shot) and all(shooting.distance(shot, other) > _SAME for other in good):
             good.append(shot)
+            queue += mirrored(shooting, shot, given) if len(good) <= _MIRRORED else ()
     return good, float(best)
 
 
@@ -260,8 +268,7 @@ def _sizes(shooting: Shooting, known: Sequence[Mapping[Jet, float]]) -> Array:
                 both = [values[z] for values in (start, end) if z in values]
                 sizes.append((max(map(abs, both)) if len(both) < 2 or both[0] == both[1] else abs(both[1] - both[0])) * span**z.order)
         own[base] = max(sizes) or float(base in _angles(flow.equations))
-    known_sizes = [v for v in own.values() if v > 0]
-    usual = float(np.exp(np.mean(np.log(known_sizes)))) if known_sizes else 1.0
+    usual = completed_sizes(shooting, own)
     found = np.array([(own.get(z.base) or usual) / span**z.order for z in jets])
     momenta = shooting.ends.momenta
     chance = np.random.default_rng(1)

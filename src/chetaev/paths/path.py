@@ -4,40 +4,99 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import overload
+from functools import cached_property
+from typing import Any, Protocol, overload
 
 from chetaev.core.certificate import Certificate
+from chetaev.core.support.frozen import Frozen
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.motion.trajectory import Trajectory
 
 
+class Facts(Protocol):
+    """What is known about a path; `ranking` implements it."""
+
+    action: float
+    start: Mapping[str, float]
+    multipliers: Mapping[str, float]
+    unknown: Mapping[str, float]
+    residual: float
+    family: int
+    minimum: bool | None
+
+    @property
+    def times(self) -> tuple[float, ...]:
+        """The conjugate times."""
+
+    @property
+    def kind(self) -> str:
+        """`normal`, `abnormal` or `both`."""
+
+    def certified(self) -> Trajectory:
+        """The motion with its certificate."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Path:
-    """A motion that joins the two ends."""
+    """A motion that joins the two ends. What takes time, such as conjugate times, is computed when it is first asked for."""
 
-    motion: Trajectory
-    """The `motion`, an ordinary trajectory. Its certificate has one more check: the first variation of the action."""
-    action: float
-    """The integral of L; under Herglotz' principle the change of the action variable."""
-    start: Mapping[str, float]
-    """The whole state at the start."""
-    multipliers: Mapping[str, float]
-    """The multipliers at the start."""
-    parameters: Mapping[str, float]
-    """The values of the unknown parameters."""
-    residual: float
-    """The largest residual of the conditions at the ends, relative to the sizes of the jets."""
-    conjugate_times: tuple[float, ...]
-    """The times at which extremals from the start meet to first order, as often as their multiplicity; those after the end as far as the
-    path was continued. Empty where none was found, or where they have no meaning."""
-    minimum: bool | None
-    """Whether the action is a local minimum: no conjugate time before the end, and Legendre's condition; None if that does not decide."""
-    kind: str
-    """`normal`, `abnormal` or `both`: whether the end-point map is singular along the path as well."""
-    family: int
-    """The dimension of the family of paths with the same ends to which it belongs; 0 for an isolated path."""
-    found: str
-    """How it was `found`: the kind of seed that led to it."""
+    facts: Any
+    """The `facts` from which the properties are computed (`chetaev.paths.ranking.Candidate`)."""
+
+    @cached_property
+    def motion(self) -> Trajectory:
+        """The motion, an ordinary trajectory. Its certificate has one more check: the first variation of the action."""
+        found: Facts = self.facts
+        return found.certified()
+
+    @property
+    def action(self) -> float:
+        """The integral of L; under Herglotz' principle the change of the action variable."""
+        return float(self.facts.action)
+
+    @property
+    def start(self) -> Mapping[str, float]:
+        """The whole state at the start."""
+        return Frozen(self.facts.start)
+
+    @property
+    def multipliers(self) -> Mapping[str, float]:
+        """The multipliers at the start."""
+        return Frozen(self.facts.multipliers)
+
+    @property
+    def parameters(self) -> Mapping[str, float]:
+        """The values of the unknown parameters."""
+        return Frozen(self.facts.unknown)
+
+    @property
+    def residual(self) -> float:
+        """The largest residual of the conditions at the ends, relative to the sizes of the jets."""
+        return float(self.facts.residual)
+
+    @property
+    def conjugate_times(self) -> tuple[float, ...]:
+        """The times at which extremals from the start meet to first order, as often as their multiplicity.
+
+        Those after the end are told as far as the path was continued. Empty where none was found, or where they have no meaning.
+        """
+        return tuple(self.facts.times)
+
+    @property
+    def minimum(self) -> bool | None:
+        """Whether the action is a local minimum: no conjugate time before the end, and Legendre's condition; None if that is undecided."""
+        found: bool | None = self.facts.minimum
+        return found
+
+    @property
+    def kind(self) -> str:
+        """`normal`, `abnormal` or `both`: whether the end-point map is singular along the path as well."""
+        return str(self.facts.kind)
+
+    @property
+    def family(self) -> int:
+        """The dimension of the family of paths with the same ends to which it belongs; 0 for an isolated path."""
+        return int(self.facts.family)
 
     @property
     def certificate(self) -> Certificate:

@@ -12,8 +12,7 @@ import numpy as np
 from chetaev.core.certificate import Figure
 from chetaev.core.errors import ChetaevError
 from chetaev.core.notation import show
-from chetaev.core.support.frozen import Frozen
-from chetaev.core.symbols import TIME, Multiplier
+from chetaev.core.symbols import TIME, Jet
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.paths.conjugate import Nearby, conjugate_times, independent, nearby
@@ -55,7 +54,7 @@ def ranked(shooting: Shooting, shots: Sequence[Shot], tolerance: float) -> list[
     for candidate in candidates:
         if not any(candidate.same_family(other) for other in kept):
             kept.append(candidate)
-    return [candidate.path() for candidate in kept]
+    return [Path(candidate) for candidate in kept]
 
 
 @dataclass(frozen=True)
@@ -90,8 +89,7 @@ class Candidate:
         """Whether two candidates describe one curve; mirror images have the same action and are two."""
         if abs(self.shot.at.t1 - other.shot.at.t1) > _SAME * abs(self.shooting.span):
             return False
-        names, sizes = self.shooting.flow.names, self.shooting.flow.sizes
-        typical = [sizes[names.index(q.name)] if q.name in names else 0.0 for q in self.motion.equations.system.coordinates]
+        typical = [self._typical(q) for q in self.motion.equations.system.coordinates]
         size = np.maximum(np.abs(self.curve).max(axis=1), typical)
         size = np.where(size > 0, size, 1.0)
         same = bool(np.all(np.abs(self.curve - other.curve) <= _SAME * size[:, None]))
@@ -99,9 +97,9 @@ class Candidate:
 
     def same_family(self, other: Candidate) -> bool:
         """Whether two candidates belong to one family of paths: the same dimension, action and multipliers."""
-        if not (self.family and self.family == other.family):
-            return False
         if abs(self.action - other.action) > _EQUAL * max(self.action_size, other.action_size):
+            return False
+        if not (self.family and self.family == other.family):
             return False
         mine, yours = np.array(list(self.multipliers.values())), np.array(list(other.multipliers.values()))
         moving = any(np.ptp(self.motion[name]) > _SAME * np.abs(self.motion[name]).max() for name in self.multipliers)
@@ -165,7 +163,10 @@ class Candidate:
         flow = self.shooting.flow
         start = dict(zip(flow.names, self.shot.at.y.tolist(), strict=True))
         given = independent(self.shot.basis)
-        return nearby(self.shooting.ends.boundary, start, given, self.parameters, (flow.t0, flow.t0 + duration), first, self.tolerance)
+        typical = [self._typical(z) for z in self.shooting.ends.boundary.pairs]
+        return nearby(
+            self.shooting.ends.boundary, start, given, self.parameters, (flow.t0, flow.t0 + duration), first, typical, self.tolerance
+        )
 
     @cached_property
     def family(self) -> int:
@@ -248,7 +249,7 @@ class Candidate:
             "legendre", [graph.leaf(TIME), graph.vector(ends.flow.state), graph.vector(system.parameters)], ca.vertcat(*entries)
         )
         sizes = np.array([np.abs(self.motion.at(self.motion.t)[z.name]).max() for z in tops])
-        sizes = np.maximum(sizes, 1e-3 * sizes.max(initial=0.0) or 1.0)
+        sizes = np.maximum(sizes, [self._typical(z) for z in tops])
         section = self.motion.at(np.linspace(self.motion.t[0], self.motion.t[-1], 33))
         lowest, largest, n = np.inf, 0.0, len(tops)
         for t, y in zip(section.t, section.states, strict=True):
@@ -294,32 +295,46 @@ class Candidate:
     def variation(self) -> Variation | None:
         """What random admissible variations show."""
         parameters = dict(zip(self.motion.equations.system.parameters, self.shot.at.p.tolist(), strict=True))
-        return vary(self.motion.equations, self.motion, parameters)
+        return vary(self.motion.equations, self.motion, parameters, [self._typical(q) for q in self.motion.equations.system.coordinates])
 
-    def path(self) -> Path:
-        """The path with everything that is told about it."""
-        flow, ends = self.shooting.flow, self.shooting.ends
-        names = [flow.run.parameters[k] for k in self.shooting.unknown]
+    def _typical(self, z: Jet) -> float:
+        """The typical size of a jet, by that of its coordinate."""
+        names, sizes = self.shooting.flow.names, self.shooting.flow.sizes
+        base = float(sizes[names.index(z.base)]) if z.base in names else 1.0
+        return base / abs(self.shooting.span) ** z.order
+
+    # -- what a path tells
+
+    @property
+    def start(self) -> dict[str, float]:
+        """The state at the start."""
+        return dict(zip(self.shooting.flow.names, self.shot.at.y.tolist(), strict=True))
+
+    @property
+    def unknown(self) -> dict[str, float]:
+        """The parameters that were found."""
+        names = [self.shooting.flow.run.parameters[k] for k in self.shooting.unknown]
+        return {name: self.parameters[name] for name in names}
+
+    @property
+    def residual(self) -> float:
+        """The largest residual."""
+        return self.shot.worst
+
+    @property
+    def times(self) -> tuple[float, ...]:
+        """The conjugate times."""
+        return () if self.conjugate is None else tuple(self.conjugate[0])
+
+    @property
+    def kind(self) -> str:
+        """`both` if the end-point map is singular along the path; a path that is abnormal only has no start among normal extremals."""
         corank = 0 if self.variation is None else self.variation.corank
-        costates = any(isinstance(z, Multiplier) for z in self.motion.equations.lowered.costates)
-        times = () if self.conjugate is None else tuple(self.conjugate[0])
-        return Path(
-            motion=self._certified() if ends.boundary.variational else self.motion,
-            action=self.action,
-            start=Frozen(zip(flow.names, self.shot.at.y.tolist(), strict=True)),
-            multipliers=Frozen(self.multipliers),
-            parameters=Frozen({name: self.parameters[name] for name in names}),
-            residual=self.shot.worst,
-            conjugate_times=times,
-            minimum=self.minimum,
-            kind="both" if corank > 0 and costates else "normal",
-            family=self.family,
-            found="shooting from random velocities and multipliers",
-        )
+        return "both" if corank > 0 and self.motion.equations.lowered.costates else "normal"
 
-    def _certified(self) -> Trajectory:
+    def certified(self) -> Trajectory:
         """The motion with the first variation of the action among the figures of its certificate."""
-        if self.variation is None:
+        if self.variation is None or not self.shooting.ends.boundary.variational:
             return self.motion
         figure = Figure("variation", self.variation.largest, ALLOWED, "first variation of the action")
         certificate = self.motion.certificate

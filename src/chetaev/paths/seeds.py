@@ -1,25 +1,30 @@
 """Seeds: starts from which paths are sought.
 
 Motions from many random starts are computed without derivatives, which is fast; those that end nearest to where they should, and differ
-from each other, are the seeds. Paths that wind around a centre, or around the axis of a multiplier, have small basins of attraction, and are
-found in this way.
+from each other, are the seeds. Paths that wind around a centre, or around the axis of a multiplier, have small basins of attraction, and
+are found in this way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from chetaev.core.errors import ChetaevError
 from chetaev.core.symbols import Jet, Multiplier
-from chetaev.paths.shooting import Shooting, Unknowns
+from chetaev.paths.conjugate import independent
+from chetaev.paths.shooting import Shooting, Shot, Unknowns
 
 _POOL = 25
 """Random starts for each seed."""
-_APART = 0.05
+_APART = 0.15
 """Relative to the sizes of the unknowns: the least distance of two seeds."""
+_SIGNS = 4
+"""The number of unknowns whose signs are changed to find mirror images: 15 seeds for each path."""
 _WIDEST = 60.0
 """The largest velocity of a random start relative to its size. Paths that wind are that much faster than straight ones."""
 _WINDING = 40.0
@@ -32,16 +37,31 @@ def seeds_of(shooting: Shooting, given: Sequence[Mapping[Jet, float]], count: in
     `given` has the values at both ends by jet, `rough` is the motion prepared with a coarse tolerance.
     """
     chance = np.random.default_rng(20)
-    first = [seed for k in range(max(1, count // 2)) if (seed := _random(shooting, given, k, chance)) is not None]
+    first = [seed for k in range(count) if (seed := _random(shooting, given, k, chance)) is not None]
     pool = [seed for k in range(_POOL * count) if (seed := _random(shooting, given, k + 1, chance)) is not None]
     worth = np.array([_residual(shooting, seed, rough) for seed in pool])
     chosen: list[Unknowns] = []
     for k in np.argsort(worth):
-        if len(first) + len(chosen) >= count or not np.isfinite(worth[k]):
+        if len(chosen) >= count or not np.isfinite(worth[k]):
             break
         if all(_distance(shooting, pool[k], other) > _APART for other in chosen):
             chosen.append(pool[k])
     return [*first, *chosen]
+
+
+def mirrored(shooting: Shooting, shot: Shot, given: Mapping[Jet, float]) -> Iterator[Unknowns]:
+    """The start of a path with other signs of its unknown velocities and multipliers: symmetric systems have paths in pairs."""
+    jets = shooting.flow.run.jets
+    own = [k for k in independent(shot.basis) if jets[k] not in given][:_SIGNS]
+    for signs in list(product((1.0, -1.0), repeat=len(own)))[1:]:
+        y = shot.at.y.copy()
+        y[own] *= signs
+        try:
+            y = shooting.at_parameters(shot.at.p).settled(y)
+        except ChetaevError:
+            continue
+        if np.isfinite(y).all():
+            yield replace(shot.at, y=y)
 
 
 def _residual(shooting: Shooting, seed: Unknowns, rough: Any) -> float:

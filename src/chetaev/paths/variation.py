@@ -8,6 +8,7 @@ the curve is an abnormal extremal.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,8 +45,11 @@ class Variation:
     """The number of directions that the ends of displacements do not reach, those that holonomic rows forbid not counted."""
 
 
-def vary(equations: Equations, motion: Trajectory, parameters: dict[Any, float]) -> Variation | None:
-    """Try random admissible variations; None for rows and Lagrangians whose variations are not formed here."""
+def vary(equations: Equations, motion: Trajectory, parameters: dict[Any, float], typical: Sequence[float]) -> Variation | None:
+    """Try random admissible variations; None for rows and Lagrangians whose variations are not formed here.
+
+    `typical` are sizes of the coordinates.
+    """
     system = equations.system
     rows = system.kinematic
     if system.groups or system.inputs or any(row.order > 1 or row.has_action for row in rows):
@@ -54,7 +58,7 @@ def vary(equations: Equations, motion: Trajectory, parameters: dict[Any, float])
     order = max([1, *[z.order for z in lagrangian.free_symbols if hasattr(z, "order") and hasattr(z, "base")]])
     if order > 1 and rows:
         return None
-    grid = _Grid(equations, motion, parameters, order)
+    grid = _Grid(equations, motion, parameters, order, np.array(typical))
     ends, change, size = grid.followed()
     holonomic = sum(row.order == 0 for row in rows)
     scaled = ends / grid.sizes[:, None]
@@ -73,7 +77,7 @@ def vary(equations: Equations, motion: Trajectory, parameters: dict[Any, float])
 class _Grid:
     """A path at the nodes and middles of equal steps, with the coefficients of its linearised rows and of the variation of L."""
 
-    def __init__(self, equations: Equations, motion: Trajectory, parameters: dict[Any, float], order: int) -> None:
+    def __init__(self, equations: Equations, motion: Trajectory, parameters: dict[Any, float], order: int, typical: Array) -> None:
         system, self.order = equations.system, order
         self.n, self.steps = len(system.coordinates), max(_STEPS, _FINER * len(motion.t))
         self.t = np.linspace(float(motion.t[0]), float(motion.t[-1]), 2 * self.steps + 1)
@@ -99,12 +103,14 @@ class _Grid:
         self.rows = values[:, first:].reshape(len(self.t), len(rows), width)
         positions = np.array(table[1 : 1 + self.n])
         spread = np.ptp(positions, axis=1)
-        spread = np.where(spread > 0, spread, np.abs(positions).max(axis=1))
-        largest = float(spread.max(initial=0.0)) or 1.0
-        unit = np.where(spread > 1e-3 * largest, spread, largest)
+        unit = np.maximum(spread, typical)
         span = abs(self.t[-1] - self.t[0])
-        self.unit = unit
         self.sizes = np.concatenate([unit / span**k for k in range(order)])
+        self.direction = float(np.sign(self.t[-1] - self.t[0]))
+        waves = np.cos(np.pi * np.linspace(0, 1, len(self.t))[:, None] * np.arange(_WAVES))
+        self.inputs = np.einsum("ij,tk->tijk", np.diag(unit / span**order), waves).reshape(len(self.t), self.n, -1)
+        velocities = self.rows[:, :, self.n : 2 * self.n]
+        self.inverses = unit[:, None] * np.linalg.pinv(velocities * unit, rcond=1e-10)
 
     def followed(self) -> tuple[Array, Array, Array]:
         """The ends of the displacements, the changes of the action and the sums of its absolute terms, a column for each input."""
@@ -121,19 +127,13 @@ class _Grid:
         return state[: n * order], state[-2], np.abs(state[-1])
 
     def _rates(self, i: int, state: Array) -> Array:
-        n, order = self.n, self.order
-        span = self.t[-1] - self.t[0]
-        phase = np.pi * (self.t[i] - self.t[0]) / span
-        waves = np.cos(phase * np.arange(_WAVES))
-        w = np.kron(np.diag(self.unit / abs(span) ** order), waves[None, :])
-        below = state[: n * order]
+        n, below = self.n, state[: self.n * self.order]
+        w = self.inputs[i]
         top = w
         if self.rows.shape[1]:
             a, lower = self.rows[i][:, n:], self.rows[i][:, :n]
-            scaled = a * self.unit
-            inverse = self.unit[:, None] * np.linalg.pinv(scaled, rcond=1e-10)
-            top = w - inverse @ (a @ w + lower @ below)
+            top = w - self.inverses[i] @ (a @ w + lower @ below)
         jets = np.vstack([below, top])
         terms = self.slopes[i][:, None] * jets
         change = terms.sum(axis=0) + self.damping[i] * state[-2]
-        return np.vstack([jets[n:], change, np.abs(terms).sum(axis=0) * np.sign(span)])
+        return np.vstack([jets[n:], change, self.direction * np.abs(terms).sum(axis=0)])

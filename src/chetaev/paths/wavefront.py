@@ -1,7 +1,7 @@
 r"""wavefront: the ends of all extremals of one length from a point, the image of the exponential map.
 
 Extremals of unit speed ($2L = 1$) leave a point in all admissible directions, and with all multipliers. After a time $t$ their ends form
-the wavefront; the points that no shorter extremal reaches form the sphere of radius $t$, and where the wavefront folds are conjugate points.
+the wavefront. The points that no shorter extremal reaches form the sphere of radius $t$; the wavefront folds at conjugate points.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ class _Nodes:
             across = _exponential(h * slopes[k])
             with np.errstate(over="ignore", invalid="ignore"):
                 covariance = across @ covariance @ across.T
-            now = np.sqrt(np.diag(covariance)[1:]) / self.scale
+                now = np.sqrt(np.diag(covariance)[1:]) / self.scale
             if not np.isfinite(now).all():
                 return np.full(n, np.inf), float(self.times[k])
             if now.max() > worst.max():
