@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from chetaev.numerics.prepared import prepare
     from chetaev.numerics.stability import equilibria, linearize
     from chetaev.numerics.verdict.analyze import analyze
+    from chetaev.paths.steering import steer
     from chetaev.plot.animation import animate
     from chetaev.registration import register
     from chetaev.report import report
@@ -104,6 +105,7 @@ _HOMES = {
     "chetaev.numerics.prepared": "prepare",
     "chetaev.numerics.stability": "equilibria linearize",
     "chetaev.numerics.verdict.analyze": "analyze",
+    "chetaev.paths.steering": "steer",
     "chetaev.plot.animation": "animate",
     "chetaev.registration": "register",
     "chetaev.report": "report",
@@ -141,6 +143,7 @@ _ALSO = {
     "chetaev.numerics.prepared": "Prepared",
     "chetaev.numerics.stability": "Equilibrium Linearization eigenvalue_sweep",
     "chetaev.numerics.verdict.implicit_equation": "implicit_equation",
+    "chetaev.paths.steering": "Steering",
     "chetaev.report": "Report",
     "chetaev.singular": "ConstrainedSystem ConstraintStructure ContactGeometry Dirac LagrangianBundle Precontact Presymplectic constrain "
     "contact_geometry dirac integrating_factor lagrangian_bundle lagrangian_forms lepagean_equivalent precontact presymplectic "

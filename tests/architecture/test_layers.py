@@ -37,6 +37,7 @@ LAYERS = {
     "groups": "core mechanics transforms",
     "control": "core mechanics numerics",
     "orbits": "core mechanics numerics transforms",
+    "paths": "core mechanics numerics",
     "registration": "core mechanics numerics transforms export",
 }
 """Each part of the library, and the parts it may import. `groups` and `control` are the public modules of these names; `registration` has
@@ -80,6 +81,7 @@ OTHERS = {
     "groups": "",
     "control": "",
     "orbits": "sympy numpy",
+    "paths": "sympy numpy scipy casadi",
     "registration": "",
 }
 """The packages of others that each part may import."""

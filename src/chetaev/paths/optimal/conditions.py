@@ -63,7 +63,9 @@ def read_bounds(equations: Equations, given: Any, binding: Binding, where: str) 
     """
     known = [z.base for z in equations.system.inputs]
     if not known:
-        raise UsageError(f"{equations.system.label} has no input to steer.", where=where, hint='System(..., inputs={"u": None}, forces={"x": "u"})')
+        raise UsageError(
+            f"{equations.system.label} has no input to steer.", where=where, hint='System(..., inputs={"u": None}, forces={"x": "u"})'
+        )
     hint = f'inputs={{"{known[0]}": (-1, 1)}}, or None for no bounds'
     require_mapping(given, "inputs are", where, hint)
     found = []
@@ -77,7 +79,9 @@ def read_bounds(equations: Equations, given: Any, binding: Binding, where: str) 
             raise ParameterError(
                 f"the bounds of {name} are reversed or equal: {low:g} and {high:g}.",
                 where=f"{where}, input {name}",
-                hint=f'inputs={{"{name}": ({high:g}, {low:g})}}' if low > high else "the smaller bound first; a constant input is no unknown",
+                hint=f'inputs={{"{name}": ({high:g}, {low:g})}}'
+                if low > high
+                else "the smaller bound first; a constant input is no unknown",
             )
         found.append(Steered(name, low, high))
     if not found:
@@ -85,7 +89,9 @@ def read_bounds(equations: Equations, given: Any, binding: Binding, where: str) 
     names = {each.name for each in found}
     missing = [z.base for z, formula in equations.system.inputs.items() if formula is None and z.base not in names]
     if missing:
-        raise ParameterError(f"the input {missing[0]} has neither bounds nor a formula.", where=where, hint=f'inputs={{..., "{missing[0]}": (-1, 1)}}')
+        raise ParameterError(
+            f"the input {missing[0]} has neither bounds nor a formula.", where=where, hint=f'inputs={{..., "{missing[0]}": (-1, 1)}}'
+        )
     return tuple(found)
 
 
@@ -130,7 +136,9 @@ def state_only(conditions: Iterable[Condition], state: Sequence[Jet], where: str
         beyond = [z for z in each.expression.free_symbols if isinstance(z, Jet) and z.name not in names]
         if beyond:
             raise InitialError(
-                f"{each.text}: {beyond[0].name} is not part of the state.", where=where, hint=f"the state is {' '.join(z.name for z in state)}"
+                f"{each.text}: {beyond[0].name} is not part of the state.",
+                where=where,
+                hint=f"the state is {' '.join(z.name for z in state)}",
             )
 
 

@@ -109,6 +109,11 @@ class Problem:
         return [self.flow.system.label(pair) for pair in self.flow.system.hidden()]
 
     @cached_property
+    def driven(self) -> bool:
+        """Whether an input moves the constraints, so that they determine a part of the state by it."""
+        return any(isinstance(z, Input) for z in self.flow.graph.symbols_of(self.hidden))
+
+    @cached_property
     def pulled(self) -> Array:
         """For each row that restricts the state, the jets that a projection onto it moves: those of the highest order in the row.
 
@@ -161,7 +166,11 @@ class Problem:
     @cached_property
     def jets_of_inputs(self) -> list[Input]:
         """The steered inputs and their derivatives, input by input."""
-        return [Input(each.name).d(k) if k else Input(each.name) for each, n in zip(self.steered, self.orders, strict=True) for k in range(n + 1)]
+        return [
+            Input(each.name).d(k) if k else Input(each.name)
+            for each, n in zip(self.steered, self.orders, strict=True)
+            for k in range(n + 1)
+        ]
 
     def function(self, name: str, expressions: Sequence[ca.SX]) -> ca.Function:
         """A function of time, state, top jets and jets of steered inputs, with parameters and other inputs written out."""
@@ -225,7 +234,7 @@ class Problem:
         """The rates of the state."""
         return self.rates_along(np.array([t]), x[:, None], w[:, None])[:, 0]
 
-    def input_jets(self, values: Sequence[float]) -> Array:
+    def input_jets(self, values: Any) -> Array:
         """The jets of constant inputs."""
         return np.array([v if k == 0 else 0.0 for v, n in zip(values, self.orders, strict=True) for k in range(n + 1)])
 
@@ -242,7 +251,6 @@ def read_problem(
     where: str,
 ) -> Problem:
     """Read the arguments of `steer`."""
-    known = [z.base for z in equations.system.inputs]
     binding = bind(equations.system, parameters, {z.base: 0 for z, e in equations.system.inputs.items() if e is None}, where)
     steered = read_bounds(equations, inputs, binding, where)
     t0, shortest, longest = read_interval(t, where)
@@ -253,7 +261,7 @@ def read_problem(
     found = Problem(equations, binding, steered, starts, free, ends, read_path(equations, path, where), cost, t0, shortest, longest, where)
     state_only(starts, found.state, f"{where}, start")
     state_only(ends, found.state, f"{where}, end")
-    _ = found.orders, known
+    _ = found.orders  # refuses what cannot be steered
     return found
 
 
@@ -272,7 +280,9 @@ def _cost(equations: Equations, minimise: Any, fixed: bool, where: str) -> Expr 
 
 def _require_smooth(equations: Equations, binding: Binding, where: str) -> None:
     if not decided_by_numbers(equations):
-        raise StateError("the motion depends on a branch or a gauge, which steer does not choose.", where=where, hint="ch.analyze(equations)")
+        raise StateError(
+            "the motion depends on a branch or a gauge, which steer does not choose.", where=where, hint="ch.analyze(equations)"
+        )
     switched = smooth(equations, Frozen(binding.inputs))
     if switched.modes:
         raise ModelError(

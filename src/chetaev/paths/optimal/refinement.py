@@ -70,7 +70,7 @@ def changes(problem: Problem, sizes: Sizes, path: Path) -> Changes:
     return Changes(inside, jumps, within, between)
 
 
-def finer(problem: Problem, sizes: Sizes, path: Path, violated: Array, errors: Array) -> Mesh:
+def finer(problem: Problem, sizes: Sizes, path: Path, violated: NDArray[np.bool_], errors: Array) -> Mesh:
     """A mesh with intervals divided where the error is large, an input bends, or a relation is violated between points.
 
     `violated` marks intervals in which a relation along the path fails.

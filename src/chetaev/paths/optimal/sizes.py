@@ -100,7 +100,9 @@ def _of_state(problem: Problem, x0: Array, x1: Array, duration: float) -> Array:
     angles = np.array([kinds.get(z.base) == "angle" for z in problem.state])
     # where angles are declared, all other coordinates are lengths
     longest = max((found[k] for k in bottoms if not angles[k]), default=0.0) if angles.any() else 0.0
-    limits = np.where(np.isin(np.arange(len(found)), bottoms), np.where(found > _SMALLEST, 2 * found, np.where(angles, 1.0, np.inf)), np.inf)
+    limits = np.where(
+        np.isin(np.arange(len(found)), bottoms), np.where(found > _SMALLEST, 2 * found, np.where(angles, 1.0, np.inf)), np.inf
+    )
     reached = _excursions(problem, x0, duration, limits) if any(found[k] <= _SMALLEST for k in bottoms) else found
     for z, k in sorted(place.items(), key=lambda pair: pair[0].order):
         if k not in bottoms:
