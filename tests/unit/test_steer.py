@@ -59,6 +59,28 @@ def test_units_do_not_matter(length, mass, unit):
     assert cheap.feasible and cheap.cost == pytest.approx(12 * force**2 * unit, rel=1e-7)
 
 
+def test_drag_of_herglotz_principle_delays_the_cart():
+    """x'' = u - x': with y = exp(t2) of the braking time t2, y + exp(-1)/y = 2, and the whole time is 1 + 2 t2."""
+    system = ch.System("x", "c", lagrangian="x'^2/2 - c*s", action="s", forces={"x": "u"}, inputs={"u": None})
+    best = ch.steer(system, ch.Herglotz(), {"u": (-1, 1)}, {**REST, "s": 0}, ONE, parameters={"c": 1}, seeds=1)
+    assert best.t == pytest.approx(1 + 2 * math.log(1 + math.sqrt(1 - math.exp(-1))), rel=1e-6)
+
+
+def test_least_fuel_coasts():
+    """Two thrusters; full thrust for r, coasting, full thrust for r, with r (3 - r) = 1."""
+    system = ch.System("x", lagrangian="x'^2/2", forces={"x": "p - q"}, inputs={"p": None, "q": None})
+    best = ch.steer(system, None, {"p": (0, 1), "q": (0, 1)}, REST, ONE, "p + q", (0, 3), seeds=1)
+    assert best.cost == pytest.approx(3 - math.sqrt(5), rel=1e-6)
+
+
+def test_ends_may_be_open_or_expressions():
+    """A start with a free speed: x' = 3/2 (1 - t^2), at the cost 3. An end x^2 = 4 is reached on one side."""
+    free = ch.steer(CART, None, {"u": None}, {"x": 0, "x'": None}, ONE, "u^2", (0, 1), parameters=UNIT, seeds=1)
+    assert free.cost == pytest.approx(3, rel=1e-7) and free.motion["x'"][0] == pytest.approx(1.5, rel=1e-5)
+    apart = ch.steer(CART, None, {"u": (-1, 1)}, REST, {"x^2": 4, "x'": 0}, t=(1, None), parameters=UNIT, seeds=1)
+    assert apart.t == pytest.approx(1 + 2 * math.sqrt(2), rel=1e-7) and abs(apart.motion.final["x"]) == pytest.approx(2, rel=1e-6)
+
+
 def test_dubins_shortest_path_has_its_known_length():
     """A left turn, a straight line and a left turn of unit radius: the outer tangent of two circles."""
     rows = ["x' = cos(theta)", "y' = sin(theta)", "theta' = w"]
@@ -223,6 +245,7 @@ BAD = {
     "an equation": ((CART, None, {"u": (-1, 1)}, REST, ONE), {"path": ["x = 1"]}, ch.UsageError, "no inequality"),
     "a start outside": ((CART, None, {"u": (-1, 1)}, REST, ONE), {"path": ["x >= 0.5"]}, ch.InitialError, "x >= 0.5 fails at the start"),
     "a strange guess": ((CART, None, {"u": (-1, 1)}, REST, ONE), {"guess": {"k": 1}}, ch.ParameterError, "k is neither"),
+    "a cost with a corner": ((CART, None, {"u": (-1, 1)}, REST, ONE, "abs(u)", (0, 3)), {}, ch.ModelError, "has a corner"),
     "seeds": ((CART, None, {"u": (-1, 1)}, REST, ONE), {"seeds": 0}, ch.UsageError, "number of first paths"),
     "a tolerance": ((CART, None, {"u": (-1, 1)}, REST, ONE), {"tolerance": 0}, ch.ParameterError, "tolerance"),
     "a contradictory end": (

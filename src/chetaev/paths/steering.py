@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from chetaev.paths.optimal.problem import Problem, read_problem
 from chetaev.paths.optimal.reach import Placed, place, unreachable
 from chetaev.paths.optimal.refinement import finer, residuals
 from chetaev.paths.optimal.sizes import Sizes, sizes_of
-from chetaev.paths.optimal.transcription import LONGEST, Found, Path, Transcription
+from chetaev.paths.optimal.transcription import LONGEST, SHORTEST, Found, Path, Transcription
 
 _FIRST_INTERVALS = 12
 """Intervals of the first mesh, on which all first paths are tried."""
@@ -161,7 +161,10 @@ def steer(
             raise ParameterError(f"{word}={v!r} is out of range.", where=where, hint=f"a number between {least:g} and {most:g}")
     assert start is not None  # noqa: S101 - required above
     problem = read_problem(equations, inputs, start, end, minimise, t, path, parameters, where)
-    return _Search(problem, place(problem, start), guess, seeds, (float(tolerance), float(accuracy)), clock + seconds).result()
+    found = _Search(problem, place(problem, start), guess, seeds, (float(tolerance), float(accuracy)), clock + seconds).result()
+    if found.motion is not None and isinstance(system, Model):
+        found = replace(found, motion=replace(found.motion, scene=system.scene))
+    return found
 
 
 def _require(good: bool, what: str, where: str, hint: str) -> None:
@@ -311,6 +314,8 @@ class _Search:
             return (
                 f"the cost falls as the final time grows beyond t = {problem.t0 + best.found.path.duration:.3g}; bound it: t=(0, (1, 5))."
             )
+        if problem.shortest < best.found.path.duration < SHORTEST * self.sizes.duration / _AT_LIMIT:
+            return "the cost falls as the final time approaches the first one: the start satisfies what is asked of the end, or almost."
         if checked.problem:
             return f"the simulation of the inputs ended early: {checked.problem}"
         if checked.miss > self.tolerance:
@@ -335,9 +340,8 @@ class _Search:
         )
         for k, relation in enumerate(self.problem.path):
             lines.append(f"{relation.text}: at {DENSE * n} times of the simulated motion, least margin {checked.violated[k]:.2e}")
-        lines.append(
-            f"cost changed by {best.change:.1e} (relative) with the last mesh; a local minimum, the least of {len(self.tried)} first paths"
-        )
+        lines.append(f"cost changed by {best.change:.1e} (relative) with the last mesh")
+        lines.append(f"a local minimum: the least of {len(self.tried)} first paths")
         return tuple(lines)
 
     def _nothing(self) -> Steering:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.linalg import qr
 
 from chetaev.core.errors import ChetaevError
 from chetaev.core.sampled import Sampled
-from chetaev.numerics.driving.polynomials import polynomials_of
+from chetaev.numerics.driving.polynomials import Polynomials, polynomials_of
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
 from chetaev.paths.optimal.mesh import Mesh
@@ -34,7 +35,11 @@ class Drive(Sampled):
 
     def __call__(self, t: float) -> float:
         """The value at a time."""
-        return polynomials_of(self)(float(t))
+        return self._polynomials(float(t))
+
+    @cached_property
+    def _polynomials(self) -> Polynomials:
+        return polynomials_of(self)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ from sympy import Expr, Integer
 from chetaev.core.calculus import total_derivative
 from chetaev.core.declarations import read_value
 from chetaev.core.errors import ModelError, StateError, UsageError
+from chetaev.core.functions import has_corner
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Input, Jet, Place
 from chetaev.mechanics.equations import Equations
@@ -275,6 +276,13 @@ def _cost(equations: Equations, minimise: Any, fixed: bool, where: str) -> Expr 
             )
         return None
     e = equations.system.charted(read_value(minimise, equations.vocabulary, f"{where}, minimise"))
+    if has_corner(e):
+        raise ModelError(
+            f"the cost {minimise} has a corner.",
+            where=f"{where}, minimise",
+            why="Optimal inputs stay at corners, where the search has no derivatives.",
+            hint="for abs(u) two inputs with u = p - q, 0 <= p, 0 <= q and the cost p + q; or sqrt(u^2 + 1e-6)",
+        )
     return e if isinstance(e, Expr) else Integer(e)
 
 

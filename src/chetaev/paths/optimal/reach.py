@@ -140,14 +140,16 @@ def _solved(problem: Problem, conditions: Sequence[Any], where: str, near: Array
             base[place_of[c.expression]] = c.value
     if not rows.count:
         return base[: rows.n]
-    size = np.maximum(np.abs(base), max(float(np.abs(base).max(initial=0.0)), 1e-300))
+    largest = max([float(np.abs(base).max(initial=0.0)), *[abs(c.value) for c in conditions]])
+    size = np.maximum(np.abs(base), largest if largest > 0 else 1.0)
     chance, worst = np.random.default_rng(7), (np.inf, 0)
     for attempt in range(_TRIES):
         v = base + (size * chance.normal(size=rows.width) * 0.3 * attempt if attempt else 0.0)
-        found = _newton(rows, v)
-        left, slopes = rows(found)
-        terms = np.abs(left) + np.abs(slopes) @ np.maximum(np.abs(found), size * 1e-3)
-        relative = np.abs(left) / np.maximum(terms, 1e-300)
+        with np.errstate(all="ignore"):  # an attempt that leaves the doubles is not finite, and no solution
+            found = _newton(rows, v)
+            left, slopes = rows(found)
+            terms = np.abs(left) + np.abs(slopes) @ np.maximum(np.abs(found), size * 1e-3)
+            relative = np.abs(left) / np.maximum(terms, 1e-300)
         if np.isfinite(relative).all() and relative.max() <= _SAME:
             return found[: rows.n]
         if np.isfinite(relative).all() and relative.max() < worst[0]:
