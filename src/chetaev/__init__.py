@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from chetaev.numerics.verdict.analyze import analyze
     from chetaev.paths.abnormal import abnormal
     from chetaev.paths.connect import connect
+    from chetaev.paths.steering import steer
     from chetaev.paths.wavefront import wavefront
     from chetaev.plot.animation import animate
     from chetaev.registration import register
@@ -113,6 +114,7 @@ _HOMES = {
     "chetaev.numerics.verdict.analyze": "analyze",
     "chetaev.paths.abnormal": "abnormal",
     "chetaev.paths.connect": "connect",
+    "chetaev.paths.steering": "steer",
     "chetaev.paths.wavefront": "wavefront",
     "chetaev.plot.animation": "animate",
     "chetaev.registration": "register",
@@ -158,6 +160,7 @@ _ALSO = {
     "chetaev.paths.abnormal": "Abnormal",
     "chetaev.paths.path": "Path Paths",
     "chetaev.paths.wavefront": "Wavefront",
+    "chetaev.paths.steering": "Steering",
     "chetaev.report": "Report",
     "chetaev.sweeps": "Sample Sweep",
     "chetaev.singular": "ConstrainedSystem ConstraintStructure ContactGeometry Dirac LagrangianBundle Precontact Presymplectic constrain "

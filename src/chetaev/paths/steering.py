@@ -1,6 +1,6 @@
 r"""steer: inputs that lead a system from one state to another at least cost.
 
-$$ \min \int_{t_0}^{t_1} c(t, x, u)\, dt \quad\text{subject to the equations of motion, } \quad u^- \le u \le u^+, \quad g(t, x, u) \ge 0. $$
+$$ \min \int_{t_0}^{t_1} c(t, x, u)\, dt \quad\text{with the equations of motion, } u^- \le u \le u^+, \; g(t, x, u) \ge 0. $$
 
 Direct collocation of the rows of motion, solved by IPOPT with exact derivatives from several first paths; the mesh is refined, and its
 nodes moved to the switches of inputs, until the simulated motion keeps what was asked. What is found is a local minimum: the least of those
@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,14 +31,14 @@ from chetaev.paths.optimal.problem import Problem, read_problem
 from chetaev.paths.optimal.reach import Placed, place, unreachable
 from chetaev.paths.optimal.refinement import finer, residuals
 from chetaev.paths.optimal.sizes import Sizes, sizes_of
-from chetaev.paths.optimal.transcription import Found, Path, Transcription
+from chetaev.paths.optimal.transcription import LONGEST, SHORTEST, Found, Path, Transcription
 
 _FIRST_INTERVALS = 12
 """Intervals of the first mesh, on which all first paths are tried."""
 _ROUNDS = 6
 """Most refinements of the mesh."""
-_CONVERGED = 10.0
-"""Times the tolerance: a change of the cost by a refinement at which it has converged; the error that is left is a small part of it."""
+_PART = 4.0
+"""A finer mesh may take this part of the time that is left: where it does not converge, margins on the mesh before it need time too."""
 _MARGINS = 4
 """Most programs with margins for relations that fail between collocation points."""
 _SIMULATED = 1e-3
@@ -76,7 +76,7 @@ class Steering:
     verified: tuple[str, ...]
     """What was verified on the simulated motion, and how."""
     title: str
-    asked: Mapping[str, Any] = field(default_factory=dict)
+    """What was asked."""
 
     def __repr__(self) -> str:
         return str(self)
@@ -104,6 +104,7 @@ def steer(
     guess: Any = None,
     seeds: int = 4,
     tolerance: float = 1e-6,
+    accuracy: float = 1e-5,
     seconds: float = 60.0,
 ) -> Steering:
     r"""Inputs that steer a system between two states at least cost.
@@ -123,8 +124,8 @@ def steer(
         guess: A first path: an earlier result, or curves by name, each a function of t, a pair of times and values or a number, and
             the final time: `{"t": 3, "x": ([0, 3], [0, 1])}`.
         seeds: The number of first paths: the straight one, or the guess, and others with random bumps.
-        tolerance: The largest relative miss of the end and violation along the path, and the relative change of the cost at which the
-            mesh is fine enough.
+        tolerance: The largest relative miss of the end, and violation of a relation, on the simulated motion.
+        accuracy: The mesh is refined until the cost changes by less than this, relatively; the error that is left is a part of it.
         seconds: CPU time after which no further program is started.
 
     Returns:
@@ -139,8 +140,8 @@ def steer(
     >>> from chetaev import System
     >>> cart = System("x", lagrangian="x'^2/2", forces={"x": "u"}, inputs={"u": None}, name="cart")
     >>> best = steer(cart, inputs={"u": (-1, 1)}, start={"x": 0, "x'": 0}, end={"x": 1, "x'": 0})
-    >>> round(best.t, 6), best.inputs["u"](0.3), best.inputs["u"](1.7)
-    (2.0, 1.0, -1.0)
+    >>> [round(v, 6) for v in (best.t, best.inputs["u"](0.3), best.inputs["u"](1.7))]
+    [2.0, 1.0, -1.0]
     """
     clock = time.process_time()
     if isinstance(system, Model):
@@ -155,11 +156,15 @@ def steer(
         where,
         "seeds=4",
     )
-    if not (isinstance(tolerance, int | float) and 1e-10 <= tolerance <= 1e-2):
-        raise ParameterError(f"tolerance={tolerance!r} is out of reach.", where=where, hint="a number between 1e-10 and 1e-2")
+    for word, v, least, most in (("tolerance", tolerance, 1e-10, 1e-2), ("accuracy", accuracy, 1e-9, 1.0), ("seconds", seconds, 0.1, 1e6)):
+        if isinstance(v, bool) or not isinstance(v, int | float) or not least <= v <= most:
+            raise ParameterError(f"{word}={v!r} is out of range.", where=where, hint=f"a number between {least:g} and {most:g}")
     assert start is not None  # noqa: S101 - required above
     problem = read_problem(equations, inputs, start, end, minimise, t, path, parameters, where)
-    return _Search(problem, place(problem, start), guess, seeds, float(tolerance), clock + seconds).result()
+    found = _Search(problem, place(problem, start), guess, seeds, (float(tolerance), float(accuracy)), clock + seconds).result()
+    if found.motion is not None and isinstance(system, Model):
+        found = replace(found, motion=replace(found.motion, scene=system.scene))
+    return found
 
 
 def _require(good: bool, what: str, where: str, hint: str) -> None:
@@ -179,8 +184,9 @@ class _Candidate:
 class _Search:
     """The search for one problem."""
 
-    def __init__(self, problem: Problem, placed: Placed, guess: Any, seeds: int, tolerance: float, until: float) -> None:
-        self.problem, self.placed, self.seeds, self.tolerance, self.until = problem, placed, seeds, tolerance, until
+    def __init__(self, problem: Problem, placed: Placed, guess: Any, seeds: int, errors: tuple[float, float], until: float) -> None:
+        self.problem, self.placed, self.seeds, self.until = problem, placed, seeds, until
+        self.tolerance, self.accuracy = errors
         duration, self.curves = read_guess(problem, guess)
         if duration is None and (problem.fixed_time or np.isfinite(problem.longest)):
             duration = problem.longest if problem.fixed_time else (problem.shortest + problem.longest) / 2
@@ -216,7 +222,9 @@ class _Search:
                 continue
             guess = seed(self.problem, self.sizes, self.placed.start, self.placed.end, mesh, k, self.curves)
             found = self.program.solve(guess, seconds=self.left)
-            self.tried.append(f"path {k + 1}: " + (f"cost {found.cost:.8g}" if found.solved else _STATUS.get(found.status, found.status)))
+            self.tried.append(
+                f"path {k + 1}: " + (f"cost {found.cost:.8g}" if found.solved else _STATUS.get(found.status, "the search did not converge"))
+            )
             if found.solved:
                 solved.append(found)
         return sorted(solved, key=lambda found: found.cost)
@@ -224,10 +232,12 @@ class _Search:
     def _refined(self, found: Found) -> _Candidate | None:
         """The path on finer meshes, until the simulated motion keeps what was asked and the cost no longer changes."""
         candidate, before = _Candidate(found, self._checked(found), math.nan), math.nan
+        best = candidate
         for _ in range(_ROUNDS):
-            if (self._good(candidate.checked) and candidate.change <= _CONVERGED * self.tolerance) or self.left <= 0:
-                return candidate
-            violated = (candidate.checked.where_violated < -self.tolerance / 2).any(axis=0)
+            converged = self._good(candidate.checked) and candidate.change <= self.accuracy
+            if converged or self.left <= 0 or self._endless(found):
+                return best
+            violated = np.asarray((candidate.checked.where_violated < -self.tolerance / 2).any(axis=0))
             errors = residuals(self.problem, self.sizes, found.path)
             mesh = finer(self.problem, self.sizes, found.path, violated, errors)
             following = self._again(found.path, mesh) if len(mesh) > len(found.path.mesh) else None
@@ -235,7 +245,8 @@ class _Search:
                 break
             before, found = found.cost, following
             candidate = _Candidate(found, self._checked(found), abs(found.cost - before) / max(abs(found.cost), 1e-300))
-        return self._with_margins(candidate)
+            best = candidate if self._good(candidate.checked) or not self._good(best.checked) else best
+        return best if self._good(best.checked) else self._with_margins(best)
 
     def _checked(self, found: Found) -> Checked:
         scales = (self.program.end_scales, self.program.relation_scales)
@@ -260,8 +271,8 @@ class _Search:
 
     def _again(self, path: Path, mesh: Mesh) -> Found | None:
         """The program on a finer mesh; with nodes that stay if it has no solution otherwise."""
-        for tried in (mesh, Mesh(mesh.widths, (False,) * (len(mesh) - 1))):
-            found = self.program.solve(on_mesh(self.problem, path, tried), seconds=self.left, warm=True)
+        for tried in (mesh, Mesh(mesh.widths, (False,) * (len(mesh) - 1)))[: 1 + any(mesh.movable)]:
+            found = self.program.solve(on_mesh(self.problem, path, tried), seconds=self.left / _PART, warm=True)
             if found.solved:
                 return found
         return None
@@ -299,6 +310,12 @@ class _Search:
     def _fault(self, best: _Candidate) -> str:
         """Why a path is not what was asked; empty if it is."""
         checked, problem = best.checked, self.problem
+        if self._endless(best.found):
+            return (
+                f"the cost falls as the final time grows beyond t = {problem.t0 + best.found.path.duration:.3g}; bound it: t=(0, (1, 5))."
+            )
+        if problem.shortest < best.found.path.duration < SHORTEST * self.sizes.duration / _AT_LIMIT:
+            return "the cost falls as the final time approaches the first one: the start satisfies what is asked of the end, or almost."
         if checked.problem:
             return f"the simulation of the inputs ended early: {checked.problem}"
         if checked.miss > self.tolerance:
@@ -307,11 +324,11 @@ class _Search:
         if not self._good(checked):
             k = int(np.argmin(checked.violated * self.program.relation_scales))
             return f"{problem.path[k].text} fails by {-checked.violated[k]:.2g} along the simulated motion."
-        if not np.isfinite(problem.longest) and best.found.path.duration > _AT_LIMIT * 1e3 * self.sizes.duration:
-            return (
-                f"the cost falls as the final time grows, beyond t = {problem.t0 + best.found.path.duration:.3g}; bound it: t=(0, (1, 5))."
-            )
         return ""
+
+    def _endless(self, found: Found) -> bool:
+        """Whether the duration is as long as the search allows."""
+        return not np.isfinite(self.problem.longest) and found.path.duration > _AT_LIMIT * LONGEST * self.sizes.duration
 
     def _verified(self, best: _Candidate) -> tuple[str, ...]:
         checked, n = best.checked, len(best.found.path.mesh)
@@ -323,9 +340,8 @@ class _Search:
         )
         for k, relation in enumerate(self.problem.path):
             lines.append(f"{relation.text}: at {DENSE * n} times of the simulated motion, least margin {checked.violated[k]:.2e}")
-        lines.append(
-            f"cost changed by {best.change:.1e} (relative) with the last mesh; a local minimum, the least of {len(self.tried)} first paths"
-        )
+        lines.append(f"cost changed by {best.change:.1e} (relative) with the last mesh")
+        lines.append(f"a local minimum: the least of {len(self.tried)} first paths")
         return tuple(lines)
 
     def _nothing(self) -> Steering:
@@ -353,10 +369,8 @@ class _Search:
 
 _STATUS = {
     "Infeasible_Problem_Detected": "no path nearby keeps all conditions",
-    "Maximum_Iterations_Exceeded": "the search did not converge",
-    "Restoration_Failed": "the search did not converge",
     "Maximum_CpuTime_Exceeded": "the time is over",
     "Diverging_Iterates": "the unknowns grow without bound",
     "Invalid_Number_Detected": "an expression has no value on the way",
 }
-"""What IPOPT says, in words."""
+"""What IPOPT says, in words, where that is more than that it did not converge."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
+from scipy.linalg import qr
 
 from chetaev.core.errors import ChetaevError
 from chetaev.core.sampled import Sampled
-from chetaev.numerics.driving.polynomials import polynomials_of
+from chetaev.numerics.driving.polynomials import Polynomials, polynomials_of
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
 from chetaev.paths.optimal.mesh import Mesh
@@ -33,7 +35,11 @@ class Drive(Sampled):
 
     def __call__(self, t: float) -> float:
         """The value at a time."""
-        return polynomials_of(self)(float(t))
+        return self._polynomials(float(t))
+
+    @cached_property
+    def _polynomials(self) -> Polynomials:
+        return polynomials_of(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +98,7 @@ def check(problem: Problem, sizes: Sizes, path: Path, scales: tuple[Array, Array
     """Simulate the inputs of a path from its start, and compare; `scales` are those of conditions at the end and of relations."""
     inputs = drives(problem, sizes, path)
     ends, relation_scales = scales
-    start = {z.name: float(v) for z, v in zip(problem.state, path.nodes[:, 0], strict=True)}
+    start = _start(problem, path)
     t1 = problem.t0 + path.duration
     parameters = {z.name: v for z, v in problem.binding.parameters.items()}
     nothing = np.zeros(0)
@@ -123,13 +129,28 @@ def check(problem: Problem, sizes: Sizes, path: Path, scales: tuple[Array, Array
     reading = _Reading(problem, motion, inputs)
     node_times = np.clip(problem.t0 + path.duration * path.mesh.nodes, problem.t0, t1)
     distance = float((np.abs(reading.states(node_times) - path.nodes) / sizes.x[:, None]).max(initial=0.0))
-    missed = np.array(
-        problem.of_state("missed", problem.end)(
-            t1, reading.states(np.array([t1]))[:, 0], np.zeros(len(problem.tops)), reading.jets(t1, False)
-        )
-    ).ravel()
+    last, jets = reading.states(np.array([t1]))[:, 0], reading.jets(t1, False)
+    missed = np.array(problem.of_state("missed", problem.end)(t1, last, np.zeros(len(problem.tops)), jets)).ravel()
     least, by_interval = _relations(problem, path.mesh, path.duration, reading, relation_scales)
     return Checked(motion, inputs, _cost(problem, path, reading), missed, 1 / ends, distance, least, by_interval)
+
+
+def _start(problem: Problem, path: Path) -> dict[str, float]:
+    """The start of the simulation; jets that the constraints determine by the inputs are left to it, since rounding would contradict."""
+    x = path.nodes[:, 0]
+    given = {z.name: float(v) for z, v in zip(problem.state, x, strict=True)}
+    if not problem.driven:
+        return given
+    graph = problem.flow.graph
+    slopes = ca.densify(ca.jacobian(ca.vertcat(*problem.hidden), graph.vector(problem.state)))
+    w = path.input_jets(problem.orders, np.array([0.0]))[:, 0]
+    table = np.array(problem.function("slopes", ca.vertsplit(ca.vec(slopes)))(problem.t0, x, np.zeros(len(problem.tops)), w))
+    matrix = table.reshape(len(problem.hidden), len(problem.state), order="F")
+    _, r, columns = qr(matrix, mode="economic", pivoting=True)
+    rank = int((np.abs(np.diag(r)) > 1e-9 * max(abs(float(r[0, 0])), 1e-300)).sum())
+    for k in columns[:rank]:
+        del given[problem.state[k].name]
+    return given
 
 
 class _Reading:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chetaev.core.errors import ParameterError, UsageError, did_you_mean
 from chetaev.core.notation.lexer import spell
@@ -82,8 +83,8 @@ def on_mesh(problem: Problem, path: Path, mesh: Mesh) -> Path:
     nodes, points = path.interpolated(mesh.nodes)[0], path.interpolated(mesh.points())[0]
     edges, widths, n = path.mesh.nodes, path.mesh.widths, len(path.mesh)
 
-    def pieces(s: Array, from_left: bool) -> tuple[Array, Array]:
-        which = np.clip(np.searchsorted(edges, s, side="right" if from_left else "left") - 1, 0, n - 1)
+    def pieces(s: Array, from_left: bool) -> tuple[NDArray[np.int64], Array]:
+        which = np.clip(np.searchsorted(edges, s, side="right" if from_left else "left") - 1, 0, n - 1).astype(np.int64)
         return which, (s - edges[which]) / widths[which]
 
     us = []
@@ -118,12 +119,10 @@ def read_guess(problem: Problem, given: Any) -> tuple[float | None, dict[str, Cu
         hint = 'guess={"t": 3, "x": ([0, 3], [0, 1])}, or a result of steer'
         raise UsageError(f"a guess is no {type(given).__name__}.", where=where, hint=hint)
     known = [*(z.name for z in problem.state), *(each.name for each in problem.steered)]
-    duration: float | None = None
     curves: dict[str, Curve] = {}
     span = number(given["t"], {}, where, ParameterError) - problem.t0 if "t" in given else None
     if span is not None and not span > 0:
         raise ParameterError(f"the final time {given['t']} of the guess is not after t = {problem.t0:g}.", where=where, hint="a later time")
-    duration = span
     for key, v in given.items():
         name = spell(str(key))
         if name == "t":
@@ -132,7 +131,7 @@ def read_guess(problem: Problem, given: Any) -> tuple[float | None, dict[str, Cu
             hint = f"t, jets of the state and inputs: {' '.join(known)}.  {did_you_mean(name, known)}".rstrip()
             raise ParameterError(f"{name} is neither a jet of the state nor an input that is steered.", where=where, hint=hint)
         curves[name] = _curve(problem, v, span, f"{where}, {name}")
-    return duration, curves
+    return span, curves
 
 
 def _curve(problem: Problem, v: Any, span: float | None, where: str) -> Curve:
@@ -155,11 +154,16 @@ def _from_result(problem: Problem, given: Any, where: str) -> tuple[float | None
     last = float(motion.t[-1])
     names = {z.name for z in problem.state}
     known = [name for name in names if name in motion.final]
-    curves: dict[str, Curve] = {
-        name: (lambda s, name=name: np.asarray(motion.at(first + (last - first) * np.clip(s, 0, 1))[name], float)) for name in known
-    }
-    for each in problem.steered:
-        if each.name in given.inputs:
-            drive = given.inputs[each.name]
-            curves[each.name] = lambda s, drive=drive: np.array([drive(first + (last - first) * float(a)) for a in s])
+
+    def times(s: Array) -> Array:
+        return first + (last - first) * np.clip(s, 0.0, 1.0)
+
+    def read(name: str) -> Curve:
+        return lambda s: np.asarray(motion.at(times(s))[name], float)
+
+    def driven(drive: Any) -> Curve:
+        return lambda s: np.array([float(drive(t)) for t in times(s)])
+
+    curves = {name: read(name) for name in known}
+    curves |= {each.name: driven(given.inputs[each.name]) for each in problem.steered if each.name in given.inputs}
     return last - first, curves

@@ -17,7 +17,8 @@ import numpy as np
 from chetaev.paths.optimal.problem import Array
 
 STAGES = 4
-"""Collocation points of an interval, the last one at its end (Radau IIA): order 7. More make the intervals longer and the program denser."""
+"""Collocation points of an interval, the last one at its end (Radau IIA): order 7.
+More make the program denser."""
 
 
 @lru_cache(maxsize=1)
@@ -37,9 +38,9 @@ def basis_at(tau: Array) -> tuple[Array, Array]:
 def collocation() -> tuple[Array, Array, Array]:
     """Points in (0, 1], the derivatives of the Lagrange polynomials through 0 and these points, and weights of the integral."""
     points = np.array(ca.collocation_points(STAGES, "radau"))
-    slopes = np.array([basis.deriv()(points) for basis in _lagrange()])
+    slopes: Array = np.array([basis.deriv()(points) for basis in _lagrange()])
     moments = 1 / np.arange(1, STAGES + 1)
-    weights = np.linalg.solve(np.vander(points, increasing=True).T, moments)
+    weights = np.asarray(np.linalg.solve(np.vander(points, increasing=True).T, moments), dtype=np.float64)
     return points, slopes, weights
 
 

@@ -20,6 +20,7 @@ from sympy import Expr, Integer
 from chetaev.core.calculus import total_derivative
 from chetaev.core.declarations import read_value
 from chetaev.core.errors import ModelError, StateError, UsageError
+from chetaev.core.functions import has_corner
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Input, Jet, Place
 from chetaev.mechanics.equations import Equations
@@ -107,6 +108,11 @@ class Problem:
     def hidden_labels(self) -> list[str]:
         """The names of these rows."""
         return [self.flow.system.label(pair) for pair in self.flow.system.hidden()]
+
+    @cached_property
+    def driven(self) -> bool:
+        """Whether an input moves the constraints, so that they determine a part of the state by it."""
+        return any(isinstance(z, Input) for z in self.flow.graph.symbols_of(self.hidden))
 
     @cached_property
     def pulled(self) -> Array:
@@ -229,7 +235,7 @@ class Problem:
         """The rates of the state."""
         return self.rates_along(np.array([t]), x[:, None], w[:, None])[:, 0]
 
-    def input_jets(self, values: Sequence[float]) -> Array:
+    def input_jets(self, values: Any) -> Array:
         """The jets of constant inputs."""
         return np.array([v if k == 0 else 0.0 for v, n in zip(values, self.orders, strict=True) for k in range(n + 1)])
 
@@ -246,7 +252,6 @@ def read_problem(
     where: str,
 ) -> Problem:
     """Read the arguments of `steer`."""
-    known = [z.base for z in equations.system.inputs]
     binding = bind(equations.system, parameters, {z.base: 0 for z, e in equations.system.inputs.items() if e is None}, where)
     steered = read_bounds(equations, inputs, binding, where)
     t0, shortest, longest = read_interval(t, where)
@@ -257,7 +262,7 @@ def read_problem(
     found = Problem(equations, binding, steered, starts, free, ends, read_path(equations, path, where), cost, t0, shortest, longest, where)
     state_only(starts, found.state, f"{where}, start")
     state_only(ends, found.state, f"{where}, end")
-    _ = found.orders, known
+    _ = found.orders  # refuses what cannot be steered
     return found
 
 
@@ -271,6 +276,13 @@ def _cost(equations: Equations, minimise: Any, fixed: bool, where: str) -> Expr 
             )
         return None
     e = equations.system.charted(read_value(minimise, equations.vocabulary, f"{where}, minimise"))
+    if has_corner(e):
+        raise ModelError(
+            f"the cost {minimise} has a corner.",
+            where=f"{where}, minimise",
+            why="Optimal inputs stay at corners, where the search has no derivatives.",
+            hint="for abs(u) two inputs with u = p - q, 0 <= p, 0 <= q and the cost p + q; or sqrt(u^2 + 1e-6)",
+        )
     return e if isinstance(e, Expr) else Integer(e)
 
 

@@ -52,7 +52,7 @@ def place(problem: Problem, start: Mapping[str, Any]) -> Placed:
     Raises:
         InitialError: If initial values are missing, or the values at an end contradict the constraints.
     """
-    driven = any(isinstance(z, Input) for z in problem.flow.graph.symbols_of(problem.hidden))
+    driven = problem.driven
     whole: Array | None = None
     if not problem.free_start and not driven:
         whole = _completed(problem, start)
@@ -61,6 +61,10 @@ def place(problem: Problem, start: Mapping[str, Any]) -> Placed:
         x0 = _solved(problem, problem.start, f"{problem.where}, start", None)
         _require_complete(problem, x0)
     x1 = _solved(problem, problem.end, f"{problem.where}, end", x0)
+    if whole is not None:
+        _require_inside(problem, whole, "start")
+    if {c.expression for c in problem.end} >= set(problem.state):
+        _require_inside(problem, x1, "end")
     first, last = _Rows(problem, problem.start), _Rows(problem, problem.end)
     given, hidden = len(problem.start), len(problem.hidden)
     at_start = _independent(first.slopes(x0), range(given), range(given, given + hidden))
@@ -81,6 +85,27 @@ def _completed(problem: Problem, start: Mapping[str, Any]) -> Array:
     surfaces = Surfaces(switched, problem.binding, 1e-9, 1.0, span)
     found = begin(surfaces, start, problem.t0, f"{problem.where}, start").jets
     return np.array([found[z] for z in problem.state])
+
+
+def _require_inside(problem: Problem, x: Array, word: str) -> None:
+    """Refuse an end at which a relation along the path fails, whatever the inputs are."""
+    graph = problem.flow.graph
+    for relation, e in zip(problem.path, problem.relations, strict=True):
+        if any(isinstance(z, Input) or z in problem.tops for z in graph.symbols(e)):
+            continue
+        slopes = ca.densify(ca.jacobian(e, graph.vector(problem.state)))
+        found = np.array(
+            problem.function("inside", [e, *ca.vertsplit(slopes.T)])(
+                problem.t0, x, np.zeros(len(problem.tops)), np.zeros(len(problem.jets_of_inputs))
+            )
+        )
+        value, size = float(found[0, 0]), float(np.abs(found[1:, 0]) @ np.abs(x))
+        if value < -_SAME * max(size, abs(value)):
+            raise InitialError(
+                f"{relation.text} fails at the {word}: the difference of its sides is {value:g}.",
+                where=f"{problem.where}, path",
+                hint=f"another {word}, or a weaker relation",
+            )
 
 
 class _Rows:
@@ -115,14 +140,16 @@ def _solved(problem: Problem, conditions: Sequence[Any], where: str, near: Array
             base[place_of[c.expression]] = c.value
     if not rows.count:
         return base[: rows.n]
-    size = np.maximum(np.abs(base), max(float(np.abs(base).max(initial=0.0)), 1e-300))
+    largest = max([float(np.abs(base).max(initial=0.0)), *[abs(c.value) for c in conditions]])
+    size = np.maximum(np.abs(base), largest if largest > 0 else 1.0)
     chance, worst = np.random.default_rng(7), (np.inf, 0)
     for attempt in range(_TRIES):
         v = base + (size * chance.normal(size=rows.width) * 0.3 * attempt if attempt else 0.0)
-        found = _newton(rows, v)
-        left, slopes = rows(found)
-        terms = np.abs(left) + np.abs(slopes) @ np.maximum(np.abs(found), size * 1e-3)
-        relative = np.abs(left) / np.maximum(terms, 1e-300)
+        with np.errstate(all="ignore"):  # an attempt that leaves the doubles is not finite, and no solution
+            found = _newton(rows, v)
+            left, slopes = rows(found)
+            terms = np.abs(left) + np.abs(slopes) @ np.maximum(np.abs(found), size * 1e-3)
+            relative = np.abs(left) / np.maximum(terms, 1e-300)
         if np.isfinite(relative).all() and relative.max() <= _SAME:
             return found[: rows.n]
         if np.isfinite(relative).all() and relative.max() < worst[0]:
@@ -173,7 +200,7 @@ def _require_complete(problem: Problem, x0: Array) -> None:
     """Refuse a start that neither conditions nor constraints nor the user's None complete."""
     free = [np.eye(len(problem.state))[k] for k, z in enumerate(problem.state) if z.name in problem.free_start]
     rows = np.vstack([_Rows(problem, problem.start).slopes(x0)[:, : len(problem.state)], *free])
-    u, s, vt = np.linalg.svd(rows / np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-300))
+    _, s, vt = np.linalg.svd(rows / np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-300))
     rank = int((s > 1e-9 * max(s.max(initial=0.0), 1e-300)).sum())
     open_jets = [z.name for k, z in enumerate(problem.state) if np.abs(vt[rank:, k]).max(initial=0.0) > 1e-6]
     if open_jets:

@@ -20,6 +20,8 @@ _BEND = 1e-4
 """Relative to the size of an input: a smaller jump between intervals needs no finer mesh."""
 _SHARE = 0.05
 """Relative to the largest error of an interval: intervals with more than this are divided."""
+_ROUNDING = 1e-11
+"""In typical sizes: smaller errors are rounding, and say nothing about the mesh."""
 MOST_INTERVALS = 160
 """Of a mesh; with more, a program of ten jets takes minutes."""
 
@@ -70,7 +72,7 @@ def changes(problem: Problem, sizes: Sizes, path: Path) -> Changes:
     return Changes(inside, jumps, within, between)
 
 
-def finer(problem: Problem, sizes: Sizes, path: Path, violated: Array, errors: Array) -> Mesh:
+def finer(problem: Problem, sizes: Sizes, path: Path, violated: NDArray[np.bool_], errors: Array) -> Mesh:
     """A mesh with intervals divided where the error is large, an input bends, or a relation is violated between points.
 
     `violated` marks intervals in which a relation along the path fails.
@@ -80,7 +82,10 @@ def finer(problem: Problem, sizes: Sizes, path: Path, violated: Array, errors: A
     bends[:-1] = np.maximum(bends[:-1], found.jumps)
     bends[1:] = np.maximum(bends[1:], found.jumps)
     worst, bent = float(errors.max(initial=0.0)), float(bends.max(initial=0.0))
-    divide = (errors > _SHARE * worst) | violated | found.switch_inside | ((bends > _SHARE * bent) & (bends > _BEND))
+    wrong = (errors > _SHARE * worst) & (worst > _ROUNDING)
+    divide = wrong | violated | found.switch_inside | ((bends > _SHARE * bent) & (bends > _BEND))
+    if any(problem.orders) or not divide.any():
+        divide = np.ones(n, dtype=bool)  # splines show no jumps that could tell where they are too coarse
     room = MOST_INTERVALS - n
     if divide.sum() > room:
         order = np.argsort(-(errors / max(worst, 1e-300) + bends / max(bent, 1e-300) + violated))

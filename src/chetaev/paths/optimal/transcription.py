@@ -23,9 +23,9 @@ _ITERATIONS = (250, 400)
 """Of the interior point method, from a first path and from one on another mesh; a first path that needs more seldom leads to a solution."""
 _NARROWEST = 0.1
 """A movable node leaves at least this fraction of both intervals beside it."""
-_SHORTEST = 1e-3
+SHORTEST = 1e-3
 """The shortest duration relative to the first one, where the final time is free."""
-_LONGEST = 1e3
+LONGEST = 1e3
 """The longest duration relative to the first one, where the final time is free."""
 _LONGEST_PULL = 0.1
 """The largest multiplier of the projection at a node, in typical sizes: beyond it lie other sheets of the constraints."""
@@ -141,8 +141,8 @@ class Transcription:
         sizes: relations x intervals.
         """
         program = _Program(self, guess.mesh, guess.duration, relaxed, margins)
-        options = {
-            "ipopt.print_level": int(__import__("os").environ.get("IPL", "0")),
+        options: dict[str, Any] = {
+            "ipopt.print_level": 0,
             "print_time": False,
             "ipopt.sb": "yes",
             "ipopt.tol": _TOLERANCE,
@@ -155,6 +155,7 @@ class Transcription:
             "ipopt.bound_relax_factor": 0.0,
             "ipopt.fixed_variable_treatment": "make_parameter",
             "error_on_fail": False,
+            "show_eval_warnings": False,
         }
         if warm:
             options |= {"ipopt.mu_strategy": "monotone", "ipopt.mu_init": 1e-4, "ipopt.bound_push": 1e-6, "ipopt.bound_frac": 1e-6}
@@ -312,8 +313,8 @@ class _Program:
                 for end in (count + 1, 2 * count + 1):
                     low[3 + k][end] = high[3 + k][end] = 0.0
         at = 3 + len(p.steered)
-        low[at][:] = max(p.shortest, 0.0 if p.fixed_time else _SHORTEST * duration) / s.duration
-        high[at][:] = min(p.longest, p.longest if p.fixed_time else max(_LONGEST * duration, p.shortest)) / s.duration
+        low[at][:] = max(p.shortest, 0.0 if p.fixed_time else SHORTEST * s.duration) / s.duration
+        high[at][:] = min(p.longest, p.longest if p.fixed_time else max(LONGEST * s.duration, p.shortest)) / s.duration
         moving = np.zeros(count, dtype=bool)
         for group in self.groups():
             moving[group] = len(group) > 1
