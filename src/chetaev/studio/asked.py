@@ -22,6 +22,8 @@ _MOST_NAMES = 1000
 """Values that a request may give by name; more are no model that anybody types."""
 
 
+_MOST_TIMES = 10_000
+"""Times at which a request may ask for states."""
 _BETWEEN = re.compile(r",(?![^(]*\))")
 """A comma between words of principles, not inside `mixed(...)`."""
 
@@ -120,9 +122,9 @@ def _mapping(given: Any, name: str) -> dict[str, Any]:
 def _interval(given: Any) -> tuple[float, ...] | None:
     if given is None:
         return None
-    if not isinstance(given, list) or len(given) != 2 or not all(map(_is_number, given)):
-        raise MalformedError("t is not a list of two numbers.")
-    return float(given[0]), float(given[1])
+    if not isinstance(given, list) or not 2 <= len(given) <= _MOST_TIMES or not all(map(_is_number, given)):
+        raise MalformedError("t is not a list of two or more numbers.")
+    return tuple(map(float, given))
 
 
 def _branch(given: Any) -> int | str | None:

@@ -5,7 +5,7 @@ const client = Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.t
 const PRINCIPLES = { hamilton: "Hamilton", dalembert: "d'Alembert", chetaev: "Chetaev", "virtual-work": "virtual work", vakonomic: "vakonomic", herglotz: "Herglotz" };
 const PAUSE = { derive: 40, motion: 350 }; // milliseconds without a keystroke before a request
 const ENDINGS = { numpy: "py", casadi: "py", javascript: "mjs", c: "c" };
-const now = { serial: 0, principle: "", branch: null, file: "", saved: "", files: [], own: [], chosen: null, extra: {}, panel: "motion", done: {}, ok: false };
+const now = { serial: 0, principle: "", branch: null, file: "", saved: "", files: [], own: [], extra: {}, panel: "motion", done: {}, ok: false };
 const waiting = { derive: 0, motion: 0 };
 const faults = { derive: [], motion: [] };
 
@@ -177,7 +177,6 @@ function branches(target, answer) {
 function own(words) {
   if (JSON.stringify(words) === JSON.stringify(now.own)) return;
   now.own = words;
-  now.chosen = null;
   const all = [...new Set([...words, ...Object.keys(PRINCIPLES)])], target = find("principles");
   const chosen = words.length > 1 ? words : [...new Set([...words, words[0] === "vakonomic" ? "dalembert" : "vakonomic"])];
   target.replaceChildren();
