@@ -259,3 +259,18 @@ def test_a_jump_in_momenta_of_higher_order_is_not_passed():
     start = {"x": 1, "x'": 0, "x''": 0, "x'''": 0}
     motion = ch.simulate(equations, start, (0, 3), inputs={"u": ([0, 1, 1, 3], [1, 1, 3, 3])})
     assert motion.outcome == "left_domain" and motion.end[0] == 1 and "momenta jump" in motion.message
+
+
+def test_the_derivative_of_an_input_far_away():
+    """The power needs u', whose parts are no doubles beyond t = 710; x(t) = cos(t) + the integral of sin(t - s)*u(s) from 0 to t."""
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2 + u*x", inputs={"u": None}))
+    given = {"inputs": {"u": "1/cosh(t)^2"}, "tolerance": 1e-11}
+    right = 0.836522360509681
+    start = {"x": 1, "x'": 0}
+    assert ch.simulate(equations, start, (0, 1000), **given).final["x"] == pytest.approx(right, abs=1e-8)
+    assert ch.simulate(equations, start, (0, 1000), keep="final", method=ch.Implicit(), **given).final["x"] == pytest.approx(
+        right, abs=1e-8
+    )
+    assert ch.simulate_many(equations, {"x": [1.0], "x'": 0}, (0, 1000), **given).final["x"] == pytest.approx([right], abs=1e-8)
+    assert ch.evaluate(equations, start, t=1000, inputs=given["inputs"])["x''"] == pytest.approx(-1)
+    assert ch.simulate(equations, start, (0, 1000), method=ch.Taylor(), **given).outcome in ("finished", "left_domain")
