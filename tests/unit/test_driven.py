@@ -200,3 +200,77 @@ def test_other_verbs_refuse_samples_by_name():
         run(ch.Feedback(lambda t, state: 0.0, 0.1), t=(5, 0))
     with pytest.raises(UsageError, match="no interpolation"):
         ch.Sampled([0, 1], [0, 1], "quintic")
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 7.0])
+@pytest.mark.parametrize("early", [0, 1e-15, 1e-14, 3e-13, -1e-14])
+def test_an_impact_at_a_breakpoint_is_met_once(unit, early):
+    """A body falls from 1 to 0 in one unit of time, where the samples of a force that vanishes have a breakpoint, up to round-off."""
+    falling = ch.System("x", "g", lagrangian="x'^2/2 - g*x", forces={"x": "u"}, inputs={"u": None})
+    samples, end = ([0, unit * (1 - early), 3 * unit], [0, 0, 0]), 1.7 * unit
+    bounce = ch.On("x", direction=-1, reset={"x'": "-x'/2"})
+
+    def fall(event):
+        start = {"x": 1, "x'": 0}
+        return ch.simulate(ch.derive(falling), start, (0, end), parameters={"g": 2 / unit**2}, inputs={"u": samples}, events=[event])
+
+    assert [e.t for e in fall(bounce).events] == pytest.approx([unit], rel=1e-11)
+    assert fall(bounce).final["x"] == pytest.approx(0.7 - 0.49, abs=1e-9)
+    assert [e.t for e in fall(ch.On("x")).events] == pytest.approx([unit], rel=1e-11)
+    assert fall(ch.On("x", terminal=True)).outcome == "event"
+
+
+@pytest.mark.parametrize("method", [None, ch.Taylor(), ch.Implicit()])
+def test_a_time_of_samples_may_be_an_event(method):
+    u, kick = ([0, 1, 1, 3], [1, 1, -2, -2]), ch.On("t - 1", reset={"x'": "0.2 - x'/2"})
+    motion = run(u, t=(0, 3), events=[kick], **({"method": method} if method else {}))
+    w, y = math.sqrt(2.1 / 1.3), np.array([0.1, 0.0])
+    for force, h, after in ((1, 1, lambda v: 0.2 - v / 2), (-2, 2, lambda v: v)):
+        rest, c, s = force / 2.1, math.cos(w * h), math.sin(w * h)
+        y = np.array([rest + (y[0] - rest) * c + y[1] / w * s, after(-w * (y[0] - rest) * s + y[1] * c)])
+    assert len(motion.events) == 1 and [motion.final["x"], motion.final["x'"]] == pytest.approx(y, abs=1e-9)
+
+
+@pytest.mark.parametrize("u", [([0, 1, 1, 3], [1, 1, 4, 4]), ch.Sampled([0, 1], [1, 4], "hold"), lambda t: 1.0 if t < 1 else 4.0])
+def test_a_mass_that_jumps_keeps_the_momentum(u):
+    equations = ch.derive(ch.System("x", lagrangian="u*x'^2/2", inputs={"u": None}))
+    motion = ch.simulate(equations, {"x": 0, "x'": 1}, (0, 3), inputs={"u": u})
+    assert [motion.final["x"], motion.final["x'"]] == pytest.approx([1.5, 0.25], abs=1e-9)
+    assert motion.outcome == "finished" and np.abs(motion.balance).max() < 1e-9
+    back = ch.simulate(equations, dict(motion.final), (3, 0), inputs={"u": u})
+    assert [back.final["x"], back.final["x'"]] == pytest.approx([0, 1], abs=1e-9)
+
+
+@pytest.mark.parametrize("rows", [(), ("x^2 + y^2 = 1",)])
+def test_inputs_that_jump_in_momenta_move_as_formulas_do(rows):
+    equations = ch.derive(
+        ch.System("x y", lagrangian="(2 + u)*(x'^2 + y'^2)/2 + u*x'*y'/3 + w*x' - 9*y", kinematic=rows, inputs={"u": None, "w": None}),
+        ch.DAlembert() if rows else ch.Hamilton(),
+    )  # fmt: skip
+    start = ch.State({"x": 0.6, "x'": 0.5, **({} if rows else {"y": -0.8, "y'": 0.3})}, guess={"y": -0.8} if rows else {})
+    samples = {"u": ([0, 1, 1, 3], [1, 1, 1.5, 1.2]), "w": ch.Sampled([0, 0.5, 2], [0, 1, -0.5], "hold")}
+    formulas = {"u": "piecewise(t - 1, 1, 1.65 - 0.15*t)", "w": "step(t - 0.5) - 1.5*step(t - 2)"}
+    ends = [ch.simulate(equations, start, (0, 3), inputs=given, tolerance=1e-11).final for given in (samples, formulas)]
+    assert [ends[0][z] for z in ("x", "y", "x'", "y'")] == pytest.approx([ends[1][z] for z in ("x", "y", "x'", "y'")], abs=1e-8)
+
+
+def test_a_jump_in_momenta_of_higher_order_is_not_passed():
+    equations = ch.derive(ch.System("x", lagrangian="x''^2/2 + u*x''", inputs={"u": None}))
+    start = {"x": 1, "x'": 0, "x''": 0, "x'''": 0}
+    motion = ch.simulate(equations, start, (0, 3), inputs={"u": ([0, 1, 1, 3], [1, 1, 3, 3])})
+    assert motion.outcome == "left_domain" and motion.end[0] == 1 and "momenta jump" in motion.message
+
+
+def test_the_derivative_of_an_input_far_away():
+    """The power needs u', whose parts are no doubles beyond t = 710; x(t) = cos(t) + the integral of sin(t - s)*u(s) from 0 to t."""
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2 + u*x", inputs={"u": None}))
+    given = {"inputs": {"u": "1/cosh(t)^2"}, "tolerance": 1e-11}
+    right = 0.836522360509681
+    start = {"x": 1, "x'": 0}
+    assert ch.simulate(equations, start, (0, 1000), **given).final["x"] == pytest.approx(right, abs=1e-8)
+    assert ch.simulate(equations, start, (0, 1000), keep="final", method=ch.Implicit(), **given).final["x"] == pytest.approx(
+        right, abs=1e-8
+    )
+    assert ch.simulate_many(equations, {"x": [1.0], "x'": 0}, (0, 1000), **given).final["x"] == pytest.approx([right], abs=1e-8)
+    assert ch.evaluate(equations, start, t=1000, inputs=given["inputs"])["x''"] == pytest.approx(-1)
+    assert ch.simulate(equations, start, (0, 1000), method=ch.Taylor(), **given).outcome in ("finished", "left_domain")

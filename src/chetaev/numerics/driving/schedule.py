@@ -13,11 +13,14 @@ from chetaev.core.errors import InitialError, ParameterError, UsageError
 from chetaev.core.notation.lexer import spell
 from chetaev.core.sampled import Feedback, Sampled, sampled_pair
 from chetaev.core.support.frozen import Frozen
-from chetaev.core.symbols import TIME, Parameter
+from chetaev.core.symbols import TIME, Input, Parameter
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.driving.functions import samples_of
 from chetaev.numerics.driving.polynomials import Polynomials, polynomials_of
 from chetaev.numerics.graphs.binding import Binding, number
+
+_ROUND_OFF = 1e-14
+"""Relative to the coefficients of polynomials: rounding errors of their values where two of them meet."""
 
 State = Mapping[str, float]
 """The jets of a state, by name."""
@@ -104,6 +107,14 @@ class Schedule:
         """The time until which these values hold."""
         ends = [one.ends(t, self.forward) for one in self.sequences.values()]
         return min(ends) if self.forward else max(ends)
+
+    def rounding(self, z: Input, t: float) -> float:
+        """A difference between the values of an input, or of its derivative, on both sides of a breakpoint that may be round-off."""
+        one = self.sequences.get(z.base)
+        if not isinstance(one, _Sequence):
+            return 0.0
+        sides = [one.polynomials.numbers(one.polynomials.index(t, forward)) for forward in (True, False)]
+        return _ROUND_OFF * sum(float(np.abs(c).sum()) / abs(half) ** z.order for _, half, *c in sides)
 
     @property
     def feedback(self) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sympy import Expr, Symbol
 
-from chetaev.core.calculus import total_derivative
+from chetaev.core.calculus import Calculus, total_derivative
 from chetaev.core.errors import StateError
 from chetaev.core.fixes import Ask
 from chetaev.core.symbols import TIME, Jet
@@ -65,7 +65,7 @@ class Compiled:
             return None
         written = self.driving(binding)
         if written not in self._made:
-            self._made[written] = compile_kernel(self._of_time(written))
+            self._made[written] = compile_kernel(self._of_time(binding))
         return self._made[written]
 
     def round_off(self, binding: Binding, t: float, y: Array, p: Array, span: float) -> Array:
@@ -81,7 +81,7 @@ class Compiled:
         doubts = EPSILON * np.abs(given)
         if self.flow.inputs:
             first = 1 + len(y) + len(self.flow.system.equations.system.parameters)
-            of_inputs = values_and_doubts(_in_one(self._of_time(self.driving(binding))), given, doubts)[1]
+            of_inputs = values_and_doubts(_in_one(self._of_time(binding)), given, doubts)[1]
             doubts[first : first + len(of_inputs)] = of_inputs
         rates, noise = values_and_doubts(self._rates_in_one, given, doubts)
         place = {z: k for k, z in enumerate(self.flow.state)}
@@ -117,10 +117,14 @@ class Compiled:
         """The inputs and their derivatives as functions of time."""
         return tuple(total_derivative(binding.inputs[z.base], z.order) for z in self.flow.inputs)
 
-    def _of_time(self, functions: Sequence[Expr]) -> ca.Function:
-        """A function of (t, x, p) in which the places of inputs in p are ignored."""
-        written = [self.flow.graph.of(e) for e in functions]
+    def _of_time(self, binding: Binding) -> ca.Function:
+        """A function of (t, x, p) in which the places of inputs in p are ignored.
+
+        Derivatives are those of the graph, which has a value of 1/cosh(t)^2 where cosh(t) is too large for a double.
+        """
         graph, flow = self.flow.graph, self.flow
+        calculus = Calculus(graph, flow.system.equations.system.frame)
+        written = [calculus.total(graph.of(binding.inputs[z.base]), z.order) for z in flow.inputs]
         known = graph.vector(flow.system.equations.system.parameters)
         rest = ca.SX.sym("rest", len(flow.inputs) + 1)
         x = ca.SX.sym("x", self.size)

@@ -19,7 +19,10 @@ from chetaev.core.notation.lexer import spell
 from chetaev.core.sampled import Feedback, Sampled
 from chetaev.core.symbols import TIME, Input
 from chetaev.core.system import System
-from chetaev.core.values import Tape, Undefined, value
+from chetaev.core.values import Tape, Undefined, many_digits, value
+
+_DIGITS = 40
+"""Decimal digits of the value of an input whose parts are too large for doubles."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,16 @@ class Binding:
         point: dict[Symbol, float] = {**self.parameters, TIME: t}
         for z in symbols if self.inputs else ():
             if isinstance(z, Input):
-                point[z] = value(total_derivative(_reduced(self.inputs[z.base]), z.order), point)
+                point[z] = _value_of_input(total_derivative(_reduced(self.inputs[z.base]), z.order), point)
         return point
+
+
+def _value_of_input(e: Expr, point: Mapping[Symbol, float]) -> float:
+    """The value of an input or of its derivative; with more digits and any exponents where parts of it are too large for doubles."""
+    try:
+        return float(value(e, point))
+    except Undefined:
+        return float(value(e, point, many_digits(_DIGITS)[1]))
 
 
 @lru_cache(maxsize=256)

@@ -129,6 +129,14 @@ def input_jumps(t: float, reason: str) -> Verdict:
     )
 
 
+def momentum_of_input(t: float, reason: str) -> Verdict:
+    """A momentum contains an input that jumps, and the velocities that follow are not known."""
+    return Outcome.LEFT_DOMAIN, (
+        f"the motion cannot follow the inputs beyond t = {t:.12g}: {reason}  "
+        'Samples without jumps can be followed: ch.Sampled(times, values, "cubic").'
+    )
+
+
 def corner_of_constraints(surface: str, t: float) -> Verdict:
     """A constraint has a corner on the surface, so that velocities would have to jump."""
     return Outcome.LEFT_DOMAIN, (

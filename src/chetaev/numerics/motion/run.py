@@ -10,7 +10,7 @@ from sympy import Add
 
 from chetaev.core.errors import InitialError, StateError
 from chetaev.core.state import State
-from chetaev.core.symbols import Jet, jets_in
+from chetaev.core.symbols import Input, Jet, jets_in
 from chetaev.numerics.evaluation.beginning import Start, begin
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.methods import dop853
@@ -26,6 +26,7 @@ from chetaev.numerics.motion.transitions import FAR, LEAST, Transitions
 from chetaev.numerics.motion.watching import SMALLEST_PIVOT, Watching, changes_of, make_task, watching
 from chetaev.numerics.pieces.events import Watched
 from chetaev.numerics.pieces.landing import touched_at
+from chetaev.numerics.pieces.momentum_jumps import Refused, across_inputs
 from chetaev.numerics.pieces.piece import Piece, Setting, reference
 from chetaev.numerics.pieces.request import Place, Request
 from chetaev.numerics.pieces.switching import Surfaces
@@ -184,12 +185,29 @@ class Course(Transitions):
         self.surfaces = known.driven_by(binding)
         here = place.setting
         there = replace(here, binding=replace(here.binding, parameters={**here.binding.parameters, **values}))
+        before = place.jets
         try:
+            place = replace(place, jets=self._with_momenta(here, there, place))
             there, jets = self._continued(there, place)
         except (InitialError, StateError) as fault:
             return outcomes.input_jumps(place.t, fault.what)
-        gained = _energy(there, place.t, jets) - _energy(here, place.t, place.jets)
+        except Refused as reason:
+            return outcomes.momentum_of_input(place.t, str(reason))
+        gained = _energy(there, place.t, jets) - _energy(here, place.t, before)
         return replace(place, setting=there, jets=jets, energy=place.energy + gained, jump=True)
+
+    def _with_momenta(self, here: Setting, there: Setting, place: Place) -> Mapping[Jet, float]:
+        """The state with velocities that keep the momenta: these contain inputs that may jump, as the mass in u*x'^2/2 does."""
+        schedule, t = self.request.schedule, place.t
+        inputs = frozenset(jets_in(here.flow.system.equations.lowered.lagrangian, Input))
+        if schedule is None or not inputs:
+            return place.jets
+        old, new = here.binding.at(inputs, t), there.binding.at(inputs, t)
+        changes = {z: (old[z], new[z]) for z in inputs if abs(old[z] - new[z]) > schedule.rounding(z, t)}
+        moved = across_inputs(self.request.switched, here, changes, t, place.jets) if changes else place.jets
+        if moved is not place.jets and self.request.slopes is not None:
+            raise Refused("slopes are not known where a momentum contains an input that jumps.")
+        return moved
 
     def _continued(self, there: Setting, place: Place) -> tuple[Setting, Mapping[Jet, float]]:
         """The setting and the state with new inputs: where functions switch with an input, other modes may hold."""
@@ -298,7 +316,11 @@ class Course(Transitions):
             self.reorderings += 1
             return Place(renewed, t, here.named(native), self._work(piece), piece.energy)
         if run.status is dop853.Status.FINISHED and t != float(request.times[-1]):
-            return Place(here, t, here.named(native), self._work(piece), piece.energy)
+            met = (
+                self._met_here(piece) if t == self.driven_until else None
+            )  # the next piece begins there, and takes roots for its beginning
+            going_on = Place(here, t, here.named(native), self._work(piece), piece.energy)
+            return going_on if met is None else self._stopped_by(piece, met)
         if run.status is dop853.Status.FINISHED:
             last = self._met_here(piece)
             return self._ended(piece, task) if last is None else self._met_at_the_end(piece, last)
@@ -318,13 +340,18 @@ class Course(Transitions):
         if met is not None and t == float(request.times[-1]):
             return self._met_at_the_end(piece, met)
         if met is not None:
-            event = self._at_once(piece, met)
-            if event.terminal or event.reset is None:
-                self.ended_by = request.switched.read(events[met].expression, here.configuration)
-                return outcomes.verdict(run.status if event.terminal else dop853.Status.FINISHED, Ending(t, event=event.text))
-            return self._reset(piece, event, met)
+            return self._stopped_by(piece, met)
         change = changes_of(request.switched, here.configuration)[index - len(events)]
         return self._through(self._switched(piece, task, change.mode, change.value), change.function)
+
+    def _stopped_by(self, piece: Piece, index: int) -> Place | Verdict:
+        """Continue after an event that ends a piece, or end the motion."""
+        event = self._at_once(piece, index)
+        if not event.terminal and event.reset is not None:
+            return self._reset(piece, event, index)
+        self.ended_by = self.request.switched.read(self.request.events[index].expression, piece.setting.configuration)
+        status = dop853.Status.WATCH if event.terminal else dop853.Status.FINISHED
+        return outcomes.verdict(status, Ending(float(piece.run.t), event=event.text))
 
     def _decays(self, piece: Piece, task: Task) -> bool:
         """Whether a small determinant became so over the whole time, as exp(-t) does, and does not vanish at a time just ahead."""

@@ -19,10 +19,10 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-from sympy import Add, Expr, Integer, S, Symbol
+from sympy import Add, Expr, Integer, Rational, S, Symbol
 
 from chetaev.core.calculus import total_derivative
-from chetaev.core.symbols import Coordinate, Input, Jet, jets_in, moved_by
+from chetaev.core.symbols import TIME, Coordinate, Input, Jet, Parameter, jets_in, moved_by
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.factored import least_norm
 from chetaev.numerics.corners.corners import divisible
@@ -45,6 +45,10 @@ _CLOSE = 1e-13
 _ALIKE = 1e-9
 """Part of their terms up to which numbers agree that would be equal without rounding: reactions and slopes of constraints, both sides of
 the balances of momenta and energy."""
+
+
+_Between = Mapping[Input, Expr]
+"""What stands for inputs inside the layer, in place of their values on one side: they go from one value to the other with the mode."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,26 @@ def across(switched: Switched, here: Setting, k: int, t: float, jets: Mapping[Je
     return Jump(through is not None, kept, layer.gained(found))
 
 
+def across_inputs(
+    switched: Switched, here: Setting, changes: Mapping[Input, tuple[float, float]], t: float, jets: Mapping[Jet, float]
+) -> Mapping[Jet, float]:
+    """Return the state after inputs, or derivatives of them, have jumped from one value to another; raise `Refused` where it is not known.
+
+    All momenta are continuous, as they are across the surface $t = t_0$ of a mode. Forces that jump change no velocity.
+    """
+    lagrangian = _driven(switched)
+    jumping = {z: pair for z, pair in changes.items() if z in lagrangian.free_symbols}
+    if not any(p.free_symbols & set(jumping) for p in _momenta(switched.smooth, lagrangian)):
+        return jets
+    text = " ".join(sorted(str(z) for z in jumping))
+    mode = Mode(Parameter(f"side of {text}"), TIME - Rational(t), text)
+    between = {z: Rational((a + b) / 2) + mode.symbol * Rational((b - a) / 2) for z, (a, b) in jumping.items()}
+    layer = _Layer.of(switched, here, mode, t, jets, between)
+    found = layer.followed()
+    assert found is not None  # noqa: S101 - a surface that depends on time alone reflects nothing
+    return {**jets, **dict(zip(layer.velocities, map(float, found[: len(layer.velocities)]), strict=True))}
+
+
 @dataclass(frozen=True)
 class _Layer:
     """The equations inside the layer, for unknowns (velocities, mu, nu) and a mode between 1 and -1."""
@@ -127,12 +151,12 @@ class _Layer:
     """The energy gained by a unit impulse of each constraint."""
 
     @staticmethod
-    def of(switched: Switched, here: Setting, mode: Mode, t: float, jets: Mapping[Jet, float]) -> _Layer:
+    def of(switched: Switched, here: Setting, mode: Mode, t: float, jets: Mapping[Jet, float], between: _Between | None = None) -> _Layer:
         equations = switched.smooth
         lowered = equations.lowered
         system = lowered.system
         velocities = tuple(q.d() for q in system.coordinates)
-        _require_rule(equations, mode, jets)
+        _require_rule(equations, mode, jets, between or {})
         known = {other.symbol: Integer(m) for other, m in zip(switched.modes, here.configuration, strict=True) if other is not mode}
         graph = GraphAlgebra()
 
@@ -141,7 +165,7 @@ class _Layer:
 
         stated = [row.residual for row in system.kinematic]
         rows = [of(e if any(z.order for z in jets_in(e, Coordinate)) else equations.total(e)) for e in stated]
-        lagrangian = of(_driven(switched))
+        lagrangian = of(_driven(switched).xreplace(between or {}))
         momenta = graph.gradient(lagrangian, velocities)
         energy = sum((graph.of(z) * p for z, p in zip(velocities, momenta, strict=True)), ca.SX(0)) - lagrangian
         column = graph.numeric(ca.vertcat(*momenta, energy, of(equations.total(mode.function)), *rows))
@@ -153,7 +177,8 @@ class _Layer:
         column, acting = ca.substitute([column, acting], [graph.vector(others)], [ca.SX(values)]) if others else (column, acting)
         rates = ca.Function("layer", arguments, [ca.densify(column)])
         slopes = ca.Function("slopes", arguments, [ca.densify(ca.jacobian(column, arguments[0]))])
-        v, m = np.array([jets[z] for z in velocities]), float(here.configuration[switched.modes.index(mode)])
+        v = np.array([jets[z] for z in velocities])
+        m = -1.0 if between else float(here.configuration[switched.modes.index(mode)])
         reactions = (
             np.array(ca.Function("reactions", arguments, [ca.densify(acting)])(v, m)).ravel()[:-1].reshape(len(lowered.reactions), n)
         )
@@ -257,7 +282,7 @@ class _Layer:
         return found
 
 
-def _require_rule(equations: Equations, mode: Mode, jets: Mapping[Jet, float]) -> None:
+def _require_rule(equations: Equations, mode: Mode, jets: Mapping[Jet, float], between: _Between) -> None:
     """Raise `Refused` for equations whose jumps the rule does not cover."""
     lowered = equations.lowered
     system = lowered.system
@@ -266,7 +291,7 @@ def _require_rule(equations: Equations, mode: Mode, jets: Mapping[Jet, float]) -
     if any(z.order for z in jets_in(mode.function, Coordinate)):
         raise Refused(f"a momentum contains the sign of {mode.text}, and nothing says how it changes there.")
     stated = [row.residual for row in system.kinematic]
-    if any(mode.symbol in e.free_symbols for e in stated):
+    if any(e.free_symbols & {mode.symbol, *between} for e in stated):
         raise Refused("the Lagrangian jumps there together with a constraint.")
     if any(z.order > 1 for e in stated for z in jets_in(e, Coordinate)):
         raise Refused("the Lagrangian jumps there, and a constraint on accelerations does not say what its impulse is.")

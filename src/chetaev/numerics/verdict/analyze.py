@@ -39,6 +39,7 @@ from chetaev.numerics.flow.prolongation import Pair, Prolongation, null_space
 from chetaev.numerics.flow.state_families import families
 from chetaev.numerics.verdict.branch_choice import bends_in_tops, decided_by_numbers, stated_only_as_written
 from chetaev.numerics.verdict.branches import SECONDS, SECONDS_DECIDED, Branches, branches_of, with_rows
+from chetaev.numerics.verdict.contradiction import contradicting_rows
 from chetaev.numerics.verdict.corner_sides import by_side, sides_of
 from chetaev.numerics.verdict.joined import free_jets, joined
 from chetaev.numerics.verdict.products import factor_closures
@@ -125,6 +126,8 @@ def _analysis(equations: Equations) -> Analysis:
     undecided = _slopes_missing(found) or _without_value(found)
     if undecided is not None:
         return undecided
+    if (found.opened or found.consequences) and (rows := contradicting_rows(equations)):
+        return replace(_not_closed(found), verdict=Verdict.INCONSISTENT, evidence=f"{', '.join(rows)} differ by a constant")
     by_numbers = _judged(found)
     single = found.determined and not found.others and not bends_in_tops(equations)
     if single and decided_by_numbers(equations) and not found.system.rank_falls:
