@@ -4,6 +4,7 @@ import pickle
 import re
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import chetaev as ch
@@ -212,6 +213,14 @@ def test_transformations_keep_the_units_of_names_that_stay():
     assert set(polar.units) == {"m", "g", "l"}
     with pytest.raises(ch.ModelError, match="lagrangian"):
         bead.replace(lagrangian="m*(x'^2 + y'^2)/2 - m*y")
+
+
+def test_what_a_servo_follows_is_numbers_in_these_units():
+    trolley = ch.System("x y", "m", lagrangian="m*(x'^2 + y'^2)/2", units={"x": "m", "y": "m", "m": "kg"}, name="trolley")
+    servo = ch.servo(trolley, follow=["x = sin(t)"], by={"u": {"x": "1"}})
+    motion = ch.simulate(servo, {"y": 0, "y'": 1}, (0, 2), parameters={"m": 2})
+    assert motion.final["u"] == pytest.approx(-2 * np.sin(2), rel=1e-7)
+    assert motion.equations.system.units["x"] == "m" and unit_of(motion.equations, "x'") == "m/s"
 
 
 def test_units_are_written_as_on_paper():

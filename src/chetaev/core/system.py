@@ -39,7 +39,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.text import in_latex
 from chetaev.core.symbols import Action, Coordinate, Input, Jet, Multiplier, Parameter, jets_in
 from chetaev.core.unilateral import Contact, declared_contacts, read_contacts
-from chetaev.core.units.checking import check_dimensions, names_with_units, read_units
+from chetaev.core.units.checking import check_dimensions, is_consistent, names_with_units, read_units
 
 _OTHER_WORDS = {
     **dict.fromkeys(("constraint", "constraints", "holonomic", "nonholonomic", "rows"), "kinematic"),
@@ -291,7 +291,7 @@ class System:
         names = {z.name for z in same} | {name for name in self.where if before.where.get(name) == self.where[name]} | {"t"}
         known = names & {*names_with_units(self)}
         object.__setattr__(self, "units", Frozen({name: unit for name, unit in kept.items() if name in known}))
-        if check and self.units:
+        if check and self.units and is_consistent(before):  # rows that a servo follows are not
             check_dimensions(self, Location(f"system {self.name!r}" if self.name else "system"))
 
     def _following(self, defined: Set[str], parts: Mapping[str, Any]) -> dict[str, Any]:

@@ -78,7 +78,8 @@ def servo(
     own = _own_reactions(system, principle or (model.principle if model is not None else Chetaev()), where)
     acting = {name: sympy.Add(*[e * delta(q) for q, e in parts.items()]) for name, parts in directions.items()}
     stated = dict(zip(_labels(system, len(own)), own, strict=True))
-    served = system.replace(kinematic=_joined(system, follow, wanted), variational={**stated, **acting})
+    served = system.replace(kinematic=_joined(system, follow, wanted), variational={**stated, **acting}, units={})
+    served = served.exchange(units=system.units)  # rows to follow are numbers in these units, as inputs are: "x = sin(t)"
     if model is None:
         return Model(served, VirtualWork())
     kept = ("parameters", "start", "t", "tolerance", "inputs", "max_step", "method", "scale", "events", "scene")

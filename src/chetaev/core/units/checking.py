@@ -84,6 +84,15 @@ def check_dimensions(system: System, place: Location) -> None:
     _check_energies(system, energy, found, place)
 
 
+def is_consistent(system: System) -> bool:
+    """Tell whether no part of the system adds or equates different units."""
+    try:
+        check_dimensions(system, Location("units"))
+    except ModelError:
+        return False
+    return True
+
+
 def _check_named(system: System, found: Dimensions, place: Location) -> None:
     """Compare named expressions with the units given for their names."""
     for part, rates in (("where", 0), ("quasi", 1)):
