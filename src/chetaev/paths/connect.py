@@ -40,6 +40,10 @@ _WORTH_POLISHING = 1e-3
 """Relative residuals up to here are made smaller with exact motions; larger ones are local minima, and no paths."""
 _SAME = 1e-8
 """Unknowns that differ by less, relative to their sizes, are one path."""
+_SMALLER = 1e-3
+"""Errors of a jet are relative to at least this part of its typical size: one that is zero but for rounding would take endless steps."""
+_STEPS = 20_000
+"""Steps of a motion on the way to a path. Paths need hundreds; a seed that needs more runs into a singularity."""
 _MIRRORED = 6
 """The number of paths whose mirror images are tried as seeds."""
 _MET = 1e-9
@@ -123,7 +127,9 @@ def connect(
     flow = Flow(equations, run, np.zeros(len(run.jets)), p, np.ones(len(run.jets)), where)
     shooting = Shooting(flow, ends, t1, free, bounds, span)
     shooting = shooting.with_sizes(_sizes(shooting, known))
-    rough = prepare(equations, t=run.t, tolerance=max(tolerance, _COARSE))
+    scale = {name: _SMALLER * float(size) for name, size in zip(run.state, shooting.flow.sizes, strict=True)}
+    shooting = shooting.with_run(prepare(equations, t=run.t, tolerance=tolerance, scale=scale, max_steps=_STEPS))
+    rough = prepare(equations, t=run.t, tolerance=max(tolerance, _COARSE), scale=scale, max_steps=_STEPS)
     tried = seeds_of(shooting, known, seeds, rough)
     tried[1:1] = rough_paths(shooting, (known[0], known[1]))
     check_count(shooting, tried, where)

@@ -73,7 +73,7 @@ class Candidate:
         start = dict(zip(flow.names, shot.at.y.tolist(), strict=True))
         parameters = dict(zip(flow.run.parameters, shot.at.p.tolist(), strict=True))
         try:
-            motion = simulate(flow.equations, start, (flow.t0, shot.at.t1), parameters=parameters, tolerance=tolerance, progress=False)
+            motion = simulate(flow.equations, start, (flow.t0, shot.at.t1), parameters=parameters, progress=False, **flow.run.accuracy.wish)
         except ChetaevError:
             return None
         return Candidate(shooting, shot, motion, tolerance) if motion.outcome.reached_end else None

@@ -22,6 +22,10 @@ from chetaev.paths.ends import Array
 
 _DIRECTIONS = 61
 """Directions of the start in a plane of velocities, both ends of the circle included, so that a drawn surface closes."""
+_FEW = 23
+"""Motions from which typical sizes are taken; a prime, so that they are not all of one direction."""
+_STEPS = 20_000
+"""The largest number of steps of an extremal; those that need more are NaN."""
 _SPHERE = 400
 """Directions of the start where more than two velocities are free: evenly distributed by chance."""
 
@@ -106,9 +110,20 @@ def wavefront(
             given = {**rest, **velocity, **column}
             starts[i, j] = [given.get(name, 0.0) for name in names]
     _, p = run.start(dict(zip(names, starts[0, 0].tolist(), strict=True)), values)
-    ends = run.many(starts.reshape(-1, len(names)), p).reshape(*shape, len(names))
+    table = starts.reshape(-1, len(names))
+    run = prepare(equations, t=run.t, tolerance=tolerance, scale=_scale(run, table, p), max_steps=_STEPS)
+    ends = run.many(table, p).reshape(*shape, len(names))
     points = {q.name: ends[:, :, names.index(q.name)] for q in equations.system.coordinates if q.name in names}
     return Wavefront(equations, float(t), points, {name: starts[:, :, k] for k, name in enumerate(names)})
+
+
+def _scale(run: Any, starts: Array, p: Array) -> dict[str, float]:
+    """Typical sizes of the jets, from some of the motions: a coordinate that is zero but for rounding would take steps without end."""
+    few = starts[:: max(1, len(starts) // _FEW)]
+    short = prepare(run.equations, t=run.t, tolerance=1e-6, max_steps=_STEPS)
+    ends = np.abs(np.vstack([short.many(few, p), few]))
+    sizes = np.nanmax(ends, axis=0)
+    return {name: 1e-3 * float(size) for name, size in zip(run.state, sizes, strict=True) if size > 0}
 
 
 def _multipliers(jets: Sequence[Any], given: Mapping[str, Sequence[float]] | None, t: float, where: str) -> list[dict[str, float]]:
