@@ -4,13 +4,18 @@ A curve is given by more or as many equations as unknowns minus one, $G(u) = 0$,
 Equations may depend on each other: integrals and constraints make some of them consequences of the others. Steps are therefore those of
 least squares; determinants are taken of $U^T J$, where the columns of $U$ span the range of $J$ at a regular point nearby.
 All unknowns are in units in which a change by 1 is large.
+
+A curve, `RestCurve` or `OrbitCurve`, has `numbers(u)`, residuals and their derivative; `value(u)`, the quantity along which it is followed,
+with its slopes `along` and its `unit`; `renewed(u)`, the same curve with conditions that refer to a point of it; and the numbers `longest`
+(step), `close` (last correction of Newton's iteration) `met` (residual of a solution) and
+`cut` (singular values that are round-off, relative to the largest; a larger cut would remove directions near branch points).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +33,6 @@ _TURNS = 12
 """Newton's iterations of a step; from a good prediction three are enough, and a step that needs more is shortened."""
 _FAR = 1.0
 """Longest sum of the corrections of a step, in units of the unknowns or of their size: a longer one leads to another curve."""
-_CUT = 1e-11
-"""Relative to the largest singular value: smaller ones are round-off. A larger cut would remove directions near branch points."""
 _SINGULAR = 1e-8
 """Relative to the largest singular value of the bordered matrix: below it, a point counts as a branch point and has no sign."""
 _FIRST = 0.02
@@ -40,31 +43,6 @@ _STRAIGHT = 0.97
 """Least cosine of the angle between the tangents of a step; a curve that bends more is followed in shorter steps."""
 _MOST_LENGTHENING = 1.5
 """Factor by which steps grow on a curve that is easy to follow."""
-
-
-class Curve(Protocol):
-    """Equations of a curve of solutions."""
-
-    longest: float
-    """The longest step, in units of the unknowns."""
-    close: float
-    """Newton's iteration ends when a correction is shorter."""
-    met: float
-    """The largest residual of a solution."""
-    along: Array
-    """The slopes of the quantity along which the curve is followed, in units of the unknowns."""
-
-    def numbers(self, u: Array) -> tuple[Array, Array]:
-        """Residuals and their derivative."""
-        ...
-
-    def value(self, u: Array) -> float:
-        """The quantity along which the curve is followed."""
-        ...
-
-    def renewed(self, u: Array) -> Any:
-        """The same curve with phase conditions that refer to a point of it."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +72,7 @@ def solved(curve: Any, u: Array, condition: Condition) -> Array:
     for _ in range(_TURNS):
         residual, slopes = curve.numbers(u)
         off, row = condition(u)
-        step = np.linalg.lstsq(np.vstack([slopes, row]), -np.append(residual, off), rcond=_CUT)[0]
+        step = np.linalg.lstsq(np.vstack([slopes, row]), -np.append(residual, off), rcond=curve.cut)[0]
         u = u + step
         size = float(np.abs(step).max())
         if not np.isfinite(size) or float(np.abs(u - first).max()) > _FAR * (1 + float(np.abs(first).max())):
@@ -126,7 +104,7 @@ def tangent_at(curve: Any, u: Array, forward: Array) -> Array:
     slopes = curve.numbers(u)[1]
     right = np.zeros(len(slopes) + 1)
     right[-1] = 1.0
-    found: Array = np.linalg.lstsq(np.vstack([slopes, forward]), right, rcond=_CUT)[0]
+    found: Array = np.linalg.lstsq(np.vstack([slopes, forward]), right, rcond=curve.cut)[0]
     return found / np.linalg.norm(found)
 
 

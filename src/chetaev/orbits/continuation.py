@@ -24,15 +24,16 @@ from chetaev.numerics.stability.position import directions
 from chetaev.numerics.stability.state_chart import cyclic
 from chetaev.orbits.arclength import Array, Node, at_value, both_ways, followed, node_at, null_space, plane, solved, tangent_at
 from chetaev.orbits.family import Family, family_of
-from chetaev.orbits.orbit_curve import OrbitCurve, orbits_along, orbits_from_doubling, orbits_from_hopf
+from chetaev.orbits.orbit_curve import OrbitCurve
+from chetaev.orbits.orbit_starts import orbits_along, orbits_from_doubling, orbits_from_hopf
 from chetaev.orbits.periodic import Orbit
 from chetaev.orbits.rest_curve import RestCurve, rest_curve
 from chetaev.orbits.special import Found
 from chetaev.orbits.switching import first_beside
 
 KINDS = ("equilibria", "steady", "periodic")
-_MANY = 1e-9
-"""Relative to the largest singular value: smaller ones at every point mean that the family has more than one dimension."""
+_MANY = 100.0
+"""Singular values below this multiple of round-off, at every point, mean that the family has more than one dimension."""
 
 
 def continuation(
@@ -203,7 +204,7 @@ def _resting(
 
 def _forward(curve: Any, u: Array) -> Array:
     """A direction in which the curve certainly has a component: along, or at a fold that of the null space."""
-    null = null_space(curve, u, _MANY)
+    null = null_space(curve, u, _MANY * curve.cut)
     direction = null @ (null.T @ curve.along)
     if float(np.linalg.norm(direction)) > 1e-6:
         found: Array = direction / np.linalg.norm(direction)
@@ -246,7 +247,7 @@ def _require_curve(nodes: Sequence[Node]) -> None:
     if len(nodes) < 2:
         return
     for node in (nodes[0], nodes[len(nodes) // 2], nodes[-1]):
-        null = null_space(node.curve, node.u, _MANY)
+        null = null_space(node.curve, node.u, _MANY * node.curve.cut)
         if null.shape[1] <= 1:
             return
     curve = nodes[0].curve

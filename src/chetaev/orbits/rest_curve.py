@@ -67,6 +67,7 @@ class RestCurve:
     close = 1e-11
     met = 1e-8
     difference = 1e-5
+    cut = 1e-11
 
     @staticmethod
     def growth(values: Complex) -> Array:

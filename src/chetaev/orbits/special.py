@@ -28,8 +28,6 @@ from chetaev.orbits.arclength import Array, Node, between, determinant, range_ba
 
 _ROUNDS = 25
 """Newton's iterations for a branch point; from an estimate by the sign of a determinant four are enough."""
-_DIFFERENCE = 1e-5
-"""Displacement for second derivatives, in units of the unknowns. They only guide Newton's iteration, so their error does not matter."""
 _CROSSING = 1e-9
 """Growth relative to the size of the eigenvalues that counts as off the axis, at least; doubts of eigenvalues count too."""
 _ORIGIN = 1e-4

@@ -1,0 +1,193 @@
+"""Where curves of periodic orbits begin: at a given orbit, at a Hopf point of equilibria, at a period doubling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sympy import Symbol
+
+from chetaev.core.errors import ParameterError, StateError, UsageError
+from chetaev.core.state import State
+from chetaev.core.symbols import Jet
+from chetaev.mechanics.equations import Equations
+from chetaev.orbits.arclength import Array, null_space, plane, solved, tangent_at
+from chetaev.orbits.flow import Flow, flow_of
+from chetaev.orbits.invariants import invariants_of
+from chetaev.orbits.orbit_curve import OrbitCurve
+from chetaev.orbits.periodic import Orbit, Search, periodic
+from chetaev.orbits.special import Found
+
+_STEPS = 8.0
+"""Units of the quantity along which the curve is followed in the interval; a step is at most a fifth of one."""
+_FAMILY = 1e-7
+"""Relative to the largest singular value: smaller ones belong to families; the error of the integrator is below."""
+_AMPLITUDES = (0.02, 0.05, 0.005)
+"""Distances from an equilibrium at which the first orbit of a family is looked for, in units of the unknowns."""
+_REPEATS = 1e-7
+"""Relative to their sizes: rates one period later agree up to here."""
+
+Begun = tuple[OrbitCurve, Array, Array, bool]
+"""A curve, a point of it, its direction there, and whether it is followed one way only."""
+
+
+def orbits_along(
+    equations: Equations,
+    start: Any,
+    along: Symbol,
+    until: tuple[float, float],
+    parameters: Mapping[str, Any],
+    period: Any,
+    t: float,
+    inputs: Mapping[str, Any],
+    tolerance: float,
+    where: str,
+) -> Begun:
+    """The curve of periodic orbits through a start."""
+    given = start.period if isinstance(start, Orbit) and period is None else period
+    if given is None:
+        raise UsageError("no period is given.", where=where, hint='period=6.2 or period="2*pi/w"; or an orbit as the start')
+    first: Any = start.start if isinstance(start, Orbit) else start
+    orbit = periodic(equations, first, given, parameters, t=t, inputs=inputs, tolerance=tolerance)
+    flow, _ = flow_of("continuation", equations, State(dict(orbit.start)), parameters, t, orbit.period, tolerance, inputs)
+    jets = list(flow.run.jets)
+    if isinstance(along, Jet) and along not in jets:
+        raise ParameterError(f"{along.name} is no jet of the state.", where=where, hint=" ".join(z.name for z in jets))
+    curve = _curve(flow, flow.start, orbit.period, given, along, until, where)
+    turning = {z.name for z, angle in zip(jets, curve.search.turning, strict=True) if angle}
+    if any(name not in turning for name in orbit.shift):
+        raise StateError(
+            "the orbit at the start closes only up to a symmetry.",
+            where=where,
+            why="Families of relative orbits are not followed.",
+            hint="coordinates relative to the moving frame, in which the orbit closes",
+        )
+    if not flow.autonomous:
+        _require_repetition(curve, until)
+    u = np.zeros(curve.size)
+    curve = _keeping(curve, u)
+    null = null_space(curve, u, _FAMILY)
+    direction = null @ (null.T @ curve.along)
+    if float(np.linalg.norm(direction)) < 1e-6:
+        direction = null[:, -1] if null.shape[1] else curve.along
+    tangent = tangent_at(curve, u, direction / np.linalg.norm(direction))
+    return curve, u, tangent, False
+
+
+def _curve(flow: Flow, x: Array, span: float, given: Any, along: Symbol, until: tuple[float, float], where: str) -> OrbitCurve:
+    jets, unit = list(flow.run.jets), (until[1] - until[0]) / _STEPS
+    invariants = invariants_of(flow.equations)
+    count = len(jets) + int(flow.autonomous)
+    if along in jets:
+        place, parameter, p0 = jets.index(along), None, 0.0
+        sizes = flow.sizes.copy()
+        sizes[place] = unit
+        flow = replace(flow, sizes=sizes)
+    else:
+        place, parameter = count, along
+        p0 = float(flow.p[flow.equations.system.parameters.index(along)])
+    search = Search(flow, invariants)
+    period = span if flow.autonomous else given
+    return OrbitCurve(flow, search, invariants, parameter, x, p0, unit, place, span, period, 1, (), x, str(along.name), where)
+
+
+def _keeping(curve: OrbitCurve, u: Array) -> OrbitCurve:
+    """The curve with as many integrals kept as the family has dimensions too many; the energy, if it comes first, is free last."""
+    if not curve.flow.autonomous:
+        return curve
+    x = curve.state(u)
+    values = curve.invariants.values(curve.flow, x)
+    for i in reversed(range(len(values))):
+        if null_space(curve, u, _FAMILY).shape[1] <= 1:
+            break
+        tried = replace(curve, kept=(*curve.kept, (i, float(values[i]))))
+        if null_space(tried, u, _FAMILY).shape[1] < null_space(curve, u, _FAMILY).shape[1]:
+            curve = tried
+    return curve
+
+
+def _require_repetition(curve: OrbitCurve, until: tuple[float, float]) -> None:
+    """Raise if the equations do not repeat after the period, at some value of the parameter."""
+    chance = np.random.default_rng(9)
+    for value in (curve.p0, *until):
+        u = np.zeros(curve.size)
+        u[-1] = (value - curve.p0) / curve.unit
+        try:
+            flow, duration = curve.flow_at(u), curve.period(u)
+        except (StateError, UsageError):
+            continue
+        for _ in range(3):
+            x = curve.origin + 0.1 * flow.sizes * chance.normal(size=len(curve.origin))
+            moment = flow.t0 + 0.37 * duration
+            a, b = flow.rates(x, moment), flow.rates(x, moment + duration)
+            if np.any(np.abs(a - b) > _REPEATS * (np.abs(a) + np.abs(b) + flow.sizes / duration)):
+                what = f"the equations do not repeat after the period {duration:.6g} at {curve.name} = {value:.6g}."
+                raise StateError(what, where=curve.where, hint='a text in the parameters: period="2*pi/w"')
+
+
+def orbits_from_hopf(
+    found: Found, equations: Equations, inputs: Mapping[str, Any], until: tuple[float, float], tolerance: float, where: str
+) -> Begun:
+    """The curve of periodic orbits that begins at a Hopf point of equilibria."""
+    rest, u = found.node.curve, found.node.u
+    if found.eigenvalue is None or not rest.at_rest:
+        raise StateError(
+            "the motions around this steady motion are periodic only up to a symmetry.",
+            where=where,
+            why="Families of relative orbits are not followed.",
+            hint='kind="equilibria", or coordinates in which the steady motion is an equilibrium',
+        )
+    x, problem = rest.state(u), rest.problem(u)
+    values = {z.name: v for z, v in problem.binding.parameters.items()}
+    duration = 2 * np.pi / abs(found.eigenvalue.imag)
+    at = State(dict(zip(rest.names, map(float, x), strict=True)))
+    flow, _ = flow_of("continuation", equations, at, values, problem.t, duration, tolerance, inputs)
+    order = [rest.names.index(name) for name in flow.names]
+    flow = replace(flow, sizes=rest.sizes[order])
+    matrix, tangent = rest.matrix(u)
+    eigenvalues, vectors = np.linalg.eig(matrix)
+    v = tangent @ vectors[:, np.argmin(np.abs(eigenvalues - found.eigenvalue))]
+    v = v[order] / flow.sizes
+    v = v * np.exp(-0.5j * np.angle(np.sum(v**2)))  # real and imaginary part are orthogonal, the real one is longer
+    across = v.real / np.linalg.norm(v.real)
+    along = rest.parameter if rest.parameter is not None else flow.run.jets[flow.names.index(rest.name)]
+    base = _curve(flow, x[order], duration, duration, along, until, where)
+    for amplitude in _AMPLITUDES:
+        guess = np.zeros(base.size)
+        guess[: len(x)] = amplitude * across
+        reached = replace(base, reference=flow.settled(base.state(guess)))
+        reached = _keeping(reached, guess)
+        normal = np.zeros(base.size)
+        normal[: len(x)] = across
+        try:
+            point = solved(reached, guess, plane(normal, guess))
+        except StateError:
+            continue
+        reached = reached.renewed(point)
+        return reached, point, tangent_at(reached, point, normal), True
+    raise StateError(f"no periodic orbit was found near the Hopf point {rest.name} = {found.node.value:.6g}.", where=where)
+
+
+def orbits_from_doubling(found: Found) -> Begun:
+    """The curve of orbits of twice the period that begins at a period doubling."""
+    curve, u = found.node.curve, found.node.u
+    matrix, basis = curve.monodromy(u)
+    _, _, vt = np.linalg.svd(matrix + np.eye(len(matrix)))
+    across = basis @ vt[-1]
+    twice = replace(curve, span=2 * curve.span, times=2 * curve.times, seen={})
+    normal = np.zeros(curve.size)
+    normal[: len(across)] = across / np.linalg.norm(across)
+    for amplitude in _AMPLITUDES:
+        guess = u + amplitude * normal
+        reached = twice.renewed(guess)
+        try:
+            point = solved(reached, guess, plane(normal, guess))
+        except StateError:
+            continue
+        away = point - u
+        if float(np.linalg.norm(away[: len(across)])) > 0.5 * amplitude:
+            reached = reached.renewed(point)
+            return reached, point, tangent_at(reached, point, normal), True
+    raise StateError(f"no orbit of twice the period was found near {curve.name} = {found.node.value:.6g}.", where=curve.where)
