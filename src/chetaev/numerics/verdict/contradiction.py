@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import sympy
-from sympy import Expr, Rational, S
+from sympy import Expr, S
 
 from chetaev.core.symbols import Input, jets_in, long
 from chetaev.mechanics.equations import Equations
@@ -24,23 +24,31 @@ _DIGITS = 60
 _ROUND_OFF = 1e-40
 """Relative to its terms: a smaller sum of such constants may be zero, and contradicts nothing."""
 
-_Terms = dict[Expr, Rational]
+_Terms = dict[Expr, Expr]
+"""Rational coefficients, by what they multiply."""
 
 
 def contradicting_rows(equations: Equations) -> tuple[str, ...]:
     """The labels of stated rows that contradict each other by a constant; empty if none are found."""
-    rows = [row for row in equations.rows if isinstance(row.origin, Stated) and not long(row.residual, _LONGEST)]
+    rows = [(label, e) for label, e in _stated(equations) if not long(e, _LONGEST)]
     if len(rows) < 2:
         return ()
-    orders = [max((z.order for z in jets_in(row.residual) if not isinstance(z, Input)), default=0) for row in rows]
-    raised = [(i, equations.total(row.residual, k)) for i, row in enumerate(rows) for k in range(max(orders) - orders[i] + 1)]
+    orders = [max((z.order for z in jets_in(e) if not isinstance(z, Input)), default=0) for _, e in rows]
+    raised = [(i, equations.total(e, k)) for i, (_, e) in enumerate(rows) for k in range(max(orders) - orders[i] + 1)]
     vectors = [(_terms(e), frozenset([i])) for i, e in raised if not long(e, _LONGEST)]
     if len({term for terms, _ in vectors for term in terms}) > _MOST_TERMS:
         return ()
     for left, used in _eliminated(vectors):
         if _is_a_number_but_zero(left):
-            return tuple(rows[i].label for i in sorted(used))
+            return tuple(rows[i][0] for i in sorted(used))
     return ()
+
+
+def _stated(equations: Equations) -> list[tuple[str, Expr]]:
+    """The stated rows; those of the principle, which may be long, are not formed."""
+    if equations.rewritten is None:
+        return [(label, row.residual) for label, row in equations.system.kinematic_rows()]
+    return [(row.label, row.residual) for row in equations.rewritten if isinstance(row.origin, Stated)]
 
 
 def _terms(e: Expr) -> _Terms:
@@ -72,4 +80,5 @@ def _is_a_number_but_zero(terms: _Terms) -> bool:
     if not terms or set(terms) == {S.One}:
         return bool(terms)
     numbers = [(c * z).evalf(_DIGITS) for z, c in terms.items()]
-    return all(v.is_Float for v in numbers) and bool(abs(sum(numbers)) > _ROUND_OFF * sum(map(abs, numbers)))
+    known = all(v.is_Float for v in numbers)
+    return known and bool(abs(sympy.Add(*numbers)) > _ROUND_OFF * sympy.Add(*map(abs, numbers)))
