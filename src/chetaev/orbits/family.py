@@ -67,6 +67,8 @@ class Family:
     """The special points, in the same order."""
     ends: tuple[str, str]
     """The reasons why the family ends before its first and after its last point."""
+    undecided: tuple[str, ...]
+    """Sentences about points that may be special and could not be located."""
     title: str
     """The heading of the printed family."""
     order: tuple[float, ...] = field(repr=False)
@@ -130,6 +132,7 @@ class Family:
         else:
             lines.append("  no special points")
         lines += [f"  {'stable' if word else 'unstable' if word is False else 'undecided'}: {text}" for word, text in self._stretches()]
+        lines += [f"  not decided: {what}" for what in self.undecided]
         lines += [f"  {name}: {why}" for name, why in zip(("begins", "ends"), self.ends, strict=True)]
         return "\n".join(lines)
 
@@ -167,13 +170,13 @@ def family_of(
     kind: str, nodes: Sequence[Node], ends: tuple[str, str], until: tuple[float, float], title: str, switch: Callable[[Found], Family]
 ) -> Family:
     """The family with these points."""
-    specials = special_points(nodes)
+    specials, undecided = special_points(nodes)
     explained = int(np.median([_near_zero(n) for n in nodes]))  # special points have more, and round-off hides some at others
     follow = _Follow(tuple(specials), switch)
     shown = tuple(_special(f, explained) for f in specials)
     points = tuple(Point(**_figures(n, explained)) for n in nodes)
     order = tuple(f.order for f in specials)
-    return Family(kind, nodes[0].curve.name, until, points, shown, ends, title, order, follow)
+    return Family(kind, nodes[0].curve.name, until, points, shown, ends, undecided, title, order, follow)
 
 
 @dataclass(frozen=True, eq=False)

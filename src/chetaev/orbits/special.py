@@ -54,18 +54,19 @@ class Found:
     """At a branch point, a basis of the range of the derivative at regular points nearby."""
 
 
-def special_points(nodes: Sequence[Node]) -> list[Found]:
-    """All special points between the points of a curve, in their order."""
-    found = [*_branches(nodes)]
-    found += list(_folds(nodes, found))
-    found += _doublings(nodes)
+def special_points(nodes: Sequence[Node]) -> tuple[list[Found], tuple[str, ...]]:
+    """All special points between the points of a curve, in their order, and what could not be decided."""
+    undecided: list[str] = []
+    found = list(_branches(nodes, undecided))
+    found += list(_folds(nodes, found, undecided))
+    found += _doublings(nodes, undecided)
     zero = list(found)  # two eigenvalues that meet there are part of these points
-    for f in _of_eigenvalues(nodes, found):
+    for f in _of_eigenvalues(nodes, found, undecided):
         again = any(_near(f, g) and f.kind == g.kind and _same(f.eigenvalue, g.eigenvalue) for g in found)
         if not again and (f.kind == "hopf" or not any(_near(f, z, _PART) for z in zero)):
             found.append(f)
             zero += [] if f.kind in ("hopf", "double") else [f]
-    return sorted(found, key=lambda f: f.order)
+    return sorted(found, key=lambda f: f.order), tuple(undecided)
 
 
 def _near(a: Found, b: Found, within: float = _SAME) -> bool:
@@ -100,7 +101,21 @@ def _root(a: Node, b: Node, test: Callable[[Node], float], singular: bool = Fals
     return (seen[share] if share in seen else between(a, b, share, singular)), share
 
 
-def _folds(nodes: Sequence[Node], branches: Sequence[Found]) -> Iterator[Found]:
+def _located(
+    kind: str, a: Node, b: Node, test: Callable[[Node], float], undecided: list[str], singular: bool = False
+) -> tuple[Node, float] | None:
+    """The same; None where the curve is too singular for it, which `undecided` then says."""
+    try:
+        return _root(a, b, test, singular)
+    except (StateError, ValueError, RuntimeError):  # no point between, no change of sign on the curve, or no convergence
+        name = b.curve.name
+        undecided.append(
+            f"whether there is a {kind} point between {name} = {a.value:.6g} and {b.value:.6g}: no root was found on the curve"
+        )
+        return None
+
+
+def _folds(nodes: Sequence[Node], branches: Sequence[Found], undecided: list[str]) -> Iterator[Found]:
     """Folds; a curve that is vertical where it crosses another one has none there."""
 
     def test(node: Node) -> float:
@@ -108,13 +123,15 @@ def _folds(nodes: Sequence[Node], branches: Sequence[Found]) -> Iterator[Found]:
 
     for i, j in _signs([0.0 if abs(test(n)) < 1e-9 else test(n) for n in nodes]):
         crossed = [b for b in branches if i <= b.order <= j]
-        node, share = _root(nodes[i], nodes[j], test, singular=bool(crossed))
-        fold = Found("fold", node, i + share * (j - i), None)
+        root = _located("fold", nodes[i], nodes[j], test, undecided, singular=bool(crossed))
+        if root is None:
+            continue
+        fold = Found("fold", root[0], i + root[1] * (j - i), None)
         if not any(_near(fold, b, _PART) for b in crossed):
             yield fold
 
 
-def _branches(nodes: Sequence[Node]) -> Iterator[Found]:
+def _branches(nodes: Sequence[Node], undecided: list[str]) -> Iterator[Found]:
     """Branch points: a sign relative to the last regular point, since the basis of the range changes from point to point."""
     last = 0
     for k, node in enumerate(nodes[1:], 1):
@@ -124,7 +141,10 @@ def _branches(nodes: Sequence[Node]) -> Iterator[Found]:
         if now == 0:
             continue
         if determinant(before, left) * now < 0 and k - last <= 2:
-            yield _branch(before, node, left, last, k)
+            try:
+                yield _branch(before, node, left, last, k)
+            except StateError as failure:  # neither a branch point nor none: the family says so
+                undecided.append(failure.what)
         last = k
 
 
@@ -149,7 +169,7 @@ def _branch(a: Node, b: Node, left: Array, i: int, j: int) -> Found:
 
 def moore(curve: Any, u: Array, left: Array) -> Array:
     r"""The branch point near a point: $U^T G + \beta\psi = 0$, $\psi^T U^T J = 0$, $\psi^T\psi = 1$, which is regular there."""
-    n = len(u)
+    n, value = len(u), curve.value(u)
     psi, beta = np.linalg.svd(left.T @ curve.numbers(u)[1])[0][:, -1], 0.0
     for _ in range(_ROUNDS):
         residual, slopes = curve.numbers(u)
@@ -172,23 +192,20 @@ def moore(curve: Any, u: Array, left: Array) -> Array:
             if float(np.abs(residual).max(initial=0.0)) > 10 * curve.met:
                 break
             return u
-    raise StateError(
-        f"a branch point near {curve.name} = {curve.value(u):.6g} was not located in {_ROUNDS} iterations.",
-        where=curve.where,
-        why="Two families seem to cross there, and Newton's iteration for the crossing does not converge.",
-        hint="a smaller interval `until`, which leaves this point out",
-    )
+    what = f"whether a family branches off near {curve.name} = {value:.6g}: Newton's iteration did not converge in {_ROUNDS} iterations"
+    raise StateError(what, where=curve.where)
 
 
-def _doublings(nodes: Sequence[Node]) -> Iterator[Found]:
+def _doublings(nodes: Sequence[Node], undecided: list[str]) -> Iterator[Found]:
     def test(node: Node) -> float:
         return float(node.curve.doubling(node.u))
 
     if not nodes or not hasattr(nodes[0].curve, "doubling"):
         return
     for i, j in _signs([test(n) for n in nodes]):
-        node, share = _root(nodes[i], nodes[j], test)
-        yield Found("period_doubling", node, i + share * (j - i), -1.0 + 0j)
+        root = _located("period_doubling", nodes[i], nodes[j], test, undecided)
+        if root is not None:
+            yield Found("period_doubling", root[0], i + root[1] * (j - i), -1.0 + 0j)
 
 
 def tracked(nodes: Sequence[Node]) -> tuple[list[Complex], list[Array]]:
@@ -207,13 +224,13 @@ def tracked(nodes: Sequence[Node]) -> tuple[list[Complex], list[Array]]:
     return rows, doubts
 
 
-def _of_eigenvalues(nodes: Sequence[Node], known: Sequence[Found]) -> list[Found]:
+def _of_eigenvalues(nodes: Sequence[Node], known: Sequence[Found], undecided: list[str]) -> list[Found]:
     rows, doubts = tracked(nodes)
     if len({len(row) for row in rows}) != 1 or not len(rows[0]):
         return []
-    found = list(_crossings(nodes, rows, doubts, known))
+    found = list(_crossings(nodes, rows, doubts, known, undecided))
     for k in range(len(nodes) - 1):
-        found += _doubles(nodes, rows, doubts, k)
+        found += _doubles(nodes, rows, doubts, k, undecided)
     return found
 
 
@@ -230,7 +247,9 @@ def _imaginary(node: Node, values: Complex, doubts: Array) -> NDArray[np.bool_]:
     return found
 
 
-def _crossings(nodes: Sequence[Node], rows: Sequence[Complex], doubts: Sequence[Array], known: Sequence[Found]) -> Iterator[Found]:
+def _crossings(
+    nodes: Sequence[Node], rows: Sequence[Complex], doubts: Sequence[Array], known: Sequence[Found], undecided: list[str]
+) -> Iterator[Found]:
     """Eigenvalues that cross the axis of growth: pairs at Hopf points, and real ones where no determinant told.
 
     Where several real ones cross at once, as symmetries make them, determinants may keep their sign.
@@ -241,12 +260,12 @@ def _crossings(nodes: Sequence[Node], rows: Sequence[Complex], doubts: Sequence[
     for column in range(growths.shape[1]):
         for i, j in _signs(list(growths[:, column])):
             if upper[i, column] and upper[j, column]:
-                yield from _crossing(nodes, i, j, rows[i][column], rows[j][column], 0.0)
+                yield from _crossing(nodes, i, j, rows[i][column], rows[j][column], 0.0, undecided)
             elif not (upper | lower)[[i, j], column].any() and not any(i <= f.order <= j for f in known):
-                yield from _real_crossing(nodes, i, j, rows[i][column].real, rows[j][column].real)
+                yield from _real_crossing(nodes, i, j, rows[i][column].real, rows[j][column].real, undecided)
 
 
-def _real_crossing(nodes: Sequence[Node], i: int, j: int, first: float, last: float) -> Iterator[Found]:
+def _real_crossing(nodes: Sequence[Node], i: int, j: int, first: float, last: float, undecided: list[str]) -> Iterator[Found]:
     """The point where a real eigenvalue crosses the axis, a branch point, or where a multiplier passes -1."""
     a, b = nodes[i], nodes[j]
     chord = b.u - a.u
@@ -263,12 +282,15 @@ def _real_crossing(nodes: Sequence[Node], i: int, j: int, first: float, last: fl
 
     if test(a) * test(b) >= 0:
         return
-    node, share = _root(a, b, test)
+    root = _located("branch", a, b, test, undecided)
+    if root is None:
+        return
+    node, share = root
     kind = "period_doubling" if hasattr(node.curve, "doubling") and here(node).real < 0 else "branch"
     yield Found(kind, Node(node.curve, node.u, chord / np.linalg.norm(chord), node.value), i + share * (j - i), None)
 
 
-def _crossing(nodes: Sequence[Node], i: int, j: int, first: complex, last: complex, begin: float) -> Iterator[Found]:
+def _crossing(nodes: Sequence[Node], i: int, j: int, first: complex, last: complex, begin: float, undecided: list[str]) -> Iterator[Found]:
     """The point where a pair that is not real crosses the axis."""
     a, b = nodes[i], nodes[j]
     if begin > 0:
@@ -284,13 +306,16 @@ def _crossing(nodes: Sequence[Node], i: int, j: int, first: complex, last: compl
 
     if test(a) * test(b) >= 0:
         return
-    node, share = _root(a, b, test)
+    root = _located("hopf", a, b, test, undecided)
+    if root is None:
+        return
+    node, share = root
     at = here(node)
     if abs(at.imag) > _ORIGIN * max(1e-300, float(np.abs(node.curve.spectrum(node.u)[0]).max())):
         yield Found("hopf", node, i + (begin + (1 - begin) * share) * (j - i), at if at.imag > 0 else at.conjugate())
 
 
-def _doubles(nodes: Sequence[Node], rows: Sequence[Complex], doubts: Sequence[Array], k: int) -> Iterator[Found]:
+def _doubles(nodes: Sequence[Node], rows: Sequence[Complex], doubts: Sequence[Array], k: int, undecided: list[str]) -> Iterator[Found]:
     """Eigenvalues that meet between two neighbouring points and leave the real axis, or the axis of a conservative system."""
     a, b = nodes[k], nodes[k + 1]
     pairs = [*_meeting(a, b, rows, doubts, k, k + 1), *_meeting(b, a, rows, doubts, k + 1, k)]
@@ -299,21 +324,25 @@ def _doubles(nodes: Sequence[Node], rows: Sequence[Complex], doubts: Sequence[Ar
         pair = _Pair(a, b, ends[0], ends[1])
         if pair.gaps[0].real * pair.gaps[1].real >= 0:
             continue
-        node, share = _root(a, b, pair.test)
+        root = _located("double", a, b, pair.test, undecided)
+        if root is None:
+            continue
+        node, share = root
         meeting = pair.at(node)[0]
         for kind, product in b.curve.crossings():  # one of two real eigenvalues crosses before they meet
             met, ending = product(meeting, meeting).real, [product(*end).real for end in ends]
             if ending[0] * ending[1] < 0 and abs(met) > _ORIGIN * max(map(abs, ending)):
-                on, part = _root(a, b, lambda n, pair=pair, product=product: float(product(*pair.both(n)).real))  # type: ignore[misc]
-                chord = b.u - a.u
-                yield Found(kind, Node(on.curve, on.u, chord / np.linalg.norm(chord), on.value), k + part, None)
+                crossing = _located(kind, a, b, lambda n, pair=pair, product=product: float(product(*pair.both(n)).real), undecided)  # type: ignore[misc]
+                if crossing is not None:
+                    on, along = crossing[0], (b.u - a.u) / np.linalg.norm(b.u - a.u)
+                    yield Found(kind, Node(on.curve, on.u, along, on.value), k + crossing[1], None)
         kind = "branch" if range_basis(node.curve, node.u)[1] < _LOST else "double"
         yield Found(kind, node, k + share, meeting if kind == "double" else None)
         ahead, doubt = rows[k + 1][one], doubts[k + 1][one]
         grown = _offset(b, np.array([meeting, ahead]), np.array([doubt, doubt]))  # of a conservative system both are round-off
         if abs(ahead.imag) > 0 and grown[0] * grown[1] < 0:
             upper = ahead if ahead.imag > 0 else ahead.conjugate()
-            yield from _crossing(nodes, k, k + 1, meeting, upper, min(share + 1e-6, 1.0))
+            yield from _crossing(nodes, k, k + 1, meeting, upper, min(share + 1e-6, 1.0), undecided)
 
 
 @dataclass(frozen=True, eq=False)
