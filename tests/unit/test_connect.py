@@ -284,3 +284,44 @@ def test_a_prepared_motion_under_herglotz_with_decimal_coefficients():
     y0, p = run.start({"x": 0, "x'": 1, "s": 0})
     final = ch.simulate(equations, {"x": 0, "x'": 1, "s": 0}, (0, 1)).final
     assert run(y0, p) == pytest.approx([final[name] for name in run.state], rel=1e-9)
+
+
+def test_zermelos_ship_in_a_linear_wind():
+    """In the wind (-y/2, 0) the tangent of the heading grows by t/2: Zermelo's navigation formula."""
+    ship = ch.System("x y", lagrangian="1", kinematic=["(x' + y/2)^2 + y'^2 = 1"])
+    path = ch.connect(ship, ch.Vakonomic(), {"x": 0, "y": 0}, {"x": 1, "y": 1}, t=(0, None), seeds=6)[0]
+    assert path.action == pytest.approx(path.t, rel=1e-11)
+    heading = path.motion["y'/(x' + y/2)"] - path.motion.t / 2
+    assert heading == pytest.approx(np.full(len(heading), heading[0]), rel=1e-9)
+    first, last = np.arctan(heading[0]), np.arctan(heading[0] + path.t / 2)
+    assert 2 * (1 / np.cos(last) - 1 / np.cos(first)) == pytest.approx(1, abs=1e-9)  # dy/dt = sin, dt = 2 d(tan)
+    assert (path.kind, path.minimum) == ("normal", True)
+
+
+def test_the_hanging_rope_and_its_arch():
+    """A rope of length 2 over a span of 1: a catenary, and its mirror image, with multipliers of opposite signs."""
+    rope = ch.System("x y", lagrangian="y", kinematic=["x'^2 + y'^2 = 1"])
+    low, high = ch.connect(rope, ch.Vakonomic(), {"x": 0, "y": 0}, {"x": 1, "y": 0}, t=(0, 2), seeds=12)[:2]
+    a = brentq(lambda a: a * np.sinh(1 / (2 * a)) - 1, 0.1, 1, xtol=1e-15)
+    moment = a / 2 + a**2 * np.sinh(1 / a) / 2 - 2 * a * np.cosh(1 / (2 * a))
+    assert low.action == pytest.approx(moment, rel=1e-10)
+    assert high.action == pytest.approx(-moment, rel=1e-10)
+    assert low.multipliers["lambda1"] == pytest.approx(-high.multipliers["lambda1"], rel=1e-9)
+    assert (low.minimum, high.minimum) == (True, False)
+
+
+def test_lamberts_problem_with_a_revolution():
+    """Two paths without a revolution, of either sense, and four with one; their times obey Lagrange's equation."""
+    kepler = ch.System("x y", lagrangian="(x'^2 + y'^2)/2 + 1/sqrt(x^2 + y^2)")
+    paths = ch.connect(kepler, None, {"x": 1, "y": 0}, {"x": 0, "y": 1.2}, t=(0, 9))
+    assert len(paths) == 6
+    chord, turned = np.hypot(1, 1.2), []
+    for path in paths:
+        energy = (path.start["x'"] ** 2 + path.start["y'"] ** 2) / 2 - 1
+        a = -1 / (2 * energy)
+        alpha, beta = (2 * np.arcsin(np.sqrt((2.2 + s * chord) / (4 * a))) for s in (1, -1))
+        swept = [u - np.sin(u) - sign * (beta - np.sin(beta)) for u in (alpha, 2 * np.pi - alpha) for sign in (1, -1)]
+        around = [(w + 2 * np.pi * n) * a**1.5 for w in swept for n in (0, 1)]
+        assert min(abs(np.array(around) - 9)) < 1e-8
+        turned.append(path.start["y'"] > 0)
+    assert sum(turned) == 3
