@@ -286,16 +286,23 @@ class Candidate:
         count = len(moving) + int(ends.free_time)
         conditions, transversal = whole[: len(whole) - count], whole[len(whole) - count :]
         free = _null_space(conditions, 1e-9)
+        unit = np.array([*[self._typical(z) for z in moving], *([abs(self.shooting.span)] if ends.free_time else [])])
+        displaced = (moved / unit[:, None]) @ free
+        _, s, vt = np.linalg.svd(displaced, full_matrices=False)
+        free = free @ vt[s > 1e-9 * max(float(np.linalg.norm(moved / unit[:, None])), 1e-300)].T
+        if not free.shape[1]:
+            return True  # no displacement of the end is left
         form = free.T @ moved.T @ transversal @ free
         s = np.linalg.eigvalsh((form + form.T) / 2)
-        s = s[np.abs(s) > 1e-9 * max(np.abs(s).max(initial=0.0), 1e-300)]
-        return bool(np.all(s > 0)) if len(s) else None
+        noise = 1e-9 * float(np.abs(s).max(initial=0.0))
+        return True if s[0] > noise else False if s[0] < -noise else None
 
     @cached_property
     def variation(self) -> Variation | None:
         """What random admissible variations show."""
         parameters = dict(zip(self.motion.equations.system.parameters, self.shot.at.p.tolist(), strict=True))
-        return vary(self.motion.equations, self.motion, parameters, [self._typical(q) for q in self.motion.equations.system.coordinates])
+        typical = [self._typical(q) for q in self.motion.equations.system.coordinates]
+        return vary(self.motion.equations, self.motion, parameters, typical, self.shooting.ends.free_time)
 
     def _typical(self, z: Jet) -> float:
         """The typical size of a jet, by that of its coordinate."""

@@ -9,6 +9,7 @@ a degenerate start, for which a solver finds no way out.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -71,8 +72,8 @@ class _Transcribed:
         nodes = terms.map(_PIECES)(times.reshape(1, -1), scaled[:, 1:], moves, ca.repmat(parameters, 1, _PIECES))
         rows_of = [nodes[1 + k, :] if is_held else inside[1 + k, :] for k, is_held in enumerate(held)]
         action = self.h * ca.sum2(inside[0, :])
-        problem = {"x": ca.vec(points), "f": action, "g": ca.vertcat(*[ca.vec(row) for row in rows_of]) if rows_of else ca.MX(0, 1)}
-        quiet = {"print_level": 0, "sb": "yes", "max_iter": _MOST, "tol": 1e-8}
+        problem: Any = {"x": ca.vec(points), "f": action, "g": ca.vertcat(*[ca.vec(row) for row in rows_of]) if rows_of else ca.MX(0, 1)}
+        quiet: Any = {"print_level": 0, "sb": "yes", "max_iter": _MOST, "tol": 1e-8}
         self.solver = ca.nlpsol("rough", "ipopt", problem, {"ipopt": quiet, "print_time": False, "error_on_fail": False})
         self.velocity_rows = [k for k, is_held in enumerate(held) if not is_held]
 
@@ -90,7 +91,7 @@ class _Transcribed:
             curve = ends[0][:, None] * (1 - s) + ends[1][:, None] * s
             for wave in (1, 2):
                 curve = curve + chance.normal(size=(len(self.sizes), 1)) * np.sin(wave * np.pi * s)
-            bounds = {"lbx": low.ravel("F"), "ubx": high.ravel("F"), "lbg": 0, "ubg": 0}
+            bounds: dict[str, Any] = {"lbx": low.ravel("F"), "ubx": high.ravel("F"), "lbg": 0, "ubg": 0}
             answer = self.solver(x0=curve.ravel("F"), **bounds)
             if self.solver.stats()["success"]:
                 points = np.array(answer["x"]).reshape(_PIECES + 1, -1).T * self.sizes[:, None]

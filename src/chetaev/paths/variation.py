@@ -45,10 +45,12 @@ class Variation:
     """The number of directions that the ends of displacements do not reach, those that holonomic rows forbid not counted."""
 
 
-def vary(equations: Equations, motion: Trajectory, parameters: dict[Any, float], typical: Sequence[float]) -> Variation | None:
+def vary(
+    equations: Equations, motion: Trajectory, parameters: dict[Any, float], typical: Sequence[float], free_time: bool = False
+) -> Variation | None:
     """Try random admissible variations; None for rows and Lagrangians whose variations are not formed here.
 
-    `typical` are sizes of the coordinates.
+    `typical` are sizes of the coordinates. With a free final time the end moves along the path as well.
     """
     system = equations.system
     rows = system.kinematic
@@ -65,6 +67,10 @@ def vary(equations: Equations, motion: Trajectory, parameters: dict[Any, float],
     _, s, vt = np.linalg.svd(scaled)
     rank = int(np.sum(s > _RANK * s[0])) if s.size and s[0] > 0 else 0
     admissible = vt[rank:].T
+    if free_time and order == 1:
+        last = np.array([motion.final[v.name] for v in system.velocities]) * abs(float(motion.t[-1] - motion.t[0]))
+        wide = np.linalg.svd(np.column_stack([scaled, s[:1].max(initial=0.0) * last / grid.sizes]), compute_uv=False)
+        rank = int(np.sum(wide > _RANK * wide[0])) if wide[0] > 0 else 0
     chance = np.random.default_rng(3)
     largest = 0.0
     for _ in range(_TRIALS):
