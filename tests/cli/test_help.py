@@ -4,13 +4,14 @@ import re
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from chetaev.cli import application
 
-VERBS = "derive analyze classify simulate compare sweep fit transform animate report gallery completion".split()
+VERBS = "derive analyze classify simulate compare sweep fit transform animate report studio gallery completion".split()
 PAGES = ["", *VERBS, "gallery list", "gallery show", "gallery write"]
 
 
@@ -43,7 +44,7 @@ def examples():
 
 @pytest.mark.filterwarnings("ignore:path is deprecated")  # of the package that sets the formulas of a report
 @pytest.mark.parametrize("line", examples())
-def test_examples_work(line, chetaev):
+def test_examples_work(line, chetaev, monkeypatch):
     line, _, source = line.removeprefix("chetaev ").partition(" < ")
     text = chetaev("gallery write sleigh -").stdout
     chetaev("gallery write sleigh my.toml")
@@ -54,6 +55,9 @@ def test_examples_work(line, chetaev):
         line += " --seeds 1" * ("--principles" in line)
     if line.startswith("sweep status"):
         chetaev("sweep sleigh --over a=0.1:1:5 --measure end=x -o one.zarr")
+    if line.startswith("studio"):
+        Path("models").mkdir()
+        monkeypatch.setattr("chetaev.cli.verbs.studio._serve", lambda server, browser: server.close())  # it would serve until Ctrl-C
     if line.startswith("animate"):
         line += " --seconds 1 --fps 4"  # a short film will do
     found = chetaev(line, text=text if source or line.split()[-1] == "-" else None)

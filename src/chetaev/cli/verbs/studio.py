@@ -13,7 +13,7 @@ from chetaev.cli.source import ModelType, gallery_names
 from chetaev.core.errors import ModelError, UsageError
 
 
-@click.command("studio", epilog=examples("chetaev studio", "chetaev studio sleigh", "chetaev studio my.toml --port 8000 --folder models"))
+@click.command("studio", epilog=examples("chetaev studio", "chetaev studio sleigh", "chetaev studio my.toml --folder models"))
 @click.argument("given", metavar="[MODEL]", type=ModelType(), required=False)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The port on this machine; a free one unless given.")
 @click.option("--folder", metavar="DIR", help="The folder whose model files can be opened and saved; that of MODEL, or this one.")

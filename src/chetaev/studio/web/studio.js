@@ -6,6 +6,7 @@ const PRINCIPLES = { hamilton: "Hamilton", dalembert: "d'Alembert", chetaev: "Ch
 const PAUSE = { derive: 40, motion: 350 }; // milliseconds without a keystroke before a request
 const ENDINGS = { numpy: "py", casadi: "py", javascript: "mjs", c: "c" };
 const now = { serial: 0, principle: "", branch: null, file: "", saved: "", files: [], own: [], extra: {}, panel: "motion", done: {}, ok: false };
+const latest = {};
 const waiting = { derive: 0, motion: 0 };
 const faults = { derive: [], motion: [] };
 
@@ -23,14 +24,14 @@ async function call(path, body) {
   }
 }
 
-/* Ask about the text; null if another request has replaced this one. */
-async function ask(verb, more = {}) {
-  const serial = now.serial;
+/* Ask about the text; null if the text has changed since, or the same was asked again for the view `view`. */
+async function ask(verb, more = {}, view = verb) {
+  const serial = now.serial, mine = (latest[view] = {});
   const body = { text: area.value, client, serial, ...more };
   if (now.principle && more.principle === undefined) body.principle = now.principle;
   if (now.branch !== null) body.branch = now.branch;
   const answer = await call(verb, body);
-  return answer.cancelled || serial !== now.serial ? null : answer;
+  return answer.cancelled || serial !== now.serial || latest[view] !== mine ? null : answer;
 }
 
 const say = (text) => { find("status").textContent = text; };
@@ -191,11 +192,10 @@ function own(words) {
 async function compareNow() {
   if (!once("compare")) return;
   const target = find("compare"), words = [...document.querySelectorAll("#principles input:checked")].map((input) => input.value);
-  const mine = (now.comparing = {});
   target.setAttribute("aria-busy", "true");
   if (!target.childElementCount) make(target, "p", { class: "note", text: "computing \u2026" });
   const answer = await ask("compare", { principle: words, start: now.extra });
-  if (!answer || mine !== now.comparing) return;
+  if (!answer) return;
   target.removeAttribute("aria-busy");
   const missing = (answer.errors || []).flatMap((error) => error.fixes).filter((fix) => fix.kind === "SetInitial").flatMap((fix) => fix.names).filter((name) => !(name in now.extra));
   if (missing.length) {
@@ -344,7 +344,7 @@ async function exportAs(kind) {
   const stem = (find("file").value.trim() || "model").replace(/\.toml$/, "").split("/").pop();
   if (kind === "toml") return download(`${stem}.toml`, area.value, "application/toml");
   say("writing \u2026");
-  const answer = await ask(kind === "page" ? "motion" : "report");
+  const answer = await ask(kind === "page" ? "motion" : "report", {}, "export");
   if (!answer) return say("");
   if (!answer.ok) return say(`not written: ${answer.errors[0].message}`);
   const html = await (await fetch(answer.page)).text();
