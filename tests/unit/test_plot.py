@@ -369,7 +369,7 @@ def test_what_cannot_be_drawn_is_refused(disk):
     with pytest.raises(ch.UsageError, match="single state"):
         ch.plot.series(ch.simulate(spring, {"x": 1, "x'": 0}, (0, 1), keep="final"))
     with pytest.raises(ch.UsageError, match="motions by label"):
-        ch.plot.compare([motion])
+        ch.plot.compare(3)
     with pytest.raises(ch.UsageError, match="a tree or an analysis"):
         ch.plot.tree(motion)
     with pytest.raises(ch.UsageError, match="3 values of the parameter for 2 rows"):

@@ -28,7 +28,8 @@ def curves(ensemble: Ensemble, names: Sequence[str] | str | None, columns: int |
     with styled():
         for ax, name in zip(axes, listed, strict=True):
             values = ensemble[name][:size]
-            ax.plot(times, values.T, color=COLOURS[0], linewidth=0.8, alpha=max(0.12, min(1.0, 8 / size)))
+            names = [f"member {k}" for k in range(len(values))]
+            ax.plot(times, values.T, color=COLOURS[0], linewidth=0.8, alpha=max(0.12, min(1.0, 8 / size)), label=names)
             _name(ax, ensemble, name)
         time_axis(axes, columns)
     return picture
