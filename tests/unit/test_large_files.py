@@ -83,7 +83,8 @@ def test_sixty_levels_are_read_derived_and_shown(written):
     text = written * 60 + "y" + ")" * 60
     equations = ch.derive(ch.System("x y", lagrangian=f"x'^2/2 + y'^2/2 - {text}"))
     assert ch.parse(ch.show(equations.system.lagrangian), equations) == equations.system.lagrangian
-    assert equations.system._repr_latex_() and equations.latex() and len(str(equations).splitlines()) == 5  # the last one names simplify
+    assert equations.system._repr_latex_() and equations.latex()
+    assert len([line for line in str(equations).splitlines() if "simplify" not in line]) == 4
 
 
 def test_sums_of_many_signs_and_terms():
