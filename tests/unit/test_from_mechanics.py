@@ -220,3 +220,24 @@ def test_parameters_that_only_a_position_row_contains():
     speed2 = 0.3**2 + (0.3 * 0.6 / 0.8) ** 2
     multiplier = 2 * (9.81 * -0.8 - speed2) / 2  # along the rod: 2*lambda*l^2 = m*(g*y - v^2)
     assert now["lambda1"] == pytest.approx(multiplier, rel=1e-12) and now["x''"] == pytest.approx(2 * multiplier * 0.6 / 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e-20, 1, 1e20])
+def test_differences_are_found_in_any_units(size):
+    """A wheel of a tiny radius and mass, written as numbers: the declared velocity contains rolling, and so does the Lagrangian."""
+    origin, q, u, speeds, body, slip, centre = disc(declared=True)
+    small = {r: sympy.Rational(size), m: sympy.Rational(size)}
+    body.mass, body.central_inertia = small[m], body.central_inertia.subs(small)
+    centre.set_vel(N, centre.vel(N).subs(small))
+    centre.set_pos(next(iter(centre._pos_dict)), centre.pos_from(next(iter(centre._pos_dict))).subs(small))
+    theirs = System(N, origin)
+    theirs.add_coordinates(*q)
+    extra = dynamicsymbols("u4 u5")
+    theirs.add_speeds(*u, *extra)
+    theirs.add_kdes(*speeds, extra[0] - q[0].diff(), extra[1] - q[1].diff())
+    theirs.add_bodies(body)
+    theirs.add_nonholonomic_constraints(*[e.subs(small) for e in slip])
+    with pytest.warns(VelocityWarning, match="the velocity of D: as declared"):
+        ch.from_mechanics(theirs)
+    with pytest.raises(ModelError, match="another kinetic energy"):
+        ch.from_mechanics(LagrangesMethod(Lagrangian(N, body), list(q), bodies=[body], frame=N), origin=origin)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import warnings
 from collections.abc import Iterable, Sequence
@@ -238,11 +239,11 @@ def _compare(read: _Read, kinematics: Kinematics, in_velocities: Any, guessed: b
     """
     different = []
     for title, (declared, found) in kinematics.declared(read.bodies).items():
-        gap = (declared - found).to_matrix(read.frame).applyfunc(in_velocities)
-        size = found.to_matrix(read.frame).applyfunc(in_velocities)
-        point = _random_values([*gap, *size])
-        off, usual = (max(abs(complex(e.xreplace(point).evalf())) for e in part) for part in (gap, size))
-        if off > _DIFFERS * max(usual, off, 1e-300) and off > 1e-12 * max(usual, 1.0):
+        vectors = (declared - found, declared, found)
+        parts = [vector.to_matrix(read.frame).applyfunc(in_velocities) for vector in vectors]
+        point = _random_values([e for part in parts for e in part])
+        off, *usual = (max(_size(e, point) for e in part) for part in parts)
+        if off > _DIFFERS * max(usual):
             different.append(title)
     if different:
         listed = ", ".join(different[:6]) + (f" and {len(different) - 6} more" if len(different) > 6 else "")
@@ -265,15 +266,25 @@ def _require_inertia(read: _Read, kinetic: Expr) -> None:
     """Refuse a Lagrangian whose dependence on velocities is not that of the bodies."""
     velocities = [q.diff(_time()) for q in read.q]
     assert read.lagrangian is not None  # noqa: S101 - callers check
-    gaps = [sympy.diff(read.lagrangian - kinetic, a, b) for k, a in enumerate(velocities) for b in velocities[k:]]
-    point = _random_values([*gaps, kinetic])
-    if any(abs(complex(e.xreplace(point).evalf())) > _DIFFERS * (1 + abs(complex(kinetic.xreplace(point).evalf()))) for e in gaps):
+    point = _random_values([read.lagrangian, kinetic, *velocities])
+
+    def inertia(e: Expr, a: Expr, b: Expr) -> float:
+        return _size(sympy.diff(e, a, b), point)
+
+    masses = {a: max(inertia(e, a, a) for e in (read.lagrangian, kinetic)) for a in velocities}
+    pairs = [(a, b) for k, a in enumerate(velocities) for b in velocities[k:]]
+    if any(inertia(read.lagrangian - kinetic, a, b) > _DIFFERS * math.sqrt(masses[a] * masses[b]) for a, b in pairs):
         raise ModelError(
             "the Lagrangian has another kinetic energy than the bodies, by their positions.",
             where=_WHERE,
             why="Velocities that already contain a constraint give a Lagrangian that is right on the constraint only, and wrong equations.",
             hint="differentiate positions: body.masscenter.set_vel(N, body.masscenter.pos_from(O).dt(N)), or leave out bodies",
         )
+
+
+def _size(e: Expr, point: dict[Any, Any]) -> float:
+    """The absolute value of an expression where its symbols have the values of `point`."""
+    return abs(complex(e.xreplace(point).evalf()))
 
 
 def _random_values(expressions: Iterable[Expr]) -> dict[Any, Any]:
