@@ -215,6 +215,10 @@ def test_models_are_saved_and_opened(opened, server):
     page.focus("#model")
     page.keyboard.press("Control+s")
     waits(page, "#status", "saved mine.toml")
+    page.select_option("#principle", "vakonomic")
+    waits(page, "#equations", "λ|lambda")
+    waits(page, "#reading", "ms")
+    assert page.inner_text("#status") == "saved mine.toml"  # answers about the text do not wipe it out
     assert loads((server.folder.root / "mine.toml").read_text()) == loads(page.input_value("#model"))
     assert page.input_value("#file") == "mine.toml"
     page.locator("#files option[value='mine.toml']").wait_for(state="attached")

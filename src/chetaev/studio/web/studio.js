@@ -34,7 +34,9 @@ async function ask(verb, more = {}, view = verb) {
   return answer.cancelled || serial !== now.serial || latest[view] !== mine ? null : answer;
 }
 
+/* What became of the user's last action. Answers about the text stand elsewhere: they arrive at any time and would wipe it out. */
 const say = (text) => { find("status").textContent = text; };
+const tellReading = (text) => { find("reading").textContent = text; };
 
 /* ---- from a keystroke to equations ---- */
 
@@ -47,6 +49,7 @@ function changed() {
 
 function typed() {
   now.branch = null;
+  say("");
   paintText();
   changed();
 }
@@ -61,12 +64,12 @@ async function refresh() {
   find("equations").classList.toggle("stale", !answer.ok);
   find("motion").classList.toggle("stale", !answer.ok);
   if (!answer.ok) {
-    say("the text has an error");
+    tellReading("the text has an error");
     return;
   }
   showEquations(find("equations"), answer.rows);
   document.title = `${answer.name || "model"} \u00b7 chetaev studio`;
-  say(`${answer.count} \u00b7 ${Math.round(performance.now() - since)} ms`);
+  tellReading(`${answer.count} \u00b7 ${Math.round(performance.now() - since)} ms`);
   own(answer.principles);
   waiting.motion = setTimeout(follow, PAUSE.motion);
 }
