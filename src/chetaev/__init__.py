@@ -60,8 +60,8 @@ if TYPE_CHECKING:
     from chetaev.numerics.methods.implicit import Implicit
     from chetaev.numerics.methods.taylor import Taylor
     from chetaev.numerics.motion.simulate import simulate
-    from chetaev.numerics.pieces.events import On
     from chetaev.numerics.prepared import prepare
+    from chetaev.numerics.smooth_pieces.events import On
     from chetaev.numerics.stability import equilibria, linearize
     from chetaev.numerics.verdict.analyze import analyze
     from chetaev.paths.abnormal import abnormal
@@ -108,7 +108,7 @@ _HOMES = {
     "chetaev.numerics.methods.implicit": "Implicit",
     "chetaev.numerics.methods.taylor": "Taylor",
     "chetaev.numerics.motion.simulate": "simulate",
-    "chetaev.numerics.pieces.events": "On",
+    "chetaev.numerics.smooth_pieces.events": "On",
     "chetaev.numerics.prepared": "prepare",
     "chetaev.numerics.stability": "equilibria linearize",
     "chetaev.numerics.verdict.analyze": "analyze",

@@ -10,7 +10,7 @@ from pathlib import Path
 import chetaev
 
 _PACKAGE = Path(chetaev.__file__).parent
-_TABLES = ("numerics/methods/dop853/tableau.py", "numerics/methods/strides/radau_tableau.py")
+_TABLES = ("numerics/methods/dop853/tableau.py", "numerics/methods/compiled_steps/radau_tableau.py")
 """Modules of published coefficients, which their docstrings explain."""
 
 

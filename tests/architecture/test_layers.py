@@ -55,7 +55,7 @@ ROOMS = (
     "start",
     "verdict",
     "methods",
-    "pieces",
+    "smooth_pieces",
     "slopes",
     "evaluation",
     "motion",

@@ -259,7 +259,7 @@ def test_accounts_that_contradict_each_other_are_undecided():
     from dataclasses import replace
 
     from chetaev.numerics.verdict.branches import branches_of
-    from chetaev.numerics.verdict.joined import joined
+    from chetaev.numerics.verdict.combined_verdict import joined
 
     by_numbers = replace(ch.analyze(GAUGE), verdict=ch.Verdict.CONSTRAINED, free_functions=(), dimension=1)
     found = joined(by_numbers, branches_of(GAUGE))

@@ -11,7 +11,7 @@ import pytest
 
 import chetaev as ch
 from chetaev.core.certificate import Certificate, Figure
-from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.machine import engine
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.motion import progress

@@ -10,7 +10,7 @@ import pytest
 import chetaev as ch
 from chetaev.numerics.flow.prolongation import square_prolongation
 from chetaev.numerics.graphs.binding import bind
-from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.motion.one_piece import one_piece
 from chetaev.numerics.start.clear_states import clear_states, state_at_once
 from interrupting import interrupted

@@ -7,7 +7,7 @@ import pytest
 
 import chetaev as ch
 from chetaev.mechanics.ranks.factored import Factored
-from chetaev.numerics.graphs.doubts import EPSILON, values_and_doubts
+from chetaev.numerics.graphs.rounding_bounds import EPSILON, values_and_doubts
 
 
 def graph(x, y, z):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import chetaev as ch
-from chetaev.numerics.enclosures.everywhere import may_vanish
+from chetaev.numerics.enclosures.global_bounds import may_vanish
 from chetaev.numerics.flow.compiled import compile_equations
 
 

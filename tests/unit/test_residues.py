@@ -99,7 +99,7 @@ def test_the_sleigh_in_every_direction(theta):
 
 
 def test_a_turning_sleigh_keeps_its_pivots(monkeypatch):
-    monkeypatch.setattr("chetaev.numerics.pieces.piece.Setting.renew", lambda *_: pytest.fail("other pivots were looked for"))
+    monkeypatch.setattr("chetaev.numerics.smooth_pieces.piece.Setting.renew", lambda *_: pytest.fail("other pivots were looked for"))
     values, start = {"m": 1.0, "J": 0.5, "a": 0.2}, {"x": 0, "y": 0, "theta": 0.1, "x'": np.cos(0.1), "y'": np.sin(0.1), "theta'": 5.0}
     motion = ch.simulate(ch.derive(SLEIGH, ch.DAlembert()), start, (0, 3), parameters=values, tolerance=1e-10)
     assert motion.outcome == "finished"

@@ -434,21 +434,21 @@ def test_a_request_has_a_time_limit_and_a_bounded_memory(tmp_path):
         assert found["kind"] == "Timeout" and 2 <= time.monotonic() - since < 20
         client.server.jobs.seconds = 20.0
         assert client.ask("derive")["ok"]
-        nursery = client.server.jobs._nursery._process.pid
-        assert wait_until(lambda: not children_of(nursery))
-        os.kill(nursery, signal.SIGKILL)  # the process that forks is started anew
+        fork_server = client.server.jobs._fork_server._process.pid
+        assert wait_until(lambda: not children_of(fork_server))
+        os.kill(fork_server, signal.SIGKILL)  # the process that forks is started anew
         assert wait_until(lambda: client.ask("derive").get("ok"))
-    assert wait_until(lambda: not alive(nursery))
+    assert wait_until(lambda: not alive(fork_server))
 
 
 def test_a_process_without_memory_says_so():
     text = (
         "import json, resource, socket, sys\n"
-        "from chetaev.studio import nursery\n"
+        "from chetaev.studio import fork_server\n"
         "from chetaev.studio import answers\n"
         "answers._ANSWERS['derive'] = lambda asked: {'x': len(bytearray(3 << 30))}\n"
-        "nursery._limit()\n"
-        "print(nursery._answered('derive', {'text': ''}).decode())\n"
+        "fork_server._limit()\n"
+        "print(fork_server._answered('derive', {'text': ''}).decode())\n"
         "print(resource.getrlimit(resource.RLIMIT_AS)[0] < (8 << 30))\n"
     )
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)  # noqa: S603
@@ -489,14 +489,14 @@ def test_nothing_outlives_the_studio(tmp_path, word):
         line = http.client.HTTPConnection("127.0.0.1", int(port), timeout=PATIENCE)
         line.request("POST", "/api/simulate", json.dumps({"text": SLOW, **FOREVER}), {"X-Chetaev-Token": token})
         assert wait_until(lambda: children_of(process.pid), PATIENCE)
-        [nursery] = children_of(process.pid)
-        assert wait_until(lambda: children_of(nursery), PATIENCE)
-        workers = children_of(nursery)
+        [fork_server] = children_of(process.pid)
+        assert wait_until(lambda: children_of(fork_server), PATIENCE)
+        workers = children_of(fork_server)
         since = time.monotonic()
         process.send_signal(getattr(signal, word))
         code = process.wait(5)
         assert time.monotonic() - since < 5 and code == {"SIGINT": 0, "SIGKILL": -9}[word]
-        assert wait_until(lambda: not any(map(alive, [nursery, *workers])), 5)
+        assert wait_until(lambda: not any(map(alive, [fork_server, *workers])), 5)
         line.close()
     finally:
         process.kill()

@@ -16,7 +16,7 @@ import chetaev as ch
 from chetaev.core.support import files
 from chetaev.numerics.machine import engine
 from chetaev.sweeps import record, store, study
-from chetaev.sweeps.held import held, lock_path
+from chetaev.sweeps.lock import held, lock_path
 from chetaev.sweeps.result import status
 from sweeping import PENDULUM, contents
 
@@ -206,7 +206,7 @@ def test_foreign_folders_and_files_are_refused_and_stay(tmp_path):
 
 
 def test_a_second_process_is_refused_and_a_dead_one_is_not(copy):
-    text = f"import os, sys\nfrom pathlib import Path\nfrom chetaev.sweeps.held import held\nwith held(Path({str(copy)!r}), 'x'):\n"
+    text = f"import os, sys\nfrom pathlib import Path\nfrom chetaev.sweeps.lock import held\nwith held(Path({str(copy)!r}), 'x'):\n"
     text += "    print('held', flush=True)\n    sys.stdin.read()\n"
     other = subprocess.Popen([sys.executable, "-c", text], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603
     with other:

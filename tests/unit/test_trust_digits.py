@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import chetaev as ch
-from chetaev.numerics.machine.doubting import doubting
 from chetaev.numerics.machine.interpreter import interprets
 from chetaev.numerics.machine.kernels import compile_kernel
+from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.methods import dop853
 
 FAR = 1_000_000_000

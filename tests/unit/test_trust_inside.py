@@ -47,8 +47,8 @@ def test_the_defect_of_one_step_is_that_of_its_polynomial():
 
 def test_a_defect_is_not_certified(monkeypatch):
     """Limits that nothing meets: a motion of which only the end is kept says so, and so does a member of an ensemble."""
-    monkeypatch.setattr("chetaev.numerics.motion.inside._DEFECT", 0.0)
-    monkeypatch.setattr("chetaev.numerics.motion.inside._LEAST_DEFECT", 1e-30)
+    monkeypatch.setattr("chetaev.numerics.motion.step_evidence._DEFECT", 0.0)
+    monkeypatch.setattr("chetaev.numerics.motion.step_evidence._LEAST_DEFECT", 1e-30)
     model = ch.gallery("double-pendulum")
     motion = ch.simulate(model, keep="final")
     assert motion.outcome == "not_certified" and "between two steps" in motion.message

@@ -23,7 +23,7 @@ from chetaev.mechanics.model import Model
 from chetaev.numerics.corners.modes import Switched, smooth
 from chetaev.numerics.flow.energy import energy_and_power
 from chetaev.numerics.flow.prolongation import Prolongation, prolongation
-from chetaev.numerics.pieces.events import Watched, read_events
+from chetaev.numerics.smooth_pieces.events import Watched, read_events
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ A room may import those that stand before it in `ROOMS` of `tests/architecture/t
 | `start` | given data | a consistent state, or what is missing |
 | `verdict` | equations | what kind of system it is: branches, gauge, regular or not |
 | `methods` | compiled kernels and a state | steps with dense output |
-| `pieces` | a configuration of modes | one smooth piece of a motion, and what happens where two meet |
+| `smooth_pieces` | a configuration of modes | one smooth piece of a motion, and what happens where two meet |
 | `slopes` | names to differentiate by | the slopes of starts, machine code in which slopes run beside a state, their jumps |
 | `evaluation` | a state | accelerations and multipliers there |
 | `motion` | a request | a trajectory with its certificate, stored and verified |

@@ -5,8 +5,8 @@ they explain, `periodic` finds periodic orbits, `lyapunov` exponents in the volu
 points where motions cross a surface.
 
 `continuation` follows families of equilibria, steady motions and periodic orbits: `rest_curve` and `orbit_curve` have their equations,
-`orbit_starts` the points where curves of orbits begin; `arclength` follows a curve, `special` finds its special points, `switching` the
-other curve at a branch point, `family` is the result.
+`orbit_starts` the points where curves of orbits begin; `arclength` follows a curve, `special_points` finds its special points, `switching`
+the other curve at a branch point, `family` is the result.
 """
 
 from chetaev.orbits.continuation import continuation

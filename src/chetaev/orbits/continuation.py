@@ -17,9 +17,9 @@ from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
 from chetaev.numerics.flow.prolongation import prolongation
 from chetaev.numerics.graphs.binding import bind, number
+from chetaev.numerics.stability.arguments import local_motion, read_model
 from chetaev.numerics.stability.equilibrium import equilibria
-from chetaev.numerics.stability.given import local_motion, read_model
-from chetaev.numerics.stability.local import Local
+from chetaev.numerics.stability.motion_near_state import Local
 from chetaev.numerics.stability.position import directions
 from chetaev.numerics.stability.state_chart import cyclic
 from chetaev.orbits.arclength import Array, Node, at_value, both_ways, followed, node_at, null_space, plane, solved, tangent_at
@@ -28,7 +28,7 @@ from chetaev.orbits.orbit_curve import OrbitCurve
 from chetaev.orbits.orbit_starts import orbits_along, orbits_from_doubling, orbits_from_hopf
 from chetaev.orbits.periodic import Orbit
 from chetaev.orbits.rest_curve import RestCurve, rest_curve
-from chetaev.orbits.special import Found
+from chetaev.orbits.special_points import Found
 from chetaev.orbits.switching import first_beside
 
 KINDS = ("equilibria", "steady", "periodic")

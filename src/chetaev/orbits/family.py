@@ -13,7 +13,7 @@ from chetaev.core.errors import UsageError
 from chetaev.core.support.frozen import Frozen
 from chetaev.numerics.stability.spectrum import Complex, ordered
 from chetaev.orbits.arclength import Array, Node
-from chetaev.orbits.special import Found, special_points
+from chetaev.orbits.special_points import Found, special_points
 
 _SHOWN = 12
 """Points of a family in its text; of more, evenly spaced ones are shown."""

@@ -18,7 +18,7 @@ from chetaev.orbits.flow import Flow, flow_of
 from chetaev.orbits.invariants import invariants_of
 from chetaev.orbits.orbit_curve import OrbitCurve
 from chetaev.orbits.periodic import Orbit, Search, periodic
-from chetaev.orbits.special import Found
+from chetaev.orbits.special_points import Found
 
 _STEPS = 8.0
 """Units of the quantity along which the curve is followed in the interval; a step is at most a fifth of one."""

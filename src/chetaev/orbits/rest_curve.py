@@ -19,7 +19,7 @@ from sympy import Symbol
 from chetaev.core.errors import StateError
 from chetaev.numerics.flow.prolongation import Problem
 from chetaev.numerics.graphs.binding import Binding
-from chetaev.numerics.stability.local import Local
+from chetaev.numerics.stability.motion_near_state import Local
 from chetaev.numerics.stability.position import directions, jets_at
 from chetaev.numerics.stability.spectrum import Complex, inverse_of, scaled, spectrum_of
 from chetaev.numerics.stability.state_chart import Spot, natural, slopes_by, spot_at, view_at

@@ -14,7 +14,7 @@ from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Trajectory
-from chetaev.numerics.pieces.events import On, read_events
+from chetaev.numerics.smooth_pieces.events import On, read_events
 
 Array = NDArray[np.float64]
 

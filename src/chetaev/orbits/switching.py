@@ -8,7 +8,7 @@ import numpy as np
 
 from chetaev.core.errors import StateError
 from chetaev.orbits.arclength import Array, Node, null_space, plane, range_basis, solved, tangent_at
-from chetaev.orbits.special import Found
+from chetaev.orbits.special_points import Found
 
 _ASIDE = (0.033, 0.077, 0.013, 0.12, 0.0043)
 """Distances from the branch point, in units of the unknowns, at which the other curve is looked for, one after the other."""

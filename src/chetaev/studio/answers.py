@@ -23,9 +23,9 @@ from chetaev.numerics.comparison.compare import compare
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.verdict.analyze import analyze
-from chetaev.studio.asked import Asked, read, require_text, require_two, under
 from chetaev.studio.faults import failed, own_fault, refusal
 from chetaev.studio.live import motion_page
+from chetaev.studio.request import Asked, read, require_text, require_two, under
 
 _SAMPLES = 401
 """Times at which a motion is sent to the page: enough for a smooth curve on a wide screen, and some tens of kilobytes."""

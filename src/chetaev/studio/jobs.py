@@ -19,19 +19,19 @@ from pathlib import Path
 from typing import Any
 
 from chetaev.core.errors import UsageError
-from chetaev.studio.nursery import END, JOB, NUMBER, received
+from chetaev.studio.fork_server import END, JOB, NUMBER, received
 
 SECONDS = 20.0
 """The longest time of a request, waiting for a free process included."""
 _QUICK, _LONG = 4, 4
 """Processes at a time for `derive`, and for everything else: long motions in some tabs leave room for typing in another. Each may use a
-gigabyte (`nursery.MEMORY`)."""
+gigabyte (`fork_server.MEMORY`)."""
 _CLIENTS = 1000
 """Clients whose last serial is remembered; a tab that was not used for a thousand others starts anew."""
 _LARGEST_ANSWER = 1 << 26
 """Bytes of an answer; a longer one would fill the memory of the page."""
 _HOME = str(Path(__file__).parents[2])
-"""The folder of the library, so that the nursery imports the same one."""
+"""The folder of the library, so that the fork server imports the same one."""
 CANCELLED = {"ok": False, "cancelled": True, "errors": []}
 """The answer to a request that a later one replaced."""
 
@@ -45,7 +45,7 @@ class _Job:
         self._lock = threading.Lock()
         self._line: socket.socket | None = None
         self._pid = 0
-        self._nursery: Nursery | None = None
+        self._fork_server: ForkServer | None = None
 
     def end(self) -> None:
         """End the process, if there is one, and wake up whoever waits for its answer."""
@@ -54,18 +54,18 @@ class _Job:
             if self._line is not None:
                 with suppress(OSError):
                     self._line.shutdown(socket.SHUT_RDWR)
-            if self._pid and self._nursery is not None:
-                self._nursery.kill(self._pid)
+            if self._pid and self._fork_server is not None:
+                self._fork_server.kill(self._pid)
 
-    def run(self, nursery: Nursery, message: bytes, until: float) -> bytes | None:
+    def run(self, fork_server: ForkServer, message: bytes, until: float) -> bytes | None:
         """Return the answer; None if the process ended without one. Raises a TimeoutError after the time `until`."""
         own, other = socket.socketpair()
         with own:
             with other, self._lock:
                 if self.ended.is_set():
                     return None
-                self._line, self._nursery = own, nursery
-                nursery.send(other)
+                self._line, self._fork_server = own, fork_server
+                fork_server.send(other)
             try:
                 return self._answer(own, message, until)
             except TimeoutError:
@@ -106,7 +106,7 @@ def _patience(line: socket.socket, until: float) -> None:
     line.settimeout(left)
 
 
-class Nursery:
+class ForkServer:
     """The process that forks; started anew if it has ended."""
 
     def __init__(self) -> None:
@@ -124,7 +124,7 @@ class Nursery:
     def _start(self) -> None:
         self._control, other = socket.socketpair()
         single = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")  # threads do not survive a fork
-        command = [sys.executable, "-P", "-m", "chetaev.studio.nursery", str(other.fileno())]
+        command = [sys.executable, "-P", "-m", "chetaev.studio.fork_server", str(other.fileno())]
         with other:
             self._process = subprocess.Popen(  # noqa: S603 - our own module
                 command,
@@ -136,7 +136,7 @@ class Nursery:
             )
 
     def send(self, line: socket.socket) -> None:
-        """Give the nursery the socket of a job."""
+        """Give the fork server the socket of a job."""
         with self._lock:
             try:
                 socket.send_fds(self._control, [JOB], [line.fileno()])
@@ -153,7 +153,7 @@ class Nursery:
             self._control.sendall(END + NUMBER.pack(pid))
 
     def close(self) -> None:
-        """End the nursery and all its processes."""
+        """End the fork server and all its processes."""
         with self._lock:
             self._closed = True
             self._end_group()
@@ -170,7 +170,7 @@ class Jobs:
 
     def __init__(self, seconds: float = SECONDS) -> None:
         self.seconds = seconds
-        self._nursery = Nursery()
+        self._fork_server = ForkServer()
         self._room = {True: threading.Semaphore(_QUICK), False: threading.Semaphore(_LONG)}
         self._lock = threading.Lock()
         self._running: dict[str, list[_Job]] = {}
@@ -197,7 +197,7 @@ class Jobs:
             if time.monotonic() > until:
                 return b""
         try:
-            return job.run(self._nursery, message, until) or None
+            return job.run(self._fork_server, message, until) or None
         except TimeoutError:
             return b""
         finally:
@@ -231,7 +231,7 @@ class Jobs:
 
     def close(self) -> None:
         """End all processes."""
-        self._nursery.close()
+        self._fork_server.close()
 
 
 def _read(found: bytes | None, seconds: float) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 `points` has the points of a sweep (grids, lists, samples), `measures` what is measured, `blocks` cuts the points into chunks, `study` runs
 a chunk through `simulate_many`, `exponents` computes largest exponents of Lyapunov for a chunk. `record` is the description in a store,
-`store` the Zarr store itself, `held` the lock that keeps a second process out, `progress` the bar. `run` has `sweep`, `cluster` hands
+`store` the Zarr store itself, `lock` the lock that keeps a second process out, `progress` the bar. `run` has `sweep`, `cluster` hands
 chunks to Dask, `result` reads a store.
 """
 

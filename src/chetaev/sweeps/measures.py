@@ -14,7 +14,7 @@ from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
-from chetaev.numerics.pieces.events import On, read_events
+from chetaev.numerics.smooth_pieces.events import On, read_events
 
 _RESERVED = ("outcome", "done")
 """Names of arrays that every store has."""

@@ -20,7 +20,7 @@ from chetaev.mechanics.model import Model
 from chetaev.numerics.motion.storage.tables import package
 from chetaev.numerics.motion.trajectory import Outcome
 from chetaev.sweeps.blocks import size_of
-from chetaev.sweeps.held import is_held, owner
+from chetaev.sweeps.lock import is_held, owner
 
 Array = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ import numpy as np
 from chetaev.core.errors import UsageError
 from chetaev.mechanics.model import Model
 from chetaev.sweeps.blocks import chunk_shape, size_of
-from chetaev.sweeps.held import held
+from chetaev.sweeps.lock import held
 from chetaev.sweeps.measures import read_measures, require_file_name
 from chetaev.sweeps.points import Points, read_points
 from chetaev.sweeps.progress import Bar

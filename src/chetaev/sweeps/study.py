@@ -24,7 +24,7 @@ from chetaev.numerics.ensemble import Ensemble, simulate_many
 from chetaev.numerics.graphs.binding import inputs_of
 from chetaev.numerics.machine.processor import name_and_features
 from chetaev.numerics.motion.trajectory import Outcome
-from chetaev.numerics.pieces.events import On
+from chetaev.numerics.smooth_pieces.events import On
 from chetaev.sweeps.exponents import Lift
 from chetaev.sweeps.measures import Count, LargestLyapunov, Measure, Watched, check_measures, rounds_of, watched_events
 

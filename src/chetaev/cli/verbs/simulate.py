@@ -115,7 +115,7 @@ def certified(found: Verification, tolerance: float) -> str:
 
 def _values(motion: Trajectory) -> None:
     """Start, end and range of the state."""
-    from chetaev.numerics.evaluation.shown import sizes_beside
+    from chetaev.numerics.evaluation.printed_numbers import sizes_beside
 
     click.echo()
     rows = []

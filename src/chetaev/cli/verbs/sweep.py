@@ -129,7 +129,7 @@ def _over(ranges: Sequence[str], points: int | None) -> Any:
 
 
 def _measures(texts: Sequence[str], counts: Sequence[str], firsts: Sequence[str], exponent: str | None) -> dict[str, Any]:
-    from chetaev.numerics.pieces.events import On
+    from chetaev.numerics.smooth_pieces.events import On
     from chetaev.sweeps.measures import count, largest_lyapunov
 
     found: dict[str, Any] = {}

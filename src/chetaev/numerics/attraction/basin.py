@@ -16,10 +16,10 @@ from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
 from chetaev.numerics.attraction.border import cells, drawn, halved
 from chetaev.numerics.attraction.certificate import LyapunovCertificate, lyapunov_certificate, read_range
-from chetaev.numerics.attraction.fates import Fate, Runs
+from chetaev.numerics.attraction.end_states import Fate, Runs
 from chetaev.numerics.attraction.targets import target_of
-from chetaev.numerics.stability.given import Start, local_motion, read_model
-from chetaev.numerics.stability.local import Local
+from chetaev.numerics.stability.arguments import Start, local_motion, read_model
+from chetaev.numerics.stability.motion_near_state import Local
 from chetaev.numerics.stability.position import directions
 
 Array = NDArray[np.float64]

@@ -21,8 +21,8 @@ from chetaev.numerics.attraction.candidates import NoProof, Proved, Setting, pro
 from chetaev.numerics.attraction.enclosed import Box
 from chetaev.numerics.attraction.reduced_field import NotReduced, ReducedField, local_or_reason, reduced_field
 from chetaev.numerics.flow.energy import energy_and_power
-from chetaev.numerics.stability.given import Start, local_motion
-from chetaev.numerics.stability.local import Local
+from chetaev.numerics.stability.arguments import Start, local_motion
+from chetaev.numerics.stability.motion_near_state import Local
 
 _POINTS = 4000
 """Random points of a box by which the sizes of two proved regions are compared; only the choice between them rests on it."""

@@ -15,7 +15,7 @@ from chetaev.core.symbols import TIME, Input, Jet, Place
 from chetaev.mechanics.ranks.generic import Matrix
 from chetaev.numerics.flow.flow import Flow, make_flow
 from chetaev.numerics.graphs.algebra import GraphAlgebra
-from chetaev.numerics.stability.local import Local
+from chetaev.numerics.stability.motion_near_state import Local
 from chetaev.numerics.stability.position import directions
 
 _MINORS = 3

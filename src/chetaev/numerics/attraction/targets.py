@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from chetaev.core.system import System
 from chetaev.numerics.attraction.certificate import LyapunovCertificate
-from chetaev.numerics.stability.local import Local
+from chetaev.numerics.stability.motion_near_state import Local
 from chetaev.numerics.stability.position import directions
 
 Array = NDArray[np.float64]

@@ -10,8 +10,8 @@ from sympy import Expr
 
 from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Parameter, jets_in, moved_by, symbols_in
 from chetaev.core.unilateral import Contact
-from chetaev.numerics.corners.broken import moves
 from chetaev.numerics.corners.planar_friction import Component
+from chetaev.numerics.corners.rootless_sign_changes import moves
 
 SLIDING = 0
 """The value of a mode in a configuration while the motion stays on its surface."""

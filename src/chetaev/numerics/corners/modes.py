@@ -29,12 +29,12 @@ from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Sliding
 from chetaev.mechanics.principles.base import RowV
-from chetaev.numerics.corners.broken import jumping_among, plain, with_visible_jumps
 from chetaev.numerics.corners.contacts import with_closed, with_sizes_of_contacts, without_contacts
 from chetaev.numerics.corners.corners import Rewriting
 from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Mode, Touch
+from chetaev.numerics.corners.multiplier_modes import common_size, in_units, tilt_of
 from chetaev.numerics.corners.planar_friction import acting, at_rest, directions_in, named
-from chetaev.numerics.corners.tilts import common_size, in_units, tilt_of
+from chetaev.numerics.corners.rootless_sign_changes import jumping_among, plain, with_visible_jumps
 from chetaev.numerics.graphs.binding import Binding
 
 
@@ -316,7 +316,7 @@ def with_numbers(equations: Equations, values: Frozen[Symbol, Expr]) -> Equation
 def sliding(equations: Equations, modes: tuple[Mode, ...]) -> Equations:
     r"""The equations of motion on the surfaces of some modes: these modes are unknown, their functions vanish.
 
-    A mode that multiplies a multiplier (`tilts`) gives its place as an unknown to the force that it makes.
+    A mode that multiplies a multiplier (`multiplier_modes`) gives its place as an unknown to the force that it makes.
     """
     resting = [mode for mode in modes if isinstance(mode, Direction)]
     for direction in resting:

@@ -11,7 +11,7 @@ from chetaev.core.functions import SMOOTH, SPELLING
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Entry, Input, Jet, long, symbols_in
 from chetaev.mechanics.equations import Equations
-from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.graphs.removable import removable
 
 _TAME = frozenset(("sin", "cos", "asin", "acos", "acosh", "abs", "sign", "min", "max"))

@@ -12,9 +12,9 @@ from types import SimpleNamespace
 import numpy as np
 
 from chetaev.core.support.frozen import Frozen
+from chetaev.numerics.ensemble.arguments import Given
 from chetaev.numerics.ensemble.batch import Array
 from chetaev.numerics.ensemble.columns import Columns
-from chetaev.numerics.ensemble.given import Given
 from chetaev.numerics.ensemble.members import Members
 from chetaev.numerics.ensemble.result import COUNTS, NOT_STARTED, Ensemble, PerMember
 from chetaev.numerics.ensemble.run import Integration
@@ -25,7 +25,7 @@ from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.motion import outcomes
 from chetaev.numerics.motion.outcomes import Ending, locus_near
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
-from chetaev.numerics.pieces.piece import Piece, Setting
+from chetaev.numerics.smooth_pieces.piece import Piece, Setting
 
 
 class Collection:

@@ -20,8 +20,8 @@ from chetaev.core.state import State
 from chetaev.core.symbols import TIME, Jet
 from chetaev.mechanics.ranks.factored import FactoredStack
 from chetaev.mechanics.tolerances import CUT
+from chetaev.numerics.ensemble.arguments import Given, Group, Notes, refusal
 from chetaev.numerics.ensemble.batch import Array, Indices, Mask, each, mapped
-from chetaev.numerics.ensemble.given import Given, Group, Notes, refusal
 from chetaev.numerics.ensemble.pivoted import pivoted
 from chetaev.numerics.evaluation.evaluate import evaluate
 from chetaev.numerics.flow.flow import Flow
@@ -32,7 +32,7 @@ from chetaev.numerics.machine.instructions import TURNING
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.motion.trajectory import Outcome
-from chetaev.numerics.pieces.piece import WORST_PIVOT
+from chetaev.numerics.smooth_pieces.piece import WORST_PIVOT
 from chetaev.numerics.start.data import Data
 from chetaev.numerics.start.initial import MissingData, complete_together
 

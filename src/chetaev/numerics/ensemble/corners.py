@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from chetaev.core.errors import ChetaevError, Interrupted
-from chetaev.numerics.ensemble.given import Notes, refusal
+from chetaev.numerics.ensemble.arguments import Notes, refusal
 from chetaev.numerics.ensemble.members import Members
 from chetaev.numerics.ensemble.threads import Workers
 from chetaev.numerics.motion.trajectory import Trajectory

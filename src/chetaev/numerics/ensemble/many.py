@@ -13,10 +13,10 @@ from chetaev.core.state import State
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
+from chetaev.numerics.ensemble.arguments import read
 from chetaev.numerics.ensemble.collect import Collection
 from chetaev.numerics.ensemble.completion import completed
 from chetaev.numerics.ensemble.corners import follow_alone
-from chetaev.numerics.ensemble.given import read
 from chetaev.numerics.ensemble.members import Members, Settings
 from chetaev.numerics.ensemble.result import Ensemble
 from chetaev.numerics.ensemble.run import Integration, may_touch_zero
@@ -26,8 +26,8 @@ from chetaev.numerics.graphs.binding import bind
 from chetaev.numerics.methods.accuracy import read_accuracy
 from chetaev.numerics.motion.settings import is_usual
 from chetaev.numerics.motion.simulate import names_of_state, read_max_step, read_max_steps, read_method, read_times
-from chetaev.numerics.pieces.events import read_events
 from chetaev.numerics.slopes.directions import require_names
+from chetaev.numerics.smooth_pieces.events import read_events
 from chetaev.numerics.verdict.branch_choice import Wish, chosen
 
 _BLOCK = 1 << 16

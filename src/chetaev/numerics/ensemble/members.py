@@ -10,8 +10,8 @@ from sympy import Expr
 
 from chetaev.core.state import State
 from chetaev.mechanics.equations import Equations
+from chetaev.numerics.ensemble.arguments import Given, Group
 from chetaev.numerics.ensemble.batch import Array
-from chetaev.numerics.ensemble.given import Given, Group
 from chetaev.numerics.methods.accuracy import Accuracy
 from chetaev.numerics.methods.base import Method
 from chetaev.numerics.motion.simulate import simulate

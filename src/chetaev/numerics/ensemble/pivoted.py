@@ -18,8 +18,8 @@ from chetaev.numerics.ensemble.batch import with_inputs
 from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.flow.elimination import PivotOrder
 from chetaev.numerics.flow.flow import Flow
+from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.graphs.magnitude import magnitudes
-from chetaev.numerics.graphs.remembered import Remembered
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from chetaev.mechanics.ranks.factored import is_regular
-from chetaev.numerics.enclosures.everywhere import may_vanish
+from chetaev.numerics.enclosures.global_bounds import may_vanish
 from chetaev.numerics.enclosures.kernels import nodes_kernel, turns_kernel
+from chetaev.numerics.ensemble.arguments import Given
 from chetaev.numerics.ensemble.batch import Array, Indices, Mask, each, mapped
 from chetaev.numerics.ensemble.completion import Completed, noted
-from chetaev.numerics.ensemble.given import Given
 from chetaev.numerics.ensemble.pivoted import Pivoted, pivoted
 from chetaev.numerics.ensemble.result import COUNTS, NOT_STARTED
 from chetaev.numerics.ensemble.side_by_side import wide_of
@@ -21,16 +21,16 @@ from chetaev.numerics.ensemble.threads import Task, Workers
 from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.flow.elimination import PivotOrder, pivot_orders
 from chetaev.numerics.flow.flow import WORST_PIVOT, constant_entries
-from chetaev.numerics.graphs.doubts import EPSILON
-from chetaev.numerics.machine.doubting import doubting
+from chetaev.numerics.graphs.rounding_bounds import EPSILON
 from chetaev.numerics.machine.interpreter import interprets
 from chetaev.numerics.machine.kernels import Kernel
+from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy, usual_sizes
 from chetaev.numerics.methods.base import columns_read, ends_kernel
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.lanes import ONE_BY_ONE, run_side_by_side, suits
-from chetaev.numerics.motion import inside
+from chetaev.numerics.motion import step_evidence
 from chetaev.numerics.motion.certification import (
     ROWS,
     WEAK,
@@ -43,9 +43,9 @@ from chetaev.numerics.motion.certification import (
 )
 from chetaev.numerics.motion.run import REORDERINGS
 from chetaev.numerics.motion.transitions import FALLEN_PIVOT
-from chetaev.numerics.pieces.rounding import rows_in_doubt
-from chetaev.numerics.pieces.signs import signs_in_doubt
-from chetaev.numerics.pieces.surface_values import NEAR
+from chetaev.numerics.smooth_pieces.rounding import rows_in_doubt
+from chetaev.numerics.smooth_pieces.signs import signs_in_doubt
+from chetaev.numerics.smooth_pieces.surface_values import NEAR
 
 _PORTIONS = 16
 """Tasks per processor into which an ensemble is divided; a processor that is done takes the next one. Fewer leave processors idle at the
@@ -176,7 +176,7 @@ class Integration:
         """Return which members follow the equations inside their steps, with rates that have enough digits."""
         state, sizes = self.pivoted[0].compiled.flow.state, np.maximum(np.abs(self.low[members]), np.abs(self.high[members]))
         n, span = len(state), self.at[members] - self.read.t
-        found: Mask = inside.clearly_small(self.inside[members][..., :n], sizes[:, :n], self.counts[members, :1], self.tolerance)
+        found: Mask = step_evidence.clearly_small(self.inside[members][..., :n], sizes[:, :n], self.counts[members, :1], self.tolerance)
         rest = np.flatnonzero(~found)
 
         def usual() -> Array:
@@ -184,9 +184,9 @@ class Integration:
 
         if len(rest):
             seen, own = self.inside[members[rest]], sizes[rest]
-            off = inside.defects(seen, own, usual)[:, :n] <= inside.defect_allowed(self.tolerance)
+            off = step_evidence.defects(seen, own, usual)[:, :n] <= step_evidence.defect_allowed(self.tolerance)
             steps = self.counts[members[rest], :1]
-            rounded = inside.roundings(seen, own, usual, steps)[:, :n] <= inside.rounding_allowed(self.tolerance, steps)
+            rounded = step_evidence.roundings(seen, own, usual, steps)[:, :n] <= step_evidence.rounding_allowed(self.tolerance, steps)
             found[rest] = (off & rounded).all(axis=1)
         return found
 
@@ -213,7 +213,7 @@ class Integration:
         rows = rows_of(kernels.compiled)
         residuals, sizes = fitted_residuals(rows, t[members], states[members], rates, p)
         usual = sizes.max(axis=1, keepdims=True, initial=0.0)
-        scale = inside.measured_by(sizes, usual)
+        scale = step_evidence.measured_by(sizes, usual)
         if not (residuals <= ROWS * scale).all():
             residuals, sizes = fitted_residuals(rows, t[members], states[members], rates, p, np.maximum(scale, WEAK * usual))
             scale = np.maximum(np.maximum(scale, WEAK * usual), sizes)

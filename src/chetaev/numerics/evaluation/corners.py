@@ -15,12 +15,12 @@ from chetaev.core.symbols import Input, jets_in
 from chetaev.core.values import Tape, Undefined
 from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Touch
 from chetaev.numerics.corners.modes import Switched
-from chetaev.numerics.evaluation.beginning import Start, begin
 from chetaev.numerics.evaluation.evaluate import Evaluation, Sides, evaluate_from
+from chetaev.numerics.evaluation.motion_start import Start, begin
 from chetaev.numerics.evaluation.one_side import require_one_side, state_on
 from chetaev.numerics.graphs.binding import Binding
-from chetaev.numerics.pieces.planar_rest import CRAWLING
-from chetaev.numerics.pieces.switching import Surfaces
+from chetaev.numerics.smooth_pieces.planar_rest import CRAWLING
+from chetaev.numerics.smooth_pieces.switching import Surfaces
 from chetaev.numerics.start.signs import signs_at
 
 _TOLERANCE = 1e-9

@@ -27,8 +27,8 @@ from chetaev.mechanics.tolerances import CONTRADICTION
 from chetaev.numerics.corners.modes import smooth
 from chetaev.numerics.driving.feedback import with_feedback
 from chetaev.numerics.driving.schedule import at_time
-from chetaev.numerics.evaluation.digits import with_all_digits
-from chetaev.numerics.evaluation.shown import written
+from chetaev.numerics.evaluation.many_digits import with_all_digits
+from chetaev.numerics.evaluation.printed_numbers import written
 from chetaev.numerics.flow.local_rank import factored_at, require_clear
 from chetaev.numerics.flow.pole_rewriting import last_digits_changed
 from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation, least_norm, open_jets, square_prolongation

@@ -14,14 +14,14 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Jet
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.corners.modes import smooth
-from chetaev.numerics.evaluation.beginning import begin
+from chetaev.numerics.evaluation.motion_start import begin
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.graphs.binding import Binding
-from chetaev.numerics.pieces.piece import Setting
-from chetaev.numerics.pieces.switching import Surfaces
-from chetaev.numerics.slopes.beginning import first_slopes
 from chetaev.numerics.slopes.directions import Directions, given_slopes, read_directions
 from chetaev.numerics.slopes.linear import at_state, of_energy, of_expressions
+from chetaev.numerics.slopes.start_slopes import first_slopes
+from chetaev.numerics.smooth_pieces.piece import Setting
+from chetaev.numerics.smooth_pieces.switching import Surfaces
 
 _TOLERANCE = 1e-12
 """Relative distance from a switching surface below which a state lies on it; that of the finest runs."""

@@ -23,8 +23,8 @@ from chetaev.numerics.flow.flow import Flow, make_flow
 from chetaev.numerics.flow.pole_rewriting import without_poles
 from chetaev.numerics.flow.prolongation import Problem, Prolongation, prolongation, square_prolongation
 from chetaev.numerics.graphs.binding import Binding
-from chetaev.numerics.graphs.doubts import EPSILON, values_and_doubts
-from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.graphs.identity_cache import Remembered
+from chetaev.numerics.graphs.rounding_bounds import EPSILON, values_and_doubts
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 
 Array = NDArray[np.float64]

@@ -20,8 +20,8 @@ from chetaev.core.symbols import TIME
 from chetaev.core.values import many_digits
 from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.graphs.binding import Binding
-from chetaev.numerics.graphs.doubts import EPSILON
-from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.graphs.identity_cache import Remembered
+from chetaev.numerics.graphs.rounding_bounds import EPSILON
 from chetaev.numerics.machine.kernels import Foreign, Kernel
 
 Array = NDArray[np.float64]

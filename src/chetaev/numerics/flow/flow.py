@@ -37,8 +37,8 @@ from chetaev.numerics.flow.projection import projection
 from chetaev.numerics.flow.prolongation import Prolongation
 from chetaev.numerics.graphs.algebra import GraphAlgebra, GraphTape, is_nothing, larger, over, plus, size, times
 from chetaev.numerics.graphs.bounds import Bounds
+from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.graphs.magnitude import magnitudes
-from chetaev.numerics.graphs.remembered import Remembered
 from chetaev.numerics.graphs.residues import Residues, residues_of
 
 WORST_PIVOT = 1e-3

@@ -22,7 +22,7 @@ from chetaev.mechanics.ranks.sparse import clearly_regular, is_sparse
 from chetaev.mechanics.tolerances import CUT
 from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation
 from chetaev.numerics.graphs.decided_by_data import decided_pivot
-from chetaev.numerics.graphs.doubts import EPSILON
+from chetaev.numerics.graphs.rounding_bounds import EPSILON
 
 _SMALL_SLOPE = 1e-10
 """Relative to the largest slope in their row or column: smaller slopes may be round-off, and their doubts are computed."""

@@ -18,7 +18,7 @@ from chetaev.core.values import Undefined
 from chetaev.mechanics.ranks.generic import Matrix, Point
 from chetaev.numerics.flow.closure import closure
 from chetaev.numerics.flow.prolongation import Prolongation
-from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.graphs.identity_cache import Remembered
 
 _LAST_DIGITS = 4 * float(np.finfo(float).eps)
 """Relative perturbation of the last digits of a state."""

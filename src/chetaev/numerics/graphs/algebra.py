@@ -29,13 +29,13 @@ from chetaev.core.groups.coordinate import coordinate_of
 from chetaev.core.symbols import Entry, Parameter
 from chetaev.core.values import Tape, Undefined, many_digits
 from chetaev.numerics.graphs import exponentials, overflow
-from chetaev.numerics.graphs.cancelled import Suspect, may_cancel, suspects_in, without
-from chetaev.numerics.graphs.doubts import values_and_doubts
+from chetaev.numerics.graphs.cancelling_sums import Suspect, may_cancel, suspects_in, without
 from chetaev.numerics.graphs.removable import Removable, removable
-from chetaev.numerics.graphs.saturated import LARGE, SATURATING, Growing, terms_of
-from chetaev.numerics.machine.doubting import doubting
+from chetaev.numerics.graphs.rounding_bounds import values_and_doubts
+from chetaev.numerics.graphs.saturating_functions import LARGE, SATURATING, Growing, terms_of
 from chetaev.numerics.machine.engine import entry_of
 from chetaev.numerics.machine.kernels import compile_kernel
+from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.machine.tape import LIMIT, Line, lines_of, program_of, tape_of
 
 _UNARY = {name: int(getattr(ca, f"OP_{name.upper()}")) for name in (*SMOOTH, "sign")} | {"abs": int(ca.OP_FABS)}
@@ -376,7 +376,7 @@ class GraphAlgebra:
         return plus(found, times(outside, times(self.of(factor), ca.SX.unary(ca.OP_EXP, times(converted, exceeding)))))
 
     def _saturated(self, node: Expr) -> ca.SX | None:
-        """Return the graph of a function whose argument may overflow a double where it has a limit (`saturated`); None for others."""
+        """Return the graph of a function whose argument may overflow a double where it has a limit; None for others."""
         name = "" if node.is_Pow else SPELLING[type(node)]
         if not (name in (*SATURATING, "log") or (node.is_Pow and node.exp.is_Rational and node.exp.is_negative)):
             return None

@@ -13,7 +13,7 @@ _V3 = frozenset("+avx +avx2 +bmi +bmi2 +f16c +fma +lzcnt +movbe".split())
 """What a processor of the level x86-64-v3 has beyond the first ones of 64 bits, in LLVM's words: all servers and desktops since 2015."""
 
 LANES = 8
-"""States that are computed together in vectors (`several`): two registers of processors with AVX2, so that one waits while the other is
+"""States that are computed together in vectors (`vector_code`): two registers of processors with AVX2, so that one waits while the other is
 computed."""
 
 

@@ -15,7 +15,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.plain import SMALLEST_TOLERANCE
 from chetaev.core.symbols import Jet, Place
 from chetaev.numerics.graphs.binding import number
-from chetaev.numerics.methods.dop853.room import Limits
+from chetaev.numerics.methods.dop853.arguments import Limits
 
 Array = NDArray[np.float64]
 

@@ -19,17 +19,17 @@ from chetaev.core.support.registry import Specified
 from chetaev.core.symbols import Jet
 from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.graphs.binding import Binding
-from chetaev.numerics.machine.doubting import doubting
 from chetaev.numerics.machine.kernels import MOST_JOINED, Foreign, Kernel, joined_kernel
 from chetaev.numerics.machine.lanes import Lanes, lanes_with
+from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy, Measures
-from chetaev.numerics.methods.dop853.room import width_of
+from chetaev.numerics.methods.dop853.arguments import width_of
 from chetaev.numerics.methods.dop853.types import Array, Integers, Run
 from chetaev.numerics.methods.registry import METHODS
 
 if TYPE_CHECKING:
-    from chetaev.numerics.methods.march import Stepper
+    from chetaev.numerics.methods.python_loop import Stepper
 
 NESTED, POWERS = "nested", "powers"
 
@@ -191,10 +191,10 @@ class Method(Specified, ABC):
         raise NotImplementedError(f"{type(self).__name__} has no stepper")
 
     def run(self, task: Task) -> Run:
-        """Integrate one piece. Only a method that brings a loop of its own, with all that `march` does, has its own `run`."""
-        from chetaev.numerics.methods.march import march  # which needs what is above
+        """Integrate one piece. Only a method that brings a loop of its own, with all that `python_loop` does, has its own `run`."""
+        from chetaev.numerics.methods.python_loop import run_in_python  # which needs what is above
 
-        return march(task, self.stepper(task))
+        return run_in_python(task, self.stepper(task))
 
 
 @METHODS.register

@@ -1,4 +1,4 @@
-r"""What a step in Python did not look at: the counterpart of `dop853.tube` and `dop853.proof` for the methods of `march`.
+r"""What a step in Python did not look at: the counterpart of `dop853.tube` and `dop853.proof` for the methods of `python_loop`.
 
 A step is a polynomial $y + \sum_k c_k\theta^k$. Boxes around parts of it are handed to the kernels of `chetaev.numerics.enclosures`.
 """
@@ -13,6 +13,7 @@ import numpy as np
 
 from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.methods.changes import Change
+from chetaev.numerics.methods.compiled_steps.codes import BEYOND, DIP, FEWEST_LOOKS, MOST_LOOKS
 from chetaev.numerics.methods.dop853.codes import (
     BEYOND_SEEN,
     FALL,
@@ -32,7 +33,6 @@ from chetaev.numerics.methods.dop853.codes import (
 )
 from chetaev.numerics.methods.dop853.location import certain_sign, decided, section_closer, section_place, sign_of
 from chetaev.numerics.methods.dop853.types import Array
-from chetaev.numerics.methods.strides.codes import BEYOND, DIP, FEWEST_LOOKS, MOST_LOOKS
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from chetaev.numerics.methods.base import Task
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.methods.dop853.types import Array
-from chetaev.numerics.methods.march import Step, StepFailed, right_hand_side
+from chetaev.numerics.methods.python_loop import Step, StepFailed, right_hand_side
 from chetaev.numerics.methods.sizes import Sizes
 
 Formula = Callable[[Callable[[float, Array], Array], float, Array, float], tuple[Any, ...]]

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.numerics.methods.accuracy import Array, Measures
+from chetaev.numerics.methods.compiled_steps.codes import AS_EXPECTED, FAINT, NO_SIZE
 from chetaev.numerics.methods.dop853.scale_constants import AT_ONCE, BESIDE, GUESSES, MEMORY, NOISE, SHAKEN, SMALL_PART, TINY
-from chetaev.numerics.methods.strides.codes import AS_EXPECTED, FAINT, NO_SIZE
 
 Rates = Callable[[float, Array], Array]
 

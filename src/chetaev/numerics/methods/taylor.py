@@ -10,17 +10,17 @@ import numpy as np
 from chetaev.core.calculus import total_derivative
 from chetaev.core.symbols import TIME
 from chetaev.numerics.flow.flow import Flow
-from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 from chetaev.numerics.methods.base import Method, Task
+from chetaev.numerics.methods.compiled_stepper import Strides
+from chetaev.numerics.methods.compiled_steps import codes
 from chetaev.numerics.methods.dop853 import Limits, Status
-from chetaev.numerics.methods.dop853.room import width_of
+from chetaev.numerics.methods.dop853.arguments import width_of
 from chetaev.numerics.methods.dop853.types import Integers, Seen
-from chetaev.numerics.methods.march import Quiet, Step, StepFailed, right_hand_side
+from chetaev.numerics.methods.python_loop import Quiet, Step, StepFailed, right_hand_side
 from chetaev.numerics.methods.registry import METHODS
 from chetaev.numerics.methods.series import series_of
-from chetaev.numerics.methods.strides import codes
-from chetaev.numerics.methods.striding import Strides
 
 _LEAST_ORDER = 4
 """The lowest order, for tolerances at which a series is not worth it: the polynomial of a step has three rows at least."""

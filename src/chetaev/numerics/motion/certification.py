@@ -33,20 +33,20 @@ from chetaev.numerics.flow.compiled import Array, Compiled
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.flow.held_rows import held_rows
 from chetaev.numerics.graphs.buffered import Buffered
+from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.graphs.magnitude import magnitudes
-from chetaev.numerics.graphs.remembered import Remembered
 from chetaev.numerics.machine.interpreter import interprets
 from chetaev.numerics.machine.kernels import Foreign, Kernel, compile_kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import usual_sizes
 from chetaev.numerics.methods.dop853.codes import WHEN
-from chetaev.numerics.motion import inside
-from chetaev.numerics.motion.inside import measured_by
-from chetaev.numerics.pieces.piece import Piece
-from chetaev.numerics.pieces.rounding import broken_row, rounding_of
-from chetaev.numerics.pieces.signs import wrong_signs
-from chetaev.numerics.slopes.digits import slope_rounding
+from chetaev.numerics.motion import step_evidence
+from chetaev.numerics.motion.step_evidence import measured_by
 from chetaev.numerics.slopes.directions import Directions
+from chetaev.numerics.slopes.rounding_check import slope_rounding
+from chetaev.numerics.smooth_pieces.piece import Piece
+from chetaev.numerics.smooth_pieces.rounding import broken_row, rounding_of
+from chetaev.numerics.smooth_pieces.signs import wrong_signs
 
 ROWS = 1e-8
 """Relative to its terms: largest residual of a row. Over the gallery residuals are at most 4e-13, with pivots chosen in advance."""
@@ -213,7 +213,7 @@ def sizes_of(piece: Piece) -> Array:
 def _defect(piece: Piece, sizes: Array) -> Figures:
     """The largest defect of a piece, whose components have these sizes."""
     jets = piece.setting.flow.state
-    found = inside.defects(piece.run.inside, sizes, lambda: usual_state(sizes, piece))[: len(jets)]
+    found = step_evidence.defects(piece.run.inside, sizes, lambda: usual_state(sizes, piece))[: len(jets)]
     if not len(jets):
         return 0.0, "", None
     worst = int(np.argmax(found))
@@ -226,7 +226,7 @@ def _rounding(piece: Piece, sizes: Array, allowed: float, stiff: bool) -> Figure
     """
     jets = piece.setting.flow.state
     exact = isinstance(piece.setting.compiled.rhs, Foreign)
-    found = inside.roundings(piece.run.inside, sizes, lambda: usual_state(sizes, piece), int(piece.run.accepted))[: len(jets)]
+    found = step_evidence.roundings(piece.run.inside, sizes, lambda: usual_state(sizes, piece), int(piece.run.accepted))[: len(jets)]
     if not len(jets):
         return 0.0, "", None
     worst = int(np.argmax(found))
@@ -362,7 +362,7 @@ class Net:
             self.rounded.append(found)
 
     def _rounding_allowed(self, piece: Piece) -> float:
-        return float(inside.rounding_allowed(self.tolerance, int(piece.run.accepted)))
+        return float(step_evidence.rounding_allowed(self.tolerance, int(piece.run.accepted)))
 
     def certificate(self, balance: float, steps: int, end: Piece) -> Certificate:
         """Return the figures of the motion; for the balance the worse of two: during the motion, and at the end."""
@@ -370,9 +370,9 @@ class Net:
             self.rows.append(Evidence(self.last, 0).of_rows())
         figures = [_worst("rows", self.rows, ROWS)]
         if self.between:
-            figures.append(_worst("defect", self.between, inside.defect_allowed(self.tolerance)))
+            figures.append(_worst("defect", self.between, step_evidence.defect_allowed(self.tolerance)))
         if self.rounded:
-            figures.append(_worst("rounding", self.rounded, float(inside.rounding_allowed(self.tolerance, steps))))
+            figures.append(_worst("rounding", self.rounded, float(step_evidence.rounding_allowed(self.tolerance, steps))))
         on_the_way = Figure("balance", balance, float(balance_allowed(self.tolerance, steps)), "balance")
         residual, terms = _energies(end, end.end, end.run.y)
         left = float(left_at_the_end(residual, terms, self.usual, self.duration, self.begun))

@@ -21,14 +21,14 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Jet
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.corners.modes import Switched, smooth
-from chetaev.numerics.enclosures.everywhere import may_vanish
+from chetaev.numerics.enclosures.global_bounds import may_vanish
 from chetaev.numerics.enclosures.kernels import nodes_kernel, turns_kernel
 from chetaev.numerics.flow.compiled import Array, Compiled, compile_equations
 from chetaev.numerics.flow.flow import WORST_PIVOT
 from chetaev.numerics.flow.prolongation import Problem, square_prolongation
 from chetaev.numerics.graphs.binding import Binding
-from chetaev.numerics.graphs.remembered import Remembered
-from chetaev.numerics.machine.doubting import doubting
+from chetaev.numerics.graphs.identity_cache import Remembered
+from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy
 from chetaev.numerics.methods.base import NESTED, Wide, columns_read, ends_kernel
@@ -37,11 +37,11 @@ from chetaev.numerics.motion.outcomes import Ending, verdict
 from chetaev.numerics.motion.progress import Progress
 from chetaev.numerics.motion.record import Record, keep_of
 from chetaev.numerics.motion.trajectory import Trajectory
-from chetaev.numerics.pieces.piece import Piece, Setting
 from chetaev.numerics.slopes.augmented import beside
-from chetaev.numerics.slopes.beginning import first_slopes
 from chetaev.numerics.slopes.directions import Directions, given_slopes, read_directions
+from chetaev.numerics.slopes.start_slopes import first_slopes
 from chetaev.numerics.slopes.variation import from_lanes
+from chetaev.numerics.smooth_pieces.piece import Piece, Setting
 from chetaev.numerics.start.clear_states import Clear, clear_states
 from chetaev.numerics.start.data import read_state
 from chetaev.numerics.verdict.branch_choice import decided_by_numbers

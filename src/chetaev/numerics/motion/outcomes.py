@@ -14,7 +14,7 @@ from chetaev.numerics.enclosures.nodes import nodes_of
 from chetaev.numerics.flow.locus import locus_at, locus_factors
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.motion.trajectory import Outcome
-from chetaev.numerics.pieces.piece import Piece
+from chetaev.numerics.smooth_pieces.piece import Piece
 
 _FALLEN = 1e-3
 """Relative to an earlier state: a factor of the determinant that fell below this is the locus. Larger factors may have fallen by chance."""

@@ -15,7 +15,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.graphs.binding import Binding
-from chetaev.numerics.pieces.piece import Layout, Piece
+from chetaev.numerics.smooth_pieces.piece import Layout, Piece
 
 
 @dataclass(frozen=True)

@@ -19,14 +19,14 @@ from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.dop853.types import Integers
 from chetaev.numerics.motion.certification import Net, usual_state
-from chetaev.numerics.motion.inside import NOTHING
 from chetaev.numerics.motion.outcomes import Verdict
 from chetaev.numerics.motion.reader import Reader
+from chetaev.numerics.motion.step_evidence import NOTHING
 from chetaev.numerics.motion.trajectory import Enclosed, Event, Switch, Trajectory
-from chetaev.numerics.pieces.piece import Layout, Piece
 from chetaev.numerics.slopes.directions import Directions
 from chetaev.numerics.slopes.motion_slopes import Slopes
 from chetaev.numerics.slopes.variation import from_lanes
+from chetaev.numerics.smooth_pieces.piece import Layout, Piece
 
 _SUSPICIOUS = 1e-8
 """Relative to its terms: a larger residual may be round-off of vanishing terms, and is compared with typical terms."""

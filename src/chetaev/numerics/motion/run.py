@@ -11,7 +11,7 @@ from sympy import Add
 from chetaev.core.errors import InitialError, StateError
 from chetaev.core.state import State
 from chetaev.core.symbols import Input, Jet, jets_in
-from chetaev.numerics.evaluation.beginning import Start, begin
+from chetaev.numerics.evaluation.motion_start import Start, begin
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Task, Wide
@@ -23,16 +23,16 @@ from chetaev.numerics.motion.progress import Progress
 from chetaev.numerics.motion.record import Record, wanted_times
 from chetaev.numerics.motion.trajectory import Outcome, Switch, Trajectory
 from chetaev.numerics.motion.transitions import FAR, LEAST, Transitions
-from chetaev.numerics.motion.watching import SMALLEST_PIVOT, Watching, changes_of, make_task, watching
-from chetaev.numerics.pieces.events import Watched
-from chetaev.numerics.pieces.landing import touched_at
-from chetaev.numerics.pieces.momentum_jumps import Refused, across_inputs
-from chetaev.numerics.pieces.piece import Piece, Setting, reference
-from chetaev.numerics.pieces.request import Place, Request
-from chetaev.numerics.pieces.switching import Surfaces
+from chetaev.numerics.motion.watched_functions import SMALLEST_PIVOT, Watching, changes_of, make_task, watching
 from chetaev.numerics.slopes.augmented import beside
 from chetaev.numerics.slopes.jumps import carried, ends_of, time_slopes
 from chetaev.numerics.slopes.variation import from_lanes
+from chetaev.numerics.smooth_pieces.bounces import touched_at
+from chetaev.numerics.smooth_pieces.events import Watched
+from chetaev.numerics.smooth_pieces.momentum_jumps import Refused, across_inputs
+from chetaev.numerics.smooth_pieces.piece import Piece, Setting, reference
+from chetaev.numerics.smooth_pieces.request import Place, Request
+from chetaev.numerics.smooth_pieces.switching import Surfaces
 
 REORDERINGS = 20
 """Most changes of pivots in a run: a run that needs more is near a singular locus, and each change compiles."""

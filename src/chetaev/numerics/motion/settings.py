@@ -18,13 +18,13 @@ from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
 from chetaev.mechanics.model import Model
 from chetaev.numerics.methods.registry import METHODS
-from chetaev.numerics.pieces.events import On, Watched
+from chetaev.numerics.smooth_pieces.events import On, Watched
 
 if TYPE_CHECKING:
     from chetaev.numerics.methods.accuracy import Accuracy
     from chetaev.numerics.methods.base import Method
     from chetaev.numerics.motion.trajectory import Trajectory
-    from chetaev.numerics.pieces.request import Request
+    from chetaev.numerics.smooth_pieces.request import Request
 
 MOST_STEPS = 1_000_000
 """Default limit of the steps of a motion, a run of minutes. A motion that needs more ends with `step_too_small`."""

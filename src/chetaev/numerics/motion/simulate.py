@@ -19,7 +19,7 @@ from chetaev.mechanics.model import Model
 from chetaev.numerics.corners.modes import Switched, smooth
 from chetaev.numerics.driving.feedback import with_feedback
 from chetaev.numerics.driving.schedule import Schedule, divided, schedule
-from chetaev.numerics.evaluation.beginning import Start, begin
+from chetaev.numerics.evaluation.motion_start import Start, begin
 from chetaev.numerics.flow.compiled import Array, compile_equations
 from chetaev.numerics.flow.prolongation import square_prolongation
 from chetaev.numerics.graphs.binding import bind, number
@@ -31,11 +31,11 @@ from chetaev.numerics.motion.progress import Progress
 from chetaev.numerics.motion.run import follow, stopped
 from chetaev.numerics.motion.settings import MOST_STEPS, MOST_TIMES, Asked, plain_settings, settled
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
-from chetaev.numerics.pieces.events import On, read_events
-from chetaev.numerics.pieces.request import Request
-from chetaev.numerics.pieces.switching import Surfaces
-from chetaev.numerics.slopes.beginning import first_slopes
 from chetaev.numerics.slopes.directions import given_slopes, read_directions
+from chetaev.numerics.slopes.start_slopes import first_slopes
+from chetaev.numerics.smooth_pieces.events import On, read_events
+from chetaev.numerics.smooth_pieces.request import Request
+from chetaev.numerics.smooth_pieces.switching import Surfaces
 from chetaev.numerics.verdict.branch_choice import Wish, chosen, several_at
 
 __all__ = ["On", "simulate"]

@@ -14,7 +14,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Input, Jet, jets_in, moved_by
 from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Touch
 from chetaev.numerics.corners.modes import Switched
-from chetaev.numerics.evaluation.beginning import Start, begin
+from chetaev.numerics.evaluation.motion_start import Start, begin
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Task
@@ -22,13 +22,13 @@ from chetaev.numerics.motion import outcomes
 from chetaev.numerics.motion.outcomes import Ending, Verdict, locus_near, pole_near
 from chetaev.numerics.motion.record import Record
 from chetaev.numerics.motion.trajectory import Switch
-from chetaev.numerics.pieces.events import Watched
-from chetaev.numerics.pieces.landing import landed, touched_at
-from chetaev.numerics.pieces.momentum_jumps import Refused, across
-from chetaev.numerics.pieces.piece import Piece, Setting
-from chetaev.numerics.pieces.request import Place, Request
-from chetaev.numerics.pieces.switching import TOO_LARGE, Surfaces
 from chetaev.numerics.slopes.jumps import Crossing
+from chetaev.numerics.smooth_pieces.bounces import landed, touched_at
+from chetaev.numerics.smooth_pieces.events import Watched
+from chetaev.numerics.smooth_pieces.momentum_jumps import Refused, across
+from chetaev.numerics.smooth_pieces.piece import Piece, Setting
+from chetaev.numerics.smooth_pieces.request import Place, Request
+from chetaev.numerics.smooth_pieces.switching import TOO_LARGE, Surfaces
 
 FALLEN_PIVOT = 1e-4
 """Relative fall of a pivot or of the determinant: where steps become too small, or projection fails, and one fell below this, the singular

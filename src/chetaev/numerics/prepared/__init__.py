@@ -1,6 +1,6 @@
 """Prepared motions: equations, an interval and outputs in, a value out that computes ends of motions from arrays (`prepare`).
 
-`differentiated` gives the derivatives of the ends. Motions in one piece run in compiled code (`chetaev.numerics.motion.straight`); all
+`differentiated` gives the derivatives of the ends. Motions in one piece run in compiled code (`chetaev.numerics.motion.direct_run`); all
 others, and all errors, are those of `simulate`.
 """
 

@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chetaev.core.errors import UnfinishedError, UsageError
-from chetaev.numerics.evaluation.beginning import Start, begin
+from chetaev.numerics.evaluation.motion_start import Start, begin
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.methods.base import Explicit
 from chetaev.numerics.motion.progress import Progress
 from chetaev.numerics.motion.run import follow
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
-from chetaev.numerics.pieces.request import Request
 from chetaev.numerics.slopes.directions import By, Directions
 from chetaev.numerics.slopes.jumps import ends_of
+from chetaev.numerics.smooth_pieces.request import Request
 
 if TYPE_CHECKING:
     from chetaev.numerics.prepared.prepare import Prepared

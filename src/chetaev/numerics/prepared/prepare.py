@@ -25,17 +25,17 @@ from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
 from chetaev.mechanics.principles.given_forces import require_no_contact
 from chetaev.numerics.corners.modes import Switched, smooth
-from chetaev.numerics.evaluation.beginning import begin
+from chetaev.numerics.evaluation.motion_start import begin
 from chetaev.numerics.flow.compiled import Array, compile_equations
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.graphs.binding import Binding, bind, inputs_of
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 from chetaev.numerics.methods.accuracy import Accuracy, read_accuracy
+from chetaev.numerics.motion.direct_run import Straight
 from chetaev.numerics.motion.settings import MOST_STEPS
 from chetaev.numerics.motion.simulate import names_of_state, read_max_step, read_max_steps, read_times, simulate
-from chetaev.numerics.motion.straight import Straight
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
-from chetaev.numerics.pieces.switching import Surfaces
+from chetaev.numerics.smooth_pieces.switching import Surfaces
 from chetaev.numerics.start.data import read_state
 from chetaev.numerics.verdict.branch_choice import decided_by_numbers
 

@@ -10,11 +10,11 @@ from chetaev.core.symbols import Jet
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.machine.lanes import lanes_for
 from chetaev.numerics.methods.base import Wide
-from chetaev.numerics.pieces.piece import Setting
 from chetaev.numerics.slopes.directions import Directions
 from chetaev.numerics.slopes.linear import Parameters, at_state, of_energy
 from chetaev.numerics.slopes.sizes import usual_slopes
 from chetaev.numerics.slopes.variation import from_lanes, in_lanes, seeds_of, wide_kernels
+from chetaev.numerics.smooth_pieces.piece import Setting
 
 
 def projected(here: Setting, t: float, native: Array, slopes: Array, parameters: Parameters) -> Array:

@@ -16,9 +16,9 @@ from sympy import Expr
 from chetaev.core.symbols import Jet
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.graphs.binding import Binding
-from chetaev.numerics.pieces.piece import Piece, Setting
 from chetaev.numerics.slopes.linear import Parameters, at_state, of_expressions, of_rows
 from chetaev.numerics.slopes.variation import from_lanes
+from chetaev.numerics.smooth_pieces.piece import Piece, Setting
 
 _STAYED = 1e-9
 """Relative to the largest jet: smaller changes at a reset are round-off."""

@@ -14,8 +14,8 @@ from chetaev.core.symbols import TIME, Input
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.graphs.algebra import dense
-from chetaev.numerics.graphs.remembered import Remembered
-from chetaev.numerics.pieces.piece import Setting
+from chetaev.numerics.graphs.identity_cache import Remembered
+from chetaev.numerics.smooth_pieces.piece import Setting
 
 Parameters = tuple[Symbol | None, ...]
 

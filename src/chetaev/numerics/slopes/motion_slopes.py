@@ -14,11 +14,11 @@ from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import interpolate
-from chetaev.numerics.pieces.piece import Layout, Piece
 from chetaev.numerics.slopes.directions import Directions
 from chetaev.numerics.slopes.jumps import ends_of, rates
 from chetaev.numerics.slopes.linear import of_energy, of_expressions
 from chetaev.numerics.slopes.variation import from_lanes, seeds_of, wide_kernels
+from chetaev.numerics.smooth_pieces.piece import Layout, Piece
 
 Integers = NDArray[np.int64]
 

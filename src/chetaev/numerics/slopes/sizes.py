@@ -9,8 +9,8 @@ import numpy as np
 from chetaev.core.symbols import Jet
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.methods.accuracy import usual_sizes
-from chetaev.numerics.pieces.piece import Setting
 from chetaev.numerics.slopes.directions import By, Directions
+from chetaev.numerics.smooth_pieces.piece import Setting
 
 
 def usual_slopes(here: Setting, jets: Mapping[Jet, float], before: Mapping[Jet, float], directions: Directions, span: float) -> Array:

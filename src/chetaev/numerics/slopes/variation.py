@@ -19,11 +19,11 @@ from chetaev.core.symbols import TIME
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.graphs.algebra import dense
-from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 from chetaev.numerics.machine.lanes import compile_lanes, lanes_for
-from chetaev.numerics.pieces.piece import Setting
 from chetaev.numerics.slopes.linear import Parameters
+from chetaev.numerics.smooth_pieces.piece import Setting
 
 _KERNELS: Remembered[tuple[Kernel, Kernel | None]] = Remembered(64)
 _SINGLE: Remembered[Kernel] = Remembered(64)

@@ -9,10 +9,10 @@ $$ \frac{\partial g}{\partial y} = A_y X, \qquad A = \frac{\partial f}{\partial 
 This holds at any state. Eigenvalues decide about stability where all quantities that influence the motion are at rest: at equilibria, and
 at steady motions, where only cyclic quantities such as places and headings change.
 
-`linearization`, `equilibrium` and `sweep` have the verbs. `given` reads their arguments, `position` has the state as a vector,
-`state_chart` rates, constraints and a chart at a state, `local` the motion near it, `spectrum` the linear algebra; `search` finds
-equilibria, `corners` refuses linearisations at corners. `ports` has the matrices of inputs and outputs, `linear_control` optimal feedback
-and estimation.
+`linearization`, `equilibrium` and `sweep` have the verbs. `arguments` reads their arguments, `position` has the state as a vector,
+`state_chart` rates, constraints and a chart at a state, `motion_near_state` the motion near it, `spectrum` the linear algebra; `search`
+finds equilibria, `corners` refuses linearisations at corners. `inputs_and_outputs` has the matrices of inputs and outputs, `linear_control`
+optimal feedback and estimation.
 """
 
 from chetaev.numerics.stability.equilibrium import equilibria

@@ -21,7 +21,7 @@ from chetaev.numerics.corners.mode import Mode
 from chetaev.numerics.corners.modes import Switched, smooth
 from chetaev.numerics.flow.prolongation import Problem, prolongation
 from chetaev.numerics.graphs.binding import Binding
-from chetaev.numerics.stability.local import Local
+from chetaev.numerics.stability.motion_near_state import Local
 
 _ON_SURFACE = 1e-12
 """Relative to its terms: a smaller switching function vanishes at the state."""

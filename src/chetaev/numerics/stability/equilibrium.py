@@ -8,7 +8,7 @@ from typing import Any, overload
 from chetaev.core.errors import InitialError, UsageError
 from chetaev.core.state import State
 from chetaev.mechanics.model import Model
-from chetaev.numerics.stability.given import Start, read_model, refuse_choice
+from chetaev.numerics.stability.arguments import Start, read_model, refuse_choice
 from chetaev.numerics.stability.search import Equilibrium, Search
 
 

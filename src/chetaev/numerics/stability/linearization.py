@@ -13,10 +13,10 @@ from chetaev.core.errors import StateError, UsageError
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.system import System
 from chetaev.mechanics.ranks.generic import Matrix
-from chetaev.numerics.stability.given import Start, local_motion, refuse_choice
+from chetaev.numerics.stability.arguments import Start, local_motion, refuse_choice
+from chetaev.numerics.stability.inputs_and_outputs import Ports, ports_at, read_inputs
 from chetaev.numerics.stability.linear_control import Gain, controllable, feedback_texts, lqe, lqr, observable, quadratic_form
-from chetaev.numerics.stability.local import Local
-from chetaev.numerics.stability.ports import Ports, ports_at, read_inputs
+from chetaev.numerics.stability.motion_near_state import Local
 from chetaev.numerics.stability.position import directions, name_of
 from chetaev.numerics.stability.spectrum import Complex, ordered
 from chetaev.numerics.stability.state_chart import require_digits

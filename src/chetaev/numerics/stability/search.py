@@ -19,8 +19,8 @@ from chetaev.mechanics.ranks.sizes import units_of
 from chetaev.numerics.evaluation.evaluate import Evaluation
 from chetaev.numerics.flow.prolongation import Pair, Problem
 from chetaev.numerics.graphs.binding import bind, number
-from chetaev.numerics.stability.given import Start, determined, explain
-from chetaev.numerics.stability.local import Local
+from chetaev.numerics.stability.arguments import Start, determined, explain
+from chetaev.numerics.stability.motion_near_state import Local
 from chetaev.numerics.stability.position import directions, normalised, tangent
 from chetaev.numerics.stability.spectrum import inverse_of
 from chetaev.numerics.stability.state_chart import EPSILON, cyclic

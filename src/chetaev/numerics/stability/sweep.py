@@ -13,7 +13,7 @@ from chetaev.core.state import State
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
 from chetaev.mechanics.ranks.generic import Matrix
-from chetaev.numerics.stability.given import Start, local_motion, read_model, refuse_choice
+from chetaev.numerics.stability.arguments import Start, local_motion, read_model, refuse_choice
 from chetaev.numerics.stability.spectrum import Complex, matched, ordered
 
 

@@ -20,7 +20,7 @@ from chetaev.numerics.flow.flow import WORST_PIVOT, Flow
 from chetaev.numerics.flow.prolongation import Problem, Prolongation, square_prolongation
 from chetaev.numerics.graphs.algebra import GraphTape, is_nothing
 from chetaev.numerics.graphs.binding import Binding
-from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.start.conditions import Alone
 from chetaev.numerics.start.data import read_state
 from chetaev.numerics.start.direct_completion import Completion, completion_of, excesses, positive

@@ -17,7 +17,7 @@ from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Place, jets_in
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.flow.prolongation import Problem, Prolongation, prolongation
 from chetaev.numerics.graphs.binding import Binding, number
-from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.start.attitude import read_element
 from chetaev.numerics.start.conditions import Demand
 

@@ -1,7 +1,7 @@
 """analyze: the verdict on a system, before anything is simulated.
 
 Structural analysis and ranks at random points judge every system. Where they find the system Jacobian singular, or several families of
-states, the constraint algorithm runs as well, with a small budget, and `joined` combines the two results.
+states, the constraint algorithm runs as well, with a small budget, and `combined_verdict` combines the two results.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from chetaev.numerics.flow.prolongation import Pair, Prolongation, null_space
 from chetaev.numerics.flow.state_families import families
 from chetaev.numerics.verdict.branch_choice import bends_in_tops, decided_by_numbers, stated_only_as_written
 from chetaev.numerics.verdict.branches import SECONDS, SECONDS_DECIDED, Branches, branches_of, with_rows
+from chetaev.numerics.verdict.combined_verdict import free_jets, joined
 from chetaev.numerics.verdict.contradiction import contradicting_rows
 from chetaev.numerics.verdict.corner_sides import by_side, sides_of
-from chetaev.numerics.verdict.joined import free_jets, joined
 from chetaev.numerics.verdict.products import factor_closures
 from chetaev.numerics.verdict.redundant_rows import without_redundant_rows
 from chetaev.numerics.verdict.regular_points import Irregular, rows_lost, rows_without_regular_point, rows_without_slope

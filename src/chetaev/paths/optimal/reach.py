@@ -17,8 +17,8 @@ from chetaev.core.symbols import Input, Parameter
 from chetaev.core.values import Tape, Undefined
 from chetaev.mechanics.classify import Classification, classify
 from chetaev.numerics.corners.modes import smooth
-from chetaev.numerics.evaluation.beginning import begin
-from chetaev.numerics.pieces.switching import Surfaces
+from chetaev.numerics.evaluation.motion_start import begin
+from chetaev.numerics.smooth_pieces.switching import Surfaces
 from chetaev.paths.optimal.problem import Array, Problem
 from chetaev.paths.optimal.transcription import Ends
 

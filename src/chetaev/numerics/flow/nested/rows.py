@@ -22,7 +22,7 @@ from chetaev.core.exact.signature import vanishing
 from chetaev.numerics.flow.nested.sums import NestedAlgebra
 from chetaev.numerics.flow.prolongation import Pair, Prolongation
 from chetaev.numerics.graphs.algebra import NOTHING, GraphAlgebra, dense, is_nothing, minus, over, plus, times
-from chetaev.numerics.graphs.remembered import Remembered
+from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.machine.tape import fold
 
 Flags = NDArray[np.bool_]

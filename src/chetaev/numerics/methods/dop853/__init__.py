@@ -11,7 +11,7 @@ machine code `void f(double t, double* y, double* p, double* out)` given by addr
 | `inputs` | values of the inputs at t; out is `&p[first_input]`; must not read there; called before every other kernel call |
 | `watch` | functions whose change of sign and smallness matter |
 | `measure` | residuals whose largest absolute values are reported |
-| `doubting` | $y'$ plus, then minus, bounds of its rounding errors (`chetaev.numerics.machine.doubting`; 0 = round-off is not looked at) |
+| `doubting` | $y'$ plus, then minus, bounds of its rounding errors (`chetaev.numerics.machine.rounding_bounds`; 0 = not asked for) |
 | `ends` | the rates, watched functions and residuals together, each with the bits of its own kernel (`types.System`) |
 | `nodes` | largest and smallest absolute values of functions over a tube |
 | `bounds` | bounds of watched functions and of their rates over a tube |
@@ -29,20 +29,20 @@ step and halves it; the twentieth such rejection in a row is DRIFT. States betwe
 `settle` projects them.
 
 **Watched functions.** A change of sign from one end of an accepted step to the other is located to 1e-13 of the step, on the interpolant,
-with projected trial states; the time found lies on the new side. Of a function that is watched closely several roots in one step are
-found: a step in which it is not resolved, or changes its sign more than once, is shortened (`watch`). Of the others an even number of
-roots in one step is not seen. Terminal functions end the run at the earliest of their roots: the step is cut there. The others are
-recorded up to there. The sign at the start is the sign a little later, at 1e-6 of the first accepted step: a run that starts at a root, or
-a rounding error before it, does not find that root again. A value of exactly zero at the end of a step leaves the memory of the sign as it
+with projected trial states; the time found lies on the new side. Of a function that is watched closely several roots in one step are found:
+a step in which it is not resolved, or changes its sign more than once, is shortened (`watched_functions`). Of the others an even number of
+roots in one step is not seen. Terminal functions end the run at the earliest of their roots: the step is cut there. The others are recorded
+up to there. The sign at the start is the sign a little later, at 1e-6 of the first accepted step: a run that starts at a root, or a
+rounding error before it, does not find that root again. A value of exactly zero at the end of a step leaves the memory of the sign as it
 is. `directions` are meant along the motion, forwards or backwards. `floor` is tested at accepted steps, not at the start.
 
 **Inside steps.** In a sample of steps the run looks at a place between the nodes (`dense`): how far the polynomial is from following the
 equations there, and what rounding makes of the rates. That changes no bit of the motion.
 
 **Modules.** `loop` makes the steps, each by `step` with the numbers of `tableau` and the `calls` of kernels. `scales` measures errors, with
-`scale_constants`; `watch` finds roots by the rules of `location`; `tube` bounds what a step did not see, and `proof` says what the bounds
-prove. `dense` is what lies between the nodes. `types`, `codes` and `room` hold the arguments, `loaded` the compiled code, `repeated_calls`
-repeats calls.
+`scale_constants`; `watched_functions` finds roots by the rules of `location`; `tube` bounds what a step did not see, and `proof` says what
+the bounds prove. `dense` is what lies between the nodes. `types`, `codes` and `arguments` hold the arguments, `loaded` the compiled code,
+`repeated_calls` repeats calls.
 """
 
 from __future__ import annotations
@@ -61,10 +61,7 @@ from numpy.typing import ArrayLike
 from chetaev.numerics.machine.engine import address_of, entry_of
 from chetaev.numerics.machine.processor import targets_to_build
 from chetaev.numerics.methods.dop853 import codes
-from chetaev.numerics.methods.dop853.codes import FINAL, STEPS, TIMES
-from chetaev.numerics.methods.dop853.loaded import LOOP
-from chetaev.numerics.methods.dop853.repeated_calls import NEVER, Room, interpolated, room_for, with_more_room
-from chetaev.numerics.methods.dop853.room import (
+from chetaev.numerics.methods.dop853.arguments import (
     ANY_CHANGE,
     USUAL_LIMITS,
     Code,
@@ -82,6 +79,9 @@ from chetaev.numerics.methods.dop853.room import (
     width_of,
     work_of,
 )
+from chetaev.numerics.methods.dop853.codes import FINAL, STEPS, TIMES
+from chetaev.numerics.methods.dop853.loaded import LOOP
+from chetaev.numerics.methods.dop853.repeated_calls import NEVER, Room, interpolated, room_for, with_more_room
 from chetaev.numerics.methods.dop853.scale_constants import SHAKEN
 from chetaev.numerics.methods.dop853.types import Array, Control, Integers, Progress, Results, Run, System
 

@@ -73,7 +73,7 @@ from chetaev.numerics.methods.dop853.types import (
     Watches,
     Work,
 )
-from chetaev.numerics.methods.dop853.watch import any_closely, begin, below_floor, look, quiet, seen_part
+from chetaev.numerics.methods.dop853.watched_functions import any_closely, begin, below_floor, look, quiet, seen_part
 
 _PATIENCE = 20
 """Trial steps in a row that are not finite."""

@@ -10,8 +10,7 @@ import numpy as np
 
 from chetaev.numerics.machine.packed import Packed
 from chetaev.numerics.methods.dop853 import codes
-from chetaev.numerics.methods.dop853.loaded import LOOP
-from chetaev.numerics.methods.dop853.room import (
+from chetaev.numerics.methods.dop853.arguments import (
     NEVER,
     Code,
     Limits,
@@ -29,6 +28,7 @@ from chetaev.numerics.methods.dop853.room import (
     with_room,
     work_of,
 )
+from chetaev.numerics.methods.dop853.loaded import LOOP
 from chetaev.numerics.methods.dop853.types import Array, Control, Found, Integers, Kept, Progress, Seen, System, Tube, Watches, Work
 
 _PORTION = 1 << 16

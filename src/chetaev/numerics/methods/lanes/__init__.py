@@ -1,8 +1,8 @@
 """Many motions side by side, in vector registers: each is the motion of `dop853.run`, bit for bit.
 
-`loop` makes a trial step in all lanes at once, with code for several states (`chetaev.numerics.machine.several`). `places` says where its
-numbers stand, `control` decides about all lanes at once, `handing` hands a lane to the loop for one state and takes it back, `loaded` loads
-the machine code.
+`loop` makes a trial step in all lanes at once, with code for several states (`chetaev.numerics.machine.vector_code`). `layout` says where
+its numbers stand, `control` decides about all lanes at once, `lane_transfer` hands a lane to the loop for one state and takes it back,
+`loaded` loads the machine code.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from numpy.typing import ArrayLike
 
 from chetaev.numerics.machine.processor import LANES, targets_to_build
 from chetaev.numerics.methods.dop853 import Ensemble, ensemble_of, results_for
-from chetaev.numerics.methods.dop853.codes import FINAL, TIMES
-from chetaev.numerics.methods.dop853.repeated_calls import Room, state_row
-from chetaev.numerics.methods.dop853.room import (
+from chetaev.numerics.methods.dop853.arguments import (
     ANY_CHANGE,
     USUAL_LIMITS,
     Code,
@@ -31,9 +29,11 @@ from chetaev.numerics.methods.dop853.room import (
     solid,
     width_of,
 )
+from chetaev.numerics.methods.dop853.codes import FINAL, TIMES
+from chetaev.numerics.methods.dop853.repeated_calls import Room, state_row
 from chetaev.numerics.methods.dop853.types import Array, Integers
+from chetaev.numerics.methods.lanes.layout import One, Places, Wide, places_of
 from chetaev.numerics.methods.lanes.loaded import LANE_LOOP
-from chetaev.numerics.methods.lanes.places import One, Places, Wide, places_of
 
 __all__ = ["ONE_BY_ONE", "Wide", "build", "prepare", "run_side_by_side", "suits"]
 

@@ -1,6 +1,6 @@
 """Decisions about the steps of all lanes at once, in vectors: what happens in every step, without a branch.
 
-Each says whether some lane needs more than that; then the loop looks at the lanes one by one. The rows are those of `places`.
+Each says whether some lane needs more than that; then the loop looks at the lanes one by one. The rows are those of `layout`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from chetaev.numerics.machine.lane_rows import Rows
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.dop853.scale_constants import NARROWER
 from chetaev.numerics.methods.dop853.scales import EPSILON
-from chetaev.numerics.methods.lanes.places import (
+from chetaev.numerics.methods.lanes.layout import (
     ACTIVE,
     ALIVE,
     CALLS,

@@ -55,10 +55,10 @@ from chetaev.numerics.methods.dop853.scales import EPSILON
 from chetaev.numerics.methods.dop853.step import FAR, GROWS, SAFETY, SUSPECT
 from chetaev.numerics.methods.dop853.tube import STAGES, safe_part
 from chetaev.numerics.methods.dop853.types import Array, Integers, Matrix, Results, Stack, Tube, Watches
-from chetaev.numerics.methods.dop853.watch import CLEAR
+from chetaev.numerics.methods.dop853.watched_functions import CLEAR
 from chetaev.numerics.methods.lanes.control import accurate, corrected, counted, onwards, prepare, quiet
-from chetaev.numerics.methods.lanes.handing import begin, go_on, put_seen, report, take_out, take_step
-from chetaev.numerics.methods.lanes.places import (
+from chetaev.numerics.methods.lanes.lane_transfer import begin, go_on, put_seen, report, take_out, take_step
+from chetaev.numerics.methods.lanes.layout import (
     ACTIVE,
     ALIVE,
     AT,
@@ -345,8 +345,8 @@ def _watch(wide: Wide, m: Matrix, at: Places, first_input: int, watches: Watches
 
 @part
 def _first_signs(m: Matrix, at: Places, closely: bool) -> None:
-    """MASK becomes 2 for first steps whose watched functions may start at a root, as `dop853.watch.begin` says: signs are those a little
-    later there.
+    """MASK becomes 2 for first steps whose watched functions may start at a root, as `dop853.watched_functions.begin` says: signs are those
+    a little later there.
     """
     for lane in range(LANES):
         if m[MASK, lane] == 1.0 and m[COUNT + ACCEPTED, lane] == 0.0:

@@ -35,10 +35,10 @@ from chetaev.numerics.motion.run_settings import RUN_SETTINGS
 from chetaev.numerics.motion.settings import Asked
 from chetaev.numerics.motion.storage.archive import Archive, Array
 from chetaev.numerics.motion.trajectory import Enclosed, Event, Outcome, Switch, Trajectory
-from chetaev.numerics.pieces.piece import Layout, Piece, Seat, Setting, setting
 from chetaev.numerics.slopes.directions import Directions, direction_of
 from chetaev.numerics.slopes.motion_slopes import Integers, Slopes
 from chetaev.numerics.slopes.variation import lanes_for
+from chetaev.numerics.smooth_pieces.piece import Layout, Piece, Seat, Setting, setting
 
 _KEYS = (
     "format version chetaev system principle rewritten assumptions parameters inputs t start jets outcome message drift extrema events "

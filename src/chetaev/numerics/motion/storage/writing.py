@@ -24,8 +24,8 @@ from chetaev.numerics.motion.run_settings import plain
 from chetaev.numerics.motion.settings import Asked
 from chetaev.numerics.motion.storage.archive import FORMAT, VERSION, Array, write
 from chetaev.numerics.motion.trajectory import Trajectory
-from chetaev.numerics.pieces.piece import Piece
 from chetaev.numerics.slopes.motion_slopes import Slopes
+from chetaev.numerics.smooth_pieces.piece import Piece
 
 
 def write_motion(motion: Trajectory, target: Any) -> None:

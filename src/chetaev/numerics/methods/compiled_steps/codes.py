@@ -1,0 +1,50 @@
+"""Numbers that the compiled strides and their callers share: places in their arrays."""
+
+from chetaev.numerics.methods.dop853.location import MORE_PLACES
+
+NOW, NEXT, END, LONGEST, NEW, PROPOSED, BEFORE, ERROR, BEFORE_ERROR, LAST = range(10)
+"""Places in the clock of a run: the time, the longest next step, the last time, the longest step allowed; the end of the step that is
+tried and what is proposed for the next one; the length of the step before, the error of this one and of the one before (0 = unknown), and
+the length of the step to which the polynomial belongs that is extrapolated (0 = there is none)."""
+CLOCK = 10
+"""How many there are."""
+
+ACCEPTED, REJECTED, EVALUATIONS, PROJECTIONS, KEPT, STATUS, MOST, KEEPING = range(8)
+"""Places in the counts of a stride: steps accepted and rejected, evaluations, projections, nodes kept, why it ended, the most steps it may
+try, and whether it keeps polynomials."""
+COUNTS = 8
+"""How many there are."""
+
+LOOK = -5
+"""Why a stride ended: its next step has to be looked at more closely, by `python_loop`."""
+
+GIVEN, LARGEST, SIZES, FLOOR, NOISE, ATOL, TYPICAL, AMONG = range(8)
+"""Rows of what is known of the components, as in `methods.sizes`: sizes that somebody gave (negative = none), the largest values so far,
+typical sizes, what stands for them as long as there are none, round-off, absolute tolerances, the sizes by which errors are measured, and
+room for the largest of each kind."""
+SCALES = 8
+"""How many there are."""
+
+QUARTER, HALF, THREE_QUARTERS, HALF_RATE, LAST_RATE = range(5)
+"""Rows of weights: of the coefficients in three places of a step, of their rates in its middle, and of their rates at its end."""
+SAMPLES = len(MORE_PLACES)
+"""Places in which functions are looked at of which no bounds are known."""
+FEWEST_LOOKS, MOST_LOOKS = 33, 4000
+"""Places in which a determinant is looked at, at least and at most."""
+DIP = 0.5
+"""Beside the places around it, a determinant is so small at least near a place where it touches zero: a parabola is 1/9 at most. What is
+level up to round-off has many minima that are no such place."""
+FAR = 10.0
+"""Tolerances: largest correction by the projection at the end of a step, unless round-off explains it."""
+FAINT = 30 * 2.0**-52
+"""Part of the largest value of its kind below which a component is round-off: steps in powers do not look for it otherwise."""
+AS_EXPECTED = 1e-3
+"""Part of the size that is expected of a component without one: if it is smaller after its first step, the step is made again."""
+NO_SIZE = 1e-290
+"""What is smaller, in whatever units, is no size: the digits of numbers below 1e-308 are lost."""
+INSIDE_EVERY = 8
+"""Every eighth step of a stride is checked inside, beginning with its first. A check takes one evaluation; a step of a series of order
+20 takes as long as dozens of them."""
+BEYOND = 4
+"""Places of a step beyond its beginning in one of which a series must meet again what it began with: a node that only its beginning shows
+may be a narrow hill."""

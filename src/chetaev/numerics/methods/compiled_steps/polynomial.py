@@ -1,0 +1,127 @@
+r"""The polynomial of a step, $y + \sum_k c_k\theta^k$: its values, its rates, and boxes around parts of it.
+
+The same as `methods.enclosed.Stretch`, compiled. The coefficients of one component lie side by side, so that a sum over them takes a few
+vector instructions; the order of summation is left to the compiler.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+
+from chetaev.numerics.machine.native import SETTINGS, inner, part
+from chetaev.numerics.methods.compiled_steps.codes import HALF, HALF_RATE, LAST_RATE
+from chetaev.numerics.methods.compiled_steps.types import Room
+from chetaev.numerics.methods.dop853.tube import range_of
+from chetaev.numerics.methods.dop853.types import Array, Tube
+
+summing: Any = njit(**SETTINGS, forceinline=True, fastmath={"reassoc", "contract", "nsz"})
+"""Inlined sums whose order does not matter."""
+
+
+@summing
+def dot(a: Array, b: Array) -> float:
+    """The sum of the products."""
+    found = 0.0
+    for k in range(a.size):
+        found += a[k] * b[k]
+    return found
+
+
+@summing
+def rest(a: Array) -> float:
+    """The sum of all entries but the first."""
+    found = 0.0
+    for k in range(1, a.size):
+        found += a[k]
+    return found
+
+
+@inner
+def inside(y: Array, room: Room, which: int) -> None:
+    """The state in one of the places for which there are weights, into `room.place`."""
+    for j in range(y.size):
+        room.place[j] = y[j] + dot(room.rows[j], room.weights[which])
+
+
+@inner
+def state_at(y: Array, room: Room, theta: float, out: Array) -> None:
+    """The state at a place of the step."""
+    power = 1.0
+    for k in range(room.powers.size):
+        power *= theta
+        room.powers[k] = power
+    for j in range(y.size):
+        out[j] = y[j] + dot(room.rows[j], room.powers)
+
+
+@inner
+def rate_at(room: Room, theta: float, h: float, out: Array) -> None:
+    """The derivative at a place of the step."""
+    power = 1.0 / h
+    for k in range(room.powers.size):
+        room.powers[k] = (k + 1) * power
+        power *= theta
+    for j in range(room.rows.shape[0]):
+        out[j] = dot(room.rows[j], room.powers)
+
+
+@inner
+def bend(room: Room) -> None:
+    r"""Move the end by $\delta$, which adds $\delta\theta^2(3 - 2\theta)$."""
+    for j in range(room.end.size):
+        delta = room.end[j] - room.free[j]
+        room.rows[j, 1] += 3.0 * delta
+        room.rows[j, 2] -= 2.0 * delta
+
+
+@inner
+def around(t: float, h: float, y: Array, room: Room, tube: Tube) -> None:
+    """The box around the whole step, as `between`; only those columns are renewed that somebody reads."""
+    box, n, end, inverse = tube.box, y.size, room.end, 1.0 / h
+    for which in range(tube.columns.size):
+        j = tube.columns[which]
+        row = room.rows[j]
+        slope, last = inverse * dot(row, room.weights[HALF_RATE]), inverse * dot(row, room.weights[LAST_RATE])
+        low, high = range_of(inverse * row[0], slope, last)
+        box[2 * n + j], box[3 * n + j] = low, high
+        if low >= 0.0 or high <= 0.0:  # it does not turn back
+            box[j], box[n + j] = min(y[j], end[j]), max(y[j], end[j])
+        else:
+            box[j], box[n + j] = range_of(y[j], y[j] + dot(row, room.weights[HALF]), end[j])
+    box[4 * n], box[4 * n + 1] = min(t, t + h), max(t, t + h)
+
+
+@part
+def between(t: float, h: float, y: Array, room: Room, left: float, right: float, tube: Tube) -> None:
+    """The box around a part of the step, into `tube.box`, with the bounds of its rates."""
+    box, places, n = tube.box, tube.rows, y.size
+    middle = 0.5 * (left + right)
+    state_at(y, room, left, places[0])
+    state_at(y, room, middle, places[1])
+    state_at(y, room, right, places[2])
+    rate_at(room, left, h, places[3])
+    rate_at(room, middle, h, places[4])
+    rate_at(room, right, h, places[5])
+    for j in range(n):
+        low, high = range_of(places[3, j], places[4, j], places[5, j])
+        box[2 * n + j], box[3 * n + j] = low, high
+        if low >= 0.0 or high <= 0.0:  # it does not turn back
+            box[j], box[n + j] = min(places[0, j], places[2, j]), max(places[0, j], places[2, j])
+        else:
+            box[j], box[n + j] = range_of(places[0, j], places[1, j], places[2, j])
+    a, b = t + left * h, t + right * h
+    box[4 * n], box[4 * n + 1] = min(a, b), max(a, b)
+
+
+@part
+def at_one_place(t: float, h: float, y: Array, room: Room, theta: float, tube: Tube) -> None:
+    """One place of the step as a tube."""
+    box, n = tube.box, y.size
+    state_at(y, room, theta, tube.rows[0])
+    rate_at(room, theta, h, tube.rows[1])
+    for j in range(n):
+        box[j] = box[n + j] = tube.rows[0, j]
+        box[2 * n + j] = box[3 * n + j] = tube.rows[1, j]
+    box[4 * n] = box[4 * n + 1] = t + theta * h

@@ -1,0 +1,234 @@
+r"""A step of Radau IIA of order 5 with simplified Newton iterations.
+
+Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.8.
+
+The Jacobian is that of the beginning of the step. An older one would do for Newton's method, but the estimated error is divided by it:
+behind a place of strong damping an old Jacobian makes the errors of long steps vanish.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chetaev.numerics.machine.native import part
+from chetaev.numerics.methods.compiled_steps import radau_tableau as c
+from chetaev.numerics.methods.compiled_steps.codes import (
+    ATOL,
+    BEFORE,
+    BEFORE_ERROR,
+    END,
+    ERROR,
+    EVALUATIONS,
+    LAST,
+    LONGEST,
+    NEW,
+    NEXT,
+    NOISE,
+    NOW,
+    PROPOSED,
+    REJECTED,
+    TYPICAL,
+)
+from chetaev.numerics.methods.compiled_steps.matrices import factor, factor_complex, solve, solve_complex
+from chetaev.numerics.methods.compiled_steps.sizes import find_typical, show_sizes
+from chetaev.numerics.methods.compiled_steps.types import Newton, Path, Room
+from chetaev.numerics.methods.dop853.calls import call, finite
+from chetaev.numerics.methods.dop853.codes import NOT_FINITE, RUNNING, STEP_TOO_SMALL
+from chetaev.numerics.methods.dop853.scale_constants import TINY
+from chetaev.numerics.methods.dop853.step import EPSILON
+from chetaev.numerics.methods.dop853.types import Array, Control, System
+
+_ITERATIONS = 6
+"""Most iterations of Newton's method. A step that needs more is halved, which costs less."""
+_SMALLEST, _LARGEST = 0.2, 10.0
+"""Bounds of the ratio of the next step to this one: the usual numbers of this method."""
+_SAFETY = 0.9
+"""Part of the step whose error would be what is allowed."""
+_LEAST_ERROR = 1e-2
+"""Errors that are smaller, in units of what is allowed, are remembered as this: where there is no force at all an error may be 1e-30, and
+any other after it would look like a catastrophe. The number of RADAU5."""
+_FINEST = 100 * 2.0**-52
+"""The smallest relative tolerance: below it the iterations do not converge, because of round-off."""
+_PATIENCE = 200
+"""Trial steps in a row that fail. Each is at most half as long as the one before: a motion that needs more has ended."""
+
+
+@part
+def radau_step(system: System, slopes: int, control: Control, path: Path, room: Room, newton: Newton) -> int:
+    """The next accurate step, unchecked: its polynomial in `room.rows`, its end in `room.free`, its time in the clock; status."""
+    clock, y, t, end = path.clock, path.y, path.clock[NOW], path.clock[END]
+    call(system.rhs, system, t, y, newton.slope)
+    call(slopes, system, t, y, newton.jacobian)
+    path.counts[EVALUATIONS] += 1
+    if not (finite(newton.slope) and finite(newton.jacobian)):
+        return NOT_FINITE
+    find_typical(path.scales, path.kinds)
+    least, direction = 10.0 * EPSILON * abs(t), 1.0 if end > t else -1.0
+    length, known, rejected = clock[NEXT], clock[BEFORE] > 0.0, False
+    if length > clock[LONGEST] or length < least:
+        length, known = max(min(length, clock[LONGEST]), least), False
+    for _ in range(_PATIENCE):
+        if length < least or not length > TINY:
+            return STEP_TOO_SMALL
+        clock[NEW] = end if (t + direction * length - end) * direction >= 0.0 else t + direction * length
+        h = clock[NEW] - t
+        length = abs(h)
+        iterations = _solved(system, control, t, h, path, newton) if _factored(h, newton) else 0
+        if iterations == 0:
+            path.counts[REJECTED] += 1
+            length *= 0.5
+            continue
+        error = _estimate(system, control, t, h, rejected, path, room, newton)
+        safety = _SAFETY * (2 * _ITERATIONS + 1) / (2 * _ITERATIONS + iterations)
+        grown = safety * _factor(clock, length, error, known)
+        if error <= 1.0 and show_sizes(path.scales, path.kinds, room.free):
+            find_typical(path.scales, path.kinds)
+            path.counts[REJECTED] += 1
+            continue
+        if error <= 1.0:
+            clock[ERROR], clock[PROPOSED] = max(error, _LEAST_ERROR), length * min(_LARGEST, max(_SMALLEST, grown))
+            _polynomial(y, room, newton)
+            return RUNNING if finite(room.free) else NOT_FINITE
+        path.counts[REJECTED] += 1
+        length *= max(_SMALLEST, grown) if grown < 1.0 else _SMALLEST
+        rejected = True
+    return STEP_TOO_SMALL
+
+
+@part
+def _factor(clock: Array, length: float, error: float, known: bool) -> float:
+    """By how much the step may be longer, from this error and the one before: Hairer, Wanner II, (8.25)."""
+    if error == 0.0:
+        return np.inf
+    trend = 1.0
+    if known and clock[BEFORE_ERROR] > 0.0:
+        trend = length / clock[BEFORE] * (clock[BEFORE_ERROR] / error) ** 0.25
+    return min(1.0, trend) * error**-0.25
+
+
+@part
+def _factored(h: float, newton: Newton) -> bool:
+    """Factor the real and the complex matrix of a step."""
+    n = newton.slope.size
+    for i in range(n):
+        for j in range(n):
+            entry = -newton.jacobian[j * n + i]
+            newton.real[i, j] = newton.complex_real[i, j] = entry
+            newton.complex_imaginary[i, j] = 0.0
+        newton.real[i, i] += c.REAL / h
+        newton.complex_real[i, i] += c.COMPLEX_REAL / h
+        newton.complex_imaginary[i, i] = c.COMPLEX_IMAGINARY / h
+    one = factor(newton.real, newton.pivots)
+    return one and factor_complex(newton.complex_real, newton.complex_imaginary, newton.complex_pivots)
+
+
+@part
+def _first_guess(clock: Array, h: float, y: Array, newton: Newton) -> None:
+    """Stages on the polynomial of the step before."""
+    if clock[LAST] == 0.0:
+        for i in range(3):
+            for j in range(y.size):
+                newton.z[i, j] = 0.0
+        return
+    for i in range(3):
+        place = c.C1 if i == 0 else (c.C2 if i == 1 else 1.0)
+        theta = 1.0 + place * h / clock[LAST]
+        for j in range(y.size):
+            row = newton.before[j]
+            newton.z[i, j] = newton.past[j] - y[j] + theta * (row[0] + theta * (row[1] + theta * row[2]))
+
+
+@part
+def _solved(system: System, control: Control, t: float, h: float, path: Path, newton: Newton) -> int:
+    """Solve for the stages: the number of iterations, 0 if they do not converge."""
+    y, n, w, z, f, d = path.y, path.y.size, newton.w, newton.z, newton.f, newton.d
+    rtol = max(control.rtol, _FINEST)
+    enough = max(10.0 * EPSILON / rtol, min(0.03, np.sqrt(rtol)))
+    _first_guess(path.clock, h, y, newton)
+    for j in range(n):
+        w[0, j] = c.U11 * z[0, j] + c.U12 * z[1, j] + c.U13 * z[2, j]
+        w[1, j] = c.U21 * z[0, j] + c.U22 * z[1, j] + c.U23 * z[2, j]
+        w[2, j] = c.U31 * z[0, j] + c.U32 * z[1, j] + c.U33 * z[2, j]
+    before, real, one, other = 0.0, c.REAL / h, c.COMPLEX_REAL / h, c.COMPLEX_IMAGINARY / h
+    for k in range(_ITERATIONS):
+        for i in range(3):
+            for j in range(n):
+                newton.error[j] = y[j] + z[i, j]
+            place = c.C1 if i == 0 else (c.C2 if i == 1 else 1.0)
+            call(system.rhs, system, t + place * h, newton.error, f[i])
+        path.counts[EVALUATIONS] += 3
+        for j in range(n):
+            d[0, j] = c.U11 * f[0, j] + c.U12 * f[1, j] + c.U13 * f[2, j] - real * w[0, j]
+            d[1, j] = c.U21 * f[0, j] + c.U22 * f[1, j] + c.U23 * f[2, j] - (one * w[1, j] - other * w[2, j])
+            d[2, j] = c.U31 * f[0, j] + c.U32 * f[1, j] + c.U33 * f[2, j] - (one * w[2, j] + other * w[1, j])
+        solve(newton.real, newton.pivots, d[0])
+        solve_complex(newton.complex_real, newton.complex_imaginary, newton.complex_pivots, d[1], d[2])
+        total = 0.0
+        for j in range(n):
+            allowed = _allowed(control, path, j) + rtol * abs(y[j])
+            for i in range(3):
+                total += (d[i, j] / allowed) ** 2
+        size = np.sqrt(total / (3 * n))
+        rate = size / before if k > 0 else 0.0
+        if not size < np.inf or rate >= 1.0 or rate ** (_ITERATIONS - k) / (1.0 - rate) * size > enough:
+            return 0
+        for j in range(n):
+            for i in range(3):
+                w[i, j] += d[i, j]
+            z[0, j] = c.T11 * w[0, j] + c.T12 * w[1, j] + c.T13 * w[2, j]
+            z[1, j] = c.T21 * w[0, j] + c.T22 * w[1, j] + c.T23 * w[2, j]
+            z[2, j] = w[0, j] + w[1, j]
+        if size == 0.0 or (k > 0 and rate / (1.0 - rate) * size < enough):
+            return k + 1
+        before = size
+    return 0
+
+
+@part
+def _allowed(control: Control, path: Path, j: int) -> float:
+    """The error of a component that is allowed where it vanishes."""
+    scales = path.scales
+    return scales[ATOL, j] + control.rtol * scales[TYPICAL, j] + scales[NOISE, j] + TINY
+
+
+@part
+def _estimate(system: System, control: Control, t: float, h: float, rejected: bool, path: Path, room: Room, newton: Newton) -> float:
+    """The end of the step in `room.free`; its estimated error, in units of what is allowed."""
+    y, z, error = path.y, newton.z, newton.error
+    for j in range(y.size):
+        room.free[j] = y[j] + z[2, j]
+        newton.d[0, j] = (c.E1 * z[0, j] + c.E2 * z[1, j] + c.E3 * z[2, j]) / h
+        error[j] = newton.slope[j] + newton.d[0, j]
+    solve(newton.real, newton.pivots, error)
+    size = _norm(control, path, room, error)
+    if rejected and size > 1.0:
+        for j in range(y.size):
+            error[j] += y[j]
+        call(system.rhs, system, t, error, newton.d[1])
+        path.counts[EVALUATIONS] += 1
+        for j in range(y.size):
+            error[j] = newton.d[1, j] + newton.d[0, j]
+        solve(newton.real, newton.pivots, error)
+        size = _norm(control, path, room, error)
+    return size
+
+
+@part
+def _norm(control: Control, path: Path, room: Room, error: Array) -> float:
+    """The root mean square in units of what is allowed."""
+    total, rtol = 0.0, max(control.rtol, _FINEST)
+    for j in range(error.size):
+        allowed = _allowed(control, path, j) + rtol * max(abs(path.y[j]), abs(room.free[j]))
+        total += (error[j] / allowed) ** 2
+    return np.sqrt(total / error.size)
+
+
+@part
+def _polynomial(y: Array, room: Room, newton: Newton) -> None:
+    """The polynomial of degree 3 through the beginning and the stages."""
+    rows, z = room.rows, newton.z
+    for j in range(y.size):
+        rows[j, 0] = c.P11 * z[0, j] + c.P21 * z[1, j] + c.P31 * z[2, j]
+        rows[j, 1] = c.P12 * z[0, j] + c.P22 * z[1, j] + c.P32 * z[2, j]
+        rows[j, 2] = c.P13 * z[0, j] + c.P23 * z[1, j] + c.P33 * z[2, j]
+        rows[j, 2] += room.free[j] - y[j] - (rows[j, 0] + rows[j, 1] + rows[j, 2])

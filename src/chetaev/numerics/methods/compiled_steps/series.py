@@ -1,0 +1,83 @@
+r"""A step of a Taylor series, whose coefficients a kernel gives: as long as the last two coefficients allow.
+
+With $\rho_k = (|x|/|c_k|)^{1/k}$ the step is $e^{-2 - 0.7/(m - 1)}\min(\rho_{m-1}, \rho_m)$ for the order m: A. Jorba, M. Zou, A software
+package for the numerical integration of ODEs by means of high-order Taylor methods, Experimental Mathematics 14 (2005) 99-117. The norms
+are those of the largest component, in units of its typical size.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chetaev.numerics.machine.native import call_kernel, inner, part
+from chetaev.numerics.methods.compiled_steps.codes import ATOL, END, EVALUATIONS, LONGEST, NEW, NEXT, NOISE, NOW, PROPOSED, TYPICAL
+from chetaev.numerics.methods.compiled_steps.polynomial import rest
+from chetaev.numerics.methods.compiled_steps.sizes import find_typical, show_sizes
+from chetaev.numerics.methods.compiled_steps.types import Path, Room
+from chetaev.numerics.methods.dop853.calls import finite
+from chetaev.numerics.methods.dop853.codes import NOT_FINITE, RUNNING, STEP_TOO_SMALL
+from chetaev.numerics.methods.dop853.step import EPSILON
+from chetaev.numerics.methods.dop853.types import Control, System
+
+_GROWTH = 6.0
+"""Largest ratio of a step to the one before it, if that one had to be shortened."""
+_SAFETY = 0.7
+"""How much shorter a step is than the coefficients allow, as an exponent over the order: the number of Jorba and Zou."""
+
+_RENEWED = 20
+"""How often a step is made again because components turned out to have other sizes; each time it is shorter."""
+
+
+@inner
+def series_step(system: System, series: int, control: Control, path: Path, room: Room) -> int:
+    """The next step, unchecked: its polynomial in `room.rows`, its end in `room.free` and its time in the clock; status."""
+    status = _one_step(system, series, control, path, room)
+    for _ in range(_RENEWED):
+        if status != RUNNING or not show_sizes(path.scales, path.kinds, room.free):
+            break
+        status = _one_step(system, series, control, path, room)
+    return status
+
+
+@part
+def _one_step(system: System, series: int, control: Control, path: Path, room: Room) -> int:
+    """A step as long as the sizes allow that are known."""
+    clock, scales, rows, y = path.clock, path.scales, room.rows, path.y
+    t, end, m = clock[NOW], clock[END], room.order
+    call_kernel(series, t, y.ctypes, system.p.ctypes, rows.ctypes)
+    path.counts[EVALUATIONS] += 1
+    find_typical(scales, path.kinds)
+    size, last, before, known = 1.0, 0.0, 0.0, 0.0
+    for j in range(y.size):
+        unit = 1.0 / max(scales[TYPICAL, j], (scales[ATOL, j] + scales[NOISE, j]) / control.rtol)
+        known += 0.0 * (rows[j, m - 1] + rows[j, m - 2])
+        size = max(size, abs(y[j]) * unit)
+        last = max(last, abs(rows[j, m - 1]) * unit)
+        before = max(before, abs(rows[j, m - 2]) * unit)
+    if known != 0.0:
+        return NOT_FINITE
+    radius = np.inf  # its logarithm
+    if last > 0.0:
+        radius = np.log(size / last) / m
+    if before > 0.0:
+        radius = min(radius, np.log(size / before) / (m - 1))
+    length, left = np.exp(radius - 2.0 - _SAFETY / (m - 1)), abs(end - t)
+    clock[PROPOSED] = np.inf
+    if clock[NEXT] < length:
+        length = clock[NEXT]
+        clock[PROPOSED] = _GROWTH * length
+    length = min(length, clock[LONGEST])
+    clock[NEW] = end if length >= left else (t + length if end > t else t - length)
+    h = clock[NEW] - t
+    if (length < left and abs(h) < 10.0 * EPSILON * abs(t)) or h == 0.0:
+        return STEP_TOO_SMALL
+    room.powers[0] = h
+    for k in range(1, m):
+        half = (k - 1) // 2
+        room.powers[k] = room.powers[half] * room.powers[k - 1 - half]
+    for j in range(y.size):
+        row = rows[j]
+        for k in range(row.size):
+            row[k] *= room.powers[k]
+        room.free[j] = y[j] + (row[0] + rest(row))
+    return RUNNING if finite(room.free) else NOT_FINITE

@@ -1,0 +1,612 @@
+r"""A stepping loop in Python for methods that are not compiled with it: projection, watched functions and bookkeeping as in `dop853`.
+
+A `Stepper` makes accepted steps, each with a polynomial $y + \sum_k c_k\theta^k$. The end of a step is projected onto the constraints, and
+the polynomial bent by $\delta\theta^2(3 - 2\theta)$ to meet it. Watched functions are looked at on this polynomial, and their roots
+located there: of those that are watched closely every change of sign in the step (`changes`), of the others the one from end to end. A
+terminal root is made sharp by stepping to it once more from the beginning of the step, because the polynomial of an implicit method is
+less exact than its nodes.
+
+A stepper that can makes *strides* (`Striding`): many steps at once, in machine code, in which nothing happens that this loop would have to
+decide. Where a stride ends, this loop makes the next step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from chetaev.numerics.machine.kernels import Kernel
+from chetaev.numerics.machine.rounding_bounds import doubting
+from chetaev.numerics.methods import dop853
+from chetaev.numerics.methods.accuracy import usual_sizes
+from chetaev.numerics.methods.base import POWERS, Task, interpolate
+from chetaev.numerics.methods.changes import Change, root, sign_changes
+from chetaev.numerics.methods.compiled_steps.codes import FAR
+from chetaev.numerics.methods.dop853 import Status, codes
+from chetaev.numerics.methods.dop853.arguments import room_for_extremes
+from chetaev.numerics.methods.dop853.codes import CORNER, EARLY, INTEGRAL, LATEST, TOUCHING
+from chetaev.numerics.methods.dop853.location import sign_of
+from chetaev.numerics.methods.dop853.scale_constants import DIGITS, FIRST_PLACE, GOLDEN_PART, PLACES
+from chetaev.numerics.methods.dop853.types import Array, Integers, Run, Seen
+from chetaev.numerics.methods.enclosed import Stretch, level_part, proved_changes, safe_part
+
+_AT_ONCE = 1e-9
+"""Roots that are the start itself are also in this part of the whole run, in one step of which a series may reach its end."""
+_TOGETHER = 1e-12
+"""Roots that are not further apart, in steps, are at the same time."""
+_SHARPER = 4
+"""Most steps to a terminal root from the beginning of its step, each of which makes the root more exact."""
+_DRIFTED = 20
+"""Trial steps in a row that the projection moves too far, each half as long as the one before, after which a run ends with DRIFT. Fewer end
+runs at rows that turn in a millionth of a step."""
+_SHORT = 1e-6
+"""Relative to the duration of the run: the time over which the rate of a watched function is measured."""
+_NO_ROOT, _NOT_SMALL = 0.5, 1e-3
+"""A function whose value falls by less than this factor on the way to its root, and is larger than so many times its change in that time,
+jumps over zero. With smaller numbers, round-off at a root would be taken for a jump, which takes fifty steps instead of four."""
+_ASIDE, _LITTLE = 0.1, 1e-4
+"""Secants that move a root have found one if the function changes its sign within this part of the way. It is not asked where they moved it
+by little, in parts of a short time: every root of an ordinary function."""
+
+
+_LOOKED_AT = tuple(k / 8 for k in range(9))
+"""Where a series is compared with the rates, in parts of its step, if nodes surprise that hardly were where it begins."""
+_AGREES = 50.0
+"""Tolerances, over a step, by which the slope of a series may differ from the rates: as much as the last terms of a series."""
+
+
+class StepFailed(Exception):
+    """A stepper cannot go on."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(status.sentence)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Step:
+    """An accepted step: its end and the rows $c_1, c_2, ...$ of its polynomial."""
+
+    t: float
+    y: Array
+    rows: Array
+
+
+class Stepper(Protocol):
+    """What a method provides. `python_loop` calls it from Python; each piece of a motion has a stepper of its own.
+
+    It begins at the state of its task and never steps beyond the end of it, nor further than `task.max_step`. `task.tolerance` and
+    `task.measures` say which errors are allowed, and `right_hand_side(task)` is the function of time and state it integrates.
+    """
+
+    rejected: int
+    evaluations: int
+    places: tuple[float, ...]
+    """Where a step looks at the rates, in parts of it."""
+
+    def step(self) -> Step:
+        """The next accepted step, not beyond the end of the interval."""
+
+    def shorten(self, t: float, y: Array, h: float) -> None:
+        """Go back to a state; the next step is not longer than h."""
+
+    def restart(self, t: float, y: Array) -> None:
+        """Continue from another state."""
+
+    def straight(self, t0: float, y0: Array, t1: float) -> Array:
+        """The state at t1 from a state at t0, as exactly as the method can."""
+
+
+class Quiet(NamedTuple):
+    """The steps of a stride: their ends and, if they are kept, their polynomials; how often states were projected, and how many times what
+    was seen of it a node may have been between.
+    """
+
+    nodes: Array
+    states: Array
+    rows: Array
+    projections: int
+    worst: float
+
+
+@runtime_checkable
+class Striding(Protocol):
+    """A stepper that makes strides."""
+
+    def stride(self, seen: Seen, signs: Integers, limits: dop853.Limits | None, most: int) -> Quiet:
+        """At most `most` steps, rejected ones included, in which nothing happens; `seen` and `signs` are updated.
+
+        `limits` are those of the projection, if there is one.
+        """
+
+
+@dataclass
+class _Loop:
+    task: Task
+    stepper: Stepper
+    nodes: list[Array] = field(default_factory=list)
+    states: list[Array] = field(default_factory=list)
+    rows: list[Array] = field(default_factory=list)
+    """What is kept, in portions of one step or of many."""
+    found: list[tuple[float, int, Array]] = field(default_factory=list)
+    accepted: int = 0
+    projections: int = 0
+    shortened: int = 0
+    worst: float = 1.0
+    surprise: int = -1
+    looked: int = 0
+    drifted: int = 0
+    """Trial steps in a row that the projection moved too far."""
+    wished: tuple[float, float] = (float("nan"), 0.0)
+    """Where a step had to be shortened last, and the length it was to have."""
+
+    def __post_init__(self) -> None:
+        task = self.task
+        self.t, self.y = task.t0, np.array(task.y0)
+        self.forward = 1.0 if task.t1 >= task.t0 else -1.0
+        self.seen = room_for_extremes(len(self.y), task.compiled.measure.n_out)
+        self.seen.minima[:], self.seen.maxima[:], self.seen.measured[:] = self.y, self.y, 0.0
+        self.signs = np.zeros(len(task.watches), np.int64)
+        self.asked = 0
+        self._include(self.t, 0.0, self.y)
+        if task.keep == dop853.STEPS:
+            self.nodes.append(np.array([self.t]))
+            self.states.append(self.y[None, :].copy())
+        while task.keep == dop853.TIMES and self.asked < len(task.times) and task.times[self.asked] == self.t:
+            self._keep_state(self.t, self.y)
+
+    def run(self) -> Run:
+        status, index = Status.FINISHED, -1
+        if not (np.all(np.isfinite(self.y)) and np.all(np.isfinite(call(self.task, self.task.rhs, self.t, self.y)))):
+            status = Status.NOT_FINITE
+        while status is Status.FINISHED and self.t != self.task.t1:
+            self.task.reached(self.t)
+            if self.task.flag[0]:
+                status = Status.INTERRUPTED
+            elif self.accepted + self.stepper.rejected >= self.task.max_steps:
+                status = Status.TOO_MANY_STEPS
+            else:
+                try:
+                    status, index = self._advance()
+                    if status is Status.FINISHED and self.accepted:
+                        self._stride()
+                except StepFailed as failed:
+                    status = failed.status
+        return self._result(status, index)
+
+    def _stride(self) -> None:
+        """Steps in which nothing happens, one stride after the other."""
+        stepper, task = self.stepper, self.task
+        while isinstance(stepper, Striding) and self.t != task.t1 and not task.flag[0]:
+            most = task.max_steps - self.accepted - stepper.rejected
+            found = stepper.stride(self.seen, self.signs, None if task.project is None else self._limits, most)
+            self.projections += found.projections
+            if not len(found.nodes):
+                return
+            self.worst = max(self.worst, found.worst)
+            self._keep_stride(found)
+            self.accepted += len(found.nodes)
+            self.looked = self.accepted
+            self.t, self.y = float(found.nodes[-1]), found.states[-1].copy()
+            task.reached(self.t)
+
+    def _keep_stride(self, found: Quiet) -> None:
+        if self.task.keep == dop853.STEPS:
+            self.nodes.append(found.nodes)
+            self.states.append(found.states)
+            self.rows.append(found.rows)
+        if self.task.keep == dop853.TIMES:
+            wanted = self.task.times[self.asked :]
+            wanted = wanted[(wanted - found.nodes[-1]) * self.forward <= 0]
+            nodes, states = np.concatenate(([self.t], found.nodes)), np.vstack((self.y, found.states))
+            self.nodes.append(wanted)
+            self.states.append(interpolate(POWERS, nodes, states, found.rows, wanted))
+            self.asked += len(wanted)
+
+    def _advance(self) -> tuple[Status, int]:
+        task, t, y = self.task, self.t, self.y
+        step = self.stepper.step()
+        end, far = self._projected(step.t, step.y)
+        if not far <= FAR and not far <= FAR * self._echo(step.t, end):
+            return self._nearer(t, y, 0.5 * (step.t - t))
+        self.drifted = 0
+        rows = bent(step.rows, end - step.y)
+        whole = self._safe_part(t, y, step.t, end, rows)
+        if whole < 1.0:
+            h = (step.t - t) * whole
+            # a stepper may refuse steps of a few units in the last place of the time
+            refused = t == self.wished[0] and abs(step.t - t) > 1.1 * self.wished[1]
+            if refused or self._vanishes(h, t):
+                raise StepFailed(Status.STEP_TOO_SMALL)
+            self.wished = t, abs(h)
+            self.stepper.rejected += 1
+            self.stepper.shorten(t, y, h)
+            return Status.FINISHED, -1
+        stop, t_new = self._roots(t, y, step.t, end, rows)
+        if stop >= 0:
+            t_new, end = self._sharpened(t, y, t_new, stop, step.t)
+            rows = bent(_shortened(rows, (t_new - t) / (step.t - t)), end - _at(y, rows, (t_new - t) / (step.t - t)))
+        self._look_inside(t, t_new - t, y, rows)
+        self._keep(t, t_new, y, end, rows)
+        if stop >= 0 or not np.array_equal(end, step.y):
+            self.stepper.restart(t_new, end)
+        self.t, self.y = t_new, end
+        self.accepted += 1
+        self._include(t_new, t_new - t, end)
+        if stop >= 0:
+            return Status.WATCH, stop
+        values = np.abs(call(task, task.watch, t_new, end))
+        below = [k for k, w in enumerate(task.watches) if values[k] < w.floor]
+        return (Status.FLOOR, below[0]) if below else (Status.FINISHED, -1)
+
+    def _nearer(self, t: float, y: Array, h: float) -> tuple[Status, int]:
+        """Try a step of length `h` instead of one whose end the projection moved too far, as `dop853` does: a row may turn in a part of a
+        step that its formula does not see.
+        """
+        self.drifted += 1
+        if self.drifted >= _DRIFTED:
+            raise StepFailed(Status.DRIFT)
+        self.stepper.rejected += 1
+        self.stepper.shorten(t, y, h)
+        return Status.FINISHED, -1
+
+    def _vanishes(self, h: float, t: float) -> bool:
+        """Whether a step that had to be shortened is too small to be one."""
+        return abs(h) < 4 * float(np.finfo(float).eps) * (abs(t) + 1e-3 * abs(self.task.t1 - t))
+
+    # -- what lies between the places a step looked at
+
+    def _safe_part(self, t: float, y: Array, t_new: float, end: Array, rows: Array) -> float:
+        """The part of a step in which no node surprises, and no determinant touches zero unseen; 1 = the whole."""
+        task, whole = self.task, 1.0
+        if task.nodes is not None:
+            stretch = Stretch(t, t_new - t, y, rows)
+            safe = safe_part(task.nodes, task.p, stretch, self.stepper.places)
+            if safe.part < 1.0 and len(self.stepper.places) == 1 and self._follows_rates(t, t_new - t, y, rows):
+                safe = safe_part(task.nodes, task.p, stretch, _LOOKED_AT)
+            if safe.part < 1.0:
+                self.shortened, self.surprise, whole = self.shortened + 1, safe.surprise, safe.part
+            else:
+                self.worst = max(self.worst, safe.worst)
+        if whole == 1.0 and task.determinant is not None:
+            along = _Along(self, t, t_new - t, y, rows, {1.0: self._watched(t_new, end)})
+            tube = Stretch(t, t_new - t, y, rows).box(0.0, 1.0)
+            turn = 0.0 if task.turns is None else float(task.turns(0.0, tube, task.p)[0])
+            whole = level_part(partial(along.value, 0), turn, along.look)
+            if whole < 1.0 and self._vanishes((t_new - t) * whole / TOUCHING, t):  # it touches zero here, however far the pivots fell
+                raise StepFailed(Status.FLOOR)
+        return whole
+
+    def _follows_rates(self, t: float, h: float, y: Array, rows: Array) -> bool:
+        """Whether a series, which knows the rates where it begins, agrees with them in `_LOOKED_AT` too: these places are seen then.
+
+        What vanishes where a series begins, as x^5 at x = 0, would otherwise be a surprise however short the step is.
+        """
+        limits, powers = self._limits, np.arange(1, len(rows) + 1)
+        sizes, least = np.asarray(limits.sizes, dtype=float), np.asarray(limits.atol, dtype=float)
+        for theta in _LOOKED_AT[1:]:
+            there, moved = _at(y, rows, theta), (powers * theta ** (powers - 1)) @ rows
+            allowed = _AGREES * (limits.rtol * np.maximum(sizes, np.abs(there)) + least)
+            if not np.all(np.abs(moved - h * call(self.task, self.task.rhs, t + theta * h, there)) <= allowed):
+                return False
+        return True
+
+    # -- watched functions
+
+    def _roots(self, t: float, y: Array, t_new: float, end: Array, rows: Array) -> tuple[int, float]:
+        """The terminal function whose root comes first, or -1, and where the step ends then; other roots up to there are recorded."""
+        watches, h, left = self.task.watches, t_new - t, 0.0
+        along = _Along(self, t, h, y, rows, {1.0: self._watched(t_new, end)})
+        functions = [partial(along.value, k) for k in range(len(watches))]
+        if self.accepted == 0:
+            span = abs(self.task.t1 - self.task.t0)
+            left = max(min(EARLY, _AT_ONCE * span / abs(h)), min(0.5, 16 * np.finfo(float).eps * abs(t / h)))
+            self.signs[:] = [sign_of(f(left)) for f in functions]
+        corners = self._corners(along, left)
+        stop, limit, right = -1, 1.0, 1.0
+        for k in (k for k, watch in enumerate(watches) if watch.terminal):
+            for change in self._changes(k, along, left, right, corners)[:1]:
+                theta = root(functions[k], change)
+                if stop < 0 or theta < limit:
+                    stop, limit, right = k, theta, change.right
+        loose = [k for k, watch in enumerate(watches) if not watch.terminal and watch.direction != CORNER]
+        others = [(k, change) for k in loose for change in self._changes(k, along, left, right, corners)]
+        for theta, k in sorted((root(functions[k], change), k) for k, change in others):
+            if theta <= limit + _TOGETHER:
+                theta = min(theta, limit)
+                self.found.append((t + theta * h, k, along.states(np.array([theta]))[0]))
+        return stop, t_new if limit == 1.0 else t + limit * h  # t + h may differ from t_new in its last digit
+
+    def _corners(self, along: _Along, left: float) -> list[float]:
+        """Where functions bend in a step: the roots of what is inside abs, min and max."""
+        found = []
+        for k, watch in enumerate(self.task.watches):
+            if watch.direction == CORNER:
+                f = partial(along.value, k)
+                changes, self.signs[k] = sign_changes(f, left, 1.0, int(self.signs[k]), look=along.look)
+                found += [root(f, change) for change in changes]
+        return found
+
+    def _changes(self, k: int, along: _Along, left: float, right: float, corners: Sequence[float]) -> list[Change]:
+        """The changes of sign of a watched function in a step, in the direction asked for: all, or the first if it is terminal.
+
+        Its sign is remembered.
+        """
+        watch, sign = self.task.watches[k], int(self.signs[k])
+        proved = self._proved(k, along, left, right) if watch.place >= 0 else None
+        if proved is not None:
+            found, self.signs[k] = proved
+        elif watch.closely:
+            first = watch.direction if watch.terminal else None
+            found, self.signs[k] = sign_changes(partial(along.value, k), left, right, sign, first=first, look=along.look, corners=corners)
+        else:
+            new = sign_of(along.value(k, 1.0))
+            found, self.signs[k] = [Change(left, 1.0, new)] if sign * new < 0 else [], new or sign
+        return [change for change in found if watch.direction in (0, change.sign)]
+
+    def _proved(self, k: int, along: _Along, left: float, right: float) -> tuple[list[Change], int] | None:
+        """The changes of sign of a watched function that has bounds; None if they do not tell."""
+        task, kernel = self.task, self.task.bounds
+        watch, step = task.watches[k], Stretch(along.t, along.h, along.y, along.rows)
+        first = watch.direction if watch.terminal else None
+
+        def bounds(a: float, b: float) -> Array:
+            assert kernel is not None  # noqa: S101 - a watch with a place has one
+            return kernel(0.0, step.box(a, b), task.p)[4 * watch.place : 4 * watch.place + 4]
+
+        grain = float(np.spacing(abs(along.t) + abs(along.h))) / abs(along.h)
+        return proved_changes(partial(along.value, k), bounds, left, right, int(self.signs[k]), first, grain)
+
+    def _sharpened(self, t: float, y: Array, guess: float, k: int, t_new: float) -> tuple[float, Array]:
+        """A terminal root on the motion itself instead of its polynomial, by secants; a jump over zero by bisection."""
+
+        def state(at: float) -> Array:
+            return self._projected(at, self.stepper.straight(t, y, at))[0]
+
+        a, end = guess, state(guess)
+        value = first = float(self._watched(a, end)[k])
+        slope = self._slope(k, a, end)
+        for _ in range(_SHARPER):
+            if value == 0.0 or not np.isfinite(slope) or slope == 0.0:
+                break
+            b = a - value / slope
+            if not (b - t) * self.forward > 0 or not (t_new - b) * self.forward >= 0 or abs(b - a) <= 1e-15 * max(abs(a), abs(t_new - t)):
+                break
+            end_b = state(b)
+            value_b = float(self._watched(b, end_b)[k])
+            if abs(value_b) >= abs(value):
+                break
+            a, end, value = b, end_b, value_b
+        if np.isfinite(slope) and abs(value) > max(_NO_ROOT * abs(first), _NOT_SMALL * abs(slope) * self._short(a)):
+            return self._jump(k, t, a, t_new, state)
+        moved = _ASIDE * abs(a - guess)
+        if value != 0.0 and moved > _LITTLE * self._short(a):  # secants across a jump lead to where there is no root
+            before, after = (sign_of(float(self._watched(at, state(at))[k])) for at in (a - self.forward * moved, a + self.forward * moved))
+            if before * after > 0:
+                return self._jump(k, t, guess, t_new, state)
+        return a, end
+
+    def _jump(self, k: int, t: float, guess: float, t_new: float, state: Callable[[float], Array]) -> tuple[float, Array]:
+        """Where a function that does not become small jumps over zero, near a guess; the guess if it does not."""
+
+        def sign(at: float) -> int:
+            return sign_of(float(self._watched(at, state(at))[k]))
+
+        least, far = 8 * float(np.spacing(max(abs(guess), abs(t_new)))), abs(t_new - t)
+        h = least
+        while h < far:
+            a, b = (min(max(at, min(t, t_new)), max(t, t_new)) for at in (guess - self.forward * h, guess + self.forward * h))
+            old, new = sign(a), sign(b)
+            if old * new < 0:
+                while abs(b - a) > least:
+                    middle = 0.5 * (a + b)
+                    a, b = (a, middle) if sign(middle) == new else (middle, b)
+                return b, state(b)
+            h *= 4
+        return guess, state(guess)
+
+    def _short(self, t: float) -> float:
+        """A time that is short compared with the run."""
+        return _SHORT * max(abs(t), abs(self.task.t1 - self.task.t0), 1e-300)
+
+    def _slope(self, k: int, t: float, y: Array) -> float:
+        """The rate of a watched function along the motion."""
+        h = self.forward * self._short(t)
+        rate = call(self.task, self.task.rhs, t, y)
+        ahead, behind = (float(self._watched(t + s * h, y + s * h * rate)[k]) for s in (1.0, -1.0))
+        return (ahead - behind) / (2 * h)
+
+    def _watched(self, t: float, y: Array) -> Array:
+        return call(self.task, self.task.watch, t, y)
+
+    # -- bookkeeping
+
+    def _look_inside(self, t: float, h: float, y: Array, rows: Array) -> None:
+        """Look at one place of a step, as `dop853.dense` does in some of them: here every step takes much longer than a look."""
+        if h == 0.0:
+            return
+        self.looked = self.accepted + 1
+        task, powers = self.task, np.arange(1, len(rows) + 1)
+        theta = FIRST_PLACE + PLACES * (GOLDEN_PART * (self.accepted + 1) % 1.0)
+        at, there = t + theta * h, _at(y, rows, theta)
+        moved = (powers * theta ** (powers - 1)) @ rows
+        rates = call(task, task.rhs, at, there)
+        eps = float(np.finfo(float).eps)
+        with np.errstate(all="ignore"):
+            off = np.abs(moved - h * rates) - DIGITS * eps * np.abs(at * rates)
+            squares = (h * np.abs(self._doubted(at, there) - rates).max(axis=0)) ** 2
+        inside = self.seen.inside
+        larger = np.isfinite(off) & (off > inside[codes.OFF])
+        inside[: codes.ROUNDED, larger] = np.array([off, np.abs(h * rates), np.full(len(y), at)])[:, larger]
+        inside[codes.ROUNDED] += np.where(np.isfinite(squares), squares, np.inf)
+
+    def _doubted(self, t: float, y: Array) -> Array:
+        """The rates with the bounds of their errors added and subtracted, with state and time moved by a unit in the last place."""
+        task, unit = self.task, float(np.finfo(float).eps)
+        t, y = t * (1.0 + unit), y * (1.0 + unit * np.where((np.arange(len(y)) + self.accepted) % 2, 1.0, -1.0))
+        address = doubting(task.rhs, task.inputs, task.first_input)
+        if not address:
+            return call(task, task.rhs, t, y)[None, :]
+        return dop853.evaluate(address, [t], y[None, :], task.p, 2 * len(y)).reshape(2, len(y))
+
+    def _projected(self, t: float, y: Array) -> tuple[Array, float]:
+        moved, far = self.projected(np.array([t]), y[None, :])
+        return moved[0], float(far[0])
+
+    def projected(self, times: Array, states: Array) -> tuple[Array, Array]:
+        """States on the constraints, and how far each was moved."""
+        task = self.task
+        if task.project is None:
+            return np.array(states), np.zeros(len(times))
+        self.projections += len(times)
+        return dop853.settle(self._code, times, states, task.p, self._limits)
+
+    @property
+    def _code(self) -> dop853.Code:
+        task = self.task
+        project, inputs = (0 if kernel is None else kernel.address for kernel in (task.project, task.inputs))
+        return dop853.Code(0, project, inputs, first_input=task.first_input)
+
+    @property
+    def _limits(self) -> dop853.Limits:
+        measures = self.task.measures
+        sizes = np.maximum(np.maximum(measures.before, measures.sizes), np.maximum(-self.seen.minima, self.seen.maxima))
+        sizes = usual_sizes(sizes, self.task.compiled.flow.state, self.task.t1 - self.task.t0)
+        return dop853.Limits(measures.rtol, measures.atol, sizes, kinds=measures.kinds)
+
+    def _echo(self, t: float, y: Array) -> float:
+        """How far round-off alone has a state moved by the projection, in tolerances."""
+        return dop853.echo(self._code, t, y, self.task.p, self._limits)
+
+    def _keep(self, t: float, t_new: float, y: Array, end: Array, rows: Array) -> None:
+        task = self.task
+        if task.keep == dop853.STEPS and t_new != t:
+            self.nodes.append(np.array([t_new]))
+            self.states.append(end[None, :])
+            self.rows.append(rows[None, :, :])
+        while task.keep == dop853.TIMES and self.asked < len(task.times) and (task.times[self.asked] - t_new) * self.forward <= 0:
+            at = float(task.times[self.asked])
+            self._keep_state(at, end if at == t_new else _at(y, rows, (at - t) / (t_new - t)))
+
+    def _keep_state(self, t: float, y: Array) -> None:
+        """Keep the state at a time that was asked for."""
+        self.nodes.append(np.array([t]))
+        self.states.append(np.array(y)[None, :])
+        self.asked += 1
+
+    def _include(self, t: float, h: float, y: Array) -> None:
+        low, high, measured, roots, _ = self.seen
+        np.minimum(low, y, out=low)
+        np.maximum(high, y, out=high)
+        sizes = np.abs(call(self.task, self.task.compiled.measure, t, y))
+        np.maximum(measured, sizes, out=measured)
+        root = float(np.sqrt(np.sqrt(sizes[-1])))
+        if root < np.inf:
+            roots[INTEGRAL] += abs(h) * min(roots[LATEST], root)
+            roots[LATEST] = root
+
+    def _result(self, status: Status, index: int) -> Run:
+        n = len(self.y)
+        most, coefficients = max((rows.shape[1] for rows in self.rows), default=1), np.zeros((0, 1, n))
+        if self.rows:
+            coefficients = np.zeros((sum(map(len, self.rows)), most, n))
+            first = 0
+            for rows in self.rows:
+                coefficients[first : first + len(rows), : rows.shape[1]] = rows
+                first += len(rows)
+        return Run(
+            status=status,
+            index=index,
+            t=self.t,
+            y=self.y,
+            nodes=np.concatenate([np.zeros(0), *self.nodes]),
+            states=np.concatenate([np.zeros((0, n)), *self.states]),
+            coefficients=coefficients,
+            found_times=np.array([at for at, _, _ in self.found]),
+            found_indices=np.array([k for _, k, _ in self.found], np.int64),
+            found_states=np.array([state for _, _, state in self.found]).reshape(len(self.found), n),
+            minima=self.seen.minima,
+            maxima=self.seen.maxima,
+            measured=self.seen.measured,
+            next_step=0.0,
+            accepted=self.accepted,
+            rejected=self.stepper.rejected,
+            evaluations=self.stepper.evaluations,
+            projections=self.projections,
+            shortened=self.shortened,
+            worst=self.worst,
+            surprise=self.surprise,
+            usual=float(self.seen.roots[INTEGRAL]),
+            inside=self.seen.inside[: codes.INSIDE].copy(),
+            looked=self.looked,
+        )
+
+
+@dataclass(frozen=True)
+class _Along:
+    """The watched functions along a step, on its polynomial moved onto the constraints. Each place is looked at once."""
+
+    loop: _Loop
+    t: float
+    h: float
+    y: Array
+    rows: Array
+    known: dict[float, Array]
+    """All values by place."""
+
+    def value(self, k: int, theta: float) -> float:
+        """One function in one place."""
+        if theta not in self.known:
+            self.look([theta])
+        return float(self.known[theta][k])
+
+    def look(self, places: Sequence[float]) -> None:
+        """All functions in several places: projecting them together costs little more than one."""
+        new, task = [theta for theta in places if theta not in self.known], self.loop.task
+        for theta, state in zip(new, self.states(np.array(new)) if new else (), strict=True):
+            self.known[theta] = call(task, task.watch, self.t + theta * self.h, state)
+
+    def states(self, places: Array) -> Array:
+        """The states in some places."""
+        return self.loop.projected(self.t + places * self.h, _at(self.y, self.rows, places[:, None]))[0]
+
+
+def run_in_python(task: Task, stepper: Stepper) -> Run:
+    """Run a stepper over a piece."""
+    return _Loop(task, stepper).run()
+
+
+def call(task: Task, kernel: Kernel, t: float, y: Array) -> Array:
+    """A kernel at a state, with the inputs of that time."""
+    return kernel(t, y, task.parameters_at(t, y))
+
+
+def right_hand_side(task: Task) -> Callable[[float, Array], Array]:
+    """The rates as a function of time and state."""
+    return lambda t, y: call(task, task.rhs, t, y)
+
+
+def bent(rows: Array, delta: Array) -> Array:
+    """The polynomial with its end moved, its beginning and both slopes kept."""
+    wide = np.zeros((max(len(rows), 3), rows.shape[1]))
+    wide[: len(rows)] = rows
+    wide[1] += 3 * delta
+    wide[2] -= 2 * delta
+    return wide
+
+
+def _shortened(rows: Array, theta: float) -> Array:
+    """The polynomial over the first part of its step."""
+    return rows * (theta ** np.arange(1, len(rows) + 1))[:, None]
+
+
+def _at(y: Array, rows: Array, theta: float | Array) -> Array:
+    """The polynomial at a place of its step, or at a column of places."""
+    value: Array = np.zeros_like(y)
+    for row in rows[::-1]:
+        value = theta * (value + row)
+    return y + value

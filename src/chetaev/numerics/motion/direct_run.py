@@ -1,0 +1,319 @@
+"""Motions in one piece, with everything decided in advance: from a complete state to values at the end, in compiled code.
+
+What `simulate` decides for every motion is decided once here: the kernels, their pivots, tolerances, room. A motion is accepted only if it
+is beyond doubt, by checks that are at least as strict as those of `simulate`: its start satisfies all rows up to round-off, the rates
+satisfy the rows of motion at both ends, no pivot is small, the loop reaches the end, the motion follows the equations inside its steps,
+and the energy balances. Any other motion is left to `simulate`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+from sympy import Expr
+
+from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Parameter
+from chetaev.numerics.enclosures.global_bounds import may_vanish
+from chetaev.numerics.enclosures.kernels import nodes_kernel, turns_kernel
+from chetaev.numerics.flow.compiled import Array, Compiled
+from chetaev.numerics.flow.flow import WORST_PIVOT
+from chetaev.numerics.flow.held_rows import HeldRows, held_rows
+from chetaev.numerics.graphs.binding import Binding
+from chetaev.numerics.graphs.buffered import Buffered
+from chetaev.numerics.machine.kernels import Kernel, compile_kernel, joined_kernel
+from chetaev.numerics.machine.rounding_bounds import doubting
+from chetaev.numerics.methods import dop853
+from chetaev.numerics.methods.accuracy import Accuracy
+from chetaev.numerics.methods.base import columns_read, ends_kernel
+from chetaev.numerics.methods.dop853 import codes
+from chetaev.numerics.methods.dop853.arguments import width_of
+from chetaev.numerics.methods.dop853.repeated_calls import Runner, state_row
+from chetaev.numerics.motion import step_evidence
+from chetaev.numerics.motion.certification import balance_allowed, left_allowed, left_at_the_end
+from chetaev.numerics.start.clear_states import HOLDS
+from chetaev.numerics.start.direct_completion import EXACT, excesses, positive
+
+_PROJECTIONS = 3
+"""Most projections of a start; each squares what is left of a residual of at most 1e-8."""
+_LARGEST = float(np.finfo(float).max)
+"""Larger parameters are infinite."""
+_KNOWN = 64
+"""Vectors of parameters, and numbers of steps, for which it is remembered what follows from them."""
+
+
+class Straight:
+    """Motions of compiled equations without modes, over one interval, and values of expressions at their ends."""
+
+    def __init__(
+        self,
+        compiled: Compiled,
+        inputs: Mapping[str, Expr],
+        interval: tuple[float, float],
+        accuracy: Accuracy,
+        steps: tuple[int, float],
+        outputs: Sequence[ca.SX],
+    ) -> None:
+        self.compiled, self.flow, self.inputs = compiled, compiled.flow, Frozen(inputs)
+        self.t0, self.t1 = interval
+        self.tolerance, self.max_steps, self.max_step = accuracy.relative, *steps
+        flow = self.flow
+        self.measures = accuracy.measures(flow.state, flow.size).without_work(flow.has_power)
+        self.states, self.size = len(flow.state), flow.size
+        self.parameters, self.room = len(flow.system.equations.system.parameters), len(flow.arguments) + 1
+        self.hidden = len(flow.system.hidden())
+        self.outputs = compile_kernel(flow.function(outputs, "outputs"))
+        self.defect, self.rounding = step_evidence.defect_allowed(self.tolerance), step_evidence.rounding_allowed(self.tolerance) ** 2
+        self._touching: dict[bytes, bool] = {}
+        self._allowed: dict[int, tuple[float, float]] = {}
+        self._threads = threading.local()
+
+    @cached_property
+    def _sound(self) -> Buffered:
+        """Zero where a start is beyond doubt: residuals are round-off, of the rows on the state, for parameters in their ranges, and of the
+        rows of motion with the rates behind the state.
+        """
+        flow, system = self.flow, self.flow.system
+        held = held_rows(flow, width_of(self.size))
+        below = positive(excesses([system.row(pair) for pair in system.hidden()], EXACT))
+        below = ca.substitute(below, flow.x, held.arguments[1][: self.size])
+        for k, z in enumerate(system.equations.system.parameters):
+            good = ca.fabs(flow.p[k]) <= _LARGEST
+            below += ca.if_else(ca.logic_and(good, flow.p[k] > 0) if z.is_positive else good, 0, 1)  # 1 for what is no number, too
+        return Buffered(held.function([below, _left(held)], "sound"))
+
+    @cached_property
+    def _sound_at_the_end(self) -> Buffered:
+        """Zeros where a motion ended well, as a function of `_End`, state and rates, parameters, what was seen inside its steps, the least
+        and the largest values of its jets, the largest residuals on its way, and the residuals at its end: the rows of motion hold with the
+        rates at the end; the motion follows the equations inside its steps, with rates that have enough digits; the energy balances on the
+        way; and at the end.
+        """
+        held, n, balance = held_rows(self.flow, width_of(self.size)), self.size, len(self.compiled.labels) - 1
+        end, measures = ca.SX.sym("end", len(_End._fields)), self.compiled.measure.n_out
+        known = _End(*ca.vertsplit(end))
+        inside, minima, maxima = ca.SX.sym("inside", n, codes.INSIDE), ca.SX.sym("minima", n), ca.SX.sym("maxima", n)
+        on_the_way, at_the_end = ca.SX.sym("measured", measures), ca.SX.sym("ended", measures)
+        sizes = ca.fmax(-minima, maxima)[: self.states]
+        off, rounded = inside[: self.states, codes.OFF], inside[: self.states, codes.ROUNDED]
+        unlike = [*ca.vertsplit(off - self.defect * sizes), *ca.vertsplit(known.steps * rounded - self.rounding * sizes * sizes)]
+        found = [
+            ca.substitute(_left(held), held.arguments[0], known.t),
+            positive(unlike),
+            positive([on_the_way[balance] - known.balance_allowed * on_the_way[-1]]),
+            positive([ca.fabs(at_the_end[balance]) - known.left_allowed * at_the_end[-1]]),
+        ]
+        arguments = [end, *held.arguments[1:], inside, minima, maxima, on_the_way, at_the_end]
+        return Buffered(self.flow.graph.function("sound_at_the_end", arguments, ca.vertcat(*found)))
+
+    @cached_property
+    def input_kernel(self) -> Kernel | None:
+        """The inputs at a time."""
+        return self.compiled.inputs(Binding({}, self.inputs))
+
+    def run(self, y: Array, p: Array) -> Array | None:
+        """Values at the end of the motion from a state; None if anything about it, or about the numbers given, is in doubt."""
+        try:
+            here: _Thread = self._threads.found
+        except AttributeError:
+            here = self._threads.found = _Thread(self)
+        return here.run(y, p)
+
+    def touching(self, p: Array) -> bool:
+        """Whether a pivot may vanish at some state, with these values of the parameters."""
+        key = p[: self.parameters].tobytes()
+        if key not in self._touching:
+            if len(self._touching) >= _KNOWN:
+                self._touching.clear()
+            values = zip(self.flow.system.equations.system.parameters, map(float, p), strict=False)
+            known = {z: (v, v) for z, v in values if isinstance(z, Parameter)}
+            self._touching[key] = may_vanish(self.flow, known, (self.t0, self.t1))
+        return self._touching[key]
+
+    def allowed(self, accepted: int) -> tuple[float, float]:
+        """The largest errors of the balance after a number of steps: on the way, and at the end."""
+        if accepted not in self._allowed:
+            if len(self._allowed) >= _KNOWN:
+                self._allowed.clear()
+            self._allowed[accepted] = balance_allowed(self.tolerance, accepted), left_allowed(self.tolerance, accepted)
+        return self._allowed[accepted]
+
+    def runner(self, lasting: bool, touching: bool, y: Array, p: Array) -> Runner:
+        """Room and code for runs in one thread; pivots that last are not watched."""
+        compiled, flow = self.compiled, self.flow
+        nodes = nodes_kernel(flow, self.inputs).kernel
+        turns = turns_kernel(flow, self.inputs) if touching else None
+        determinant = compiled.determinant if touching else None
+        watch = None if lasting else compiled.watch()
+        ends = ends_kernel(compiled.rhs, watch, compiled.measure)
+        used = (compiled.rhs, compiled.project, self.input_kernel, watch, compiled.measure, nodes, None, turns, determinant, ends)
+        code = dop853.Code(*[0 if kernel is None else kernel.address for kernel in used])._replace(
+            first_input=self.parameters,
+            n_watch=0 if lasting else 2,
+            n_measure=compiled.measure.n_out,
+            n_nodes=0 if nodes is None else nodes.n_out // 2,
+            columns=columns_read(self.size, nodes, None, turns),
+            doubting=doubting(compiled.rhs, self.input_kernel, self.parameters, often=True),
+        )
+        watching = dop853.Watching() if lasting else dop853.Watching(terminal=[True, False])
+        return Runner(code, y, p, self.t0, self.t1, self.measures.limits(self.max_step, self.max_steps), watching)
+
+
+class _End(NamedTuple):
+    """Numbers with which the end of a motion is judged."""
+
+    t: Any
+    steps: Any
+    balance_allowed: Any
+    """The largest error of the balance on the way, relative to its terms."""
+    left_allowed: Any
+    """The largest error of the balance at the end, relative to its terms."""
+
+
+class _Thread:
+    """Room of one thread."""
+
+    def __init__(self, of: Straight) -> None:
+        self.of, compiled = of, of.compiled
+        self.p, width = np.zeros(of.room), width_of(of.size)
+        begins = [compiled.rhs, compiled.measure, compiled.watch(), *([] if compiled.lowest_pivot is None else [compiled.lowest_pivot])]
+        ends = [compiled.rhs, compiled.measure, of.outputs]
+        behind = max(sum(kernel.n_out for kernel in kernels) for kernels in (begins, ends))
+        self._row = row = state_row(width + behind)
+        self.y, out = row[: of.size], row[width:]
+        self._state, self._parameters = self.y[: of.states], self.p[: of.parameters]
+        self._begin, (_, self.begun, self.watched, *self.lowest) = _together(begins, self.y, self.p, out)
+        self._end, (_, self.ended, self.given) = _together(ends, self.y, self.p, out)
+        self._t, self.sound = np.zeros(1), np.zeros(2)
+        self._see = of._sound.placed([self._t, row, self.p], self.sound)
+        self._inputs = None if of.input_kernel is None else _into(of.input_kernel, self.y, self.p, self.p[of.parameters :])
+        self._project = None if compiled.project is None else _together([compiled.project], self.y, self.p, np.zeros(of.size))
+        self.balance = len(compiled.labels) - 1
+        self.runners: dict[tuple[bool, bool], _Judged] = {}
+
+    def run(self, y: Array, p: Array) -> Array | None:
+        of, values = self.of, self.p
+        t0, t1 = of.t0, of.t1
+        self._state[:], self._parameters[:], values[-1] = y, p, 0.0
+        if of.states < of.size:
+            self.y[-1] = 0.0
+        if self._inputs is not None:
+            self._inputs(t0)
+        self._begin(t0)
+        if not self._is_sound(t0) and not self._projected(t0):
+            return None
+        pivot = float(self.watched[1])
+        if not pivot > WORST_PIVOT:
+            return None
+        begun, values[-1] = self.begun[-1], self.begun[self.balance]
+        floor = WORST_PIVOT * min(1.0, pivot)
+        lasting = bool(self.lowest) and bool(self.lowest[0][0] > floor)
+        key = lasting, not lasting and of.touching(values)
+        judged = self.runners.get(key)
+        if judged is None:
+            judged = self.runners[key] = _Judged(of, of.runner(*key, self.y, values), [self._row, values], self.ended)
+        runner = judged.runner
+        if not lasting:
+            runner.watches.floor[1] = floor
+        if runner() != codes.FINISHED:
+            return None
+        if self._inputs is not None:
+            self._inputs(t1)
+        self._end(t1)
+        return self.given.copy() if self._ended_well(judged, begun) else None
+
+    def _is_sound(self, t: float) -> bool:
+        """Whether all rows hold at the state, with the rates of the compiled code."""
+        self._t[0] = t
+        self._see()
+        below, above = self.sound.tolist()
+        return bool(below == 0.0 == above)
+
+    def _projected(self, t: float) -> bool:
+        """Whether a start is moved onto the constraints, and then satisfies all rows; one that does not need it fails here."""
+        n, rows = self.of.hidden, self.begun
+        if self._project is None or not (np.abs(rows[:n]) <= PROJECTED * rows[n + 1 : 2 * n + 1]).all():
+            return False
+        project, (moved,) = self._project
+        for _ in range(_PROJECTIONS):
+            project(t)
+            self._state[:] = moved[: self.of.states]
+            self._begin(t)
+            if self._is_sound(t):
+                return True
+        return False
+
+    def _ended_well(self, judged: _Judged, begun: float) -> bool:
+        """Whether the motion passes the checks of a certificate; `begun` are the terms of the energy at its start."""
+        rows, inside, on_the_way, at_the_end = judged.faults()
+        if not rows == inside == on_the_way == 0.0:
+            return False
+        if at_the_end == 0.0:
+            return True
+        residual, terms, span = float(self.ended[self.balance]), float(self.ended[-1]), abs(self.of.t1 - self.of.t0)
+        integral = float(judged.runner.seen.roots[codes.INTEGRAL])
+        return bool(left_at_the_end(residual, terms, integral, span, float(begun)) <= self.of.allowed(judged.steps)[1])
+
+
+class _Judged:
+    """Runs of one kind, and what judges their ends: all of it in one evaluation, which takes as long as two operations on small arrays."""
+
+    def __init__(self, of: Straight, runner: Runner, state_and_parameters: list[Array], ended: Array) -> None:
+        self.of, self.runner, self.steps = of, runner, 0
+        seen = runner.seen
+        self._known, self._found = np.array(_End(of.t1, 0.0, 0.0, 0.0)), np.zeros(4)
+        arguments = [self._known, *state_and_parameters, seen.inside, seen.minima, seen.maxima, seen.measured, ended]
+        self._see = of._sound_at_the_end.placed(arguments, self._found)
+
+    def faults(self) -> list[float]:
+        """Four numbers as `Straight._sound_at_the_end` gives them: zero where nothing is at fault. Where a jet has no size of its own
+        `simulate` decides.
+        """
+        steps = int(self.runner.counts[codes.ACCEPTED])
+        if steps != self.steps:
+            self.steps, self._known[1:] = steps, (steps, *self.of.allowed(steps))
+        self._see()
+        found: list[float] = self._found.tolist()
+        return found
+
+
+PROJECTED = 1e-8
+"""Largest residual of a start that is projected, relative to the sum of the terms of its row; more contradicts the row."""
+
+
+def _left(held: HeldRows) -> ca.SX:
+    """Zero where the rows of motion leave no more than round-off."""
+    return positive([ca.fabs(row) - HOLDS * size for row, size in zip(held.residuals, held.sizes, strict=True)])
+
+
+def _together(kernels: Sequence[Kernel], y: Array, p: Array, out: Array) -> tuple[Callable[[float], None], list[Array]]:
+    """What computes kernels at a time, and a row of values for each, one after the other in `out`."""
+    places = np.cumsum([0, *[kernel.n_out for kernel in kernels]]).tolist()
+    rows = [out[first:last] for first, last in pairwise(places)]
+    joined = joined_kernel(*zip(kernels, places, strict=False))
+    if joined is not None:
+        return _into(joined, y, p, out), rows
+    calls = [_into(kernel, y, p, row) for kernel, row in zip(kernels, rows, strict=True)]
+
+    def call(t: float) -> None:
+        for one in calls:
+            one(t)
+
+    return call, rows
+
+
+def _into(kernel: Kernel, y: Array, p: Array, out: Array) -> Callable[[float], None]:
+    entry: Any = ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(kernel.address)
+    first, second, third = (ctypes.c_void_p(a.ctypes.data) for a in (y, p, out))
+
+    def call(t: float) -> None:
+        entry(t, first, second, third)
+
+    return call

@@ -1,0 +1,252 @@
+r"""Impacts: how velocities jump where contacts close.
+
+The equations of a configuration with closed contacts are integrated over an instant. With impulses $\Lambda$ in place of multipliers,
+
+$$ p(q, v^+) - p(q, v^-) = \sum_a \Lambda_a \Bigl(R^a + \frac{\partial u}{\partial \lambda_a}\Bigr), \qquad
+   R_K(q, v^+) = 0, \qquad s_k'(v^+) = -e_k\, s_k'(v^-) $$
+
+for every contact $k$ that takes part, with $\Lambda_k \ge 0$; a contact that is touched and takes no part has
+$s_j'(v^+) \ge -e_j\,s_j'(v^-)$ (Newton's law in the form of C. Glocker and F. Pfeiffer, Multibody Dynamics with Unilateral Contacts, Wiley
+1996). Forces by multipliers give impulses of the same form: friction opposes the velocity after the impact, or holds it at zero (J. J.
+Moreau's law). All choices of contacts, and of the modes of such forces, are tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import casadi as ca
+import numpy as np
+from sympy import Expr, S, Symbol
+
+from chetaev.core.symbols import Coordinate, Input, Jet, Multiplier, jets_in
+from chetaev.mechanics.assemble import right_hand_side
+from chetaev.mechanics.ranks.factored import least_norm
+from chetaev.numerics.corners.mode import SLIDING, Configuration, Touch
+from chetaev.numerics.corners.modes import Switched
+from chetaev.numerics.corners.multiplier_modes import tilt_of
+from chetaev.numerics.flow.compiled import Array
+from chetaev.numerics.graphs.algebra import GraphAlgebra
+from chetaev.numerics.smooth_pieces.momentum_jumps import Refused
+from chetaev.numerics.smooth_pieces.piece import Setting
+from chetaev.numerics.smooth_pieces.switching import Surfaces
+
+_MOST = 6
+"""Contacts and modes of friction in one impact of which all choices are tried; each further one doubles or trebles their number."""
+_ITERATIONS = 30
+"""Most Newton iterations. One is enough for momenta that are linear in the velocities."""
+_CLOSE = 1e-13
+"""Relative to the velocities: a Newton correction of this size ends the iteration."""
+_NOTHING = 1e-11
+"""Relative to the speeds and impulses of the impact: what is smaller counts as zero."""
+_STILL = 1e-6
+"""Relative to the largest velocity: a smaller one counts as so large where residuals of rows are compared with their terms, because the
+terms of a row such as y' = 0 vanish themselves."""
+_SAME = 1e-9
+"""Relative to the velocities: two choices that differ by less are the same impact."""
+
+
+@dataclass(frozen=True)
+class Impact:
+    """The state after an impact, and the speed with which each touched gap opens."""
+
+    jets: Mapping[Jet, float]
+    speeds: Mapping[int, float]
+
+
+def impact(
+    surfaces: Surfaces, here: Setting, touched: Sequence[int], bounce: Mapping[int, float], t: float, jets: Mapping[Jet, float]
+) -> Impact:
+    """Return the state after an impact of the contacts `touched` with coefficients of restitution `bounce`; raise `Refused` if no choice of
+    contacts fits, or if several do.
+    """
+    switched = surfaces.switched
+    rubbing = _rubbing(switched, here.configuration, touched)
+    if len(touched) + len(rubbing) > _MOST:
+        raise Refused(f"{len(touched)} contacts and {len(rubbing)} modes of friction take part in one impact; at most {_MOST} are tried.")
+    idle = tuple(  # a bounded force has no impulse
+        1 if m == SLIDING and k not in (*rubbing, *switched.contacts) else m for k, m in enumerate(here.configuration)
+    )
+    options = [*[(SLIDING, 1)] * len(touched), *[(1, -1) if k in switched.implicit_modes else (1, -1, SLIDING) for k in rubbing]]
+    found: list[Impact] = []
+    for values in product(*options):
+        chosen = dict(zip((*touched, *rubbing), values, strict=True))
+        configuration = tuple(chosen.get(k, m) for k, m in enumerate(idle))
+        tried = _Blow(surfaces, configuration, touched, rubbing, bounce, t, jets).result()
+        if tried is not None and not any(_alike(tried, other) for other in found):
+            found.append(tried)
+    if not found:
+        raise Refused("no impulses of the contacts agree with the coefficients of restitution.")
+    if len(found) > 1:
+        raise Refused("several impulses of the contacts agree with the coefficients of restitution.")
+    return found[0]
+
+
+def _rubbing(switched: Switched, configuration: Configuration, touched: Sequence[int]) -> list[int]:
+    """The modes on which the forces of multipliers depend while the touched contacts are closed."""
+    if not switched.original.system.multipliers_in_forces:
+        return []
+    closed = tuple(SLIDING if k in touched else m or 1 for k, m in enumerate(configuration))
+    equations = switched.base(closed)
+    forces = equations.system.forces.values()
+    inside = {z for u in forces for m in jets_in(u, Multiplier) for z in u.diff(m).free_symbols}
+    return [k for k, mode in enumerate(switched.modes) if mode.symbol in inside and not isinstance(mode, Touch)]
+
+
+def _alike(a: Impact, b: Impact) -> bool:
+    size = max(max(map(abs, one.jets.values()), default=0.0) for one in (a, b))
+    return all(abs(v - b.jets[z]) <= _SAME * size for z, v in a.jets.items())
+
+
+class _Blow:
+    """One choice of the contacts that take part, and of the modes of friction."""
+
+    def __init__(
+        self,
+        surfaces: Surfaces,
+        configuration: Configuration,
+        touched: Sequence[int],
+        rubbing: Sequence[int],
+        bounce: Mapping[int, float],
+        t: float,
+        jets: Mapping[Jet, float],
+    ) -> None:
+        self.surfaces, self.switched, self.configuration = surfaces, surfaces.switched, configuration
+        self.touched, self.rubbing, self.bounce, self.t, self.jets = touched, rubbing, bounce, t, jets
+        self.equations = self.switched.equations(configuration)
+        self.system = self.equations.system
+        self.velocities = tuple(q.d() for q in self.system.coordinates)
+        if not set(self.velocities) <= jets.keys():
+            raise Refused("not every velocity is an initial value.")
+        self.before = np.array([jets[z] for z in self.velocities])
+        self.multipliers = tuple(self.equations.lowered.reactions)
+        self._form()
+
+    def _form(self) -> None:
+        """Functions of the velocities: momenta, rows, rates of gaps and of functions of friction; and the directions of impulses."""
+        graph, total = GraphAlgebra(), self.equations.total
+
+        def of(e: Expr) -> ca.SX:
+            return graph.of(self.system.charted(e))
+
+        momenta = graph.gradient(of(self.equations.lowered.lagrangian), self.velocities)
+        stated = [row.residual for row in self.system.kinematic]
+        rows = [of(e if any(z.order for z in jets_in(e, Coordinate)) else total(e)) for e in stated]
+        gaps = [of(total(self.switched.modes[k].function)) for k in self.touched]
+        sliding = [k for k in self.rubbing if k not in self.switched.implicit_modes]
+        slips = [of(self.switched.driven(self.switched.modes[k].function, self.configuration)) for k in sliding]
+        self.sliding, self.parts = sliding, np.cumsum([len(momenta), len(rows), len(gaps)])
+        column = graph.numeric(ca.vertcat(*momenta, *rows, *gaps, *slips, ca.SX(0)))
+        forces = [right_hand_side(self.equations.lowered, q) for q in self.system.coordinates]
+        entries = [u.diff(m) for m in self.multipliers for u in forces]
+        if any(jets_in(e, Multiplier) for e in entries):
+            raise Refused("a force is not linear in the multipliers, and its impulse is not known.")
+        if any(e.free_symbols & {*self.velocities} for e in entries):
+            raise Refused("a force by a multiplier depends on velocities, and its impulse is not known.")
+        acting = graph.numeric(ca.vertcat(*[of(e) for e in entries], ca.SX(0)))
+        others = sorted(graph.symbols(ca.vertcat(column, acting)) - {*self.velocities}, key=lambda z: str(z.name))
+        values = self._values(others)
+        v = graph.vector(self.velocities)
+        column, acting = ca.substitute([column, acting], [graph.vector(others)], [ca.SX(values)]) if others else (column, acting)
+        self.rates = ca.Function("rates", [v], [ca.densify(column)])
+        self.slopes = ca.Function("slopes", [v], [ca.densify(ca.jacobian(column, v))])
+        found = np.array(ca.Function("acting", [v], [ca.densify(acting)])(self.before)).ravel()[:-1]
+        self.directions = found.reshape(len(self.multipliers), len(self.velocities))
+
+    def _values(self, symbols: Sequence[Symbol]) -> Array:
+        """Values of symbols at the state: jets, parameters with modes, inputs, time."""
+        bound = self.switched.binding(self.surfaces.binding, self.configuration)
+        given = bound.at(frozenset(z for z in symbols if not isinstance(z, Jet) or isinstance(z, Input)), self.t)
+        return np.array([self.jets[z] if z in self.jets else given[z] for z in symbols], dtype=float)
+
+    @property
+    def taking_part(self) -> list[int]:
+        """The touched contacts that give an impulse."""
+        return [k for k in self.touched if self.configuration[k] == SLIDING]
+
+    def result(self) -> Impact | None:
+        """The state after, if this choice is consistent."""
+        solved = self._solved()
+        if solved is None:
+            return None
+        v, impulses = solved
+        after = np.array(self.rates(v)).ravel()
+        before = np.array(self.rates(self.before)).ravel()
+        _, m, g = self.parts
+        gaps, were, slips = after[m:g], before[m:g], after[g:-1]
+        speed = np.abs(were).max(initial=0.0)
+        for k, now, was in zip(self.touched, gaps, were, strict=True):
+            if self.configuration[k] != SLIDING and now < -self.bounce[k] * was - _NOTHING * speed:
+                return None
+        if not self._pushes(impulses) or not self._rubs(impulses, slips, float(np.abs(before[g:-1]).max(initial=0.0))):
+            return None
+        jets = {**self.jets, **dict(zip(self.velocities, map(float, v), strict=True))}
+        return Impact(jets, {k: float(now) if now > _NOTHING * speed else 0.0 for k, now in zip(self.touched, gaps, strict=True)})
+
+    def _pushes(self, impulses: Array) -> bool:
+        """Whether no contact pulls, and multipliers whose signs are modes have these signs."""
+        by = dict(zip(self.multipliers, impulses, strict=True))
+        size = np.abs(impulses).max(initial=0.0)
+        if any(by[self.switched.modes[k].unknown] < -_NOTHING * size for k in self.taking_part):
+            return False
+        signs = [k for k in self.rubbing if k in self.switched.implicit_modes]
+        return all(self._number(self.switched.modes[k].function, by) * self.configuration[k] >= -_NOTHING * size for k in signs)
+
+    def _rubs(self, impulses: Array, slips: Array, before: float) -> bool:
+        """Whether friction opposes the velocity after the impact, or holds it with no more than its limit."""
+        by = dict(zip(self.multipliers, impulses, strict=True))
+        for k, slip in zip(self.sliding, slips, strict=True):
+            m, mode = self.configuration[k], self.switched.modes[k]
+            if m != SLIDING and m * slip < -_NOTHING * max(before, np.abs(slips).max()):
+                return False
+            if m == SLIDING:
+                tilt = tilt_of(self.switched.base(self.configuration), mode.symbol)
+                if tilt is None:
+                    raise Refused(f"the impulse that keeps {mode.text} = 0 is not known.")
+                limit = abs(self._number(tilt.size, by))
+                if abs(by[mode.unknown]) > limit * (1 + _NOTHING) + _NOTHING * np.abs(impulses).max(initial=0.0):
+                    return False
+        return True
+
+    def _number(self, e: Expr, impulses: Mapping[Multiplier, float]) -> float:
+        """An expression that is homogeneous in the multipliers, with impulses in their place."""
+        others = [z for z in e.free_symbols if z not in impulses]
+        values = dict(zip(others, map(float, self._values(others)), strict=True))
+        return float(e.xreplace({**{z: S(float(v)) for z, v in impulses.items()}, **{z: S(v) for z, v in values.items()}}))
+
+    def _solved(self) -> tuple[Array, Array] | None:
+        """Velocities and impulses, by Newton's iteration; None if it does not converge."""
+        n, m, g = self.parts
+        before = np.array(self.rates(self.before)).ravel()
+        target = np.zeros(m - n)
+        names = [row.name for row in self.system.kinematic]
+        for k, was in zip(self.touched, before[m:g], strict=True):
+            mode = self.switched.modes[k]
+            assert isinstance(mode, Touch)  # noqa: S101 - touched contacts
+            if self.configuration[k] == SLIDING:
+                target[names.index(mode.contact.name)] = -self.bounce[k] * min(was, 0.0)
+        v, c = self.before.copy(), len(self.multipliers)
+        impulses = np.zeros(c)
+        for _ in range(_ITERATIONS):
+            now, slopes = np.array(self.rates(v)).ravel(), np.array(self.slopes(v))
+            left = np.concatenate([now[:n] - before[:n] - impulses @ self.directions, now[n:m] - target])
+            bordered = np.block([[slopes[:n], -self.directions.T], [slopes[n:m], np.zeros((m - n, c))]])
+            if not np.isfinite(left).all() or not np.isfinite(bordered).all():
+                return None
+            step = least_norm(bordered, -left)[0]
+            v, impulses = v + step[: len(v)], impulses + step[len(v) :]
+            if np.abs(step[: len(v)]).max() <= _CLOSE * max(np.abs(v).max(), np.abs(self.before).max()):
+                return (v, impulses) if self._holds(v, impulses, before, target) else None
+        return None
+
+    def _holds(self, v: Array, impulses: Array, before: Array, target: Array) -> bool:
+        """Whether momenta and rows agree, relative to the terms that they consist of."""
+        n, m, _ = self.parts
+        now, slopes = np.array(self.rates(v)).ravel(), np.abs(np.array(self.slopes(v)))
+        left = np.concatenate([now[:n] - before[:n] - impulses @ self.directions, now[n:m] - target])
+        speeds = np.abs(v) + np.abs(self.before)
+        terms = slopes[:m] @ np.maximum(speeds, _STILL * speeds.max())
+        terms[:n] += np.abs(impulses) @ np.abs(self.directions)
+        return bool(np.all(np.abs(left) <= _SAME * np.maximum(terms, np.finfo(float).tiny)))

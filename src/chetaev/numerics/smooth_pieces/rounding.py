@@ -1,0 +1,291 @@
+r"""What round-off makes of a motion: a suspicion by bounds, decided by rates in many digits.
+
+Inside its steps a run adds up bounds of the rounding errors of its rates (`inside.roundings`). Bounds are pessimistic: $1 - \tanh^2 u$ is
+exactly zero in doubles for large $u$, and almost so in truth, while its bound is $10^{-16}$ times any factor. So a motion whose bounds are
+too large is looked at again, at its nodes:
+
+- Time and state are rounded in every step, and the errors follow the linearised equations: their covariance is computed in the course of
+  the motion. A pulse of width $10^{-3}$ at $t = 10^9$ has four digits in doubles.
+- At some nodes the rates in doubles are compared with those of the graph in many digits (`exact_rates`), in which every number of the text
+  is exact. Their error is excused as far as rounding the state has the same effect, $g = |f(y(1 \pm \varepsilon)) - f(y)|$: a body that
+  rests between two large forces feels such an error, which moves it by no more than rounding its place does. Here $f$ is in many digits:
+  in doubles it changes by its own noise, which would excuse itself. The rest is added in full where it has one sign, and as the root of
+  its squares where its sign changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chetaev.numerics.flow.compiled import Array, Compiled
+from chetaev.numerics.flow.exact_rates import Exact, exact_rates, exact_rows
+from chetaev.numerics.machine.rounding_bounds import doubting
+from chetaev.numerics.methods import dop853
+from chetaev.numerics.smooth_pieces.piece import Piece
+
+_MOST_LOOKS, _FEWEST_LOOKS = 12, 4
+"""Nodes at which rates are computed in many digits, at most and at least."""
+_WORK = 20_000
+"""Instructions in many digits, each of a few microseconds, that all looks together may take."""
+_NODES = 4096
+"""Most nodes at which bounds are computed; of a longer motion every second or third is taken, and so on."""
+_EXCUSED = 4.0
+"""Errors of a rate, in units of what a unit in the last place of the state makes of it, that are no errors of the formula."""
+_LARGEST = 24
+"""Most components of a state whose covariance is computed, which takes up to a second."""
+_APART = 2.0**-45
+"""Relative distance of states between which slopes are computed: a longer one passes over narrow features, a shorter one has no digits."""
+_STIFFEST = 64.0
+"""Largest step times slope that counts; where more is found, an explicit method has no such steps, and the slope is that of a jump."""
+_CHANCE = 2.0
+"""Standard deviations of a sum of errors with random signs: a smaller sum may be chance."""
+_NEGLIGIBLE = 1e-2
+"""Part of the allowed error to which exact rates are needed."""
+_FAR = 2.0**-20
+"""Relative distance of states between which the terms of a row are seen."""
+_TINY = 1e-300
+"""An absolute error that does not matter."""
+_UNIT = float(np.finfo(float).eps)
+_SIGNS = np.random.default_rng(7).integers(0, 2, size=(3, 257)) * 2.0 - 1.0
+"""Directions in which time and state are moved, the same in every run."""
+
+Figure = tuple[float, int, float]
+"""The largest error relative to the size of its component, the component, and the time."""
+
+
+def rounding_of(piece: Piece, scale: Array, allowed: float, stiff: bool, exact: bool = False) -> Figure | None:
+    """Return what rounding makes of a piece; None if the piece did not keep its steps.
+
+    `scale` are the sizes of the components of the state, and `allowed` is a part of them that does not matter. In a `stiff` piece steps are
+    longer than the state remembers its own rounding; with `exact` rates nothing but the state is rounded.
+    """
+    nodes = np.asarray(piece.run.nodes)
+    if len(nodes) < 2 or len(nodes) <= int(piece.run.accepted):
+        return None
+    every = -(-len(nodes) // _NODES)
+    looked = _Nodes(piece, nodes[::every], np.asarray(piece.run.states)[::every], scale, every)
+    shaken, at = (np.zeros(len(scale)), piece.begin) if stiff else looked.shaken()
+    worst = int(np.argmax(shaken))
+    if shaken[worst] > allowed or exact:
+        return float(shaken[worst]), worst, at
+    errors, at = looked.wrong(allowed)
+    total = errors + shaken
+    worst = int(np.argmax(total))
+    return float(total[worst]), worst, at
+
+
+class _Nodes:
+    """Nodes of a piece with their rates, the bounds of these, and what moving the state by its last digit makes of them."""
+
+    def __init__(self, piece: Piece, times: Array, states: Array, scale: Array, every: int) -> None:
+        self.piece, self.times, self.states, self.every = piece, times, states, every
+        setting, compiled, n = piece.setting, piece.setting.compiled, len(scale)
+        first = len(compiled.flow.system.equations.system.parameters)
+        address = doubting(compiled.rhs, compiled.inputs(setting.binding), first)
+        p = setting.parameters(piece.begin, piece.reference)
+        self.lengths = np.abs(np.gradient(times))[:, None]
+
+        def at(t: Array, y: Array) -> tuple[Array, Array]:
+            found = dop853.evaluate(address, t, y, p, 2 * compiled.size).reshape(len(t), 2, compiled.size)[:, :, :n]
+            with np.errstate(invalid="ignore", over="ignore"):
+                middle, half = found.mean(axis=1), np.abs(found[:, 0] - found[:, 1]) / 2
+            if not np.isfinite(half).all():  # bounds without a middle; the rates themselves have values
+                plain = dop853.evaluate(compiled.rhs.address, t, y, p, compiled.rhs.n_out)[:, :n]
+                middle = np.where(np.isfinite(middle), middle, plain)
+            return middle, half
+
+        self.rates, doubts = at(times, states)
+        span = abs(float(times[-1] - times[0]))
+        nothing = span * np.nan_to_num(np.maximum(np.abs(self.rates), doubts), nan=0.0, posinf=0.0).max(axis=0)
+        self.scale = np.where(scale > 0, scale, np.where(nothing > 0, nothing, 1.0))
+        """The sizes of the components; of one that stays zero, what its rates and their errors can make of it."""
+        self._at = at
+        self.moves = np.zeros_like(self.rates)
+        for signs in _SIGNS:
+            moved, _ = at(times * (1 + _UNIT * signs[0]), states * (1 + _UNIT * np.resize(signs[1:], states.shape[1])))
+            with np.errstate(invalid="ignore"):
+                self.moves = np.fmax(self.moves, np.abs(moved - self.rates))
+        known = np.isfinite(doubts)
+        self.doubts = np.where(known, doubts, self.scale / np.where(self.lengths > 0, self.lengths, np.inf))
+        """The bounds of the rates; where there is none, what would make a component wrong altogether."""
+
+    def shaken(self) -> tuple[Array, float]:
+        """What rounding time and state makes of each component, relative to its size, and when it makes most of it.
+
+        Every step rounds time and state, by chance. What earlier roundings have made of the state follows the linearised equations: in
+        their course the covariance of all components is known. Three kinds of motions are judged by what a rounding makes of the state in
+        one step, added up by chance: those of large states, those of which not every step is looked at, since the slopes at one node say
+        nothing of the next hundred, and those with constraints, since each step is projected and the slopes know nothing of that.
+        """
+        n, every = len(self.scale), float(self.every)
+        if n > _LARGEST or self.every > 1 or self.piece.setting.compiled.flow.system.hidden():
+            squares = np.nan_to_num(self.lengths * self.moves / self.scale, nan=0.0, posinf=np.inf) ** 2
+            total = np.sqrt(squares.sum(axis=0) / every)
+            return total, float(self.times[int(np.argmax(squares[:, int(np.argmax(total))]))])
+        place = np.column_stack([self.times, self.states[:, :n]])
+        rounded, slopes = np.spacing(np.abs(place)) ** 2 / 12, self._slopes(place)
+        covariance, worst, at = np.zeros((n + 1, n + 1)), np.zeros(n), self.piece.begin
+        for k, h in enumerate(np.diff(self.times)):
+            covariance[np.diag_indices(n + 1)] += rounded[k]
+            across = _exponential(h * slopes[k])
+            with np.errstate(over="ignore", invalid="ignore"):
+                covariance = across @ covariance @ across.T
+                now = np.sqrt(np.diag(covariance)[1:]) / self.scale
+            if not np.isfinite(now).all():
+                return np.full(n, np.inf), float(self.times[k])
+            if now.max() > worst.max():
+                at = float(self.times[k])
+            worst = np.maximum(worst, now)
+        return worst, at
+
+    def _slopes(self, place: Array) -> Array:
+        """The derivatives of (1, rates) by time and state at all nodes, as differences between states that are hardly apart."""
+        count, n = place.shape
+        found = np.zeros((count, n, n))
+        for j in range(n):
+            size = np.abs(place[:, j])
+            moved, step = place.copy(), _APART * np.where(size > 0, size, max(float(size.max()), _TINY))
+            moved[:, j] += step
+            step = moved[:, j] - place[:, j]
+            states = self.states.copy()
+            states[:, : n - 1] = moved[:, 1:]
+            rates = self._at(moved[:, 0], states)[0]
+            with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+                found[:, 1:, j] = np.nan_to_num((rates - self.rates) / step[:, None], nan=0.0, posinf=0.0, neginf=0.0)
+        return found
+
+    def wrong(self, allowed: float) -> tuple[Array, float]:
+        """The errors of the rates in the course of the piece, relative to the size of each component, and when they are largest."""
+        piece, setting = self.piece, self.piece.setting
+        needed = np.zeros(setting.compiled.size)
+        needed[: len(self.scale)] = _NEGLIGIBLE * allowed * self.scale / max(abs(piece.end - piece.begin), 1e-300)
+        needed[len(self.scale) :] = np.inf
+        exact = exact_rates(setting.compiled, setting.binding)
+        shares = self.lengths * self.doubts / self.scale
+        sums, squares = np.zeros(len(self.scale)), np.zeros((2, len(self.scale)))
+        largest, when = 0.0, piece.begin
+        count = int(np.clip(_WORK // max((1 + len(_SIGNS)) * exact.length, 1), _FEWEST_LOOKS, _MOST_LOOKS))
+        weights = np.minimum(shares.max(axis=1), allowed)  # a bound of more tells no more: every such node may be the wrong one
+        for group, k in _groups(weights, count):
+            errors = self._errors(exact, k, needed, (shares[group].sum(axis=0) > _NEGLIGIBLE * allowed).any())
+            if errors is None:
+                continue
+            part = np.where(self.doubts[k] > 0, errors / np.where(self.doubts[k] > 0, self.doubts[k], 1.0), 0.0)
+            here = part * shares[group].sum(axis=0)
+            usual = np.sqrt((here**2).mean(axis=0))
+            sums += here.mean(axis=0)
+            squares += [usual**2, usual**2 / (len(group) * self.every)]
+            if usual.max() > largest:
+                largest, when = float(usual.max()), float(self.times[k])
+        return np.maximum(np.abs(sums) - _CHANCE * np.sqrt(squares[0]), 0.0) + np.sqrt(squares[1]), when
+
+    def _errors(self, exact: Exact, k: int, needed: Array, beside: bool) -> Array | None:
+        """The errors of the rates at a node, and with `beside` at states beside it, of which one alone may be right by chance; None without
+        a value at the node. What moving the state by its last digit makes of the right rates is excused.
+        """
+        setting, n, found, moved = self.piece.setting, len(self.scale), [], np.zeros(len(self.scale))
+        first: Array | None = None
+        for signs in (np.zeros(_SIGNS.shape[1]), *(_SIGNS if beside else ())):
+            t, y = float(self.times[k] * (1 + _UNIT * signs[0])), self.states[k] * (1 + _UNIT * np.resize(signs[1:], self.states.shape[1]))
+            right = exact(t, y, setting.parameters(t, self.piece.reference), needed)
+            if right is None and first is None:
+                return None
+            if right is None:
+                continue
+            first = right if first is None else first
+            found.append(self._at(np.array([t]), y[None, :])[0][0] - right[:n])
+            moved = np.maximum(moved, np.abs(right - first)[:n])
+        errors = np.array(found)
+        excused: Array = np.sign(errors) * np.maximum(np.abs(errors) - _EXCUSED * moved, 0.0)
+        return np.where(np.isfinite(excused), excused, 0.0)
+
+
+def broken_row(piece: Piece, allowed: float, usual: Callable[[], Array]) -> tuple[float, int, float] | None:
+    """The row that restricts the state and is violated most, relative to what jets of their `usual` sizes contribute to it, if rounding
+    hides that; None otherwise. The row itself, and the time, where the piece begins or ends.
+
+    A row such as y' = (1 - cos(x))/x^2 z' holds in doubles for y' = 0 at x = 1e-9, and is wrong by half of z'.
+    """
+    setting, compiled = piece.setting, piece.setting.compiled
+    rows = len(compiled.flow.system.hidden())
+    if not rows:
+        return None
+    found = None
+    ends = np.array([piece.begin, piece.end])
+    states = np.array([piece.first[: compiled.size], piece.run.y[: compiled.size]])
+    driven = bool(compiled.flow.inputs)
+    p = np.stack([setting.parameters(float(t), piece.reference) for t in ends]) if driven else piece.parameters
+    for k in rows_in_doubt(compiled, ends, states, p, allowed).nonzero()[0]:
+        t, y = float(ends[k]), states[k]
+        exact = exact_rows(compiled, setting.binding)(t, y, p[k] if driven else p, _TINY)
+        if exact is None:
+            continue
+        slopes = np.abs(exact[rows:].reshape(rows, -1))
+        terms = slopes @ np.maximum(usual()[: compiled.size], np.abs(y))[: slopes.shape[1]]
+        relative = np.abs(exact[:rows]) / np.where(terms > 0, terms, 1.0)
+        worst = int(np.argmax(relative))
+        if found is None or relative[worst] > found[0]:
+            found = float(relative[worst]), worst, t
+    return found
+
+
+def rows_in_doubt(compiled: Compiled, times: Array, states: Array, p: Array, allowed: float) -> NDArray[np.bool_]:
+    """At which states, each with its time and parameters, rounding may hide that a row does not hold: beside what its jets contribute to
+    the row, as seen between two states, the bound of its error is larger than allowed. One row of p serves all.
+    """
+    rows, (count, size) = len(compiled.flow.system.hidden()), states.shape
+    if not rows or not count:
+        return np.zeros(count, bool)
+    beside = _beside(size)
+    moves, kernel = len(beside), compiled.restricting
+    moved = (states[:, None, :] * beside).reshape(-1, size)
+    both = dop853.evaluate(doubting(kernel), times, states, p, 2 * rows).reshape(count, 2, rows)
+    found = dop853.evaluate(kernel.early, times.repeat(moves), moved, p if p.ndim == 1 else p.repeat(moves, axis=0), rows)
+    with np.errstate(invalid="ignore", over="ignore"):
+        values, doubts = found.reshape(count, moves, rows), np.abs(both[:, 0] - both[:, 1]) / 2
+        terms = np.abs(values[:, 1:] - values[:, :1]).max(axis=1) / _FAR
+        unsure: NDArray[np.bool_] = ~(doubts <= allowed * terms).all(axis=1)
+        return unsure
+
+
+@cache
+def _beside(size: int) -> Array:
+    """Factors of a state that give it and some states beside it, a line each."""
+    return 1 + np.concatenate([np.zeros((1, size)), _FAR * np.resize(_SIGNS[:, 1:], (len(_SIGNS), size))])
+
+
+def _exponential(matrix: Array) -> Array:
+    """The exponential of a matrix, by its series for a small part of it, which is then squared.
+
+    The size of the matrix is that of its eigenvalues: a norm depends on the units of the components.
+    """
+    size = float(np.abs(np.linalg.eigvals(matrix)).max())
+    if size > _STIFFEST:
+        matrix, size = matrix * (_STIFFEST / size), _STIFFEST
+    halvings = int(np.ceil(np.log2(size))) + 1 if size > 0.5 else 0
+    part = matrix / 2.0**halvings
+    found = term = np.eye(len(matrix))
+    for k in range(1, 13):
+        term = term @ part / k
+        found = found + term
+    for _ in range(halvings):
+        found = found @ found
+    return found
+
+
+def _groups(weights: Array, count: int) -> list[tuple[NDArray[np.int64], int]]:
+    """Divide nodes into groups of about the same weight, each with the node in the middle of its weight."""
+    if not weights.sum() > 0:
+        return []
+    ends = np.cumsum(weights) / weights.sum()
+    which = np.minimum((count * (ends - 0.5 * weights / weights.sum())).astype(np.int64), count - 1)
+    found = []
+    for k in np.unique(which):
+        group = np.flatnonzero(which == k)
+        middle = np.searchsorted(np.cumsum(weights[group]), 0.5 * weights[group].sum())
+        found.append((group, int(group[min(int(middle), len(group) - 1)])))
+    return found
