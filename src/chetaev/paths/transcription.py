@@ -78,7 +78,7 @@ class _Transcribed:
         self.velocity_rows = [k for k, is_held in enumerate(held) if not is_held]
 
     def seeds(self) -> list[Unknowns]:
-        """The seeds from several bent starts."""
+        """The seeds from several curved starts."""
         chance, found = np.random.default_rng(8), []
         low, high = np.full((len(self.coordinates), _PIECES + 1), -np.inf), np.full((len(self.coordinates), _PIECES + 1), np.inf)
         for column, values in ((0, self.first), (_PIECES, self.last)):

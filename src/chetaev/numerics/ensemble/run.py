@@ -394,20 +394,20 @@ class Integration:
         floors = np.fmin(found[:, 1:2], 1.0) * WORST_PIVOT
         return np.concatenate([self.read.batch.at(self.at, members), floors], axis=1)
 
-    def _reordered(self, worn: Indices) -> Indices:
+    def _reordered(self, unfit: Indices) -> Indices:
         """Choose other pivots for members whose pivots became too small although the state is not singular.
 
         A member at a regular state without better pivots is left to `simulate`.
         """
         flow = self.pivoted[0].compiled.flow
-        if not len(worn) or not flow.system.plain or flow.extended is not None:
-            self.cornered[worn] = True
-            return worn[:0]
+        if not len(unfit) or not flow.system.plain or flow.extended is not None:
+            self.cornered[unfit] = True
+            return unfit[:0]
         n = len(flow.order.pairs)
-        now = self.read.batch.values(self.pivoted[0].jacobian, self.at, self.y, worn).reshape(-1, n, n)
-        found = [worn[:0]]
+        now = self.read.batch.values(self.pivoted[0].jacobian, self.at, self.y, unfit).reshape(-1, n, n)
+        found = [unfit[:0]]
         for order, some in pivot_orders(now, flow.samples, n, constant_entries(flow.system), flow.residues).items():
-            members = worn[some]
+            members = unfit[some]
             kernels = self._kernels(order)
             good: Mask = self._pivots(members, kernels)[:, 1] > 10 * WORST_PIVOT
             good &= self.which[members] != self.orders[order]
@@ -415,8 +415,8 @@ class Integration:
             found.append(members[good])
         better = np.sort(np.concatenate(found))
         doubts = EPSILON * np.abs(now)
-        for k in np.flatnonzero(~np.isin(worn, better) & np.isfinite(now).all(axis=(1, 2))):
-            self.cornered[worn[k]] |= is_regular(now[k], doubts[k], n)
+        for k in np.flatnonzero(~np.isin(unfit, better) & np.isfinite(now).all(axis=(1, 2))):
+            self.cornered[unfit[k]] |= is_regular(now[k], doubts[k], n)
         return better
 
     def _kernels(self, order: PivotOrder) -> Pivoted:

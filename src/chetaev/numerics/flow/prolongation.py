@@ -477,8 +477,8 @@ class Prolongation:
         suspicious = iter(self.algebra.which_contain([slope for line in slopes for slope in line], unknowns))
         found: set[Jet] = set()
         for jets, line in zip(present, slopes, strict=True):
-            bent = {z: slope for z, slope in zip(jets, line, strict=True) if next(suspicious)}
-            found |= {z for z, varies in zip(bent, self._vary(list(bent.values()), unknowns), strict=True) if varies}
+            varying = {z: slope for z, slope in zip(jets, line, strict=True) if next(suspicious)}
+            found |= {z for z, varies in zip(varying, self._vary(list(varying.values()), unknowns), strict=True) if varies}
         return [z for z in unknowns if z in found]
 
     def _vary(self, slopes: Sequence[Any], unknowns: Sequence[Jet]) -> list[bool]:
@@ -601,9 +601,9 @@ def plainly_affine(found: Structure) -> Structure:
     algebra, top = found.algebra, found.top
     zero = [i for i, c in enumerate(found.row_offsets) if c == 0]
     slopes = [algebra.gradient(found.rows[i], top) for i in zero]
-    bent = np.array(algebra.which_contain([e for line in slopes for e in line], top), dtype=bool).reshape(len(zero), len(top))
+    varying = np.array(algebra.which_contain([e for line in slopes for e in line], top), dtype=bool).reshape(len(zero), len(top))
     written: dict[int, Any] = {}
-    for i, line, shows in zip(zero, slopes, bent, strict=True):
+    for i, line, shows in zip(zero, slopes, varying, strict=True):
         if shows.any():
             terms = [algebra.without(e, top) * algebra.of(z) for e, z in zip(line, top, strict=True)]
             written[i] = sum(terms, algebra.without(found.rows[i], top))

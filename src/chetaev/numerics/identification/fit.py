@@ -373,14 +373,14 @@ def _covariance(jacobian: Array, names: list[str]) -> tuple[Array, list[dict[str
     units = np.where(norms > 0, norms, 1.0)
     _, s, v = np.linalg.svd(jacobian / units, full_matrices=True)
     s = np.concatenate([s, np.zeros(len(names) - len(s))])
-    firm = s > _OPEN * max(float(s.max(initial=0.0)), 1e-300)
-    covariance = (v[firm].T / s[firm] ** 2) @ v[firm]
+    determined = s > _OPEN * max(float(s.max(initial=0.0)), 1e-300)
+    covariance = (v[determined].T / s[determined] ** 2) @ v[determined]
     combinations = []
-    for line in v[~firm]:
+    for line in v[~determined]:
         moved = line / units
         moved = moved / np.abs(moved).max() * np.sign(moved[np.abs(moved).argmax()])
         combinations.append({name: float(c) for name, c in zip(names, moved, strict=True) if abs(c) > 1e-6})
     covariance = covariance / np.outer(units, units)
     loose = [k for k, name in enumerate(names) if any(name in one for one in combinations)]
     covariance[loose, loose] = np.inf
-    return covariance, combinations, int(firm.sum())
+    return covariance, combinations, int(determined.sum())

@@ -1,7 +1,7 @@
 r"""A stepping loop in Python for methods that are not compiled with it: projection, watched functions and bookkeeping as in `dop853`.
 
 A `Stepper` makes accepted steps, each with a polynomial $y + \sum_k c_k\theta^k$. The end of a step is projected onto the constraints, and
-the polynomial bent by $\delta\theta^2(3 - 2\theta)$ to meet it. Watched functions are looked at on this polynomial, and their roots
+the polynomial corrected by $\delta\theta^2(3 - 2\theta)$ to meet it. Watched functions are looked at on this polynomial, and their roots
 located there: of those that are watched closely every change of sign in the step (`changes`), of the others the one from end to end. A
 terminal root is made sharp by stepping to it once more from the beginning of the step, because the polynomial of an implicit method is
 less exact than its nodes.
@@ -214,7 +214,7 @@ class _Loop:
         if not far <= FAR and not far <= FAR * self._echo(step.t, end):
             return self._nearer(t, y, 0.5 * (step.t - t))
         self.drifted = 0
-        rows = bent(step.rows, end - step.y)
+        rows = corrected(step.rows, end - step.y)
         whole = self._safe_part(t, y, step.t, end, rows)
         if whole < 1.0:
             h = (step.t - t) * whole
@@ -229,7 +229,7 @@ class _Loop:
         stop, t_new = self._roots(t, y, step.t, end, rows)
         if stop >= 0:
             t_new, end = self._sharpened(t, y, t_new, stop, step.t)
-            rows = bent(_shortened(rows, (t_new - t) / (step.t - t)), end - _at(y, rows, (t_new - t) / (step.t - t)))
+            rows = corrected(_shortened(rows, (t_new - t) / (step.t - t)), end - _at(y, rows, (t_new - t) / (step.t - t)))
         self._look_inside(t, t_new - t, y, rows)
         self._keep(t, t_new, y, end, rows)
         if stop >= 0 or not np.array_equal(end, step.y):
@@ -590,7 +590,7 @@ def right_hand_side(task: Task) -> Callable[[float, Array], Array]:
     return lambda t, y: call(task, task.rhs, t, y)
 
 
-def bent(rows: Array, delta: Array) -> Array:
+def corrected(rows: Array, delta: Array) -> Array:
     """The polynomial with its end moved, its beginning and both slopes kept."""
     wide = np.zeros((max(len(rows), 3), rows.shape[1]))
     wide[: len(rows)] = rows

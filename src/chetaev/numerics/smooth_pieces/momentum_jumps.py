@@ -96,8 +96,8 @@ def _driven(switched: Switched) -> Expr:
     """The Lagrangian with those inputs written out that have corners."""
     lagrangian = switched.smooth.lowered.lagrangian
     modes = {mode.symbol for mode in switched.modes}
-    bent = [z for z in jets_in(lagrangian, Input) if switched.inputs[z.base].free_symbols & modes]
-    return lagrangian.xreplace({z: total_derivative(switched.inputs[z.base], z.order) for z in bent})
+    driven = [z for z in jets_in(lagrangian, Input) if switched.inputs[z.base].free_symbols & modes]
+    return lagrangian.xreplace({z: total_derivative(switched.inputs[z.base], z.order) for z in driven})
 
 
 def across(switched: Switched, here: Setting, k: int, t: float, jets: Mapping[Jet, float]) -> Jump:

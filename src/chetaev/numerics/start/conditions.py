@@ -92,9 +92,9 @@ class Conditions:
     def curved(self, unknowns: Sequence[Jet]) -> list[Jet]:
         """The unknowns that do not enter all rows affinely."""
         wanted = set(unknowns)
-        bent = {z for d in self.demands for z in jets_in(d.expression) & wanted if jets_in(d.expression.diff(z)) & wanted}
-        bent |= set(self.problem.system.curved(self.pairs, unknowns))
-        return [z for z in unknowns if z in bent]
+        nonlinear = {z for d in self.demands for z in jets_in(d.expression) & wanted if jets_in(d.expression.diff(z)) & wanted}
+        nonlinear |= set(self.problem.system.curved(self.pairs, unknowns))
+        return [z for z in unknowns if z in nonlinear]
 
     def tape(self, unknowns: tuple[Jet, ...]) -> GraphTape:
         """What evaluates rows and demands, then their Jacobian with respect to some jets; remembered."""

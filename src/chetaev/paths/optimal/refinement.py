@@ -81,14 +81,14 @@ def finer(problem: Problem, sizes: Sizes, path: Path, violated: NDArray[np.bool_
     bends = np.zeros(n)
     bends[:-1] = np.maximum(bends[:-1], found.jumps)
     bends[1:] = np.maximum(bends[1:], found.jumps)
-    worst, bent = float(errors.max(initial=0.0)), float(bends.max(initial=0.0))
+    worst, sharpest = float(errors.max(initial=0.0)), float(bends.max(initial=0.0))
     wrong = (errors > _SHARE * worst) & (worst > _ROUNDING)
-    divide = wrong | violated | found.switch_inside | ((bends > _SHARE * bent) & (bends > _BEND))
+    divide = wrong | violated | found.switch_inside | ((bends > _SHARE * sharpest) & (bends > _BEND))
     if any(problem.orders) or not divide.any():
         divide = np.ones(n, dtype=bool)  # splines show no jumps that could tell where they are too coarse
     room = MOST_INTERVALS - n
     if divide.sum() > room:
-        order = np.argsort(-(errors / max(worst, 1e-300) + bends / max(bent, 1e-300) + violated))
+        order = np.argsort(-(errors / max(worst, 1e-300) + bends / max(sharpest, 1e-300) + violated))
         divide = np.isin(np.arange(n), [k for k in order if divide[k]][: max(room, 0)])
     widths: list[float] = []
     moves: list[bool] = []
