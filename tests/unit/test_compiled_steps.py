@@ -11,6 +11,7 @@ from scipy.linalg import expm
 
 import chetaev as ch
 from chetaev.numerics.methods import python_loop
+from chetaev.numerics.methods.compiled_stepper import Strides
 from chetaev.numerics.methods.compiled_steps import matrices
 from chetaev.numerics.methods.series import series_of
 
@@ -152,6 +153,27 @@ def test_strides_make_the_steps_of_the_loop_in_python(method, case, monkeypatch)
     assert one.counts["accepted"] == two.counts["accepted"]
     assert one.certificate.ok
     assert two.certificate.ok
+
+
+def test_a_series_with_roots_is_computed_in_strides(monkeypatch):
+    """Kepler's ellipse closes after its period, and the loop in Python makes its first step only."""
+    single, step = [], Strides.step
+    monkeypatch.setattr(Strides, "step", lambda self: single.append(1) or step(self))
+    period = 2 * math.pi * (2 - 1.2**2) ** -1.5
+    motion = ch.simulate(KEPLER, {"x": 1, "y": 0, "x'": 0, "y'": 1.2}, (0, 3 * period), tolerance=1e-13, method=ch.Taylor())
+    assert [motion.final[z] for z in ("x", "y", "x'", "y'")] == pytest.approx([1, 0, 0, 1.2], abs=1e-10)
+    assert len(single) == 1 and motion.counts["accepted"] > 50
+
+
+def test_a_stride_ends_where_a_root_takes_its_other_branch():
+    """x'' = sqrt(1 - cos(t)^2) = |sin(t)|: corners at pi and 2 pi, quiet steps between them. Integrated by hand from t = 1/2."""
+    system = ch.System("x", lagrangian="x'^2/2 + x*sqrt(1 - cos(t)^2)")
+    motion = ch.simulate(ch.derive(system), {"x": 0, "x'": 0}, (0.5, 8), tolerance=1e-12, method=ch.Taylor(), max_step=0.2)
+    c = math.cos(0.5)  # x' = c - cos(t), then c + 2 + cos(t), then c + 4 - cos(t)
+    travelled = c * 7.5 + math.sin(0.5) + 2 * math.pi + 4 * (8 - 2 * math.pi) - math.sin(8)
+    assert motion.outcome == "finished"
+    assert motion.final["x'"] == pytest.approx(c + 4 - math.cos(8), abs=1e-9)
+    assert motion.final["x"] == pytest.approx(travelled, abs=1e-9)
 
 
 @pytest.mark.parametrize("method", BOTH, ids=str)

@@ -29,10 +29,12 @@ class Strides:
     """The stepper of a compiled method: single steps for `python_loop`, and strides of quiet ones.
 
     `word` is the name of the method in the compiled code, `kernel` the address of what it calls besides the rates, `rows` the order
-    of its polynomials, `extra` its own room.
+    of its polynomials, `extra` its own room, `seam` what `types.Room` says.
     """
 
-    def __init__(self, task: Task, word: str, kernel: int, rows: int, places: tuple[float, ...], extra: tuple[Any, ...] = ()) -> None:
+    def __init__(
+        self, task: Task, word: str, kernel: int, rows: int, places: tuple[float, ...], extra: tuple[Any, ...] = (), seam: float = 0.0
+    ) -> None:
         self.task, self.places, self._word, self._kernel, self._extra = task, places, word, kernel, extra
         self.rejected, self.evaluations = 0, 0
         span, n, measures = task.t1 - task.t0, len(task.y0), task.measures
@@ -49,7 +51,7 @@ class Strides:
             scales=np.zeros((codes.SCALES, n)),
         )
         self._fill_scales()
-        self._room = _room(task, rows, places)
+        self._room = _room(task, rows, places, seam)
         clock = self._path.clock
         clock[codes.END], clock[codes.LONGEST], clock[codes.NEXT] = task.t1, task.max_step, np.inf
         self.restart(task.t0, task.y0)
@@ -154,7 +156,7 @@ class Strides:
         return found
 
 
-def _room(task: Task, rows: int, places: tuple[float, ...]) -> Room:
+def _room(task: Task, rows: int, places: tuple[float, ...], seam: float) -> Room:
     n, watched = len(task.y0), len(task.watches)
     states, width = rows_of(4, width_of(n))[:, :n], width_of(rows)
     degrees = np.arange(1, width + 1)
@@ -174,4 +176,5 @@ def _room(task: Task, rows: int, places: tuple[float, ...]) -> Room:
         values=np.zeros(values),
         samples=np.zeros((codes.SAMPLES, values)),
         levels=np.zeros(codes.MOST_LOOKS if task.determinant is not None else 0),
+        seam=seam,
     )

@@ -15,10 +15,9 @@ from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 from chetaev.numerics.methods.base import Method, Task
 from chetaev.numerics.methods.compiled_stepper import Strides
 from chetaev.numerics.methods.compiled_steps import codes
-from chetaev.numerics.methods.dop853 import Limits, Status
+from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.methods.dop853.arguments import width_of
-from chetaev.numerics.methods.dop853.types import Integers, Seen
-from chetaev.numerics.methods.python_loop import Quiet, Step, StepFailed, right_hand_side
+from chetaev.numerics.methods.python_loop import Step, StepFailed, right_hand_side
 from chetaev.numerics.methods.registry import METHODS
 from chetaev.numerics.methods.series import series_of
 
@@ -46,15 +45,17 @@ class Taylor(Method):
     def stepper(self, task: Task) -> Strides:
         """What makes the steps of one smooth piece. A series knows the rates and their derivatives where it begins."""
         order = _order(task.tolerance)
-        kind = _Branching if _branches(task.rates) else Strides
-        return kind(task, "series", _kernel(task, order).address, order, (0.0,))
+        kernel = _kernel(task, order).address
+        if not _branches(task.rates):
+            return Strides(task, "series", kernel, order, (0.0,))
+        seam = _SEAM * max(task.measures.rtol, float(np.finfo(float).eps))
+        return _Branching(task, "series", kernel, order, (0.0,), seam=seam)
 
 
 class _Branching(Strides):
     """A series of functions that may take another branch inside a step: the slope at its end is compared with the rates there.
 
-    The series of sqrt(1 - cos(x)^2) before pi is that of sin(x), beyond pi too: it converges, to another function. Steps are made one by
-    one.
+    A stride ends before a step in which they differ (`compiled_steps.series.meets_rates`); this one is then halved until they agree.
     """
 
     def step(self) -> Step:
@@ -70,17 +71,12 @@ class _Branching(Strides):
             found = super().step()
         return found
 
-    def stride(self, seen: Seen, signs: Integers, limits: Limits | None, most: int) -> Quiet:
-        """No steps: each of them is checked."""
-        n = len(self.task.y0)
-        return Quiet(np.zeros(0), np.zeros((0, n)), np.zeros((0, 1, n)), 0, 1.0)
-
     def _meets_rates(self, t: float, found: Step) -> bool:
         scales, measures = self._path.scales, self.task.measures
         units = np.maximum(scales[codes.TYPICAL], (scales[codes.ATOL] + scales[codes.NOISE]) / measures.rtol)
         slope = np.arange(1, len(found.rows) + 1) @ found.rows
         off = np.abs(slope - (found.t - t) * right_hand_side(self.task)(found.t, found.y))
-        return bool(np.all(off <= _SEAM * max(measures.rtol, float(np.finfo(float).eps)) * units))
+        return bool(np.all(off <= self._room.seam * units))
 
 
 def _branches(rates: ca.Function) -> bool:

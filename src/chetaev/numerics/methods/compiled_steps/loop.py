@@ -33,7 +33,7 @@ from chetaev.numerics.methods.compiled_steps.codes import (
 )
 from chetaev.numerics.methods.compiled_steps.polynomial import bend, rate_at, state_at
 from chetaev.numerics.methods.compiled_steps.radau import radau_step
-from chetaev.numerics.methods.compiled_steps.series import series_step
+from chetaev.numerics.methods.compiled_steps.series import meets_rates, series_step
 from chetaev.numerics.methods.compiled_steps.sizes import remember
 from chetaev.numerics.methods.compiled_steps.types import Kept, Newton, Path, Room
 from chetaev.numerics.methods.dop853.calls import call, copy, settle
@@ -182,7 +182,8 @@ def series_stride(
         if status == RUNNING:
             status = series_step(system, series, control, path, room)
         if status == RUNNING:
-            if _quiet(system, control, watches, path, room, tube):
+            same_branch = room.seam == 0.0 or meets_rates(system, control, path, room)
+            if same_branch and _quiet(system, control, watches, path, room, tube):
                 _commit(system, control, watches, path, room, kept, seen)
             else:
                 status = LOOK

@@ -11,10 +11,10 @@ import numpy as np
 
 from chetaev.numerics.machine.native import call_kernel, inner, part
 from chetaev.numerics.methods.compiled_steps.codes import ATOL, END, EVALUATIONS, LONGEST, NEW, NEXT, NOISE, NOW, PROPOSED, TYPICAL
-from chetaev.numerics.methods.compiled_steps.polynomial import rest
+from chetaev.numerics.methods.compiled_steps.polynomial import rate_at, rest
 from chetaev.numerics.methods.compiled_steps.sizes import find_typical, show_sizes
 from chetaev.numerics.methods.compiled_steps.types import Path, Room
-from chetaev.numerics.methods.dop853.calls import finite
+from chetaev.numerics.methods.dop853.calls import call, finite
 from chetaev.numerics.methods.dop853.codes import NOT_FINITE, RUNNING, STEP_TOO_SMALL
 from chetaev.numerics.methods.dop853.step import EPSILON
 from chetaev.numerics.methods.dop853.types import Control, System
@@ -37,6 +37,24 @@ def series_step(system: System, series: int, control: Control, path: Path, room:
             break
         status = _one_step(system, series, control, path, room)
     return status
+
+
+@part
+def meets_rates(system: System, control: Control, path: Path, room: Room) -> bool:
+    """Whether the slope of the series at the end of its step is that of the equations there, as far as `room.seam` says.
+
+    The series of sqrt(1 - cos(x)^2) before pi is that of sin(x), beyond pi too: it converges, to another function.
+    """
+    clock, scales = path.clock, path.scales
+    h = clock[NEW] - clock[NOW]
+    call(system.rhs, system, clock[NEW], room.free, room.place)
+    path.counts[EVALUATIONS] += 1
+    rate_at(room, 1.0, h, room.trial)
+    for j in range(path.y.size):
+        unit = max(scales[TYPICAL, j], (scales[ATOL, j] + scales[NOISE, j]) / control.rtol)
+        if not abs(h * (room.trial[j] - room.place[j])) <= room.seam * unit:
+            return False
+    return True
 
 
 @part

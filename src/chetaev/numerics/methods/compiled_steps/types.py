@@ -27,7 +27,8 @@ class Room(NamedTuple):
     place, and `weights` of the coefficients in some places (`codes`); its end before (`free`) and after (`end`) projection, a trial
     state, a state in some `place` of the step (these have room behind them up to a multiple of four); the `places` where the method looks
     at the rates, in parts of a step; watched functions and residuals at the end, watched functions in a place, and in several places;
-    determinants in many.
+    determinants in many. `seam` is the largest part of a size by which the slope at the end of a series may differ from the rates there,
+    over a step; 0 = they are not compared.
     """
 
     order: int
@@ -44,6 +45,7 @@ class Room(NamedTuple):
     values: Array
     samples: Matrix
     levels: Array
+    seam: float
 
 
 class Kept(NamedTuple):
