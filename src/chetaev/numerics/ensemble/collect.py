@@ -73,11 +73,11 @@ class Collection:
         usual = {int(s): outcomes.verdict(s, Ending(0.0))[0] for s in Status} | {NOT_STARTED: Outcome.INTERRUPTED}
         outcome = np.empty(read.size, object)
         for s in np.unique(self.status):
-            outcome[self.status == s] = usual[int(s)]
+            outcome[self.status == s] = str(usual[int(s)])
         for k, motion in self.alone.items():
-            outcome[k] = motion.outcome
+            outcome[k] = str(motion.outcome)
         for k, (why, _) in self.notes.items():
-            outcome[k] = why
+            outcome[k] = str(why)
         flows = tuple(found.flow for found in self.compiled.values()) or (flow,)
         final = Columns(read.switched, read.batch, self.t, self.y, flows, self.which, self.alone)
         times, settings = members.settings.times, members.settings
@@ -86,7 +86,7 @@ class Collection:
             shape=read.shape,
             t=self.t,
             times=times if settings.series else None,
-            outcome=np.array([str(why) for why in outcome]).astype(object),
+            outcome=outcome,
             drift=Frozen(zip(compiled.labels, self.drift.T, strict=True)),
             extrema=Frozen({z.name: (self.low[:, k], self.high[:, k]) for k, z in enumerate(flow.state)}),
             counts=Frozen(zip(COUNTS, self.counts.T, strict=True)),

@@ -240,22 +240,26 @@ def rows_in_doubt(compiled: Compiled, times: Array, states: Array, p: Array, all
     rows, (count, size) = len(compiled.flow.system.hidden()), states.shape
     if not rows or not count:
         return np.zeros(count, bool)
-    beside = _beside(size)
-    moves, kernel = len(beside), compiled.restricting
-    moved = (states[:, None, :] * beside).reshape(-1, size)
+    kernel, left = compiled.restricting, np.arange(count)
     both = dop853.evaluate(doubting(kernel), times, states, p, 2 * rows).reshape(count, 2, rows)
-    found = dop853.evaluate(kernel.early, times.repeat(moves), moved, p if p.ndim == 1 else p.repeat(moves, axis=0), rows)
+    values, terms = dop853.evaluate(kernel.early, times, states, p, rows).reshape(count, rows), np.zeros((count, rows))
     with np.errstate(invalid="ignore", over="ignore"):
-        values, doubts = found.reshape(count, moves, rows), np.abs(both[:, 0] - both[:, 1]) / 2
-        terms = np.abs(values[:, 1:] - values[:, :1]).max(axis=1) / _FAR
-        unsure: NDArray[np.bool_] = ~(doubts <= allowed * terms).all(axis=1)
-        return unsure
+        doubts = np.abs(both[:, 0] - both[:, 1]) / 2
+        for factors in _beside(size):
+            moved = dop853.evaluate(kernel.early, times[left], states[left] * factors, p if p.ndim == 1 else p[left], rows)
+            terms[left] = np.maximum(terms[left], np.abs(moved.reshape(-1, rows) - values[left]) / _FAR)
+            left = left[~(doubts[left] <= allowed * terms[left]).all(axis=1)]  # the others are decided
+            if not len(left):
+                break
+    unsure = np.zeros(count, bool)
+    unsure[left] = True
+    return unsure
 
 
 @cache
 def _beside(size: int) -> Array:
-    """Factors of a state that give it and some states beside it, a line each."""
-    return 1 + np.concatenate([np.zeros((1, size)), _FAR * np.resize(_SIGNS[:, 1:], (len(_SIGNS), size))])
+    """Factors of a state that give some states beside it, a line each."""
+    return 1 + _FAR * np.resize(_SIGNS[:, 1:], (len(_SIGNS), size))
 
 
 def _exponential(matrix: Array) -> Array:
