@@ -5,8 +5,8 @@ import pytest
 import sympy
 
 import chetaev as ch
-from chetaev.numerics.graphs import removable
-from chetaev.numerics.graphs.removable import Series, _sums_to
+from chetaev.numerics.graphs.rewriting import removable
+from chetaev.numerics.graphs.rewriting.removable import Series, _sums_to
 
 PLACES = (1e-13, 1e-9, -1e-9, 3e-6, 1e-3, -0.015, 0.1, 0.2, -0.24, 0.26, 0.6)
 """Inside and outside the radii of all series."""

@@ -20,7 +20,7 @@ from chetaev.core.notation.defined import ARGUMENT, slopes_of_functions
 from chetaev.core.symbols import Entry, Input
 from chetaev.numerics.enclosures import interval as iv
 from chetaev.numerics.enclosures.interval import EVERYTHING, ONE, ZERO, Interval, single
-from chetaev.numerics.graphs.removable import Removable, Series, removable
+from chetaev.numerics.graphs.rewriting.removable import Removable, Series, removable
 
 
 class NotEnclosed(Exception):

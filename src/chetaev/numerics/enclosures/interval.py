@@ -13,7 +13,7 @@ from math import inf, isinf, pi
 
 import casadi as ca
 
-from chetaev.numerics.graphs.algebra import integer_power, larger, minus, over, plus, size, times
+from chetaev.numerics.graphs.arithmetic import integer_power, larger, minus, over, plus, size, times
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ from chetaev.numerics.enclosures.nodes import (
     sums_of,
 )
 from chetaev.numerics.flow.flow import Flow
-from chetaev.numerics.graphs.algebra import larger, minus
+from chetaev.numerics.graphs.arithmetic import larger, minus
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 

@@ -12,7 +12,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Entry, Input, Jet, long, symbols_in
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.graphs.identity_cache import Remembered
-from chetaev.numerics.graphs.removable import removable
+from chetaev.numerics.graphs.rewriting.removable import removable
 
 _TAME = frozenset(("sin", "cos", "asin", "acos", "acosh", "abs", "sign", "min", "max"))
 """Functions without narrow features. Sine and cosine stay between -1 and 1. An arcus sine or a root is steep at the end of its domain, but

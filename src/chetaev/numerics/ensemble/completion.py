@@ -27,7 +27,8 @@ from chetaev.numerics.evaluation.evaluate import evaluate
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.flow.local_rank import factored_at, require_clear
 from chetaev.numerics.flow.prolongation import Problem
-from chetaev.numerics.graphs.algebra import GraphTape, dense
+from chetaev.numerics.graphs.arithmetic import dense
+from chetaev.numerics.graphs.graph_tape import GraphTape
 from chetaev.numerics.machine.instructions import TURNING
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 from chetaev.numerics.methods import dop853

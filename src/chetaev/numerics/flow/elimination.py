@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sympy import Expr, Rational
 
-from chetaev.numerics.graphs.algebra import is_nothing, minus, over, times
+from chetaev.numerics.graphs.arithmetic import is_nothing, minus, over, times
 from chetaev.numerics.graphs.residues import Residues
 
 Matrix = NDArray[np.float64]

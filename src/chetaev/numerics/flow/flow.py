@@ -35,8 +35,10 @@ from chetaev.numerics.flow.energy import energy_and_power
 from chetaev.numerics.flow.nested.rows import ExtendedRows, extended, nested_lagrangian, nested_rows
 from chetaev.numerics.flow.projection import projection
 from chetaev.numerics.flow.prolongation import Prolongation
-from chetaev.numerics.graphs.algebra import GraphAlgebra, GraphTape, is_nothing, larger, over, plus, size, times
+from chetaev.numerics.graphs.algebra import GraphAlgebra
+from chetaev.numerics.graphs.arithmetic import is_nothing, larger, over, plus, size, times
 from chetaev.numerics.graphs.bounds import Bounds
+from chetaev.numerics.graphs.graph_tape import GraphTape
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.graphs.magnitude import magnitudes
 from chetaev.numerics.graphs.residues import Residues, residues_of

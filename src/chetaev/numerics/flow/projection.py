@@ -25,7 +25,7 @@ from chetaev.core.symbols import Action, Jet, Multiplier, Parameter
 from chetaev.mechanics.ranks.generic import Matrix, matrices_at, rank, rank_at
 from chetaev.numerics.flow.elimination import Samples, elimination_order, solve, solve_positive
 from chetaev.numerics.flow.nested.rows import extended_rows, is_dense, nested_rows
-from chetaev.numerics.graphs.algebra import dense, is_nothing, minus, plus, times
+from chetaev.numerics.graphs.arithmetic import dense, is_nothing, minus, plus, times
 from chetaev.numerics.graphs.group_steps import projected_places
 from chetaev.numerics.graphs.residues import residues_of
 

@@ -30,8 +30,9 @@ from chetaev.mechanics.ranks.sparse import clearly_regular
 from chetaev.mechanics.structure import Structure, raised, structure
 from chetaev.mechanics.tolerances import CUT, POINT_ERROR, STATE_ERROR
 from chetaev.numerics.flow.sampling import points_from, points_near
-from chetaev.numerics.graphs.algebra import GraphAlgebra, GraphTape
+from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.binding import Binding
+from chetaev.numerics.graphs.graph_tape import GraphTape
 
 __all__ = [
     "Pair",

@@ -12,31 +12,38 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import casadi as ca
-import numpy as np
 import sympy
-from numpy.typing import NDArray
 from sympy import Expr, Mul, Rational, Symbol
 
 from chetaev.core.exact.constants import cancelled, constant_part
-from chetaev.core.exact.program import Compound, Program, many_digit_values
+from chetaev.core.exact.program import Compound, Program
 from chetaev.core.exact.signature import vanishing
 from chetaev.core.functions import SMOOTH, SPELLING
 from chetaev.core.groups.coordinate import coordinate_of
 from chetaev.core.symbols import Entry, Parameter
-from chetaev.core.values import Tape, Undefined, many_digits
-from chetaev.numerics.graphs import exponentials, overflow
-from chetaev.numerics.graphs.cancelling_sums import Suspect, may_cancel, suspects_in, without
-from chetaev.numerics.graphs.removable import Removable, removable
-from chetaev.numerics.graphs.rounding_bounds import values_and_doubts
-from chetaev.numerics.graphs.saturating_functions import LARGE, SATURATING, Growing, terms_of
-from chetaev.numerics.machine.engine import entry_of
-from chetaev.numerics.machine.kernels import compile_kernel
-from chetaev.numerics.machine.rounding_bounds import doubting
-from chetaev.numerics.machine.tape import LIMIT, Line, lines_of, program_of, tape_of
+from chetaev.core.values import Tape
+from chetaev.numerics.graphs.arithmetic import (
+    NOTHING,
+    balanced,
+    dense,
+    integer_power,
+    minus,
+    piecewise,
+    plus,
+    polynomial,
+    raised,
+    step,
+    times,
+)
+from chetaev.numerics.graphs.graph_tape import GraphTape
+from chetaev.numerics.graphs.rewriting import exponentials, overflow
+from chetaev.numerics.graphs.rewriting.cancelling_sums import Suspect, may_cancel, suspects_in, without
+from chetaev.numerics.graphs.rewriting.removable import Removable, removable
+from chetaev.numerics.graphs.rewriting.saturating_functions import LARGE, SATURATING, Growing, terms_of
+from chetaev.numerics.machine.tape import LIMIT, program_of
 
 _UNARY = {name: int(getattr(ca, f"OP_{name.upper()}")) for name in (*SMOOTH, "sign")} | {"abs": int(ca.OP_FABS)}
 _FORWARD = 2
@@ -45,65 +52,6 @@ slopes vanish."""
 _PROGRAMS = 24
 """Size of the cache of programs. With a smaller one the programs of a single analysis evict each other, which costs time only."""
 _BINARY = {"atan2": int(ca.OP_ATAN2), "min": int(ca.OP_FMIN), "max": int(ca.OP_FMAX)}
-
-
-# The operators of the Python wrapper try to read their arguments as numbers first, which takes seven times as long as the operation.
-
-
-def plus(a: ca.SX, b: ca.SX) -> ca.SX:
-    """The sum of two expressions."""
-    return ca.SX.binary(ca.OP_ADD, a, b)
-
-
-def minus(a: ca.SX, b: ca.SX) -> ca.SX:
-    """The difference of two expressions."""
-    return ca.SX.binary(ca.OP_SUB, a, b)
-
-
-def times(a: ca.SX, b: ca.SX) -> ca.SX:
-    """The product of two expressions."""
-    return ca.SX.binary(ca.OP_MUL, a, b)
-
-
-def over(a: ca.SX, b: ca.SX) -> ca.SX:
-    """The quotient of two expressions."""
-    return ca.SX.binary(ca.OP_DIV, a, b)
-
-
-def dense(a: Any) -> Any:
-    """Return the expression without structural zeros. Testing first is ten times faster than CasADi's own conversion of a dense one."""
-    return a if a.is_dense() else ca.densify(a)
-
-
-def larger(a: ca.SX, b: ca.SX) -> ca.SX:
-    """The larger of two expressions."""
-    return ca.SX.binary(ca.OP_FMAX, a, b)
-
-
-def size(a: ca.SX) -> ca.SX:
-    """The absolute value of an expression."""
-    return ca.SX.unary(ca.OP_FABS, a)
-
-
-NOTHING = ca.SX(0)
-"""The one object for zero in gradients and matrices, which `is_nothing` recognises at once."""
-
-
-def is_nothing(a: ca.SX) -> bool:
-    """Tell whether an expression is the number zero. A matrix of a chain of bodies consists of zeros but for a few entries of a row."""
-    return a is NOTHING or bool(a.is_zero())
-
-
-def step(u: ca.SX) -> ca.SX:
-    """0 for u < 0, 1 for u > 0, 1/2 at 0."""
-    return times(plus(ca.SX.unary(ca.OP_SIGN, u), ca.SX(1)), ca.SX(0.5))
-
-
-def piecewise(u: ca.SX, a: ca.SX, b: ca.SX) -> ca.SX:
-    """The value a where u < 0, else b; the expression that is not chosen need not have a value."""
-    below = ca.SX.binary(ca.OP_LT, u, ca.SX(0))
-    left = ca.SX.binary(ca.OP_IF_ELSE_ZERO, below, a)
-    return plus(left, ca.SX.binary(ca.OP_IF_ELSE_ZERO, ca.SX.unary(ca.OP_NOT, below), b))
 
 
 _BUILT: dict[str, Callable[..., ca.SX]] = {"step": step, "piecewise": piecewise}
@@ -174,7 +122,7 @@ class GraphAlgebra:
             return {}
         for each in suspects:
             self._make(each.number)
-        differences = [minus(_balanced([self._known[a] for a in each.terms], plus), self._known[each.number]) for each in suspects]
+        differences = [minus(balanced([self._known[a] for a in each.terms], plus), self._known[each.number]) for each in suspects]
         zero = vanishing(self.program(differences)[0]) or [False] * len(suspects)
         found: dict[Expr, list[Suspect]] = {}
         for each, z in zip(suspects, zero, strict=True):
@@ -314,14 +262,14 @@ class GraphAlgebra:
         if constant is not None and known is not None:
             number = ca.SX(0) if known.zero else self._number_leaf(self._numbers, constant, f"number {constant}")
             rest = [self._known[a] for a in node.args if not a.is_number] if node.is_Add else []
-            return _balanced([number, *rest] if not known.zero else rest or [number], plus)
+            return balanced([number, *rest] if not known.zero else rest or [number], plus)
         together = exponentials.merged(node) if node.is_Mul else None
         if together is not None:
             return self.of(together)
         absorbed = exponentials.into_powers(node) if node.is_Mul else None
         if absorbed is not None:
             others, root, powers = absorbed
-            return _balanced([self.of(others), *[integer_power(times(self.of(root), self.of(base)), n) for base, n in powers]], times)
+            return balanced([self.of(others), *[integer_power(times(self.of(root), self.of(base)), n) for base, n in powers]], times)
         series = removable(node) if node.is_Mul or node.is_Add else None
         if series is not None:
             return self._around(series)
@@ -329,16 +277,16 @@ class GraphAlgebra:
         if node.is_Mul and node.args[0].is_Rational and not _in_range(node.args[0]):
             return self._scaled_product(node)
         if node.is_Add:
-            return _balanced(arguments, plus)
+            return balanced(arguments, plus)
         if node.is_Mul:
-            return _balanced(arguments, times)
+            return balanced(arguments, times)
         if node.is_Pow:
             growing = overflow.parts(node.base, node.exp)
             if growing is not None:
                 return self._vanishing(node.exp, arguments[1], *growing)
             found = self._saturated(node)
             base = arguments[0] if node.exp.is_Integer else self._unfolded(node.base)
-            return _power(base, node.exp, arguments[1]) if found is None else found
+            return raised(base, node.exp, arguments[1]) if found is None else found
         if all(a.is_constant() for a in arguments):
             arguments = [self._unfolded(a) for a in node.args]
         name = SPELLING[type(node)]
@@ -366,8 +314,8 @@ class GraphAlgebra:
         summands = [self.of(number)] if number else []
         for factor, f in terms:
             summands.append(times(self.of(factor), ca.SX.unary(_UNARY[SPELLING[type(f)]], times(inside, self.of(f.args[0])))))
-        base = plus(times(inside, _balanced(summands, plus)), minus(ca.SX(1), inside))
-        found = times(inside, _power(base, exponent, converted))
+        base = plus(times(inside, balanced(summands, plus)), minus(ca.SX(1), inside))
+        found = times(inside, raised(base, exponent, converted))
         first = overflow.first_term(exponent, number, terms)
         if first is None:
             return found
@@ -385,7 +333,7 @@ class GraphAlgebra:
             return None
         argument, inside = self._held(terms)
         if node.is_Pow:
-            return times(inside, _power(argument, node.exp, self.of(node.exp)))
+            return times(inside, raised(argument, node.exp, self.of(node.exp)))
         if name != "log":
             return ca.SX.unary(_UNARY[name], argument)
         large = [(factor, grows) for factor, grows in terms if grows]
@@ -406,7 +354,7 @@ class GraphAlgebra:
             value, within = self._clamped(grows)
             summands.append(value if factor == 1 else times(self.of(factor), value))
             inside = inside * within
-        return _balanced(summands, plus), inside
+        return balanced(summands, plus), inside
 
     def _clamped(self, grows: Growing) -> tuple[ca.SX, ca.SX]:
         """Return a growing function that is constant beyond its limit, and 1 within it, otherwise 0."""
@@ -421,7 +369,7 @@ class GraphAlgebra:
         if isinstance(function, sympy.exp | sympy.sinh | sympy.cosh):
             value = ca.SX.unary(_UNARY[SPELLING[type(function)]], value)
         if power != 1:
-            value = _power(value, power, self.of(power))
+            value = raised(value, power, self.of(power))
         beyond = minus(above, below) if grows.odd else plus(above, below)
         return plus(times(inside, value), times(beyond, ca.SX(LARGE))), inside
 
@@ -434,7 +382,7 @@ class GraphAlgebra:
         u, own = self.of(found.argument), found.function.args
         combine = plus if found.function.is_Add else times
         inner = self.leaf(found.variable)
-        formula = _balanced([self.of(e) for e in own], combine)
+        formula = balanced([self.of(e) for e in own], combine)
         if found.variable != found.argument:
             self._forget(found.variable)
         inside, place, total = ca.SX(1), ca.SX(0), []
@@ -444,12 +392,12 @@ class GraphAlgebra:
             square = -(series.radius**2)
             limit = self._number_leaf(self._limits, square, f"limit {square}")
             near = ca.SX.binary(ca.OP_LT, limit, ca.SX.unary(ca.OP_NEG, times(h, h)))
-            total.append(times(near, _polynomial(series.coefficients, times(near, h))))
+            total.append(times(near, polynomial(series.coefficients, times(near, h))))
             inside = times(inside, ca.SX.unary(ca.OP_NOT, near))
             place = plus(place, times(near, ca.SX(float(series.centre + series.radius * series.unit))))
         formula = ca.substitute(formula, inner, plus(times(inside, u), place))
         total.append(times(inside, formula))
-        return _balanced([_balanced(total, plus), *[self.of(e) for e in found.others]], times)
+        return balanced([balanced(total, plus), *[self.of(e) for e in found.others]], times)
 
     def _forget(self, symbol: Symbol) -> None:
         """Forget a symbol that was needed for a moment, and all expressions with it."""
@@ -469,122 +417,8 @@ class GraphAlgebra:
             unit = Rational(2) ** shift
             rest = Mul(number / unit**n, *[f for f in factors if f is not power])
             base = times(self.of(unit), self.of(power.base))
-            return times(self.of(rest), _power(base, power.exp, self.of(power.exp)))
-        return _balanced([self._known[a] for a in node.args], times)
-
-
-class _Room:
-    """A point and a result that stay in their places in memory: to ask an array for its address takes longer than a small program."""
-
-    def __init__(self, size: int, results: int) -> None:
-        self.point, self.result = np.zeros(size), np.zeros(results)
-        self.begin, self.end = self.point.ctypes.data, self.result.ctypes.data
-
-
-class GraphTape:
-    """Expressions of a graph compiled for evaluation."""
-
-    def __init__(self, algebra: GraphAlgebra, expressions: Sequence[ca.SX]) -> None:
-        size, present = len(expressions), [k for k, e in enumerate(expressions) if not is_nothing(e)]
-        self._places = None if len(present) in (0, len(expressions)) else np.array(present)
-        """Where the expressions stand that are not zero; None if all are computed."""
-        if self._places is not None:
-            expressions = [expressions[k] for k in present]
-        self._algebra, self._column = algebra, ca.vertcat(*expressions) if expressions else ca.SX(0, 1)
-        self.symbols: frozenset[Symbol] = algebra.symbols_of(expressions)
-        self.order = sorted(self.symbols, key=lambda z: z.name)
-        """The symbols in the order in which a point lists their values."""
-        self._function = algebra.function("tape", [algebra.vector(self.order)], self._column)
-        """The computed expressions."""
-        self.size, self._computed = size, len(expressions)
-        self._free: list[tuple[Any, Callable[[], None]]] = []
-        """Rooms that no call uses at present; a call in another thread takes another one."""
-        self._rooms: list[_Room] = []
-        """Such rooms of `between`."""
-
-    @cached_property
-    def function(self) -> ca.Function:
-        """All expressions as a function of the symbols in order."""
-        if self._places is None:
-            return self._function
-        whole = ca.SX.zeros(self.size, 1)
-        whole[self._places.tolist()] = self._column
-        return self._algebra.function("tape", [self._algebra.vector(self.order)], whole)
-
-    def __call__(self, values: Mapping[Symbol, float]) -> list[float]:
-        """The values of the expressions; `Undefined` where one is not finite."""
-        numbers = self.at(np.array([values[z] for z in self.order], dtype=float))
-        if not np.isfinite(numbers).all():
-            raise Undefined("not a finite number")
-        return numbers.tolist()
-
-    def at(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The values of the expressions, finite or not, at a point whose values stand in order."""
-        numbers = np.empty(self._computed)
-        try:
-            used = self._free.pop()
-        except IndexError:
-            used = self._function.buffer()  # numbers in place: a call through CasADi's own matrices takes five times as long
-        room, run = used
-        room.set_arg(0, point.data)
-        room.set_res(0, numbers.data)
-        run()
-        self._free.append(used)
-        return self._spread(numbers)
-
-    def _spread(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Numbers of the computed expressions among zeros for the others."""
-        if self._places is None:
-            return numbers
-        found = np.zeros(self.size)
-        found[self._places] = numbers
-        return found
-
-    def doubts(self, values: Mapping[Symbol, float], doubts: Mapping[Symbol, float]) -> list[float]:
-        """Bounds of the errors of the expressions, from those of the symbols."""
-        point, spread = (np.array([given[z] for z in self.order], dtype=float) for given in (values, doubts))
-        found: list[float] = self._spread(values_and_doubts(self._function, point, spread, self._lines)[1]).tolist()
-        return found
-
-    def with_digits(self, values: Mapping[Symbol, float], digits: int) -> NDArray[np.float64] | None:
-        """The values of the expressions computed with many decimal `digits` and then rounded; None where one has no value."""
-        mp, _ = many_digits(digits)
-        program, _ = self._algebra.program(ca.vertsplit(self._column), self.order)
-        try:
-            found = many_digit_values(program, [mp.mpf(values[z]) for z in self.order], mp)
-        except (ValueError, ZeroDivisionError, OverflowError, KeyError):
-            return None
-        return self._spread(np.array([float(v) for v in found]))
-
-    def between(self, point: NDArray[np.float64]) -> tuple[list[float], list[float]] | None:
-        """The expressions at a point whose numbers are exact, plus bounds of their errors and minus these, in machine code; None where
-        programs are not interpreted. Both sums are rounded; a bound without a value is not a number, or infinite.
-        """
-        if self._bounds is None:
-            return None
-        try:
-            used = self._rooms.pop()
-        except IndexError:
-            used = _Room(len(self.order), 2 * self._computed)
-        used.point[:] = point
-        self._bounds(0.0, used.begin, 0, used.end)
-        above, below = used.result[: self._computed], used.result[self._computed :]
-        found = self._spread(above).tolist(), self._spread(below).tolist()
-        self._rooms.append(used)
-        return found
-
-    @cached_property
-    def _bounds(self) -> Callable[..., None] | None:
-        """The code of these sums."""
-        point, nothing = ca.SX.sym("point", len(self.order)), ca.SX(0, 1)
-        kernel = compile_kernel(ca.Function("between", [ca.SX.sym("t"), point, nothing], [self._function(point)]), False, False)
-        address = doubting(kernel)
-        return entry_of(address) if address else None
-
-    @cached_property
-    def _lines(self) -> list[Line]:
-        """The tape of the function, which bounds at all points go through."""
-        return list(lines_of(tape_of(self._function)))
+            return times(self.of(rest), raised(base, power.exp, self.of(power.exp)))
+        return balanced([self._known[a] for a in node.args], times)
 
 
 _LARGEST_EXPONENT = 1000
@@ -621,42 +455,3 @@ def _exact(node: Expr) -> Fraction | str | Compound:
     if node.is_Rational:
         return Fraction(node.p, node.q)
     return Compound(str(node), Tape([node]).program()[0]) if node.args else str(node)
-
-
-def _balanced(parts: list[ca.SX], combine: Callable[[ca.SX, ca.SX], ca.SX]) -> ca.SX:
-    """A sum or product as a balanced tree: shallow graphs differentiate and evaluate with less round-off."""
-    while len(parts) > 1:
-        parts = [combine(*parts[i : i + 2]) if i + 1 < len(parts) else parts[i] for i in range(0, len(parts), 2)]
-    return parts[0]
-
-
-def _polynomial(coefficients: Sequence[float], h: ca.SX) -> ca.SX:
-    """A polynomial by Horner's rule."""
-    found = ca.SX(0)
-    for c in reversed(coefficients):
-        found = plus(times(found, h), ca.SX(c)) if c else times(found, h)
-    return found
-
-
-def _power(base: ca.SX, exponent: Expr, converted: ca.SX) -> ca.SX:
-    """Integer powers as products, half-integers through a root: both stay differentiable at zero."""
-    if exponent.is_Integer:
-        size = integer_power(base, abs(int(exponent)))
-        return 1 / size if exponent.is_negative else size
-    if exponent.is_Rational and exponent.q == 2:
-        root = integer_power(ca.sqrt(base), abs(exponent.p))
-        return 1 / root if exponent.is_negative else root
-    if exponent.is_Rational:
-        return base ** float(exponent)
-    return base**converted
-
-
-def integer_power(base: ca.SX, exponent: int) -> ca.SX:
-    """A power with an exponent that is a natural number, by repeated squares."""
-    result, square = ca.SX(1), base
-    while exponent:
-        if exponent & 1:
-            result = times(result, square)
-        exponent >>= 1
-        square = times(square, square) if exponent else square
-    return result

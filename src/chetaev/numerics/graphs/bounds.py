@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
-from chetaev.numerics.graphs.algebra import over, plus, size, times
+from chetaev.numerics.graphs.arithmetic import over, plus, size, times
 
 _MOST = 300
 """Nodes of a graph that are visited, in Python; for a larger graph no bound is given."""

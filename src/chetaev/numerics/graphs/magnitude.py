@@ -12,7 +12,7 @@ from typing import Any
 
 import casadi as ca
 
-from chetaev.numerics.graphs.algebra import dense
+from chetaev.numerics.graphs.arithmetic import dense
 from chetaev.numerics.machine.tape import fold
 
 _SAME = {ca.OP_NEG, ca.OP_FABS}

@@ -27,7 +27,7 @@ from chetaev.core.exact.matrices import reciprocal
 from chetaev.core.exact.program import Program
 from chetaev.core.exact.signature import related
 from chetaev.core.symbols import Parameter
-from chetaev.numerics.graphs.algebra import is_nothing
+from chetaev.numerics.graphs.arithmetic import is_nothing
 
 _DIVISION = 10
 """Cost of a division by a state-dependent entry, in multiplications: the latency of a division in machine code. It only affects the

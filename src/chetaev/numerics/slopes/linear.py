@@ -13,7 +13,7 @@ from chetaev.core.calculus import total_derivative
 from chetaev.core.symbols import TIME, Input
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.flow.flow import Flow
-from chetaev.numerics.graphs.algebra import dense
+from chetaev.numerics.graphs.arithmetic import dense
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.smooth_pieces.piece import Setting
 

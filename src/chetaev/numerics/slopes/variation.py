@@ -18,7 +18,7 @@ from chetaev.core.calculus import total_derivative
 from chetaev.core.symbols import TIME
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.flow.flow import Flow
-from chetaev.numerics.graphs.algebra import dense
+from chetaev.numerics.graphs.arithmetic import dense
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 from chetaev.numerics.machine.lanes import compile_lanes, lanes_for

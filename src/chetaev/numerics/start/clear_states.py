@@ -18,8 +18,9 @@ from chetaev.mechanics.ranks.factored import Matrix
 from chetaev.numerics.flow.compiled import flow_of
 from chetaev.numerics.flow.flow import WORST_PIVOT, Flow
 from chetaev.numerics.flow.prolongation import Problem, Prolongation, square_prolongation
-from chetaev.numerics.graphs.algebra import GraphTape, is_nothing
+from chetaev.numerics.graphs.arithmetic import is_nothing
 from chetaev.numerics.graphs.binding import Binding
+from chetaev.numerics.graphs.graph_tape import GraphTape
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.start.conditions import Alone
 from chetaev.numerics.start.data import read_state

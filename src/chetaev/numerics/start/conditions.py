@@ -21,7 +21,7 @@ from chetaev.core.symbols import Jet, jets_in
 from chetaev.mechanics.ranks.factored import Flags, Indices, Matrix
 from chetaev.mechanics.ranks.sizes import Sizes, units_of
 from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation
-from chetaev.numerics.graphs.algebra import GraphTape
+from chetaev.numerics.graphs.graph_tape import GraphTape
 
 EXACT = 1e-16
 """Scaled residual (and relative size of a slope) that is exact in double precision."""

@@ -25,7 +25,8 @@ from chetaev.mechanics.ranks.factored import Flags, Indices, Matrix
 from chetaev.mechanics.ranks.generic import matrices_at
 from chetaev.numerics.flow.elimination import Samples, Solved, elimination_order, solve
 from chetaev.numerics.flow.prolongation import Prolongation
-from chetaev.numerics.graphs.algebra import GraphAlgebra, GraphTape
+from chetaev.numerics.graphs.algebra import GraphAlgebra
+from chetaev.numerics.graphs.graph_tape import GraphTape
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.graphs.magnitude import magnitudes
 from chetaev.numerics.graphs.residues import residues_of

@@ -21,7 +21,8 @@ from chetaev.core.calculus import Calculus
 from chetaev.core.exact.signature import vanishing
 from chetaev.numerics.flow.nested.sums import NestedAlgebra
 from chetaev.numerics.flow.prolongation import Pair, Prolongation
-from chetaev.numerics.graphs.algebra import NOTHING, GraphAlgebra, dense, is_nothing, minus, over, plus, times
+from chetaev.numerics.graphs.algebra import GraphAlgebra
+from chetaev.numerics.graphs.arithmetic import NOTHING, dense, is_nothing, minus, over, plus, times
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.machine.tape import fold
 

@@ -23,7 +23,8 @@ import sympy
 from sympy import Add, Expr, Mul, S, Symbol
 
 from chetaev.core.symbols import Input, Jet, symbols_in
-from chetaev.numerics.graphs.algebra import GraphAlgebra, integer_power, plus, times
+from chetaev.numerics.graphs.algebra import GraphAlgebra
+from chetaev.numerics.graphs.arithmetic import integer_power, plus, times
 
 Factors = tuple[Expr, ...]
 _Beginnings = dict[tuple[int, Expr], tuple[int, ca.SX]]
