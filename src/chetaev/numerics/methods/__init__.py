@@ -1,4 +1,4 @@
-"""How to step. A method is a class with a `Stepper` (`python_loop`), which the loop in `python_loop` leads along a piece; `one_step` has a
+"""How to step. A method is a class with a `stepper`, which the loop in `python_loop` leads along a piece; `one_step` has a
 stepper for formulas of one step with an estimate of their error. `registry` knows methods by their words. `dop853` is the usual one,
 compiled with its own loop, and `lanes` makes its steps for several members of an ensemble at once. `taylor`, whose coefficients `series`
 finds, and `implicit` are compiled too (`compiled_steps`, through `compiled_stepper`): `python_loop` makes their steps where something

@@ -29,7 +29,7 @@ from chetaev.numerics.methods.dop853.types import Array, Integers, Run
 from chetaev.numerics.methods.registry import METHODS
 
 if TYPE_CHECKING:
-    from chetaev.numerics.methods.python_loop import Stepper
+    from chetaev.numerics.methods.stepper import Stepper
 
 NESTED, POWERS = "nested", "powers"
 

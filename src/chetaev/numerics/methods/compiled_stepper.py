@@ -17,8 +17,8 @@ from chetaev.numerics.methods.dop853.arguments import control_of, room_for_extre
 from chetaev.numerics.methods.dop853.codes import AMONG as OF_KIND
 from chetaev.numerics.methods.dop853.codes import RUNNING, WORST
 from chetaev.numerics.methods.dop853.types import Array, Integers, Seen
-from chetaev.numerics.methods.python_loop import Quiet, Step, StepFailed, right_hand_side
 from chetaev.numerics.methods.sizes import Sizes
+from chetaev.numerics.methods.stepper import Quiet, Step, StepFailed, right_hand_side
 
 _NUMBERS, _FEWEST, _MOST = 1 << 18, 16, 1024
 """Numbers that a stride may keep (two megabytes), and its fewest and most steps: a longer stride would not be faster, and a pause between

@@ -10,8 +10,8 @@ import numpy as np
 from chetaev.numerics.methods.base import Task
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.methods.dop853.types import Array
-from chetaev.numerics.methods.python_loop import Step, StepFailed, right_hand_side
 from chetaev.numerics.methods.sizes import Sizes
+from chetaev.numerics.methods.stepper import Step, StepFailed, right_hand_side
 
 Formula = Callable[[Callable[[float, Array], Array], float, Array, float], tuple[Any, ...]]
 """From (rates, t, y, h) to the state at t + h, the estimate of its error in every component, and if it has them the rows of a `Step`."""

@@ -15,11 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import usual_sizes
@@ -31,8 +29,9 @@ from chetaev.numerics.methods.dop853.arguments import room_for_extremes
 from chetaev.numerics.methods.dop853.codes import CORNER, EARLY, INTEGRAL, LATEST, TOUCHING
 from chetaev.numerics.methods.dop853.location import sign_of
 from chetaev.numerics.methods.dop853.scale_constants import DIGITS, FIRST_PLACE, GOLDEN_PART, PLACES
-from chetaev.numerics.methods.dop853.types import Array, Integers, Run, Seen
+from chetaev.numerics.methods.dop853.types import Array, Run
 from chetaev.numerics.methods.enclosed import Stretch, level_part, proved_changes, safe_part
+from chetaev.numerics.methods.stepper import Quiet, StepFailed, Stepper, Striding, call
 
 _AT_ONCE = 1e-9
 """Roots that are the start itself are also in this part of the whole run, in one step of which a series may reach its end."""
@@ -57,71 +56,6 @@ _LOOKED_AT = tuple(k / 8 for k in range(9))
 """Where a series is compared with the rates, in parts of its step, if nodes surprise that hardly were where it begins."""
 _AGREES = 50.0
 """Tolerances, over a step, by which the slope of a series may differ from the rates: as much as the last terms of a series."""
-
-
-class StepFailed(Exception):
-    """A stepper cannot go on."""
-
-    def __init__(self, status: Status) -> None:
-        super().__init__(status.sentence)
-        self.status = status
-
-
-@dataclass(frozen=True)
-class Step:
-    """An accepted step: its end and the rows $c_1, c_2, ...$ of its polynomial."""
-
-    t: float
-    y: Array
-    rows: Array
-
-
-class Stepper(Protocol):
-    """What a method provides. `python_loop` calls it from Python; each piece of a motion has a stepper of its own.
-
-    It begins at the state of its task and never steps beyond the end of it, nor further than `task.max_step`. `task.tolerance` and
-    `task.measures` say which errors are allowed, and `right_hand_side(task)` is the function of time and state it integrates.
-    """
-
-    rejected: int
-    evaluations: int
-    places: tuple[float, ...]
-    """Where a step looks at the rates, in parts of it."""
-
-    def step(self) -> Step:
-        """The next accepted step, not beyond the end of the interval."""
-
-    def shorten(self, t: float, y: Array, h: float) -> None:
-        """Go back to a state; the next step is not longer than h."""
-
-    def restart(self, t: float, y: Array) -> None:
-        """Continue from another state."""
-
-    def straight(self, t0: float, y0: Array, t1: float) -> Array:
-        """The state at t1 from a state at t0, as exactly as the method can."""
-
-
-class Quiet(NamedTuple):
-    """The steps of a stride: their ends and, if they are kept, their polynomials; how often states were projected, and how many times what
-    was seen of it a node may have been between.
-    """
-
-    nodes: Array
-    states: Array
-    rows: Array
-    projections: int
-    worst: float
-
-
-@runtime_checkable
-class Striding(Protocol):
-    """A stepper that makes strides."""
-
-    def stride(self, seen: Seen, signs: Integers, limits: dop853.Limits | None, most: int) -> Quiet:
-        """At most `most` steps, rejected ones included, in which nothing happens; `seen` and `signs` are updated.
-
-        `limits` are those of the projection, if there is one.
-        """
 
 
 @dataclass
@@ -578,16 +512,6 @@ class _Along:
 def run_in_python(task: Task, stepper: Stepper) -> Run:
     """Run a stepper over a piece."""
     return _Loop(task, stepper).run()
-
-
-def call(task: Task, kernel: Kernel, t: float, y: Array) -> Array:
-    """A kernel at a state, with the inputs of that time."""
-    return kernel(t, y, task.parameters_at(t, y))
-
-
-def right_hand_side(task: Task) -> Callable[[float, Array], Array]:
-    """The rates as a function of time and state."""
-    return lambda t, y: call(task, task.rhs, t, y)
 
 
 def corrected(rows: Array, delta: Array) -> Array:

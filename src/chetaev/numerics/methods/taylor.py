@@ -17,9 +17,9 @@ from chetaev.numerics.methods.compiled_stepper import Strides
 from chetaev.numerics.methods.compiled_steps import codes
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.methods.dop853.arguments import width_of
-from chetaev.numerics.methods.python_loop import Step, StepFailed, right_hand_side
 from chetaev.numerics.methods.registry import METHODS
 from chetaev.numerics.methods.series import series_of
+from chetaev.numerics.methods.stepper import Step, StepFailed, right_hand_side
 
 _LEAST_ORDER = 4
 """The lowest order, for tolerances at which a series is not worth it: the polynomial of a step has three rows at least."""

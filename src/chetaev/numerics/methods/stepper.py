@@ -1,0 +1,88 @@
+"""What a method provides for the loop in Python: steps with their polynomials, and strides of many steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from chetaev.numerics.machine.kernels import Kernel
+from chetaev.numerics.methods import dop853
+from chetaev.numerics.methods.base import Task
+from chetaev.numerics.methods.dop853 import Status
+from chetaev.numerics.methods.dop853.types import Array, Integers, Seen
+
+
+class StepFailed(Exception):
+    """A stepper cannot go on."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(status.sentence)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Step:
+    """An accepted step: its end and the rows $c_1, c_2, ...$ of its polynomial."""
+
+    t: float
+    y: Array
+    rows: Array
+
+
+class Stepper(Protocol):
+    """What a method provides. `python_loop` calls it from Python; each piece of a motion has a stepper of its own.
+
+    It begins at the state of its task and never steps beyond the end of it, nor further than `task.max_step`. `task.tolerance` and
+    `task.measures` say which errors are allowed, and `right_hand_side(task)` is the function of time and state it integrates.
+    """
+
+    rejected: int
+    evaluations: int
+    places: tuple[float, ...]
+    """Where a step looks at the rates, in parts of it."""
+
+    def step(self) -> Step:
+        """The next accepted step, not beyond the end of the interval."""
+
+    def shorten(self, t: float, y: Array, h: float) -> None:
+        """Go back to a state; the next step is not longer than h."""
+
+    def restart(self, t: float, y: Array) -> None:
+        """Continue from another state."""
+
+    def straight(self, t0: float, y0: Array, t1: float) -> Array:
+        """The state at t1 from a state at t0, as exactly as the method can."""
+
+
+class Quiet(NamedTuple):
+    """The steps of a stride: their ends and, if they are kept, their polynomials; how often states were projected, and how many times what
+    was seen of it a node may have been between.
+    """
+
+    nodes: Array
+    states: Array
+    rows: Array
+    projections: int
+    worst: float
+
+
+@runtime_checkable
+class Striding(Protocol):
+    """A stepper that makes strides."""
+
+    def stride(self, seen: Seen, signs: Integers, limits: dop853.Limits | None, most: int) -> Quiet:
+        """At most `most` steps, rejected ones included, in which nothing happens; `seen` and `signs` are updated.
+
+        `limits` are those of the projection, if there is one.
+        """
+
+
+def call(task: Task, kernel: Kernel, t: float, y: Array) -> Array:
+    """A kernel at a state, with the inputs of that time."""
+    return kernel(t, y, task.parameters_at(t, y))
+
+
+def right_hand_side(task: Task) -> Callable[[float, Array], Array]:
+    """The rates as a function of time and state."""
+    return lambda t, y: call(task, task.rhs, t, y)
