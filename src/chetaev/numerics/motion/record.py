@@ -78,13 +78,15 @@ class Record:
         run, here = piece.run, piece.setting
         labels = here.compiled.labels
         count = len(labels)
-        for label, size, scale in zip(labels, map(float, run.measured), self._scales(piece, run.measured, count), strict=False):
+        scales = self._scales(piece, run.measured, count).tolist()
+        for label, size, scale in zip(labels, run.measured.tolist(), scales, strict=False):
             known = self.drift.get(label, 0.0)
             self.drift[label] = known if known >= size or known != known else size  # what is no number stays
-            self.scales[label] = max(self.scales.get(label, 0.0), float(scale))
-        for z, low, high in zip(here.flow.state, run.minima, run.maxima, strict=False):
+            self.scales[label] = max(self.scales.get(label, 0.0), scale)
+        extrema = zip(run.minima.tolist(), run.maxima.tolist(), strict=True)
+        for z, (low, high) in zip(here.flow.state, extrema, strict=False):
             a, b = self.extrema.get(z, (np.inf, -np.inf))
-            self.extrema[z] = (min(a, float(low)), max(b, float(high)))
+            self.extrema[z] = (min(a, low), max(b, high))
         for name in _COUNTS:
             self.counts[name] += int(getattr(run, name))
         nodes = nodes_kernel(here.flow, here.binding.inputs)

@@ -335,12 +335,15 @@ class Prepared:
     # -- arguments, and all motions that are not straight
 
     def _rows(self, y0: ArrayLike, p: ArrayLike) -> tuple[Array, Array]:
-        y, q = np.asarray(y0, np.float64), np.asarray(p, np.float64)
+        try:
+            y, q = np.asarray(y0, np.float64), np.asarray(p, np.float64)
+        except (TypeError, ValueError):
+            what = "state and parameters are arrays of numbers."
+            raise UsageError(what, where=self._where, hint=f"{self._order}; y0, p = run.start({{...}}, {{...}}) makes both") from None
         if (y.shape, q.shape) != self._shapes:
             (n,), (m,) = self._shapes
             what = f"a state has {n} numbers and there are {m} parameters; the shapes given are {y.shape} and {q.shape}."
-            hint = f"y0 in the order {' '.join(self.state)}; p in the order {' '.join(self.parameters) or '()'}"
-            raise UsageError(what, where=self._where, hint=hint)
+            raise UsageError(what, where=self._where, hint=self._order)
         if not all(map(isfinite, y.tolist())):
             raise InitialError("the state is not finite.", where=self._where, hint="finite real numbers")
         values = q.tolist()
@@ -349,6 +352,11 @@ class Prepared:
         if self._positive and not all(values[k] > 0.0 for k in self._positive):
             self.bound(q)  # which names it
         return y, q
+
+    @property
+    def _order(self) -> str:
+        """In which order numbers are given."""
+        return f"y0 in the order {' '.join(self.state)}; p in the order {' '.join(self.parameters) or '()'}"
 
     def bound(self, p: Array) -> Binding:
         """Values bound to the parameters, and the inputs."""

@@ -240,19 +240,22 @@ def rows_in_doubt(compiled: Compiled, times: Array, states: Array, p: Array, all
     rows, (count, size) = len(compiled.flow.system.hidden()), states.shape
     if not rows or not count:
         return np.zeros(count, bool)
-    kernel, left = compiled.restricting, np.arange(count)
+    kernel, (first, *others) = compiled.restricting, _beside(size)
+    single = p.ndim == 1
     both = dop853.evaluate(doubting(kernel), times, states, p, 2 * rows).reshape(count, 2, rows)
-    values, terms = dop853.evaluate(kernel.early, times, states, p, rows).reshape(count, rows), np.zeros((count, rows))
+    pairs = np.concatenate([states, states * first])
+    found = dop853.evaluate(kernel.early, np.concatenate([times, times]), pairs, p if single else np.concatenate([p, p]), rows)
+    values, moved = found.reshape(2, count, rows)
     with np.errstate(invalid="ignore", over="ignore"):
-        doubts = np.abs(both[:, 0] - both[:, 1]) / 2
-        for factors in _beside(size):
-            moved = dop853.evaluate(kernel.early, times[left], states[left] * factors, p if p.ndim == 1 else p[left], rows)
-            terms[left] = np.maximum(terms[left], np.abs(moved.reshape(-1, rows) - values[left]) / _FAR)
-            left = left[~(doubts[left] <= allowed * terms[left]).all(axis=1)]  # the others are decided
+        doubts, terms = np.abs(both[:, 0] - both[:, 1]) / 2, np.abs(moved - values) / _FAR
+        unsure: NDArray[np.bool_] = ~(doubts <= allowed * terms).all(axis=1)
+        for factors in others:
+            left = unsure.nonzero()[0]
             if not len(left):
                 break
-    unsure = np.zeros(count, bool)
-    unsure[left] = True
+            moved = dop853.evaluate(kernel.early, times[left], states[left] * factors, p if single else p[left], rows)
+            terms[left] = np.maximum(terms[left], np.abs(moved.reshape(-1, rows) - values[left]) / _FAR)
+            unsure[left] = ~(doubts[left] <= allowed * terms[left]).all(axis=1)
     return unsure
 
 
