@@ -181,7 +181,8 @@ def look_inside(system: System, t: float, h: float, y: Array, seen: Seen, work: 
     squares of what they differ by are added, each for all the steps since the last look.
     """
     number, inside, there, rates = counts[ACCEPTED], seen.inside, work.trial, work.stage
-    chance = (GOLDEN_PART * (number + 1)) % 1.0
+    turns = GOLDEN_PART * (number + 1)
+    chance = turns - np.floor(turns)
     theta = FIRST_PLACE + PLACES * chance
     state(y, work.dense, theta, there)
     rate(work.dense, theta, h, inside[SLOPE])
