@@ -479,7 +479,7 @@ def _reach(
 
 reach: Callable[..., None] = intrinsic(_reach)
 """`reach(m, box, j, y, end, free, slope, k, n, h, slack, rows)`: what can be reached in a step, of component j, into the four rows of a box
-that are n rows apart; as `native.reach_rows`."""
+that are n rows apart; as `native.reach_columns`."""
 
 
 def _column_out(typingctx: Any, m: Any, row: Any, n: Any, lane: Any, out: Any) -> tuple[Any, Callable[..., Any]]:

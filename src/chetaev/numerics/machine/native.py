@@ -265,52 +265,51 @@ just written x.
 """
 
 
-def _reach_rows(
-    typingctx: Any, out: Any, y: Any, end: Any, free: Any, slope: Any, k: Any, h: Any, slack: Any, width: Any, rows: Any
+def _reach_columns(
+    typingctx: Any, out: Any, y: Any, end: Any, free: Any, slope: Any, k: Any, h: Any, slack: Any, width: Any, rows: Any, first: Any
 ) -> tuple[Any, Callable[..., Any]]:
     for name, kind in {"out": out, "y": y, "end": end, "free": free, "slope": slope, "k": k}.items():
-        _check_pointer("reach_rows", name, kind)
+        _check_pointer("reach_columns", name, kind)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        target, *pointers, table, h, slack, length, count = arguments
+        target, *pointers, table, h, slack, length, count, column = arguments
         step, wider = _spread(builder, h), _spread(builder, slack)
         slow, fast = (cgutils.alloca_once(builder, _VECTOR) for _ in range(2))
-        with _columns(builder, length) as column:
-            start, end, free = (_load(builder, pointer, column) for pointer in pointers[:3])
-            last = _load_fresh(builder, pointers[3], column)
-            builder.store(last, slow)
-            builder.store(last, fast)
-            with cgutils.for_range(builder, count) as loop:
-                rate = _load(builder, table, builder.add(builder.mul(loop.index, length), column))
-                builder.store(_smaller(builder, builder.load(slow), rate), slow)
-                builder.store(_larger(builder, builder.load(fast), rate), fast)
-            least, most = builder.load(slow), builder.load(fast)
-            moved = [builder.fmul(step, rate) for rate in (least, most)]
-            down, up = _smaller(builder, _ZEROS, _smaller(builder, *moved)), _larger(builder, _ZEROS, _larger(builder, *moved))
-            low = _larger(builder, builder.fadd(start, down), builder.fsub(end, up))
-            high = _smaller(builder, builder.fadd(start, up), builder.fsub(end, down))
-            turns = builder.and_(builder.fcmp_ordered("<", down, _ZEROS), builder.fcmp_ordered(">", up, _ZEROS))
-            more = builder.select(turns, builder.fmul(wider, builder.fsub(high, low)), _ZEROS)
-            more = builder.fadd(more, _size(builder, builder.fsub(end, free)))
-            width = builder.fmul(wider, builder.fsub(most, least))
-            found = [
-                _smaller(builder, builder.fsub(low, more), _smaller(builder, start, end)),
-                _larger(builder, builder.fadd(high, more), _larger(builder, start, end)),
-                builder.fsub(least, width),
-                builder.fadd(most, width),
-            ]
-            for i, row in enumerate(found):
-                _store(builder, row, target, builder.add(builder.mul(length, length.type(i)), column))
+        start, end, free = (_load(builder, pointer, column) for pointer in pointers[:3])
+        last = _load_fresh(builder, pointers[3], column)
+        builder.store(last, slow)
+        builder.store(last, fast)
+        with cgutils.for_range(builder, count) as loop:
+            rate = _load(builder, table, builder.add(builder.mul(loop.index, length), column))
+            builder.store(_smaller(builder, builder.load(slow), rate), slow)
+            builder.store(_larger(builder, builder.load(fast), rate), fast)
+        least, most = builder.load(slow), builder.load(fast)
+        moved = [builder.fmul(step, rate) for rate in (least, most)]
+        down, up = _smaller(builder, _ZEROS, _smaller(builder, *moved)), _larger(builder, _ZEROS, _larger(builder, *moved))
+        low = _larger(builder, builder.fadd(start, down), builder.fsub(end, up))
+        high = _smaller(builder, builder.fadd(start, up), builder.fsub(end, down))
+        turns = builder.and_(builder.fcmp_ordered("<", down, _ZEROS), builder.fcmp_ordered(">", up, _ZEROS))
+        more = builder.select(turns, builder.fmul(wider, builder.fsub(high, low)), _ZEROS)
+        more = builder.fadd(more, _size(builder, builder.fsub(end, free)))
+        width = builder.fmul(wider, builder.fsub(most, least))
+        found = [
+            _smaller(builder, builder.fsub(low, more), _smaller(builder, start, end)),
+            _larger(builder, builder.fadd(high, more), _larger(builder, start, end)),
+            builder.fsub(least, width),
+            builder.fadd(most, width),
+        ]
+        for i, row in enumerate(found):
+            _store(builder, row, target, builder.add(builder.mul(length, length.type(i)), column))
         return context.get_dummy_value()
 
-    return types.void(*[_POINTER] * 6, types.float64, types.float64, types.intp, types.intp), generate
+    return types.void(*[_POINTER] * 6, types.float64, types.float64, types.intp, types.intp, types.intp), generate
 
 
-reach_rows: Callable[..., None] = intrinsic(_reach_rows)
-"""`reach_rows(out, y, end, free, slope, k, h, slack, width, rows)`, rows given by `.ctypes`: what can be reached in a step of size h from
-either end, y or `end`, with rates between those in the first rows of k and the slope: four rows, the least and the largest states, then the
-least and the largest rates. States that turn back on the way, and rates, are given `slack` times their range on both sides; `free` is the
-end before it was projected, and the distance is added.
+reach_columns: Callable[..., None] = intrinsic(_reach_columns)
+"""`reach_columns(out, y, end, free, slope, k, h, slack, width, rows, first)`, rows given by `.ctypes`: what can be reached in a step of size
+h from either end, y or `end`, with rates between those in the first rows of k and the slope: four rows, the least and the largest states,
+then the least and the largest rates, in `BLOCK` columns from the column `first` on. States that turn back on the way, and rates, are given
+`slack` times their range on both sides; `free` is the end before it was projected, and the distance is added.
 """
 
 

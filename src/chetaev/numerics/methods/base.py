@@ -211,12 +211,12 @@ class Explicit(Method):
         """
         kernels = task.kernels
         if task.max_steps > _FIRST_STEPS and any(kernel is not None and kernel.provisional for kernel in kernels):
-            done = _run(task, [0 if kernel is None else kernel.early for kernel in kernels], _FIRST_STEPS)
+            done = _run(task, [0 if kernel is None else kernel.early for kernel in kernels], _FIRST_STEPS, often=False)
             if done.status is not dop853.Status.TOO_MANY_STEPS:
                 return done
         ends = ends_kernel(kernels[0] or task.rhs, task.watch if task.watches else None, task.compiled.measure)
         addresses = [0 if kernel is None else kernel.address for kernel in kernels]
-        return _run(task, addresses, task.max_steps, 0 if ends is None else ends.address)
+        return _run(task, addresses, task.max_steps, often=True, ends=0 if ends is None else ends.address)
 
 
 def ends_kernel(rhs: Kernel, watch: Kernel | None, measure: Kernel) -> Kernel | None:
@@ -257,8 +257,8 @@ def watching_of(task: Task) -> dop853.Watching:
     )
 
 
-def _run(task: Task, addresses: Sequence[int], max_steps: int, ends: int = 0) -> Run:
-    code = code_of(task, addresses, max_steps > _FIRST_STEPS)._replace(ends=ends)
+def _run(task: Task, addresses: Sequence[int], max_steps: int, often: bool, ends: int = 0) -> Run:
+    code = code_of(task, addresses, often)._replace(ends=ends)
     limits = task.measures.limits(task.max_step, max_steps)
     watching = watching_of(task)
     times = task.times if task.keep == dop853.TIMES else ()

@@ -19,7 +19,7 @@ machine code `void f(double t, double* y, double* p, double* out)` given by addr
 | `determinant` | the first watched function alone, if it may touch zero |
 
 **Steps.** An error above 1 in units of `atol + rtol*(|y| + 2*size) + noise` (root mean square) rejects the step; `size` is the typical size
-of the component and `noise` its round-off (`scales`). Factors lie between 1/3 and 6, 12 after the first step, and the step after a
+of the component and `noise` its round-off (`scales`). Factors lie between 1/3 and 6, and the step after a
 rejection does not grow. A step that meets a number that is not finite is repeated with a fifth of its size, at most 20 times in a row.
 
 **Projection.** After the error test the end of the step is projected, at most three times, until the correction is below 3e-9 (relative to

@@ -54,7 +54,7 @@ def in_tolerances(control: Control, h: float, x: Array, y: Array) -> float:
 
 @inner
 def _relative(control: Control, x: Array, y: Array) -> float:
-    """The same relative to the component and the largest of its kind."""
+    """The mean square of x - y relative to the component and the largest of its kind."""
     rows, total = control.rows, HUGE**2
     if control.own == y.size:
         total = sum_relative(x.ctypes, y.ctypes, rows[AMONG].ctypes, TINY, rows.shape[1])
@@ -62,7 +62,7 @@ def _relative(control: Control, x: Array, y: Array) -> float:
         total = 0.0
         for j in range(control.own):
             total += bounded(abs(x[j] - y[j]) / (abs(y[j]) + rows[AMONG, j] + TINY)) ** 2
-    return np.sqrt(total / control.own)
+    return total / control.own
 
 
 @inner
@@ -74,21 +74,22 @@ def bounded(ratio: float) -> float:
 def _settle(system: System, control: Control, t: float, h: float, y: Array, trial: Array, near: float) -> tuple[float, int]:
     """Project the end y of a step of size h in place, until the correction is round-off or no longer shrinks.
 
-    The first correction, in tolerances, and the calls. A correction that cannot be above `near` tolerances is only known up to a bound.
+    The first correction, in tolerances, and the calls. A correction that cannot be above `near` tolerances counts as so many. Sizes are
+    compared by their squares, since nobody needs the usual small one itself.
     """
-    first, previous, calls = 0.0, np.inf, 0
+    first, previous, calls = near, np.inf, 0
     while calls < 3:
         call(system.project, system, t, y, trial)
         calls += 1
-        size = _relative(control, trial, y)
-        if calls == 1:
-            first = size / control.rtol if size < near * control.rtol else in_tolerances(control, h, trial, y)
-        if not size < previous:
+        square = _relative(control, trial, y)
+        if calls == 1 and not square < (near * control.rtol) ** 2:
+            first = in_tolerances(control, h, trial, y)
+        if not square < previous:
             break
         copy_fresh(trial.ctypes, y.ctypes, control.rows.shape[1])
-        if size < SQUARE_SETTLED:
+        if square < SQUARE_SETTLED**2:
             break
-        previous = size
+        previous = square
     return first, calls
 
 

@@ -172,18 +172,18 @@ def doubt(inside: Matrix, h: float, rates: Array, steps: int) -> None:
         inside[ROUNDED, j] += steps * (square if square < np.inf else np.inf)
 
 
-@part
+@inner
 def look_inside(system: System, t: float, h: float, y: Array, seen: Seen, work: Work, counts: Integers) -> None:
-    """Look at one place of the step just accepted, of length h from (t, y), and choose the next step to look at.
+    """Look at one place of the step just accepted, of length h from (t, y), whose interpolant is there; choose the next step to look at.
 
     The place and the number of steps to the next look follow from the number of the step, so that equal runs look at the same places.
     State and time are rounded numbers too, and are moved by a unit in the last place before the rates and their bounds are computed. The
     squares of what they differ by are added, each for all the steps since the last look.
     """
     number, inside, there, rates = counts[ACCEPTED], seen.inside, work.trial, work.stage
-    chance = (GOLDEN_PART * (number + 1)) % 1.0
+    turns = GOLDEN_PART * (number + 1)
+    chance = turns - np.floor(turns)
     theta = FIRST_PLACE + PLACES * chance
-    interpolant(system, t, h, y, work, counts)
     state(y, work.dense, theta, there)
     rate(work.dense, theta, h, inside[SLOPE])
     at = t + theta * h

@@ -153,9 +153,11 @@ def _commit(
     work: Work,
     counts: Integers,
 ) -> None:
-    """An accepted step becomes part of the run: what is kept of it, and y at its end, which may be earlier than where it was looked at."""
+    """An accepted step becomes part of the run: what is kept of it, and y at its end, which may be earlier than where it was looked at.
+
+    For steps to be kept the interpolant is there.
+    """
     if keep == STEPS and t_new != t:
-        interpolant_in_line(system, t, step, y, work, counts)
         _keep_step(kept, t_new, work, counts)
     elif keep == TIMES:
         _keep_times(times, kept, system, t, t_new, step, y, work, counts)
@@ -172,7 +174,7 @@ def _commit(
 # ------------------------------------------------------------ the loop
 
 
-@part
+@inner
 def _start(
     system: System,
     t: float,
@@ -251,7 +253,7 @@ def _goes_on(control: Control, keep: int, kept: Kept, found: Found, watched: int
     return found.times.size == 0 or counts[FOUND] + watched <= found.times.size
 
 
-@part
+@inner
 def _follow(
     system: System,
     t: float,
@@ -338,7 +340,10 @@ def _follow(
                     sizes_again(control, y, seen.minima, seen.maxima)
                     shortened, again, rejected, h, status = 1, again + 1, True, t_new - t, RUNNING
                     continue
-        if status != WATCH and to_be_looked_at(step, last, y, work.end, seen, counts):
+        looked_at = status != WATCH and to_be_looked_at(step, last, y, work.end, seen, counts)
+        if looked_at or (keep == STEPS and t_new != t):
+            interpolant_in_line(system, t, step, y, work, counts)
+        if looked_at:
             look_inside(system, t, step, y, seen, work, counts)
         _commit(system, t, t_new, step, status == WATCH, y, keep, times, kept, seen, work, counts)
         t = t_new

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chetaev.numerics.machine.native import add_rows, call_kernel, inner, part, reach_rows
+from chetaev.numerics.machine.native import BLOCK, add_rows, call_kernel, inner, part, reach_columns
 from chetaev.numerics.methods.dop853 import tableau as c
 from chetaev.numerics.methods.dop853.codes import (
     BEYOND_SEEN,
@@ -61,14 +61,16 @@ def components(tube: Tube) -> int:
 
 
 def _around(t: float, h: float, y: Array, work: Work, tube: Tube) -> None:
-    """The box around a whole step: what can be reached from either end with the rates at the stages. Only those columns are renewed that
-    somebody reads.
+    """The box around a whole step: what can be reached from either end with the rates at the stages. Only those columns are computed that
+    somebody reads, and their neighbours in a block.
     """
-    box, rows, n = tube.box, tube.rows, components(tube)
+    box, rows, n, block = tube.box, tube.rows, components(tube), -1
     pointers = (rows.ctypes, y.ctypes, work.end.ctypes, work.free.ctypes, work.slope.ctypes, work.k.ctypes)
-    reach_rows(*pointers, h, SLACK, work.k.shape[1], STAGES)
     for which in range(tube.columns.size):
         j = tube.columns[which]
+        if j // BLOCK != block:
+            block = j // BLOCK
+            reach_columns(*pointers, h, SLACK, work.k.shape[1], STAGES, block * BLOCK)
         for i in range(4):
             box[i * n + j] = rows[i, j]
     box[4 * n], box[4 * n + 1] = min(t, t + h), max(t, t + h)

@@ -48,7 +48,7 @@ from chetaev.numerics.methods.dop853.codes import (
     SLACK,
     TIMES,
 )
-from chetaev.numerics.methods.dop853.dense import look_inside
+from chetaev.numerics.methods.dop853.dense import interpolant, look_inside
 from chetaev.numerics.methods.dop853.proof import CLOSE, MARGIN, PARABOLA, sign_of
 from chetaev.numerics.methods.dop853.scale_constants import FURTHER, MEMORY, MUCH_LARGER, SMALL_PART, TINY, WEIGHT
 from chetaev.numerics.methods.dop853.scales import EPSILON
@@ -402,6 +402,7 @@ def _look_inside(m: Matrix, at: Places, one: One) -> None:
     for lane in range(LANES):
         if m[MASK, lane] == 5.0:
             take_step(m, at, lane, one)
+            interpolant(one.system, m[T, lane], m[STEP, lane], one.work.start, one.work, counts)
             look_inside(one.system, m[T, lane], m[STEP, lane], one.work.start, one.seen, one.work, counts)
             put_seen(m, at, lane, one)
             before = 0.0
