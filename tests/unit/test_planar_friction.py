@@ -103,3 +103,66 @@ def test_quadratic_drag_never_rests():
     )
     assert not motion.switches
     assert motion.final["x'"] == pytest.approx(0.6 * 5 / (1 + 5 * 2), abs=1e-9)
+
+
+def slid(friction, omega, end):
+    """A bead that slides on the circle x = cos(a), y = sin(a), until it sticks: a'' = -cos(a) -+ friction(a, a')."""
+    t, state = 0.0, [0.0, omega]
+    while t < end:
+        side = np.sign(state[1]) or -np.sign(np.cos(state[0]))
+
+        def stops(_, s):
+            return s[1]
+
+        stops.terminal, stops.direction = True, -side
+        rates = lambda _, s, side=side: [s[1], -np.cos(s[0]) - side * friction(*s)]  # noqa: E731
+        found = solve_ivp(rates, (t, end), state, events=stops, rtol=1e-11, atol=1e-12)
+        t, state = found.t[-1], [found.y[0, -1], 0.0]
+        if abs(np.cos(state[0])) <= friction(*state):
+            return t, state[0]
+    raise AssertionError("it does not stick")
+
+
+@pytest.mark.parametrize("row", ["x^2 + y^2 = 1", "x*x' + y*y' = 0"])
+@pytest.mark.parametrize(
+    ("force", "friction", "omega"),
+    [("mu", lambda a, w: 0.4, 1.0), ("mu*2*abs(lambda1)", lambda a, w: 0.4 * abs(np.sin(a) - w**2), 1.0)],
+)
+def test_a_bead_on_a_circle_comes_to_rest(force, friction, omega, row):
+    """It turns around, and sticks where friction holds it; the wire's reaction and the friction are told apart."""
+    if "x'" in row:
+        force = force.replace("2*", "")  # the reaction is lambda1*(x, y)
+    forces = {q: f"-{force}*{q}'/sqrt(x'^2 + y'^2)" for q in "xy"}
+    equations = ch.derive(ch.System("x y", "mu", lagrangian="(x'^2 + y'^2)/2 - y", forces=forces, kinematic=[row]), ch.DAlembert())
+    motion = ch.simulate(equations, {"x": 1, "y": 0, "y'": omega}, (0, 12), parameters={"mu": 0.4}, tolerance=1e-11)
+    t, angle = slid(friction, omega, 12)
+    assert motion.outcome == "finished" and motion.switches[-1].t == pytest.approx(t, abs=1e-7)
+    assert [motion.final["x"], motion.final["y"]] == pytest.approx([np.cos(angle), np.sin(angle)], abs=1e-7)
+    assert motion.final["x'"] == motion.final["y'"] == 0
+    assert motion.final["lambda1"] == pytest.approx(np.sin(angle) / (1 if "x'" in row else 2), abs=1e-7)
+
+
+def test_a_bead_on_a_straight_wire_sets_off():
+    """Along the wire y = 2x the pull is (t + 0.6)/sqrt(5), and friction holds 1/2."""
+    forces = {"x": "t - mu*x'/sqrt(x'^2 + y'^2)", "y": "0.3 - mu*y'/sqrt(x'^2 + y'^2)"}
+    equations = ch.derive(ch.System("x y", "mu", lagrangian="(x'^2 + y'^2)/2", forces=forces, kinematic=["y' = 2*x'"]), ch.DAlembert())
+    start, values = {"x": 0, "y": 0, "x'": 0}, {"mu": 0.5}
+    motion = ch.simulate(equations, start, (0, 3), parameters=values)
+    off = 0.5 * 5**0.5 - 0.6
+    assert motion.outcome == "finished" and motion.switches[0].t == pytest.approx(off, abs=1e-9)
+    assert motion.final["x"] == pytest.approx((3 - off) ** 3 / 30, abs=1e-9)
+    rest = ch.evaluate(equations, start, parameters=values)
+    assert (rest["x''"], rest["y''"], rest["lambda1"]) == pytest.approx((0, 0, -0.06), abs=1e-14)
+
+
+def test_a_skate_rests_while_it_turns():
+    """It slows down by mu along its blade, whatever way it points."""
+    forces = {q: f"-mu*{q}'/sqrt(x'^2 + y'^2)" for q in "xy"}
+    system = ch.System("x y a", "mu", lagrangian="(x'^2 + y'^2 + a'^2)/2", forces=forces, kinematic=["x'*sin(a) = y'*cos(a)"])
+    start = {"x": 0, "y": 0, "a": 0.3, "x'": np.cos(0.3), "a'": 0.7}
+    motion = ch.simulate(ch.derive(system, ch.DAlembert()), start, (0, 4), parameters={"mu": 0.5})
+    t = np.linspace(0, 2, 4001)
+    right = [np.trapezoid((1 - t / 2) * f(0.3 + 0.7 * t), t) for f in (np.cos, np.sin)]
+    assert motion.outcome == "finished" and motion.switches[0].t == pytest.approx(2, abs=1e-8)
+    assert [motion.final["x"], motion.final["y"]] == pytest.approx(right, abs=1e-7)
+    assert motion.final["a"] == pytest.approx(0.3 + 0.7 * 4) and motion.final["x'"] == 0

@@ -5,8 +5,8 @@ import pytest
 import sympy
 
 import chetaev as ch
-from chetaev.numerics.graphs.rewriting import removable
-from chetaev.numerics.graphs.rewriting.removable import Series, _sums_to
+from chetaev.numerics.graphs.rewriting.removable import Series, removable
+from chetaev.numerics.graphs.rewriting.removable.series import _sums_to
 
 PLACES = (1e-13, 1e-9, -1e-9, 3e-6, 1e-3, -0.015, 0.1, 0.2, -0.24, 0.26, 0.6)
 """Inside and outside the radii of all series."""
@@ -97,5 +97,5 @@ def test_a_function_without_a_value_on_the_circle_has_a_smaller_one():
     """log(1 + x) has none at x = -1, and atan(x) none at x = i."""
     x = sympy.Symbol("x")
     for function in (sympy.log(1 + x) / x, sympy.atan(x) / x):
-        (series,) = removable.removable(function).series
+        (series,) = removable(function).series
         assert series.radius < sympy.Rational(1, 4) and series.coefficients[0] == 1

@@ -33,7 +33,7 @@ from chetaev.numerics.corners.contacts import with_closed, with_sizes_of_contact
 from chetaev.numerics.corners.corners import Rewriting
 from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Mode, Touch
 from chetaev.numerics.corners.multiplier_modes import common_size, in_units, tilt_of
-from chetaev.numerics.corners.planar_friction import acting, at_rest, directions_in, named
+from chetaev.numerics.corners.planar_friction import acting, admissible, at_rest, directions_in, named
 from chetaev.numerics.corners.rootless_sign_changes import jumping_among, plain, with_visible_jumps
 from chetaev.numerics.graphs.binding import Binding
 
@@ -361,12 +361,13 @@ def _at_rest(equations: Equations, mode: Direction) -> Equations:
         forces = _forces_at_rest(equations, mode)
         size = common_size(forces.values(), mode.unknowns)
         forces = forces if size is None else {q: in_units(e, size, mode.unknowns) for q, e in forces.items()}
+    vanishing = [c.form for c in mode.components] + admissible(lowered.system.kinematic, mode.components, mode.unknowns)
     system = lowered.system.exchange(
         forces=Frozen(forces),
         equations=Frozen(),  # they are among the forces now
         dissipation=S.Zero,
         parameters=tuple(p for p in lowered.system.parameters if p != mode.symbol),
-        kinematic=(*lowered.system.kinematic, *[Constraint(c.form, surface=show(c.form)) for c in mode.components]),
+        kinematic=(*lowered.system.kinematic, *[Constraint(e, surface=show(e)) for e in vanishing]),
     )
     idle: dict[Multiplier, RowV] = {m: Frozen() for m in mode.unknowns}
     lowered = replace(lowered, system=system, reactions=Frozen({**lowered.reactions, **idle}))

@@ -4,24 +4,35 @@ At rest, $w = 0$, such a force has no value. In the limit it may be any force of
 in place of $w/|w|$ and the rows $w_j = 0$, the body rests as long as $\sum_j c_j n_j^2 \le 1$. It starts to move where this is exceeded, in
 the direction $n$ in which it is accelerated, $w' = \kappa n$ with $\kappa \ge 0$ and $|n| = 1$. This is Coulomb's law in two or more
 dimensions, isotropic or not, and Filippov's convex hull for forces of this kind.
+
+Where constraints leave only some directions to $w$, as for a bead on a wire, rest is approached along these alone, and $n$ lies among
+them: the rows of the constraints hold for $n$ as they do for $w$. Otherwise the part of $n$ across the wire could not be told from the
+reaction of the wire.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sympy import Add, Dummy, Expr, Mul, Pow, S, Symbol, nan, zoo
+from sympy import Add, Dummy, Expr, Matrix, Mul, Pow, S, Symbol, nan, zoo
 
+from chetaev.core.constraints import Constraint
 from chetaev.core.notation import show
 from chetaev.core.symbols import Coordinate, Jet, Parameter, jets_in
+from chetaev.core.zero import known_zero
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.flow.compiled import Array
 
 _WIDEST = 1e12
 """Upper end of the search for the acceleration of a body that starts to move, relative to the acting acceleration. Larger ones would be
 round-off."""
+
+_HELD = 1e-10
+"""Relative to the largest resistance: a smaller one is that of a direction which constraints hold, and is round-off."""
+_MOST_ROWS = 8
+"""Most constraints of which combinations are sought that restrict a velocity under friction. The search is symbolic."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +125,39 @@ def at_rest(e: Expr, square: Expr, components: tuple[Component, ...], unit: list
     return None if found.has(zoo, nan) else found
 
 
+def admissible(rows: Sequence[Constraint], components: tuple[Component, ...], unit: Sequence[Symbol]) -> list[Expr]:
+    """Return expressions that vanish for the unit vectors that constraints leave to a velocity; none if they leave all.
+
+    >>> x, y, n, m = Coordinate("x"), Coordinate("y"), Symbol("n"), Symbol("m")
+    >>> parts = (Component(S.One, x.d(), x.d()), Component(S.One, y.d(), y.d()))
+    >>> admissible([Constraint(x**2 + y**2, S.One)], parts, [n, m])
+    [2*m*y + 2*n*x]
+    """
+    slopes = [found for row in rows if (found := _slopes_by_velocities(row)) is not None]
+    own = [c.velocity for c in components]
+    others = sorted({v for found in slopes for v in found if v not in own}, key=lambda v: v.name)
+    if not slopes or len(slopes) > _MOST_ROWS:
+        return []
+    if others:  # combinations of rows that are free of these
+        rest = Matrix([[found.get(v, S.Zero) for v in others] for found in slopes])
+        combined = [list(column) for column in rest.T.nullspace()]
+    else:
+        combined = Matrix.eye(len(slopes)).tolist()
+    vanishing: list[Expr] = []
+    for factors in combined:
+        along = [Add(*[f * slope.get(v, S.Zero) for f, slope in zip(factors, slopes, strict=True)]) for v in own]
+        total = Add(*[a / c.form.diff(c.velocity) * n for a, c, n in zip(along, components, unit, strict=True)])
+        vanishing += [total] if not known_zero(total) else []
+    return vanishing
+
+
+def _slopes_by_velocities(row: Constraint) -> dict[Jet, Expr] | None:
+    """The coefficients of the velocities in a row of positions or velocities; None for other rows."""
+    if row.order > 1 or (row.order == 1 and not row.affine):
+        return None
+    return {z.d(1 - row.order): row.residual.diff(z) for z in row.jets}
+
+
 def named(square: Expr, taken: Callable[[Symbol], bool]) -> Parameter:
     """The parameter that stands for the level below which a speed counts as rest."""
     name = f"rest of {show(square)}"
@@ -125,8 +169,8 @@ def named(square: Expr, taken: Callable[[Symbol], bool]) -> Parameter:
 def setting_off(given: Array, resisting: Array, weights: Array) -> Array | None:
     r"""The unit vector $n$ with $a - B n = \kappa n$, $\kappa \ge 0$: the direction in which a body sets off; None if it stays."""
 
-    def unit(kappa: float) -> Array:
-        return np.array(np.linalg.solve(resisting + kappa * np.eye(len(given)), given), dtype=float)
+    def unit(kappa: float) -> Array:  # the shortest vector, where constraints hold some directions
+        return np.array(np.linalg.lstsq(resisting + kappa * np.eye(len(given)), given, rcond=_HELD)[0], dtype=float)
 
     def excess(kappa: float) -> float:
         return float(weights @ unit(kappa) ** 2) - 1.0

@@ -9,9 +9,9 @@ saturates on both sides of a step is revealed by its slope only.
 Sine and cosine need no bounds: they and their slopes stay between -1 and 1 (the factor of their argument is the same everywhere). Neither
 do polynomials of low degree and roots. A system with no other nodes gets no code.
 
-`nodes` finds these functions, `interval` is interval arithmetic on graphs, `expression` encloses expressions and their rates, `kernels`
-makes machine code of enclosures, `global_bounds` bounds a graph over all states, `ranges` bounds an expression of one variable over a whole
-line.
+`nodes` finds these functions, `interval` is interval arithmetic on graphs, `expression` encloses expressions and their rates,
+`removable_singularities` those with removable singularities, `kernels` makes machine code of enclosures, `global_bounds` bounds a graph
+over all states, `ranges` bounds an expression of one variable over a whole line.
 
 R. E. Moore, R. B. Kearfott, M. J. Cloud, Introduction to Interval Analysis, SIAM 2009.
 """

@@ -11,7 +11,7 @@ from functools import partial, reduce
 from math import nan
 
 import casadi as ca
-from sympy import Expr, Symbol
+from sympy import Expr, Symbol, cos, sin, tan
 
 from chetaev.core.calculus import total_derivative
 from chetaev.core.functions import SPELLING
@@ -19,8 +19,9 @@ from chetaev.core.groups.coordinate import coordinate_of
 from chetaev.core.notation.defined import ARGUMENT, slopes_of_functions
 from chetaev.core.symbols import Entry, Input
 from chetaev.numerics.enclosures import interval as iv
+from chetaev.numerics.enclosures import removable_singularities
 from chetaev.numerics.enclosures.interval import EVERYTHING, ONE, ZERO, Interval, single
-from chetaev.numerics.graphs.rewriting.removable import Removable, Series, removable
+from chetaev.numerics.graphs.rewriting.removable import Removable, removable
 
 
 class NotEnclosed(Exception):
@@ -155,6 +156,8 @@ class Enclosing:
         self._leaves, self._parameter, self._inputs, self._capping = leaves, parameter, inputs, capping
         self._values: dict[Expr, Interval] = {}
         self._rates: dict[Expr, Interval] = {}
+        self._functions: dict[Removable, tuple[Interval, Interval]] = {}
+        """Values and rates of functions with removable singularities."""
         self._unbounded: set[Expr] = set()
         """Expressions without a part that has a bounded domain."""
 
@@ -212,6 +215,9 @@ class Enclosing:
             base, exponent = e.args
             if not exponent.is_number:
                 return value
+            if _is_cotangent(e):  # by the angle
+                higher, lower = (self.value(base**k) for k in (exponent - 1, exponent + 1))
+                return iv.multiply(single(float(exponent)), iv.add(higher, lower))
             return iv.multiply(single(float(exponent)), self._power(self.value(base), exponent - 1))
         name = SPELLING[type(e)]
         if name == "atan2":
@@ -225,9 +231,9 @@ class Enclosing:
 
         Slopes of nested functions are multiplied: 1/(1 + exp(u)) is steep at a place where neither 1/b nor exp(u) is steepest.
         """
-        if not e.args or e.is_number:
+        if not e.args or e.is_number or removable(e) is not None:  # such a function is monitored as a whole
             return None
-        inside = [self.inner_slope(a, wild) for a in e.args]
+        inside = [self.inner_slope(a, wild) for a in (e.base.args if _is_cotangent(e) else e.args)]
         if e.is_Add:
             found = [slope for slope in inside if slope is not None]
             return reduce(iv.add, found) if found else None
@@ -262,36 +268,49 @@ class Enclosing:
             return self._leaf(e)[0]
         if e.is_number:
             return single(float(e))
-        arguments = [self._values[a] for a in e.args]
         if e.is_Add or e.is_Mul:
-            plain = reduce(iv.add, arguments) if e.is_Add else reduce(iv.multiply, sorted(arguments, key=lambda a: not a.single))
-            known = self._removable(e)
-            return plain if known is None else self._by_series(known, plain, lambda series, h, _: iv.polynomial(series.coefficients, h))
+            regular = removable(e)
+            return self.plain_value(e) if regular is None else self._with_others(regular)[0]
+        if _is_cotangent(e):
+            return self.value(_by_sine(e))
+        arguments = [self._values[a] for a in e.args]
         if e.is_Pow:
             return self._power(arguments[0], e.exp)
         found = _VALUES[SPELLING[type(e)]](*arguments)
         return iv.capped(found) if self._capping and SPELLING[type(e)] in _GROWING else found
 
-    def _removable(self, e: Expr) -> Removable | None:
-        """The removable singularities of a sum or product, if its other factors are constant."""
-        found = removable(e)
-        return None if found is None or any(not _vanishes(self.rate(factor)) for factor in found.others) else found
+    def plain_value(self, e: Expr) -> Interval:
+        """Return the interval of a sum or product from those of its parts, whose singularities may cancel."""
+        values = [self.value(a) for a in e.args]
+        return reduce(iv.add, values) if e.is_Add else reduce(iv.multiply, sorted(values, key=lambda a: not a.single))
 
-    def _by_series(self, found: Removable, plain: Interval, one: Callable[[Series, Interval, Interval], Interval]) -> Interval:
-        """Return the interval by a series where it is used: beside a removable singularity the formula bounds a quotient of round-off."""
-        u, rate = self.value(found.argument), self.rate(found.argument)
-        others = [self.value(factor) for factor in found.others]
-        for series in found.series:
-            h = iv.multiply(single(float(1 / series.unit)), iv.add(u, single(-float(series.centre))))
-            near = reduce(iv.multiply, [one(series, h, rate), *others])
-            inside = iv.inside(h, -float(series.radius), float(series.radius))
-            plain = Interval(iv.chosen(inside, near.low, plain.low), iv.chosen(inside, near.high, plain.high))
-        return plain
+    def plain_rate(self, e: Expr) -> Interval:
+        """Return the interval of the rate of a sum or product from those of its parts."""
+        rates = [self.rate(a) for a in e.args]
+        if e.is_Mul:
+            return self._rate_of_product(e, rates)
+        return reduce(iv.add, [rate for rate in rates if not _vanishes(rate)], ZERO)
 
-    @staticmethod
-    def _rate_by_series(series: Series, h: Interval, rate: Interval) -> Interval:
-        slopes = [k * c for k, c in enumerate(series.coefficients)][1:] or [0.0]
-        return iv.multiply(iv.multiply(single(float(1 / series.unit)), rate), iv.polynomial(slopes, h))
+    def _with_others(self, found: Removable) -> tuple[Interval, Interval]:
+        """Return value and rate of a function with removable singularities times its other factors, plus other terms."""
+        value, rate = self._functions.get(found) or self._functions.setdefault(found, self._in_pieces(found))
+        for factor in found.others:
+            if factor != 1:
+                other = self.value(factor)
+                rate = iv.add(iv.multiply(rate, other), iv.multiply(value, self.rate(factor)))
+                value = iv.multiply(value, other)
+        for term in found.terms:
+            value, rate = iv.add(value, self.value(term)), iv.add(rate, self.rate(term))
+        return value, rate
+
+    def _in_pieces(self, found: Removable) -> tuple[Interval, Interval]:
+        """Return value and rate of a function with removable singularities: by its series beside these, by its formula between them."""
+
+        def formula(u: Interval, rate: Interval) -> tuple[Interval, Interval]:
+            inner = Enclosing({found.variable: (u, rate)}, self._parameter, {}, self._capping)
+            return inner.plain_value(found.function), inner.plain_rate(found.function)
+
+        return removable_singularities.over(found, self.value(found.argument), self.rate(found.argument), formula)
 
     def _power(self, base: Interval, exponent: Expr) -> Interval:
         if exponent.is_Integer:
@@ -324,10 +343,10 @@ class Enclosing:
         if all(_vanishes(rate) for rate in rates):
             return ZERO
         if e.is_Add or e.is_Mul:
-            moving = [rate for rate in rates if not _vanishes(rate)]
-            plain = reduce(iv.add, moving) if e.is_Add else self._rate_of_product(e, rates)
-            known = self._removable(e)
-            return plain if known is None else self._by_series(known, plain, self._rate_by_series)
+            found = removable(e)
+            return self.plain_rate(e) if found is None else self._with_others(found)[1]
+        if _is_cotangent(e):
+            return iv.multiply(self.slope(e), self.rate(e.base.args[0]))
         if e.is_Pow and not e.exp.is_number:
             growth = iv.multiply(self.value(e.exp), iv.multiply(rates[0], iv.reciprocal(self.value(e.base))))
             steeper = iv.multiply(rates[1], iv.rising(self.value(e.base), ca.OP_LOG, (0.0, iv.inf)))
@@ -353,6 +372,16 @@ class Enclosing:
         y, x = (self._values[a] for a in e.args)
         turning = iv.subtract(iv.multiply(x, rates[0]), iv.multiply(y, rates[1]))
         return iv.multiply(turning, iv.reciprocal(iv.add(_squared(x), _squared(y))))
+
+
+def _is_cotangent(e: Expr) -> bool:
+    """Tell whether an expression is one over a power of a tangent, which is regular where the tangent is not."""
+    return bool(e.is_Pow and isinstance(e.base, tan) and e.exp.is_Integer and e.exp.is_negative)
+
+
+def _by_sine(e: Expr) -> Expr:
+    (angle,) = e.base.args
+    return (cos(angle) / sin(angle)) ** -e.exp
 
 
 def _vanishes(a: Interval) -> bool:

@@ -12,7 +12,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Entry, Input, Jet, long, symbols_in
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.graphs.identity_cache import Remembered
-from chetaev.numerics.graphs.rewriting.removable import removable
+from chetaev.numerics.graphs.rewriting.removable import Removable, removable
 
 _TAME = frozenset(("sin", "cos", "asin", "acos", "acosh", "abs", "sign", "min", "max"))
 """Functions without narrow features. Sine and cosine stay between -1 and 1. An arcus sine or a root is steep at the end of its domain, but
@@ -47,8 +47,8 @@ def nodes_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[Expr, ..
     data, parts = _data_and_parts(equations, inputs)
     left_out = _shown_by_quotients(data, parts) | removed_poles_of(equations, inputs).keys()
     found = [e for e in parts if has_narrow_features(e) and _moves(e) and e not in left_out]
-    found += [rest for e in left_out if (rest := _left_by_series(e, parts)) is not None and rest.free_symbols]
-    return _in_order(_steepest_powers(found))
+    found += [rest for e in left_out for rest in _left_by_series(e, parts) or () if rest.free_symbols]
+    return _in_order(_steepest_powers(dict.fromkeys(found)))
 
 
 def removed_poles_of(equations: Equations, inputs: Mapping[str, Expr]) -> Mapping[Expr, tuple[Expr, ...]]:
@@ -68,7 +68,7 @@ def _removed_poles(data: Sequence[Expr], parts: Sequence[Expr]) -> dict[Expr, tu
         z = _vanishes_with(e)
         around = [_terms_with(e, part) for part in data if part.has(e)]
         if (z is not None and all(_has_no_pole(e, z, part) for part in around)) or _left_by_series(e, parts) is not None:
-            z = next(iter(symbols_in(e.base))) if z is None else z
+            z = min(filter(_moves, symbols_in(e.base)), key=lambda z: z.name) if z is None else z
             inside = [a for a in _parts(around) if not has_narrow_features(a) and not a.has(e)]
             arguments = dict.fromkeys(a.args[0] for a in inside if a.is_Function or (a.is_Pow and not a.exp.is_Integer))
             found[e] = tuple(slope for a in arguments if (slope := a.diff(z)))
@@ -117,7 +117,7 @@ def _parts(data: Iterable[Expr]) -> list[Expr]:
 
 def nested(e: Expr) -> bool:
     """Tell whether a node contains other nodes, so that neither shows where the whole is steep: 1/(1 + exp(u))."""
-    return any(has_narrow_features(part) and _moves(part) for a in e.args for part in _parts([a]))
+    return not (e.is_Mul or e.is_Add) and any(has_narrow_features(part) and _moves(part) for a in e.args for part in _parts([a]))
 
 
 def products_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[Expr, ...]:
@@ -155,8 +155,8 @@ def sums_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[tuple[Exp
 
 
 def _shown_by_quotients(data: Iterable[Expr], parts: Iterable[Expr]) -> set[Expr]:
-    """Return hyperbolic cosines that occur in denominators only, as in 1/cosh(u)^2: the quotient is monitored instead."""
-    below = {e.base for e in parts if e.is_Pow and e.exp.is_number and e.exp < 0 and isinstance(e.base, sympy.cosh)}
+    """Return hyperbolic cosines and tangents that occur in denominators only, as in 1/cosh(u)^2: the quotient is monitored instead."""
+    below = {e.base for e in parts if e.is_Pow and e.exp.is_number and e.exp < 0 and isinstance(e.base, sympy.cosh | sympy.tan)}
     elsewhere = {a for e in parts for a in e.args if not (e.is_Pow and e.exp.is_number and e.exp < 0)}
     return below - elsewhere - set(data)
 
@@ -192,7 +192,9 @@ def bends(e: Expr) -> bool:
 
 
 def monitored_by_value(e: Expr) -> bool:
-    """Tell whether a node is monitored by its value rather than its slope."""
+    """Tell whether a node is monitored by its value rather than its slope: so is a product or sum with removable singularities."""
+    if e.is_Mul or e.is_Add:
+        return True
     return bool(not e.exp.is_number or e.exp >= _HIGH or _degree(e) >= _MANY) if e.is_Pow else SPELLING[type(e)] in _GROWING
 
 
@@ -213,33 +215,49 @@ def _vanishes_with(e: Expr) -> Symbol | None:
     return next((z for z, slope in slopes if slope.is_Rational and slope), None)
 
 
-def _left_by_series(e: Expr, parts: Sequence[Expr]) -> Expr | None:
-    """Return what is left of a quotient in one moving symbol where its poles have series (`removable`): 1/(x + 3) of 1/(x^2 - 9) in
-    (x - 3)/(x^2 - 9), the number 1 of 1/(exp(x) - 1) in x/(exp(x) - 1). None if no pole has one, or others are not known.
+def _left_by_series(e: Expr, parts: Sequence[Expr]) -> list[Expr] | None:
+    """Return what is left of a quotient where its poles have series (`removable`): 1/(x + 3) of 1/(x^2 - 9) in (x - 3)/(x^2 - 9), nothing
+    of 1/(exp(x) - 1) in x/(exp(x) - 1), the whole of x/sin(x), which has other poles. None if no pole has one, or others are not known.
     """
-    if not (e.is_Pow and e.exp.is_Integer and e.exp < 0) or long(e.base):
+    if not (e.is_Pow and e.exp.is_Integer and e.exp < 0) or long(e.base) or not _moves(e.base):
         return None
+    around = _regular_around(e, parts)
+    if around is None:
+        return None
+    if _vanishes_with(e) is not None:
+        return []
     symbols = symbols_in(e.base)
-    if len(symbols) != 1 or not _moves(e.base):
-        return None
-    (z,) = symbols
-    around = [p for p in parts if e in p.args and (p.is_Mul or p.is_Add)]
-    if any(e in p.args for p in parts if not (p.is_Mul or p.is_Add)) or not around:
-        return None
-    centres: list[set[Expr]] = []
-    for part in around:
-        found = removable(part) or next((r for p in parts if p.is_Add and part in p.args and (r := removable(p))), None)
-        centres.append({series.centre for series in found.series} if found is not None and found.argument == z else set())
-    known = set.intersection(*centres)
-    if not known:
-        return None
-    if e.base.is_polynomial(z):
-        rest = sympy.Poly(e.base, z)
-        for centre in known:
-            while rest(centre) == 0:
-                rest = rest.quo(sympy.Poly(z - centre, z))
-        return sympy.Integer(1) if rest.is_ground or rest.count_roots() == 0 else rest.as_expr() ** e.exp
-    return sympy.Integer(1) if _rises(e.base, z) else None
+    (z,) = symbols if len(symbols) == 1 else (None,)
+    if z is not None and all(found.argument == z and not found.turns for _, found in around):
+        if _rises(e.base, z):
+            return []
+        known = set.intersection(*[{series.centre for series in found.series} for _, found in around])
+        if known and e.base.is_polynomial(z):
+            rest = sympy.Poly(e.base, z)
+            for centre in known:
+                while rest(centre) == 0:
+                    rest = rest.quo(sympy.Poly(z - centre, z))
+            if rest.is_ground or rest.count_roots() == 0:
+                return []
+            return [rest.as_expr() ** e.exp]
+    return [sympy.Add(*[a for a in node.args if a not in found.terms]) if node.is_Add else node for node, found in around]
+
+
+def _regular_around(e: Expr, parts: Sequence[Expr]) -> list[tuple[Expr, Removable]] | None:
+    """Return the products and sums in which a pole of a quotient is removable; None if it occurs elsewhere, too."""
+    found: list[tuple[Expr, Removable]] = []
+    inside = [p for p in parts if e in p.args]
+    while inside:
+        part = inside.pop()
+        known = removable(part)
+        if known is not None and not any(other.has(e) for other in (*known.others, *known.terms)):
+            found.append((part, known))
+            continue
+        sums = [p for p in parts if part in p.args]
+        if not part.is_Mul or not sums or not all(p.is_Add for p in sums):
+            return None
+        inside += sums
+    return found or None
 
 
 def _rises(e: Expr, z: Symbol) -> bool:

@@ -12,7 +12,7 @@ from chetaev.core.errors import InitialError, StateError
 from chetaev.core.fixes import Guess
 from chetaev.core.state import State
 from chetaev.core.symbols import Input, Jet, Multiplier, jets_in
-from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Touch
+from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Mode, Touch
 from chetaev.numerics.evaluation.evaluate import evaluate_from
 from chetaev.numerics.evaluation.one_side import require_one_side, state_on
 from chetaev.numerics.smooth_pieces.piece import Seat, Setting
@@ -60,7 +60,14 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
                 return Start(here, clear.state)
         here = first(())
         return Start(here, jets(here))
-    configuration = first(signs_at(surfaces.switched, surfaces.binding, start, t, where)).configuration
+    configuration = signs_at(surfaces.switched, surfaces.binding, start, t, where)
+    try:
+        first(configuration)
+    except StateError:  # constraints may complete a speed to zero, where the force of planar friction has no value
+        configuration = _at_rest(surfaces, configuration)
+        if not any(map(_is_at_rest, surfaces.switched.modes, configuration)):
+            raise
+        first(configuration)
     for _ in range(2 * len(configuration) + 2):
         here = surfaces.setting(configuration)
         signs = np.sign(surfaces.values(here, t, jets(here))).astype(int)
@@ -103,6 +110,16 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
         why="The equations lead away from this surface to both sides.",
         hint=f"say which side: a state with {names} a little above or below zero",
     )
+
+
+def _is_at_rest(mode: Mode, m: int) -> bool:
+    return isinstance(mode, Direction) and m == SLIDING
+
+
+def _at_rest(surfaces: Surfaces, configuration: Configuration) -> Configuration:
+    """A configuration in which all bodies under planar friction are at rest."""
+    modes = zip(surfaces.switched.modes, configuration, strict=True)
+    return tuple(SLIDING if isinstance(mode, Direction) else m for mode, m in modes)
 
 
 def _resting_on_contacts(

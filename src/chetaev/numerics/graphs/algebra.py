@@ -388,6 +388,10 @@ class GraphAlgebra:
         inside, place, total = ca.SX(1), ca.SX(0), []
         for series in found.series:
             h = minus(u, self.of(series.centre)) if series.centre else u
+            if found.turns:  # since the nearest of these places
+                angle = times(self.of(found.turns), h)
+                h = ca.SX.binary(ca.OP_ATAN2, ca.SX.unary(ca.OP_SIN, angle), ca.SX.unary(ca.OP_COS, angle))
+                h = times(h, self.of(1 / found.turns))
             h = times(h, self.of(1 / series.unit)) if series.unit != 1 else h
             square = -(series.radius**2)
             limit = self._number_leaf(self._limits, square, f"limit {square}")
@@ -397,7 +401,8 @@ class GraphAlgebra:
             place = plus(place, times(near, ca.SX(float(series.centre + series.radius * series.unit))))
         formula = ca.substitute(formula, inner, plus(times(inside, u), place))
         total.append(times(inside, formula))
-        return balanced([balanced(total, plus), *[self.of(e) for e in found.others]], times)
+        whole = balanced([balanced(total, plus), *[self.of(e) for e in found.others]], times)
+        return plus(whole, self.of(sympy.Add(*found.terms))) if found.terms else whole
 
     def _forget(self, symbol: Symbol) -> None:
         """Forget a symbol that was needed for a moment, and all expressions with it."""

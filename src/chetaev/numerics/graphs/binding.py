@@ -9,9 +9,9 @@ from functools import lru_cache
 from numbers import Real
 from typing import Any
 
-from sympy import Expr, Symbol
+from sympy import Add, Expr, Mul, Symbol
 
-from chetaev.core.calculus import total_derivative
+from chetaev.core.calculus import Evaluator, total_derivative
 from chetaev.core.errors import ChetaevError, InitialError, NotationError, ParameterError, did_you_mean, require_mapping, with_article
 from chetaev.core.fixes import SetInput, SetParameter
 from chetaev.core.notation import Vocabulary, from_sympy, parse_expression
@@ -42,7 +42,13 @@ class Binding:
 
 
 def _value_of_input(e: Expr, point: Mapping[Symbol, float]) -> float:
-    """The value of an input or of its derivative; with more digits and any exponents where parts of it are too large for doubles."""
+    """The value of an input or of its derivative; with more digits and any exponents where parts of it are too large for doubles.
+
+    Beside removable singularities it is that of a series, as in the equations.
+    """
+    regular = _with_series(e)
+    if regular is not None:
+        return float(regular({z: point[z] for z in regular.symbols})[0])
     try:
         return float(value(e, point))
     except Undefined:
@@ -55,6 +61,18 @@ def _reduced(e: Expr) -> Expr:
     from chetaev.numerics.graphs.algebra import GraphAlgebra
 
     return GraphAlgebra().reduced(e)
+
+
+@lru_cache(maxsize=256)
+def _with_series(e: Expr) -> Evaluator | None:
+    """The graph of an input with removable singularities, as code; None if it has none."""
+    from chetaev.numerics.graphs.algebra import GraphAlgebra
+    from chetaev.numerics.graphs.rewriting.removable import removable
+
+    if not any(removable(part) is not None for part in e.atoms(Add, Mul)):
+        return None
+    graphs = GraphAlgebra()
+    return graphs.tape([graphs.of(e)])
 
 
 def bind(system: System, parameters: Mapping[str, Any] | None, inputs: Mapping[str, Any] | None, where: str) -> Binding:

@@ -248,7 +248,7 @@ def rows_in_doubt(compiled: Compiled, times: Array, states: Array, p: Array, all
     values, moved = found.reshape(2, count, rows)
     with np.errstate(invalid="ignore", over="ignore"):
         doubts, terms = np.abs(both[:, 0] - both[:, 1]) / 2, np.abs(moved - values) / _FAR
-        unsure: NDArray[np.bool_] = ~(doubts <= allowed * terms).all(axis=1)
+        unsure: NDArray[np.bool_] = np.asarray(~(doubts <= allowed * terms).all(axis=1))
         for factors in others:
             left = unsure.nonzero()[0]
             if not len(left):

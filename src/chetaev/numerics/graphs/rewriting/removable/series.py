@@ -10,25 +10,23 @@ value on a circle, or a jump, is not regular inside of it, and the sum of a seri
 arithmetic never takes the series: for it every value is beyond the radius (`GraphAlgebra._around`).
 
 A scale of the variable may be a number, as in $\sin(10^9 x)/x$, or a symbol: $(1 - \cos(kx))/x^2$ is $k^2 (1 - \cos u)/u^2$ with $u = kx$.
+A function of sines and cosines alone, such as $\sin(3u)/\sin u$, repeats its singular places: its series are used in every period.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-import mpmath
 import sympy
 from sympy import Expr, Rational, Symbol
 
-from chetaev.core.functions import SMOOTH, SPELLING
 from chetaev.core.symbols import Jet, long
 from chetaev.core.values import many_digits
+from chetaev.numerics.graphs.rewriting.removable.places import DIGITS, NO_VALUE, is_quotient, places_of, turns_of, value_of
 
-_DIGITS = 60
-"""Decimal digits of the values on a circle."""
 _CIRCLE = 96
 """Values on a circle; the coefficients then contain those of degrees higher by this number."""
 _TERMS = 32
@@ -38,20 +36,21 @@ _LOWEST = 8
 _VANISHES = 1e-40
 """Relative to the values on the circle: a coefficient times a power of the radius that is zero. Others are above 1e-28 for some of the
 radii, since the values have sixty digits."""
+_FEW, _SLIGHT = 24, 1e-6
+"""Values on a circle that are enough to refuse a pole, and the relative size of a coefficient that shows one: those of degrees higher by
+this number are far below, since the circle is small."""
 _RADII = (Rational(4), Rational(2), Rational(1), Rational(1, 4), Rational(1, 16), Rational(1, 64))
 """Radii of circles. The first one inside of which the function is regular, with room to spare, is taken."""
 _PART = Rational(1, 4)
 """Part of such a radius within which the series is used: its last term is then 1e-19 of the values on the circle."""
+_HALF = Rational(255, 512)
+"""A little less than one half, so that two series meet nowhere."""
 _UNITS = 3
 """Most scales of a function on which circles are tried."""
-_PLACES = 4
-"""Most singular places of a function that are looked for."""
 _CHECKED = ((1, 1), (-1, 1), (7, 10), (-3, 10), (1, 10))
 """Parts of the radius of a series at which its sum is compared with the function."""
 _AGREES = 1e-14
 """Relative to the terms of a series: largest difference between its sum and the function; its coefficients are doubles."""
-_NO_VALUE = (ValueError, ZeroDivisionError, OverflowError, KeyError)
-"""What an operation without a value raises."""
 _PARTS = 60
 """Longer expressions are left as they are."""
 _INNER = Symbol("argument of a function")
@@ -62,7 +61,8 @@ _INNER = Symbol("argument of a function")
 class Series:
     """A function around a place where its formula has no value."""
 
-    centre: Rational
+    centre: Expr
+    """A real number."""
     unit: Rational
     """A power of four, the scale on which the function changes; the variable of the series is (u - centre)/unit."""
     radius: Rational
@@ -72,7 +72,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Removable:
-    """Parts of a product or sum that are a function of one variable with removable singularities, and the other factors."""
+    """Parts of a product or sum that are a function of one variable with removable singularities, and the other factors and terms."""
 
     function: Expr
     argument: Expr
@@ -80,6 +80,11 @@ class Removable:
     """What stands for the argument in the function."""
     series: tuple[Series, ...]
     others: tuple[Expr, ...]
+    """Other factors."""
+    terms: tuple[Expr, ...] = ()
+    """Other terms of a sum, which the factors do not multiply."""
+    turns: Expr = sympy.S.Zero
+    """The function has the period 2 pi over this number; 0 if it has none."""
 
 
 def removable(node: Expr) -> Removable | None:
@@ -92,29 +97,27 @@ def removable(node: Expr) -> Removable | None:
     """
     if not (node.is_Mul or node.is_Add) or long(node, _PARTS) or not _has_quotient(node):
         return None
-    for function, argument, variable, others in _functions(node):
+    for function, argument, variable, others, terms in _functions(node):
         series = _series(function, variable)
         if series:
-            return Removable(function, argument, variable, series, others)
+            return Removable(function, argument, variable, series, others, terms, turns_of(function, variable))
     return None
 
 
 def _has_quotient(node: Expr) -> bool:
     terms = node.args if node.is_Add else (node,)
-    return any(_is_quotient(factor) for term in terms for factor in sympy.Mul.make_args(term))
+    return any(is_quotient(factor) for term in terms for factor in sympy.Mul.make_args(term))
 
 
-def _is_quotient(factor: Expr) -> bool:
-    return bool(factor.is_Pow and factor.exp.is_Integer and factor.exp.is_negative and factor.base.free_symbols)
+_Found = tuple[Expr, Expr, Symbol, tuple[Expr, ...], tuple[Expr, ...]]
 
 
-def _functions(node: Expr) -> Iterator[tuple[Expr, Expr, Symbol, tuple[Expr, ...]]]:
-    """Functions of one variable in a product or sum, with the argument, the variable that stands for it, and the other factors.
+def _functions(node: Expr) -> Iterator[_Found]:
+    """Functions of one variable in a product or sum: with the argument, the variable that stands for it, other factors and other terms.
 
     The argument is a single jet or the time, the denominator, or a multiple of these.
     """
-    divided = _summed if node.is_Add else _divided
-    for base in dict.fromkeys(f.base for term in sympy.Add.make_args(node) for f in sympy.Mul.make_args(term) if _is_quotient(f)):
+    for base in dict.fromkeys(f.base for term in sympy.Add.make_args(node) for f in sympy.Mul.make_args(term) if is_quotient(f)):
         symbols = list(base.free_symbols)
         variable = symbols[0] if len(symbols) == 1 else Symbol("argument of a quotient")
         if len(symbols) == 1 and not _moves(variable):
@@ -122,18 +125,22 @@ def _functions(node: Expr) -> Iterator[tuple[Expr, Expr, Symbol, tuple[Expr, ...
         replaced = {} if len(symbols) == 1 else {base: variable, -base: -variable}
         argument = variable if len(symbols) == 1 else base
         parts = [(part.xreplace(replaced), part) for part in node.args]
-        own, others = divided(parts, variable)
-        if len(own) > 1:
-            yield node.func(*own), argument, variable, others
+        yield from _own(node, parts, argument, variable)
         for scale in _scales([written for written, _ in parts], variable):
             scaled = Symbol("multiple of an argument")
-            own, others = divided([(e.xreplace({variable: scaled / scale}), part) for e, part in parts], scaled)
-            if len(own) > 1:
-                yield node.func(*own), scale * argument, scaled, others
+            yield from _own(node, [(e.xreplace({variable: scaled / scale}), part) for e, part in parts], scale * argument, scaled)
     for argument, symbol, inverse in _inner(node):
-        own, others = divided([(part.xreplace({symbol: inverse}), part) for part in node.args], _INNER)
-        if len(own) > 1:
-            yield node.func(*own), argument, _INNER, others
+        yield from _own(node, [(part.xreplace({symbol: inverse}), part) for part in node.args], argument, _INNER)
+
+
+def _own(node: Expr, parts: Sequence[tuple[Expr, Expr]], argument: Expr, variable: Symbol) -> Iterator[_Found]:
+    """The functions of a variable among the parts of a product or sum; `parts` are written with the variable, and as they are."""
+    if node.is_Add:
+        yield from ((sympy.Add(*own), argument, variable, (common,), rest) for own, common, rest in _summed(parts, variable))
+        return
+    own, others = _divided(parts, variable)
+    if len(own) > 1:
+        yield sympy.Mul(*own), argument, variable, others, ()
 
 
 def _inner(node: Expr) -> Iterator[tuple[Expr, Symbol, Expr]]:
@@ -145,12 +152,21 @@ def _inner(node: Expr) -> Iterator[tuple[Expr, Symbol, Expr]]:
                 yield argument, symbol, sympy.expand((_INNER - argument.xreplace({symbol: sympy.Integer(0)})) / slope)
 
 
-def _summed(terms: Iterable[tuple[Expr, Expr]], variable: Symbol) -> tuple[list[Expr], tuple[Expr, ...]]:
-    """The terms of a sum that is a function of the variable alone but for a common factor, and that factor; no terms otherwise."""
-    parts = [written.as_independent(variable, as_Add=False) for written, _ in terms]
-    common = parts[0][0] if parts[0][0].free_symbols else Rational(1)
-    own = [factor / common * function for factor, function in parts]
-    return (own, (common,)) if all(e.free_symbols <= {variable} for e in own) else ([], ())
+def _summed(terms: Iterable[tuple[Expr, Expr]], variable: Symbol) -> Iterator[tuple[list[Expr], Expr, tuple[Expr, ...]]]:
+    """Terms of a sum that are functions of the variable alone but for a common factor, that factor, and all other terms.
+
+    At least two of them are quotients: a single one is a product of its own.
+    """
+    groups: dict[Expr, list[tuple[Expr, Expr]]] = {}
+    for written, term in terms:
+        factor, function = written.as_independent(variable, as_Add=False)
+        number, common = factor.as_coeff_Mul()
+        groups.setdefault(common, []).append((number * function, term))
+    for common, group in groups.items():
+        own = [function for function, _ in group]
+        if sum(any(map(is_quotient, sympy.Mul.make_args(e))) for e in own) > 1:
+            mine = {term for _, term in group}
+            yield own, common, tuple(term for _, term in terms if term not in mine)
 
 
 def _divided(factors: Iterable[tuple[Expr, Expr]], variable: Symbol) -> tuple[list[Expr], tuple[Expr, ...]]:
@@ -198,40 +214,25 @@ def _moves(symbol: Symbol) -> bool:
 
 @lru_cache(maxsize=256)
 def _series(function: Expr, variable: Symbol) -> tuple[Series, ...]:
-    found = []
-    for centre in list(_places(function, variable))[:_PLACES]:
-        series = _around(function, variable, centre)
-        if series is not None:
-            found.append(series)
-    return tuple(found)
+    found = [series for centre in places_of(function, variable) if (series := _around(function, variable, centre)) is not None]
+    turns = turns_of(function, variable)
+    return tuple(_apart(series, found, 2 * sympy.pi / turns if turns else None) for series in found)
 
 
-def _places(function: Expr, variable: Symbol) -> Iterator[Rational]:
-    """Rational numbers where a denominator vanishes, and in a product the rest vanishes too."""
-    bases = {f.base for term in sympy.Add.make_args(function) for f in sympy.Mul.make_args(term) if _is_quotient(f)}
-    seen: set[Rational] = set()
-    for base in sorted(bases, key=sympy.default_sort_key):
-        for place in _zeros(base, variable):
-            if place in seen:
-                continue
-            seen.add(place)
-            rest = [f for f in sympy.Mul.make_args(function) if not _is_quotient(f)]
-            if function.is_Add or any(f.xreplace({variable: place}).is_zero for f in rest):
-                yield place
+def _apart(series: Series, all_of_them: Sequence[Series], period: Expr | None) -> Series:
+    """A series that is used no further than half of the way to the centre of another one, or to its own after a period."""
+    distances = [abs(other.centre - series.centre) for other in all_of_them if other is not series]
+    if period is not None:
+        distances = [period, *distances, *[period - distance for distance in distances]]
+    nearest = min((Rational(float(d)) * _HALF / series.unit for d in distances), default=series.radius)
+    return replace(series, radius=Rational(min(series.radius, nearest)))
 
 
-def _zeros(base: Expr, variable: Symbol) -> Iterable[Rational]:
-    """Rational zeros of a denominator: all of a polynomial, else those where the argument of a function vanishes."""
-    if base.is_polynomial(variable):
-        return list(sympy.Poly(base, variable).ground_roots())
-    arguments = {variable, *[a for f in base.atoms(sympy.Function, sympy.exp) for a in f.args if a.is_polynomial(variable)]}
-    candidates = [z for a in arguments if a.has(variable) for z in sympy.Poly(a, variable).ground_roots()]
-    return [z for z in dict.fromkeys(candidates) if base.xreplace({variable: z}).is_zero]
-
-
-def _around(function: Expr, variable: Symbol, centre: Rational) -> Series | None:
+def _around(function: Expr, variable: Symbol, centre: Expr) -> Series | None:
     """The series around a place; None if the function is not regular there."""
     units = _units(function, variable, centre)
+    if not any(_seems_regular(function, variable, centre, Rational(unit * _RADII[-1])) for unit in units):
+        return None
     for radius, unit in sorted({(Rational(part * unit), unit) for unit in units for part in _RADII}, reverse=True):
         series = _on_circle(function, variable, centre, unit, radius)
         if series is not None and _sums_to(series, function, variable):
@@ -239,14 +240,27 @@ def _around(function: Expr, variable: Symbol, centre: Rational) -> Series | None
     return None
 
 
-def _on_circle(function: Expr, variable: Symbol, centre: Rational, unit: Rational, radius: Rational) -> Series | None:
-    """The series whose coefficients follow from the values on a circle; None if the function is not real and regular inside."""
-    mp, _ = many_digits(_DIGITS)
-    turns = [mp.expjpi(mp.mpf(2 * k) / _CIRCLE) for k in range(_CIRCLE)]
-    rho, middle = (mp.mpf(r.p) / r.q for r in (radius, centre))
+def _seems_regular(function: Expr, variable: Symbol, centre: Expr, radius: Rational) -> bool:
+    """Whether the values on a small circle show no pole inside. A few of them suffice, and refuse most poles in a short time."""
+    mp, _ = many_digits(DIGITS)
+    turns = [mp.expjpi(mp.mpf(2 * k) / _FEW) for k in range(_FEW)]
+    rho, middle = mp.mpf(radius.p) / radius.q, value_of(centre, variable, mp.mpf(0), mp)
     try:
-        values = [_value(function, variable, middle + rho * turn, mp) for turn in turns]
-    except _NO_VALUE:
+        values = [value_of(function, variable, middle + rho * turn, mp) for turn in turns]
+    except NO_VALUE:
+        return False
+    size = max(map(abs, values))
+    return all(abs(sum(v * turns[k * j % _FEW] for j, v in enumerate(values))) <= _SLIGHT * _FEW * size for k in range(1, _LOWEST + 1))
+
+
+def _on_circle(function: Expr, variable: Symbol, centre: Expr, unit: Rational, radius: Rational) -> Series | None:
+    """The series whose coefficients follow from the values on a circle; None if the function is not real and regular inside."""
+    mp, _ = many_digits(DIGITS)
+    turns = [mp.expjpi(mp.mpf(2 * k) / _CIRCLE) for k in range(_CIRCLE)]
+    rho, middle = mp.mpf(radius.p) / radius.q, value_of(centre, variable, mp.mpf(0), mp)
+    try:
+        values = [value_of(function, variable, middle + rho * turn, mp) for turn in turns]
+    except NO_VALUE:
         return None
     size = max(map(abs, values))
     if not all(map(mp.isfinite, values)) or size == 0:
@@ -269,7 +283,7 @@ def _on_circle(function: Expr, variable: Symbol, centre: Rational, unit: Rationa
     return Series(centre, unit, Rational(_PART * part), tuple(coefficients))
 
 
-def _units(function: Expr, variable: Symbol, centre: Rational) -> list[Rational]:
+def _units(function: Expr, variable: Symbol, centre: Expr) -> list[Rational]:
     """Scales on which the function changes: where an argument of a function in it changes by one, or a polynomial in it by itself."""
     found = {Rational(1): None}
     inner = {a for f in function.atoms(sympy.Function, sympy.exp) for a in f.args}
@@ -291,36 +305,15 @@ def _power_of_four(size: Rational, degree: int) -> Rational:
 
 def _sums_to(series: Series, function: Expr, variable: Symbol) -> bool:
     """Whether the sum of a series is the function at some real places, none of which is on the circle of its coefficients."""
-    mp, _ = many_digits(_DIGITS)
-    middle, unit = (mp.mpf(r.p) / r.q for r in (series.centre, series.unit))
+    mp, _ = many_digits(DIGITS)
+    middle, unit = (value_of(r, variable, mp.mpf(0), mp) for r in (series.centre, series.unit))
     for p, q in _CHECKED:
         h = mp.mpf(p * series.radius.p) / (q * series.radius.q)
         terms = [c * h**k for k, c in enumerate(series.coefficients)]
         try:
-            right = _value(function, variable, middle + unit * h, mp)
-        except _NO_VALUE:
+            right = value_of(function, variable, middle + unit * h, mp)
+        except NO_VALUE:
             return False
         if not abs(mp.fsum(terms) - right) <= _AGREES * mp.fsum(map(abs, terms)):
             return False
     return True
-
-
-def _value(e: Expr, variable: Symbol, at: Any, mp: mpmath.MPContext) -> Any:
-    """A function of a complex number."""
-    if e == variable:
-        return at
-    if e.is_Rational:
-        return mp.mpf(e.p) / e.q
-    if e.is_NumberSymbol:
-        return +getattr(mp, {"Pi": "pi", "Exp1": "e"}[type(e).__name__])
-    values = [_value(a, variable, at, mp) for a in e.args]
-    if e.is_Add:
-        return mp.fsum(values)
-    if e.is_Mul:
-        return mp.fprod(values)
-    if e.is_Pow:
-        return values[0] ** int(e.exp) if e.exp.is_Integer else mp.power(*values)
-    name = SPELLING[type(e)]
-    if name not in SMOOTH:
-        raise KeyError(name)
-    return getattr(mp, name)(values[0])
