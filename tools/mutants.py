@@ -31,18 +31,19 @@ TESTS = {
     "mechanics/assemble.py": "unit/test_assemble.py papers/test_001_reduced_principle.py papers/test_002_contact.py "
     "unit/test_forms_move.py",
     "core/groups/coordinate.py": "papers/test_001_reduced_principle.py unit/test_matrix_groups.py",
-    "core/groups/matrix_group.py": "unit/test_matrix_groups.py",
-    "core/groups/lie_algebra.py": "unit/test_matrix_groups.py",
+    "core/groups/matrix_group.py": "unit/test_signs_of_geometry.py unit/test_matrix_groups.py",
+    "core/groups/lie_algebra.py": "unit/test_signs_of_geometry.py unit/test_matrix_groups.py",
     "singular/dynamical/lepage.py": "papers/test_003_own_objects.py papers/test_003_constrained_systems.py unit/test_dynamical_form.py",
     "singular/dirac_bergmann/presymplectic.py": "papers/test_004_time_dependent.py papers/test_001_reduced_principle.py unit/test_dirac.py",
-    "singular/dirac_bergmann/lagrangian_bundle.py": "papers/test_004_time_dependent.py",
+    "singular/dirac_bergmann/lagrangian_bundle.py": "unit/test_signs_of_geometry.py papers/test_004_time_dependent.py",
     "singular/dirac_bergmann/result.py": "unit/test_dirac.py",
-    "singular/dirac_bergmann/legendre_map.py": "unit/test_dirac.py papers/test_004_reduction.py",
+    "singular/dirac_bergmann/legendre_map.py": "unit/test_signs_of_geometry.py unit/test_dirac.py papers/test_004_reduction.py",
     "singular/contact/geometry.py": "papers/test_002_contact_geometry.py",
-    "singular/forms/exterior.py": "unit/test_forms_exterior.py papers/test_001_reduced_principle.py papers/test_003_forms.py",
+    "singular/forms/exterior.py": "unit/test_forms_exterior.py unit/test_signs_of_geometry.py papers/test_001_reduced_principle.py "
+    "papers/test_003_forms.py",
     "transforms/contact.py": "papers/test_002_theorems.py papers/test_002_contact_geometry.py papers/test_002_contact.py",
-    "transforms/friction.py": "papers/test_000_cendra_grillo.py",
-    "transforms/lift.py": "papers/test_000_order_lowering.py",
+    "transforms/friction.py": "papers/test_000_friction.py papers/test_000_cendra_grillo.py",
+    "transforms/lift.py": "papers/test_000_lift_and_linear_version.py papers/test_000_order_lowering.py",
     "transforms/vakonomic_as_free.py": "papers/test_004_reduction.py papers/test_004_vakonomic.py",
 }
 """Modules whose signs are broken, and the tests of each, nearest first."""
@@ -83,6 +84,20 @@ EQUAL: dict[tuple[str, str], str] = {
         "mechanics/assemble.py",
         "jets = [[v.d(k) for k in range(max(orders.get(v.base, 0) - v.order, 0) + 1)] for v in velocities]",
     ): "the Lagrangian does not depend on the further jets",
+    (
+        "transforms/friction.py",
+        "self.momentum = [-_linear_part(u, self.velocities) for u in forces]",
+    ): "friction and other forces change by opposite amounts; rows contain their sum, and the friction up to a factor",
+    (
+        "core/groups/matrix_group.py",
+        "imaginary = [[e[i + self.order, j] if self.complex else S.Zero for j in n] for i in n]",
+    ): "a negative place counts from the end, and the block has twice as many rows",
+    (
+        "core/groups/lie_algebra.py",
+        "total[m] = total.get(m, S.Zero) + v * w",
+    ): "the sum of all terms changes its sign, and is compared with zero",
+    ("singular/dirac_bergmann/lagrangian_bundle.py", "row = row + p.diff(v) * d(v)"): "the row changes its sign, and is set to zero",
+    ("singular/dirac_bergmann/lagrangian_bundle.py", "return -d(theta)"): "the form is contracted with a field and set to zero",
 }
 """Changes that make no difference, by file and line of source, with the reason."""
 

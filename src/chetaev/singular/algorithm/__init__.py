@@ -14,9 +14,9 @@ their points there are motions, all of them tangent, and their rates are known u
 The answer is exact over the rational functions of the parameters. `Leaf.real` and `Tree.complete` report what algebra cannot decide.
 
 `translation` replaces functions by algebraic variables, `ring` and `space` hold the polynomial ring, `ideals` Gröbner bases, `reality`
-arguments over the reals, `multipliers` blocks of linear equations for multipliers, `branches` sets of zeros and their splitting,
-`elimination` linear equations on a branch, `search` the search, `redundancy` removes leaves inside others, `points` finds real points,
-`leaf` and `tree` are the result.
+arguments over the reals, `multipliers` blocks of linear equations for multipliers, `chains` blocks for any jets, `task` and `branches` sets
+of zeros and their splitting, `elimination` linear equations on a branch, `search` the search, `redundancy` removes leaves inside others,
+`points` finds real points, `leaf` and `tree` are the result.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from chetaev.core.support.budget import Allowance, allowance
 from chetaev.core.support.recursion import deep
 from chetaev.core.zero import vanishes
 from chetaev.singular.algorithm.branches import Infeasible
+from chetaev.singular.algorithm.chains import rank_jets
 from chetaev.singular.algorithm.leaf import Leaf, is_reduced, make_leaf
 from chetaev.singular.algorithm.multipliers import describe_multipliers
 from chetaev.singular.algorithm.reality import MOST_SURDS, NeedsSurd, parameter_assumptions
@@ -49,7 +50,7 @@ __all__ = ["Empty", "Entry", "Leaf", "Tree", "constraint_algorithm"]
 _KINDS = ("proper", "extended")
 """Values of the argument `dynamics`."""
 _SEARCH = 0.8
-"""Share of the budget for the search; the rest is for redundancy, involutivity and real points."""
+"""Share of the budget for the search, half of it without chains; the rest is for redundancy, involutivity and real points."""
 _LEAST = 0.2
 """Seconds of operations for each later part even if the search used the whole budget."""
 
@@ -88,7 +89,7 @@ class _Run:
     """One run under one budget; all attributes are valid whenever the budget ends."""
 
     def __init__(self, form: DynamicalForm, kind: str, seconds: float) -> None:
-        self.form, self.kind, self.left = form, kind, seconds
+        self.form, self.kind, self.seconds, self.left = form, kind, seconds, seconds
         self.current: Search | None = None
         self.leaves: list[Leaf] = []
         self.contained: dict[int, int] = {}
@@ -96,29 +97,41 @@ class _Run:
         self.notes: list[str] = []
 
     def search(self) -> None:
-        surds: list[Expr] = []
+        """Search without chains, and with them if that does not end: chains distinguish cases that a short search does not need."""
         dynamics = dynamics_of(self.form, self.kind)  # properties that the form keeps: their work is not part of the search
-        with allowance(_SEARCH * self.left) as spent:
-            try:
-                self._note(dynamics)
-                while True:
-                    try:
-                        self.current = None
-                        space = Space(self.form.phase, [e for row in dynamics.entries for e in row], self.form.parameters, surds)
-                        rows = Rows(space, dynamics)
-                        describe_multipliers(space, rows.dynamical, dynamics.unknowns)
-                        self.current = Search(space, rows)
-                        self.current.run()
-                        break
-                    except NeedsSurd as need:
-                        surds.append(need.square)
-                        if len(surds) > MOST_SURDS:
-                            self.reasons.append(f"quadratic forms split over more than {MOST_SURDS} square roots")
-                            break
-            except UnsupportedFunction as fact:
-                self.reasons.append(str(fact))
+        self._note(dynamics)
+        attempts: list[Search | None] = []
+        for chains, share in ((False, _SEARCH / 2), (True, _SEARCH)):
+            with allowance(share * self.seconds - (self.seconds - self.left)) as spent:
+                self._attempt(dynamics, chains)
+            attempts.append(self.current)
+            self.left -= spent.seconds
+            if not spent.expired:
+                return
+        self.current = max(attempts, key=lambda search: len(search.finals) if search else -1)
         left = len(self.current.open) if self.current else 0
-        self._account(spent, f"with {left or 'all'} branch{'es' * (left != 1)} open")
+        self._expire(spent, f"with {left or 'all'} branch{'es' * (left != 1)} open")
+
+    def _attempt(self, dynamics: Dynamics, chains: bool) -> None:
+        surds: list[Expr] = []
+        try:
+            while True:
+                try:
+                    self.current = None
+                    entries = [e for row in dynamics.entries for e in row]
+                    space = Space(self.form.phase, entries, self.form.parameters, surds, chains)
+                    rows = Rows(space, dynamics)
+                    (rank_jets if chains else describe_multipliers)(space, rows.dynamical, dynamics.unknowns)
+                    self.current = Search(space, rows)
+                    self.current.run()
+                    return
+                except NeedsSurd as need:
+                    surds.append(need.square)
+                    if len(surds) > MOST_SURDS:
+                        self.reasons.append(f"quadratic forms split over more than {MOST_SURDS} square roots")
+                        return
+        except UnsupportedFunction as fact:
+            self.reasons.append(str(fact))
 
     def finish(self) -> None:
         if self.current is None or not self.current.finals:
@@ -168,6 +181,9 @@ class _Run:
     def _account(self, spent: Allowance, found: str) -> None:
         """Subtract the cost of a part from the budget, and record it if the part was interrupted."""
         self.left -= spent.seconds
+        self._expire(spent, found)
+
+    def _expire(self, spent: Allowance, found: str) -> None:
         if spent.expired:
             self.reasons.append(f"the {'clock' if spent.by_clock else 'work allowed'} ran out {found}")
 

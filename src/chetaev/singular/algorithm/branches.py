@@ -7,17 +7,19 @@ branch may split it: products into their factors, sums of squares into their bas
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from chetaev.core.support.budget import spend
 from chetaev.core.symbols import TIME, Jet, Multiplier
+from chetaev.singular.algorithm.chains import extend_chain, free_of_blocks
 from chetaev.singular.algorithm.ideals import basis_of, normal_form, saturate, vanishes_on
 from chetaev.singular.algorithm.multipliers import Block, determinant, determined, multiplier_block, without_blocks
 from chetaev.singular.algorithm.reality import must_vanish, never_vanishes, quadratic_factors
 from chetaev.singular.algorithm.ring import Poly, support, weight
 from chetaev.singular.algorithm.space import Space
+from chetaev.singular.algorithm.task import Task
 
 
 @dataclass(frozen=True)
@@ -75,18 +77,6 @@ class Infeasible:
     certificate: Poly | None = None
 
 
-@dataclass
-class _Task:
-    solved: dict[int, Poly]
-    generators: list[Poly]
-    pending: list[Poly]
-    nonzero: tuple[Poly, ...]
-    blocks: tuple[Block, ...] = ()
-
-    def with_pending(self, more: Iterable[Poly]) -> _Task:
-        return _Task(dict(self.solved), list(self.generators), [*self.pending, *more], self.nonzero, self.blocks)
-
-
 def substitute(space: Space, f: Poly, values: dict[int, Poly]) -> Poly:
     """The polynomial with some variables replaced."""
     present = support(f)
@@ -100,7 +90,7 @@ def substitute(space: Space, f: Poly, values: dict[int, Poly]) -> Poly:
 
 def refine(space: Space, branch: Branch, new: Sequence[Poly]) -> tuple[list[Branch], list[Infeasible]]:
     """The branches into which `branch` splits when the polynomials `new` vanish, and the sets that were found empty."""
-    stack = [_Task(dict(branch.solved), list(branch.generators), list(new), branch.nonzero, branch.blocks)]
+    stack = [Task(dict(branch.solved), list(branch.generators), list(new), branch.nonzero, branch.blocks)]
     found: dict[object, Branch] = {}
     infeasible: list[Infeasible] = []
     while stack:
@@ -114,7 +104,7 @@ def refine(space: Space, branch: Branch, new: Sequence[Poly]) -> tuple[list[Bran
     return list(found.values()), infeasible
 
 
-def _settle(space: Space, task: _Task) -> Branch | Infeasible | list[_Task]:
+def _settle(space: Space, task: Task) -> Branch | Infeasible | list[Task]:
     """Process all pending polynomials: one branch, an empty set, or several tasks."""
     while True:
         outcome = _process_pending(space, task)
@@ -128,7 +118,8 @@ def _settle(space: Space, task: _Task) -> Branch | Infeasible | list[_Task]:
             return _infeasible(space, task)
         # determinants that vanish at no real point of the branch take away no real points
         certain = [f for block in task.blocks if block.everywhere for f in space.factors(block.determinant)]
-        entangled = _entangled(basis, [n for n in nonzero if n not in certain])
+        done = determined(task.blocks)  # what contains jets of blocks stands in `nonzero` also without them
+        entangled = _entangled(basis, [n for n in nonzero if n not in certain and not (space.chains and support(n) & done)])
         if entangled:
             closure = saturate(space, basis, entangled)
             if closure and closure[0].is_ground:
@@ -145,7 +136,7 @@ def _settle(space: Space, task: _Task) -> Branch | Infeasible | list[_Task]:
         return Branch(task.solved, tuple(generators), tuple(basis), nonzero, task.blocks)
 
 
-def _process_pending(space: Space, task: _Task) -> Infeasible | list[_Task] | None:
+def _process_pending(space: Space, task: Task) -> Infeasible | list[Task] | None:
     while task.pending:
         task.pending = [g for g in (substitute(space, f, task.solved) for f in task.pending) if g]
         constant = next((f for f in task.pending if f.is_ground), None)
@@ -157,10 +148,10 @@ def _process_pending(space: Space, task: _Task) -> Infeasible | list[_Task] | No
         signed = next((f for f in task.pending if support(f) & space.positive and never_vanishes(space, f)), None)
         if signed is not None:
             return _infeasible(space, task, signed)
-        if _solve_one(space, task):
+        if _solve_one(space, task) or (space.chains and free_of_blocks(space, task)):
             continue
         # other polynomials come first: they may say that the determinant of a block vanishes
-        last = bool(task.pending) and all(support(f) & space.multipliers for f in task.pending)
+        last = not space.chains and bool(task.pending) and all(support(f) & space.multipliers for f in task.pending)
         cases = _determine_multipliers(space, task) if last else None
         if cases:
             return cases
@@ -188,12 +179,15 @@ def _process_pending(space: Space, task: _Task) -> Infeasible | list[_Task] | No
         pair = quadratic_factors(space, f)
         if pair is not None:
             return [task.with_pending([g]) for g in pair]
-        if f not in task.generators:
+        cases = extend_chain(space, task, f) if space.chains else None
+        if cases:
+            return cases
+        if cases is None and f not in task.generators:
             task.generators.append(f)
     return None
 
 
-def _infeasible(space: Space, task: _Task, certificate: Poly | None = None) -> Infeasible:
+def _infeasible(space: Space, task: Task, certificate: Poly | None = None) -> Infeasible:
     solved = [space.variables[i] - e for i, e in sorted(task.solved.items())]
     return Infeasible((*solved, *task.generators, *[f for f in task.pending if f]), certificate)
 
@@ -215,7 +209,7 @@ def _linear_variable(space: Space, f: Poly, others: Sequence[Poly]) -> int | Non
     return None if best is None else best[3]
 
 
-def _solve_one(space: Space, task: _Task) -> bool:
+def _solve_one(space: Space, task: Task) -> bool:
     """Solve one pending polynomial for a variable, if one is linear."""
     for k, f in enumerate(task.pending):
         others = [*task.generators, *task.pending[:k], *task.pending[k + 1 :]]
@@ -230,7 +224,7 @@ def _solve_one(space: Space, task: _Task) -> bool:
     return False
 
 
-def _solve_block(space: Space, task: _Task, most: int = 3) -> bool:
+def _solve_block(space: Space, task: Task, most: int = 3) -> bool:
     """Solve two or three polynomials jointly for variables in which they are affine with a constant determinant on the branch."""
     polynomials = [*task.pending, *[g for g in task.generators if g not in space.relations]]
     if len(polynomials) < 2 or len(polynomials) > 8:
@@ -260,7 +254,7 @@ def _solve_block(space: Space, task: _Task, most: int = 3) -> bool:
     return False
 
 
-def _determine_multipliers(space: Space, task: _Task) -> list[_Task] | None:
+def _determine_multipliers(space: Space, task: Task) -> list[Task] | None:
     """Determine multipliers by a block of equations, or remove those that are determined from pending polynomials; None if nothing changes.
 
     An empty list if the determinant vanishes nowhere on the branch; else two cases, that it vanishes, and that it does not.
@@ -282,7 +276,7 @@ def _determine_multipliers(space: Space, task: _Task) -> list[_Task] | None:
         cases = [task.with_pending(block.minors)]
     elif factors:
         block = replace(block, everywhere=True)
-    rest = _Task(
+    rest = Task(
         dict(task.solved),
         [g for g in task.generators if g not in block.rows],
         [f for f in task.pending if f not in block.rows],
@@ -295,7 +289,7 @@ def _determine_multipliers(space: Space, task: _Task) -> list[_Task] | None:
     return []
 
 
-def _replace(space: Space, task: _Task, values: dict[int, Poly]) -> None:
+def _replace(space: Space, task: Task, values: dict[int, Poly]) -> None:
     """Substitute `values` for variables everywhere; generators that change are pending again."""
     task.solved = {k: substitute(space, e, values) for k, e in task.solved.items()} | values
     task.pending = [substitute(space, f, values) for f in task.pending]
@@ -321,7 +315,7 @@ def _slope(space: Space, f: Poly, i: int) -> Poly:
     return space.ring.from_dict({(*m[:i], 0, *m[i + 1 :]): c for m, c in f.items() if m[i]})
 
 
-def _nonzero(space: Space, task: _Task) -> tuple[Poly, ...] | None:
+def _nonzero(space: Space, task: Task) -> tuple[Poly, ...] | None:
     """The irreducible factors of the polynomials that must not vanish; None if one vanishes."""
     found: list[Poly] = []
     for n in task.nonzero:
@@ -329,6 +323,14 @@ def _nonzero(space: Space, task: _Task) -> tuple[Poly, ...] | None:
         if not rest:
             return None
         found += [g for g in space.factors(rest) if g not in found]
+    mixed = [n for n in found if support(n) & determined(task.blocks)] if space.chains else []
+    if mixed:
+        basis = basis_of(space, task.generators)
+        for n in mixed:
+            rest = without_blocks(space, n, task.blocks, basis)
+            if not rest:
+                return None
+            found += [g for g in space.factors(rest) if g not in found]
     return tuple(found)
 
 
@@ -360,12 +362,20 @@ def _unfinished(space: Space, basis: Sequence[Poly], nonzero: Sequence[Poly]) ->
         if _linear_variable(space, g, []) is not None or must_vanish(space, g) is not None:
             return True
         factors = space.factors(g)
-        if len(factors) != 1 or factors[0] != g or factors[0] in nonzero or quadratic_factors(space, g) is not None:
+        if len(factors) != 1 or not _same(space, factors[0], g) or factors[0] in nonzero or quadratic_factors(space, g) is not None:
             return True
     return False
 
 
-def _implied(space: Space, task: _Task, basis: Sequence[Poly]) -> list[Poly]:
+def _same(space: Space, f: Poly, g: Poly) -> bool:
+    """Whether two monic polynomials are equal; with chains, modulo the relations of sines and cosines and up to a number."""
+    if f == g or not space.chains:
+        return bool(f == g)
+    pairs = space.circles(g)
+    return bool(space.exchanged(f, pairs).monic() == space.exchanged(g, pairs).monic())
+
+
+def _implied(space: Space, task: Task, basis: Sequence[Poly]) -> list[Poly]:
     """Relations for functions of solved jets that are not zero modulo the basis."""
     found = []
     for i in space.generators:

@@ -90,7 +90,7 @@ def without_blocks(space: Space, f: Poly, blocks: Sequence[Block], basis: Sequen
     rest = normal_form(f, [*basis, *[row for block in blocks for row in block.rows]])
     if not rest or not support(rest) & determined(blocks):
         return rest
-    for block in sorted(blocks, key=lambda block: min(block.columns)):  # higher derivatives first: their equations contain lower ones
+    for block in sorted(blocks, key=lambda block: space.levels[block.columns[0]]):  # equations contain jets of later blocks
         rest = block.eliminated(space, rest, basis)
     return normal_form(rest, basis)
 

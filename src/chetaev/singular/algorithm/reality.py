@@ -7,9 +7,9 @@ polynomial without such a certificate may still have no real zero. Where it cont
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction as Ratio
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import sympy
@@ -18,12 +18,10 @@ from sympy import Expr
 from chetaev.core.support.budget import spend
 from chetaev.mechanics.definite import bounded_away
 from chetaev.singular.algorithm.ring import Poly, weight
-from chetaev.singular.algorithm.space import Space
+from chetaev.singular.algorithm.space import MOST_ANGLES, Space
 
 _LARGEST = 60
 """Terms of a polynomial above which no sum of squares is sought; completing squares may double the terms with each variable."""
-_MOST_ANGLES = 3
-"""Angles of a polynomial up to which sines and cosines are exchanged; there are 2^n variants."""
 _TRIALS = 6
 """Points at which a polynomial is evaluated before its squares are sought. With fewer of them, indefinite polynomials lead to the search in
 all orders of their variables, whose number doubles with each variable."""
@@ -73,7 +71,7 @@ def must_vanish(space: Space, f: Poly) -> list[Poly] | None:
         for signed in (form, -form) if form else ():
             found = _squares(space, signed)
             if found is not None:
-                return found
+                return [space.one] if _off_a_circle(space, found) else found
     functions = any(f.degree(space.variables[i]) > 0 for i in space.generators)
     return [space.one] if functions and bounded_away(space.expression(f)) else None
 
@@ -230,26 +228,36 @@ def _coefficient(space: Space, f: Poly, i: int, power: int) -> Poly:
 
 
 def _variants(space: Space, f: Poly) -> Iterator[Poly]:
-    """The polynomial as it is, and with even powers of cosines or sines exchanged: $2 - c^2 = 1 + s^2$."""
+    """The polynomial as it is, and in other forms modulo $c^2 + s^2 = 1$: $2 - c^2 = 1 + s^2$."""
     yield f
-    pairs = [
-        (i, i + 1)
-        for i, g in space.generators.items()
-        if isinstance(g.definition, sympy.cos) and (f.degree(space.variables[i]) > 0 or f.degree(space.variables[i + 1]) > 0)
-    ]
-    if not pairs or len(pairs) > _MOST_ANGLES:
+    pairs = space.circles(f)
+    if not pairs or len(pairs) > MOST_ANGLES:
         return
     for choice in product((0, 1), repeat=len(pairs)):
-        changed = f
-        for which, pair in zip(choice, pairs, strict=True):
-            changed = _exchange(space, changed, pair[which], pair[1 - which])
-        yield changed
+        yield space.exchanged(f, [pair[:: 1 - 2 * which] for which, pair in zip(choice, pairs, strict=True)])
+    yield _homogeneous(space, f, pairs)
 
 
-def _exchange(space: Space, f: Poly, i: int, j: int) -> Poly:
-    """Even powers of variable i by $x_i^2 = 1 - x_j^2$."""
-    square = 1 - space.variables[j] ** 2
-    total = space.zero
-    for m, c in f.items():
-        total += space.ring.from_dict({(*m[:i], m[i] % 2, *m[i + 1 :]): c}) * square ** (m[i] // 2)
-    return total
+def _off_a_circle(space: Space, polynomials: Sequence[Poly]) -> bool:
+    """Whether some of the polynomials vanish together only where cosine and sine of one angle do, which is nowhere."""
+    linear = [g for g in polynomials if all(sum(m) == 1 for m in g)]
+    for i, j in {pair for g in linear for pair in space.circles(g)}:
+        x, y = space.variables[i], space.variables[j]
+        inside = [g for g in linear if all(m[i] + m[j] for m in g)]
+        slopes = [(g.diff(x), g.diff(y)) for g in inside]
+        if any(a * d != b * c for (a, b), (c, d) in combinations(slopes, 2)):
+            return True
+    return False
+
+
+def _homogeneous(space: Space, f: Poly, pairs: Iterable[tuple[int, int]]) -> Poly:
+    r"""The polynomial with equal degrees in cosine and sine, by $1 = c^2 + s^2$, if all are even or all odd: $c s + 1$ is definite so."""
+    for i, j in pairs:
+        degrees = {m[i] + m[j] for m in f}
+        if len({degree % 2 for degree in degrees}) != 1:
+            continue
+        one, total = space.variables[i] ** 2 + space.variables[j] ** 2, space.zero
+        for m, c in f.items():
+            total += space.ring.from_dict({m: c}) * one ** ((max(degrees) - m[i] - m[j]) // 2)
+        f = total
+    return f

@@ -267,7 +267,7 @@ class Ring:
         used = [i for i in range(self.flat_ring.ngens) if any(m[i] for m in flat)]
         small = PolyRing([self.flat_ring.symbols[i] for i in used], QQ, grevlex)
         whole = small.from_dict({tuple(m[i] for i in used): c for m, c in flat.items()})
-        estimate = _FACTORS * len(flat) * (1 + _degree(flat))
+        estimate = (_DIVISOR if 1 in whole.degrees() else _FACTORS) * len(flat) * (1 + _degree(flat))
         if estimate > _LARGE:
             factors = [(dict(g), power) for g, power in _elsewhere(_irreducible, estimate, small.symbols, whole)]
         else:

@@ -7,9 +7,10 @@ that $\partial \cos\theta / \partial\theta = -\sin\theta$ although $c$ and $s$ a
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
+import sympy
 from sympy import Expr, S, Symbol
 from sympy.polys.domains import QQ
 
@@ -21,11 +22,23 @@ from chetaev.core.symbols import TIME, Jet
 from chetaev.singular.algorithm.ring import Fraction, Poly, Ring, support
 from chetaev.singular.algorithm.translation import Translation
 
+MOST_ANGLES = 3
+"""Angles of a polynomial up to which sines and cosines are exchanged; there are 2^n forms."""
+_LONG = 200
+"""Terms of a polynomial above which its factors are those of the form at hand. Longer ones take longer in four forms than they save."""
+
 
 class Space(Ring):
     """Jets of the phase space that occur, generators, and time if it occurs, as variables of one polynomial ring."""
 
-    def __init__(self, phase: Sequence[Jet], expressions: Iterable[Expr], parameters: Sequence[Symbol], surds: Sequence[Expr] = ()) -> None:
+    def __init__(
+        self,
+        phase: Sequence[Jet],
+        expressions: Iterable[Expr],
+        parameters: Sequence[Symbol],
+        surds: Sequence[Expr] = (),
+        chains: bool = False,
+    ) -> None:
         given = [*expressions]
         self.phase = tuple(phase)
         self.translation = Translation(given, surds)
@@ -35,7 +48,8 @@ class Space(Ring):
         generators = self.translation.generators
         ordered = sorted(jets, key=lambda z: (-z.order, self.phase.index(z)))
         symbols: list[Symbol] = [*ordered, *[g.symbol for g in generators], *([TIME] if timed else [])]
-        blocks = _blocks([z.order if isinstance(z, Jet) else -1 for z in symbols])
+        # chains order jets by themselves; Gröbner bases by total degree alone are found much faster than those by blocks
+        blocks = _blocks([0 if chains else z.order if isinstance(z, Jet) else -1 for z in symbols])
         super().__init__(symbols, (*parameters, *self.translation.constants), blocks)
         self.index = {z: i for i, z in enumerate(self.symbols)}
         self._flat_variables = dict(zip(self.flat_ring.symbols, self.flat_ring.gens, strict=True))
@@ -51,6 +65,10 @@ class Space(Ring):
         """The jets of coordinates without accelerations, if multipliers are to be determined first."""
         self.metric: tuple[list[int], list[list[Any]]] | None = None
         """The velocities and the inverse of their constant positive definite mass matrix."""
+        self.chains = chains
+        """Whether equations that are linear in their leading jets determine them, as blocks; `chains` says when."""
+        self.levels: tuple[int, ...] = tuple(-z.order if isinstance(z, Jet) else 1 for z in self.symbols)
+        """The level of every variable: blocks are eliminated from the lowest level to the highest."""
         self._back: dict[Symbol, Expr] = {g.symbol: g.definition for g in generators} | self.translation.constants
         self._parts: dict[Poly, dict[Symbol, Fraction]] = {}
 
@@ -126,6 +144,37 @@ class Space(Ring):
         if divided.is_ground:
             self.record(divided.LC)
         return d**-power, n**-power
+
+    def factors(self, f: Poly) -> list[Poly]:
+        r"""The monic irreducible factors of positive degree. With chains they are those of the form of `f` with the shortest ones.
+
+        Modulo $c^2 + s^2 = 1$ there are several forms: $1 - s^2 + k c$ is irreducible, and $c^2 + k c$ is a product.
+        """
+        pairs = self.circles(f) if self.chains else []
+        if not pairs or len(pairs) > MOST_ANGLES or len(f) > _LONG:
+            return super().factors(f)
+        choices = product((0, 1), repeat=len(pairs))
+        forms = [self.exchanged(f, [pair[:: 1 - 2 * w] for w, pair in zip(choice, pairs, strict=True)]) for choice in choices]
+        if not forms[0]:  # a relation itself
+            return super().factors(f)
+        found = [super(Space, self).factors(form) for form in dict.fromkeys(forms)]
+        return min(found, key=lambda factors: (sum(map(len, factors)), -len(factors)))
+
+    def circles(self, f: Poly) -> list[tuple[int, int]]:
+        """The pairs of variables that are cosine and sine of one angle, of which `f` contains one at least."""
+        inside = support(f)
+        cosines = [i for i, g in self.generators.items() if isinstance(g.definition, sympy.cos)]
+        return [(i, i + 1) for i in cosines if inside & {i, i + 1}]
+
+    def exchanged(self, f: Poly, pairs: Sequence[Sequence[int]]) -> Poly:
+        """The polynomial with even powers of the first variable of each pair replaced by $x_i^2 = 1 - x_j^2$."""
+        for i, j in pairs:
+            square, total = 1 - self.variables[j] ** 2, self.zero
+            for m, c in f.items():
+                spend(1 + m[i])
+                total += self.ring.from_dict({(*m[:i], m[i] % 2, *m[i + 1 :]): c}) * square ** (m[i] // 2)
+            f = total
+        return f
 
     def expression(self, f: Poly) -> Expr:
         """A polynomial in the user's notation."""

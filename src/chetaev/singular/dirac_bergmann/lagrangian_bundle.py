@@ -151,7 +151,7 @@ class LagrangianBundle:
         theta = zero_form(1)
         for q, p in zip(self.source.coordinates, self.source.momenta, strict=True):
             theta = theta + values.get(p, p) * d(q)
-        form = -d(theta - primary.hamiltonian.xreplace(values) * d(TIME))
+        form = d(primary.hamiltonian.xreplace(values) * d(TIME) - theta)
         names = (TIME, *self.source.coordinates, *[p for p in self.source.momenta if p not in values])
         return presymplectic(form, None, names, seconds=_SECONDS)
 

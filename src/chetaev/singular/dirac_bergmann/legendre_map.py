@@ -29,6 +29,7 @@ from sympy.polys.rings import PolyRing
 from chetaev.core.calculus import SYMBOLIC
 from chetaev.core.errors import PrincipleError
 from chetaev.core.fixes import SetInput, UsePrinciple, listed
+from chetaev.core.functions import in_own_functions
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.groups.matrix_group import MatrixGroup
 from chetaev.core.symbols import Coordinate, Entry, Jet, Parameter, jets_in
@@ -387,7 +388,7 @@ def _hamiltonian(source: Source, slopes: Sequence[Expr], energy: Expr, relations
 
 def _agrees(source: Source, slopes: Sequence[Expr], energy: Expr, formula: Expr) -> bool:
     """Whether a formula in the momenta takes the energy's values at random velocities."""
-    values = formula.xreplace(dict(zip(source.momenta, slopes, strict=True)))
+    values = in_own_functions(formula.xreplace(dict(zip(source.momenta, slopes, strict=True))))  # sqrt(v^6) became |v|^3
     tape = Tape([energy, values])
     met = 0
     for point in points_on([], sorted(tape.symbols, key=lambda z: z.name), count=4 * _POINTS):

@@ -1,0 +1,147 @@
+r"""Chains: equations that are linear in their leading jets, $S v + r = 0$, and determine these where $\det S \ne 0$.
+
+A constraint of a singular system and its derivatives contain one jet after the other linearly, with one coefficient: from
+$\lambda^2 - y'\lambda = xy$ follow $(2\lambda - y')\lambda' = \dots$ and $(2\lambda - y')\lambda'' = \dots$. Together with all their
+consequences at the zeros of the coefficient these equations have Gröbner bases beyond any budget. A search with chains distinguishes first
+whether the coefficient vanishes. Where it does not, the equation stays as it is, a block, and other polynomials are freed of its jet. This
+is the block-triangular substitution of differential elimination (characteristic sets of Ritt, regular chains).
+
+Leading jets are those of the lowest level: the level counts how many derivatives a jet lies below the highest one of its coordinate in the
+rows. A multiplier has the level of the accelerations, which it determines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, islice
+
+from chetaev.core.symbols import Jet
+from chetaev.singular.algorithm.ideals import basis_of, normal_form
+from chetaev.singular.algorithm.multipliers import Block, determinant, determined, without_blocks
+from chetaev.singular.algorithm.reality import never_vanishes
+from chetaev.singular.algorithm.ring import Poly, support
+from chetaev.singular.algorithm.space import Space
+from chetaev.singular.algorithm.task import Task
+
+_LARGEST = 3
+"""Equations of one block. Determinants of more of them cost more than the search they shorten."""
+_CHOICES = 40
+"""Blocks among which the one with the simplest determinant is taken. With fewer of them more cases are distinguished than needed."""
+
+
+def rank_jets(space: Space, rows: Sequence[Sequence[Poly]], columns: Sequence[Jet]) -> None:
+    """Tell a space with chains the levels of its jets. `rows` are coefficients of the rates of `columns`, and terms without them."""
+    highest: dict[Jet, int] = {}
+
+    def meet(z: Jet, order: int) -> None:
+        q = z.d(-z.order)
+        highest[q] = max(highest.get(q, 0), order)
+
+    for row in rows:
+        for entry, z in zip(row, columns, strict=False):
+            if entry:
+                meet(z, z.order + 1)
+        for z in (space.symbols[i] for entry in row for i in support(entry)):
+            if isinstance(z, Jet):
+                meet(z, z.order)
+    farthest = len(space.symbols)
+    space.levels = tuple(highest.get(z.d(-z.order), 0) - z.order if isinstance(z, Jet) else farthest for z in space.symbols)
+
+
+def free_of_blocks(space: Space, task: Task) -> bool:
+    """Remove jets that blocks determine from polynomials that they lead, and from generators; False if there are none.
+
+    Other pending polynomials keep such jets: with the jets replaced they may be very long.
+    """
+    done = determined(task.blocks)
+    loose = [f for f in task.pending if leading_jets(space, f) & done] + [g for g in task.generators if support(g) & done]
+    if not loose:
+        return False
+    task.pending = [f for f in task.pending if f not in loose]
+    task.generators = [g for g in task.generators if g not in loose]
+    basis = basis_of(space, task.generators)
+    for f in loose:
+        lead = leading_jets(space, f)
+        blocks = [block for block in task.blocks if lead & {*block.columns}] or task.blocks
+        _append(space, task, without_blocks(space, f, blocks, basis))
+    return True
+
+
+def _append(space: Space, task: Task, f: Poly) -> None:
+    """Let a polynomial without its factors that do not vanish be pending."""
+    if f:
+        found = space.one
+        for g in space.factors(f):
+            found = found if g in task.nonzero else found * g
+        task.pending.append(found)
+
+
+def extend_chain(space: Space, task: Task, f: Poly) -> list[Task] | None:
+    """Let an equation, alone or with others that are pending, determine its leading jets; None if it cannot.
+
+    An empty list if something changed without a distinction; else the cases that a factor of the determinant vanishes, and that none does.
+    """
+    basis, done = basis_of(space, task.generators), determined(task.blocks)
+    block = leading_block(space, f, task.pending, basis, task.nonzero, done)
+    if block is None:
+        if support(f) & done:
+            _append(space, task, without_blocks(space, f, task.blocks, basis))
+            return []
+        return None
+    factors = [g for g in space.factors(block.determinant) if g not in task.nonzero]
+    zero = [task.with_pending([g, f]) for g in factors if not never_vanishes(space, g)]
+    task.pending = [g for g in (*task.pending, f) if space.monic(g) not in block.rows]
+    task.nonzero, task.blocks = (*task.nonzero, *factors), (*task.blocks, block)
+    return [*zero, task] if zero else []
+
+
+def leading_block(
+    space: Space, f: Poly, others: Sequence[Poly], basis: Sequence[Poly], nonzero: Sequence[Poly], done: set[int]
+) -> Block | None:
+    """A block of `f` and some of the `others` for jets of the lowest level in `f`, with the simplest determinant; None without one.
+
+    The determinant contains no jet of `done`, which other blocks determine.
+    """
+    leading = leading_jets(space, f)
+    if not leading:
+        return None
+    beside = [
+        g for g in others if leading_jets(space, g) & leading and space.levels[min(leading_jets(space, g))] == space.levels[min(leading)]
+    ]
+    found = [
+        (_cost(space, block, nonzero), k, block)
+        for k, block in enumerate(islice(_blocks(space, f, beside, sorted(leading), basis), _CHOICES))
+        if not support(block.determinant) & done
+    ]
+    return min(found)[2] if found else None
+
+
+def leading_jets(space: Space, f: Poly) -> set[int]:
+    """The jets of the lowest level."""
+    jets = [i for i in support(f) if isinstance(space.symbols[i], Jet)]
+    lowest = min((space.levels[i] for i in jets), default=0)
+    return {i for i in jets if space.levels[i] == lowest}
+
+
+def _cost(space: Space, block: Block, nonzero: Sequence[Poly]) -> tuple[bool, int, int, int]:
+    """Whether a block needs a distinction of cases; else large blocks come first, where rotations cancel, then few short cases."""
+    doubtful = [g for g in space.factors(block.determinant) if g not in nonzero and not never_vanishes(space, g)]
+    return bool(doubtful), -len(block.rows), len(doubtful), sum(map(len, doubtful))
+
+
+def _blocks(space: Space, f: Poly, beside: Sequence[Poly], leading: Sequence[int], basis: Sequence[Poly]) -> Iterator[Block]:
+    for size in range(1, min(_LARGEST, len(beside) + 1, len(leading)) + 1):
+        for more in combinations(beside, size - 1):
+            rows = (f, *more)
+            for columns in combinations(leading, size):
+                if any(sum(m[i] for i in columns) > 1 for g in rows for m in g):
+                    continue
+                matrix = tuple(tuple(normal_form(_slope(space, g, i), basis) for i in columns) for g in rows)
+                d = normal_form(determinant(matrix), basis)
+                if d:
+                    rest = tuple(space.ring.from_dict({m: c for m, c in g.items() if not any(m[i] for i in columns)}) for g in rows)
+                    yield Block(tuple(map(space.monic, rows)), columns, matrix, rest, d, (d,))
+
+
+def _slope(space: Space, f: Poly, i: int) -> Poly:
+    return space.ring.from_dict({(*m[:i], 0, *m[i + 1 :]): c for m, c in f.items() if m[i]})
