@@ -193,9 +193,34 @@ def test_refusals(given, message):
     assert message in str(caught.value)
 
 
-def test_other_verbs_refuse_samples_by_name():
-    with pytest.raises(ParameterError, match="cannot drive u here"):
-        ch.simulate_many(OSCILLATOR, {"x": [0.1, 0.2], "x'": 0}, (0, 1), parameters=VALUES, inputs={"u": (TIMES, SAMPLES)})
+@pytest.mark.parametrize(
+    "u", [(TIMES, SAMPLES), ch.Sampled(TIMES, SAMPLES, "hold"), math.sin, ch.Feedback(lambda t, state: -state["x'"], 0.1), "-0.3*x'"]
+)
+def test_ensembles_are_driven_as_motions_are(u):
+    """Each member, its slope and its accelerations; the motions of `simulate` are compared with closed forms above."""
+    starts, values = [0.1, 0.2], {**VALUES, "k": [1.0, 2.0]}
+    settings = {"inputs": {"u": u}} if isinstance(u, ch.Feedback) else {"inputs": {"u": u}, "slopes": ["k"]}
+    many = ch.simulate_many(OSCILLATOR, {"x": starts, "x'": 0}, (0, 3), parameters=values, **settings)
+    for member, (x, k) in enumerate(zip(starts, values["k"], strict=True)):
+        alone = ch.simulate(OSCILLATOR, {"x": x, "x'": 0}, (0, 3), parameters={**VALUES, "k": k}, keep="final", **settings)
+        assert [many.final[z][member] for z in ("x", "x'", "x''")] == [alone.final[z] for z in ("x", "x'", "x''")]
+        if "slopes" in settings:
+            assert many.slope("x", "k")[member] == alone.final.slope("x", "k")
+
+
+def test_a_prepared_motion_takes_formulas_of_the_state_and_refuses_samples():
+    run = ch.prepare(OSCILLATOR, (0, 3), inputs={"u": "-0.3*x'"}, outputs=["x"])
+    m, k = VALUES["m"], VALUES["k"]
+    d, w = 0.3 / (2 * m), math.sqrt(k / m - (0.3 / (2 * m)) ** 2)
+    closed = 0.1 * math.exp(-3 * d) * (math.cos(3 * w) + d / w * math.sin(3 * w))
+    assert run(*run.start({"x": 0.1, "x'": 0}, parameters=VALUES))[0] == pytest.approx(closed, abs=1e-9)
+    with pytest.raises(ParameterError, match=r"cannot drive u here\..* simulate_many"):
+        ch.prepare(OSCILLATOR, (0, 3), inputs={"u": (TIMES, SAMPLES)})
+
+
+def test_other_refusals():
+    with pytest.raises(UsageError, match="a motion with a Feedback has no slopes"):
+        run(ch.Feedback(lambda t, state: -state["x"], 0.1), slopes=["k"])
     with pytest.raises(UsageError, match="runs forwards"):
         run(ch.Feedback(lambda t, state: 0.0, 0.1), t=(5, 0))
     with pytest.raises(UsageError, match="no interpolation"):

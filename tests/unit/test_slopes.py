@@ -344,3 +344,86 @@ def test_a_multiplier_that_is_computed_is_no_direction():
     with pytest.raises(ch.InitialError, match="lambda1 is a guess"):
         ch.simulate(sleigh(), {**SLEIGH, "lambda1": 0.3}, (0, 1), parameters=VALUES, slopes=["lambda1"])
     ch.simulate(sleigh(ch.Vakonomic()), {**SLEIGH, "lambda1": 0.3}, (0, 1), parameters=VALUES, slopes=["lambda1"])
+
+
+def bounced(t, g, e, h):
+    """The height of a ball that falls from h at rest, and its number of impacts, by its parabolas."""
+    at, speed, hits = np.sqrt(2 * h / g), e * np.sqrt(2 * h * g), 1
+    while at + 2 * speed / g < t:
+        at, speed, hits = at + 2 * speed / g, e * speed, hits + 1
+    return speed * (t - at) - g * (t - at) ** 2 / 2, hits
+
+
+def test_a_contact_bounces():
+    ball = ch.derive(ch.System("y", "m g e", lagrangian="m*y'^2/2 - m*g*y", unilateral={"floor": ("y >= 0", "e")}, name="ball"))
+    values, t = {"g": 9.81, "e": 0.5, "y": 1.3}, 1.2
+    parameters = {"m": 2, "g": 9.81, "e": 0.5}
+    motion = ch.simulate(ball, {"y": 1.3, "y'": 0}, (0, t), parameters=parameters, slopes=["g", "e", "y", "m"], tolerance=TIGHT)
+    assert len(motion.events) == bounced(t, *values.values())[1] == 2
+    for by in values:
+        expected = five_point(lambda v, by=by: bounced(t, *{**values, by: v}.values())[0], values[by], 1e-4)
+        assert motion.final.slope("y", by) == pytest.approx(expected, rel=1e-8), by
+    rest = ch.simulate(ball, {"y": 1.3, "y'": 0}, (0, 4), parameters=parameters, slopes=["g", "m", "y"], tolerance=TIGHT)
+    assert [rest.final.slope("lambda_floor", by) for by in ("g", "m", "y")] == pytest.approx([2, 9.81, 0], abs=1e-9)
+    many = ch.simulate_many(ball, {"y": [1.3, 0.4], "y'": 0}, (0, t), parameters=parameters, slopes=["e"], tolerance=TIGHT)
+    assert many.slope("y", "e")[0] == pytest.approx(motion.final.slope("y", "e"), rel=1e-9)
+
+
+def test_friction_by_a_contact_that_bounces_and_comes_to_rest():
+    """All impacts together take mu times the fall's momentum, so that x' = v - mu*g*t from the last bounce on, whatever e is."""
+    rough = ch.System(
+        "x y", "m g mu e", lagrangian="m*(x'^2 + y'^2)/2 - m*g*y", unilateral={"f": ("y >= 0", "e")}, forces={"x": "-mu*lambda_f*sign(x')"}
+    )
+    values = {"m": 2, "g": 9.81, "mu": 0.1, "e": 0.4}
+    motion = ch.simulate(
+        ch.derive(rough), {"x": 0, "y": 0.2, "x'": 3, "y'": 0}, (0, 2.2), parameters=values, slopes=["mu", "g", "e", "y"], tolerance=TIGHT
+    )
+    assert len(motion.events) > 10
+    assert [motion.final.slope("x'", by) for by in values if by != "m"] == pytest.approx([-0.22, -9.81 * 2.2, 0], abs=1e-7)
+    # the whole path is that of an impulse mu*g*t0 at the time t0 of the fall, and friction from then on, with the same mean
+    assert motion.final.slope("x", "mu") == pytest.approx(-23.5402, abs=1e-7)
+    assert motion.final.slope("x", "y") == pytest.approx(0.1, abs=1e-7)
+
+
+def test_a_rope_that_becomes_slack_and_taut():
+    """Against the motion of the angle, a parabola, and the angle again, by SciPy; the rope is taut again just where x = 0."""
+    system = ch.System("x y", "g l", lagrangian="(x'^2 + y'^2)/2 - g*y", unilateral={"rope": ("(x^2 + y^2)/(2*l) <= l/2", 0)}, name="rope")
+    speed, end = np.sqrt(3.5 * 9.81 * 0.9), 1.3
+    start = {"x": 0, "y": "-l", "x'": speed, "y'": 0}
+    motion = ch.simulate(ch.derive(system), start, (0, end), parameters={"g": 9.81, "l": 0.9}, slopes=["g", "l", "x'"], tolerance=TIGHT)
+    assert [s.after for s in motion.switches] == [1, 0]
+
+    def by_hand(g, l, v):
+        def swing(t, z):
+            return [z[1], -g / l * np.sin(z[0])]
+
+        def tension(t, z):
+            return l * z[1] ** 2 + g * np.cos(z[0])
+
+        tension.terminal = True
+        taut = {"method": "DOP853", "rtol": 1e-13, "atol": 1e-13}
+        first = solve_ivp(swing, (0, 3), [0, v / l], events=tension, **taut)
+        (slack,), (angle, rate) = first.t_events[0], first.y_events[0][0]
+        place, velocity = l * np.array([np.sin(angle), -np.cos(angle)]), l * rate * np.array([np.cos(angle), np.sin(angle)])
+        # |place + velocity*s - g*s^2/2 e_y|^2 = l^2, where s = 0 is a triple root: the rope is slack until its fourth one
+        found = np.roots([g**2 / 4, -g * velocity[1], velocity @ velocity - g * place[1], 2 * place @ velocity, place @ place - l**2])
+        s = max(found.real[np.abs(found.imag) < 1e-3])
+        place, velocity = place + velocity * s - np.array([0, g * s**2 / 2]), velocity - np.array([0, g * s])
+        again = [np.arctan2(place[0], -place[1]), (velocity @ [-place[1], place[0]]) / l**2]
+        angle, rate = solve_ivp(swing, (slack + s, end), again, **taut).y[:, -1]
+        return np.array([l * np.sin(angle), l * rate * np.sin(angle), rate**2 * l + g * np.cos(angle)])
+
+    values = {"g": 9.81, "l": 0.9, "x'": speed}
+    for by in values:
+        expected = five_point(lambda v, by=by: by_hand(*{**values, by: v}.values()), values[by], 1e-3)
+        found = [motion.final.slope(name, by) for name in ("x", "y'", "lambda_rope")]
+        assert found == pytest.approx(expected, rel=1e-7, abs=1e-8), by
+
+
+def test_contacts_that_are_hit_at_once_have_no_slopes():
+    corner = ch.System("x y", "e", lagrangian="(x'^2 + y'^2)/2", unilateral={"a": ("x >= 0", "e"), "b": ("y >= 0", "e")})
+    start = {"x": 1, "y": 1, "x'": -1, "y'": -1}
+    motion = ch.simulate(ch.derive(corner), start, (0, 3), parameters={"e": 0.5}, slopes=["e"])
+    assert motion.outcome == "left_domain" and "slopes are not known there" in motion.message
+    apart = ch.simulate(ch.derive(corner), {**start, "y": 1.2}, (0, 3), parameters={"e": 0.5}, slopes=["e"])
+    assert [apart.final.slope(q, "e") for q in "xy"] == pytest.approx([2, 1.8], rel=1e-9)

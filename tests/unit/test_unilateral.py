@@ -362,10 +362,9 @@ def test_what_is_refused() -> None:
     equations, start = ch.derive(ball()), {"x": 0, "y": 1, "x'": 1, "y'": 0}
     model = ch.Model(ball(), ch.Hamilton(), parameters=values(), start=start, t=(0, 3))
     for refused in (
-        lambda: ch.simulate_many(equations, [start], (0, 1), parameters=values()),
         lambda: ch.prepare(equations, (0, 1)),
         lambda: ch.linearize(equations, start, parameters=values()),
-        lambda: ch.simulate(equations, start, (0, 1), parameters=values(), slopes=["e"]),
+        lambda: ch.transforms.tangent(equations, along=["e"]),
         lambda: ch.code(model, "numpy"),
         lambda: ch.code(model, "javascript"),
         lambda: ch.DynamicalForm.of(equations),

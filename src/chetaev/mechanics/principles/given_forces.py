@@ -13,7 +13,7 @@ def require_no_contact(system: System, verb: str) -> None:
             f"the contact {system.unilateral[0].name} opens and closes.",
             where=f"{verb} {system.label}",
             why="The motion has other equations while it is open than while it is closed, and impacts between them.",
-            hint="simulate, evaluate and analyze follow contacts; here give a system without `unilateral`, or with the row in `kinematic`",
+            hint="simulate, simulate_many, evaluate, analyze follow contacts; here leave out `unilateral`, or state the row in `kinematic`",
         )
 
 

@@ -21,7 +21,6 @@ from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Jet, Multiplier
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.principles.given_forces import require_no_contact
 from chetaev.numerics.corners.modes import Switched, smooth
 from chetaev.numerics.ensemble.batch import Array, Batch, Indices, mapped
 from chetaev.numerics.flow.compiled import Compiled, compile_at, compile_equations
@@ -118,7 +117,6 @@ def read(
 
     `one_start` says that the start is that of one motion, as in a model: an array that can be one group element is one.
     """
-    require_no_contact(equations.system, "ensembles of")
     arrays, binding = _parameters(equations, parameters, inputs, where)
     switched = smooth(equations, Frozen(binding.inputs))
     stated = square_prolongation(switched.smooth)

@@ -13,6 +13,8 @@ from chetaev.core.state import State
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
+from chetaev.numerics.driving.feedback import with_feedback
+from chetaev.numerics.driving.schedule import divided, schedule
 from chetaev.numerics.ensemble.arguments import read
 from chetaev.numerics.ensemble.collect import Collection
 from chetaev.numerics.ensemble.completion import completed
@@ -59,8 +61,9 @@ def simulate_many(
 
     Each member is the motion of `simulate` from the same start, bit for bit, whatever the other members and the number of threads are.
     Several members are computed side by side in vector registers. Members that reach a corner of sign, abs, min or max, and all members if
-    there are events, are run by `simulate` itself, one after another, which takes longer. A member that fails affects no other:
-    `ensemble.failed` lists such members, `ensemble.started` those with a motion, and `ensemble.message(i)` gives the reason.
+    there are events, contacts or sampled inputs, are run by `simulate` itself, one after another, which takes longer. A member that fails
+    affects no other: `ensemble.failed` lists such members, `ensemble.started` those with a motion, and `ensemble.message(i)` gives the
+    reason.
 
     Args:
         equations: Equations, or a model, which brings its own start, interval, values and settings; arguments given here take precedence.
@@ -69,7 +72,7 @@ def simulate_many(
         parameters: A mapping to numbers or arrays. All arrays are broadcast against each other.
         tolerance: The tolerance, as in `simulate`.
         scale: Typical sizes of jets, as in `simulate`.
-        inputs: Functions of time for the inputs, by name.
+        inputs: What drives the motions, by name, as in `simulate`. With samples and controllers members are run one after another.
         method: The integrator; `simulate` runs every member if it is not the default one.
         events: Events at roots of expressions, as in `simulate`.
         threads: The number of threads; all processors by default.
@@ -129,7 +132,13 @@ def simulate_many(
     max_steps, longest = read_max_steps(max_steps, where), read_max_step(max_step, where)
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
         raise UsageError(f"threads={threads!r} is not a number of threads.", where=where, hint="threads=4, or None for all processors")
+    equations, inputs = with_feedback(equations, inputs, where)
     stated, guessed = equations, frozenset[str]()
+    formulas, sampled = divided(inputs)
+    plan = schedule(equations, sampled, float(times[0]), float(times[-1]), read_accuracy(tolerance, None, (), where).relative, where)
+    if sampled:
+        equations, inputs = plan.equations, {**formulas, **plan.formulas}
+        parameters = {**(parameters or {}), **{z.name: v for z, v in plan.values(plan.begin, None).items()}}
     if branch is not None or gauge is not None:
         equations, starts, guessed = _of_the_first(equations, starts, parameters, inputs, float(times[0]), branch, gauge, where)
     given = read(equations, starts, parameters, inputs, float(times[0]), where, one_start=own)
@@ -145,10 +154,12 @@ def simulate_many(
         gauge,
         slopes,
         {} if slopes is None else _texts(starts),
+        plan.given,
     )
     read_events(settings.events, equations, given.batch.compiled.flow.state, where)
     require_names(slopes or (), equations, starts, where)
-    together = is_usual(method) and not settings.events and branch is None and gauge is None and slopes is None
+    one_by_one = settings.events or sampled or equations.system.unilateral or branch is not None or gauge is not None or slopes is not None
+    together = is_usual(method) and not one_by_one
     room = room_for_series(series, given.size, len(times), given.batch.compiled.size, where) if settings.series else None
     found, touching = Collection(given, room, max_steps), may_touch_zero(given)
     with Workers(threads, given.size, progress, equations.system.name or "simulate_many") as workers:

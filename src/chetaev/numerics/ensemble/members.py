@@ -34,6 +34,8 @@ class Settings:
     """What motions are differentiated by."""
     texts: Mapping[str, Any] = field(default_factory=dict)
     """Values of the starts that are texts or expressions, the same for all members: slopes need them as such."""
+    sampled: Mapping[str, Any] = field(default_factory=dict)
+    """Inputs that are no formulas: samples and controllers."""
 
     @property
     def series(self) -> bool:
@@ -72,7 +74,7 @@ class Members:
             start,
             asked.times,
             parameters=dict(zip(names, map(float, self.values[member]), strict=True)),
-            inputs=self.inputs,
+            inputs={**self.inputs, **asked.sampled},
             **asked.accuracy.wish,
             method=asked.method,
             events=asked.events,

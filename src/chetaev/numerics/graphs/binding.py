@@ -165,7 +165,7 @@ def inputs_of(system: System, inputs: Mapping[str, Any] | None, where: str) -> d
             raise ParameterError(
                 f"{_kind(v)} cannot drive {name} here.",
                 where=place,
-                why="Samples, functions and feedbacks divide a motion into pieces; simulate does that, and evaluate takes samples.",
+                why="Samples, functions and feedbacks divide a motion into pieces, as simulate and simulate_many do.",
                 hint=("a formula of t: ", SetInput((name,), "sin(t)")),
             )
         bound[name] = parse_expression(v, names, place) if isinstance(v, str) else from_sympy(v, names, place)

@@ -232,6 +232,7 @@ def solve(problem: Problem, seeds: int) -> Fit:
     """The best fit from several first values."""
     scales = _scales(problem, None)
     firsts = _firsts(problem, seeds)
+    problem = problem.with_limit(firsts[0])
     residual, _ = problem.residuals(firsts[0], scales)
     if np.all(residual >= 1e6) and seeds == 1:
         problem.motions(firsts[0])  # raises with the reason

@@ -23,6 +23,11 @@ _FINER = 1e-2
 """The tolerance of motions relative to what a model asks for, at most `_FINEST`: derivatives are compared with differences of residuals."""
 _FINEST = 1e-10
 """The largest tolerance of motions in a fit."""
+_MORE_STEPS = 50
+"""Times the steps of the motion with the first values: one that takes more is no motion like the data, such as a vakonomic motion with a
+multiplier of a million. Without a limit a single one takes minutes."""
+_STEPS = 5000
+"""The least limit of steps."""
 _FAR = 1e6
 """A residual where there is no motion, in units of the data: such values are never accepted."""
 
@@ -55,6 +60,8 @@ class Problem:
     experiments: tuple[Experiment, ...]
     t: tuple[float, float]
     where: str
+    max_steps: int | None = None
+    """The most steps of a motion, where the model has no limit of its own."""
     _known: dict[bytes, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -96,6 +103,7 @@ class Problem:
             if place not in known:
                 end = last if last != self.t[0] else self.t[1]
                 settings = {name: v for name, v in model.run.items() if name not in ("tolerance", "slopes", "keep")}
+                settings["max_steps"] = settings.get("max_steps") or self.max_steps
                 parameters, start = self.given(x, model)
                 known[place] = simulate(
                     self.equations,
@@ -110,6 +118,15 @@ class Problem:
                 )
             found.append(known[place])
         return found
+
+    def with_limit(self, x: Array) -> Problem:
+        """The same problem with a limit of steps, by those of the motions with first values, if these have motions."""
+        try:
+            motions = self.motions(x, slopes=False)
+        except ChetaevError:
+            return self
+        steps = max(motion.counts["accepted"] for motion in motions)
+        return replace(self, max_steps=max(_STEPS, _MORE_STEPS * steps))
 
     def residuals(self, x: Array, scales: Mapping[tuple[int, str], float], until: float | None = None) -> tuple[Array, Array]:
         """Weighted differences between motions and data, and their derivatives; very large ones where there is no motion."""

@@ -112,7 +112,7 @@ class Course(Transitions):
         piece, _ = self._piece(place, place.t)
         self.record.add(piece)
         self.record.met(self.request.switched.modes[closing[0]].text, t, jets)
-        return self._struck(piece, here, t, jets, closing[0])
+        return self._differentiated(piece, self._struck(piece, here, t, jets, closing[0]))
 
     def _differentiated(self, piece: Piece, found: Place | Verdict) -> Place | Verdict:
         """Return the same place with the slopes of its state, or note how the end moves."""

@@ -292,6 +292,13 @@ def _first_slopes(request: Request, begun: Start, start: Any, equations: Equatio
             why="They run beside the state in its compiled loop, which other methods do not have.",
             hint="leave out method",
         )
+    if request.schedule is not None and request.schedule.feedback:
+        raise UsageError(
+            "a motion with a Feedback has no slopes.",
+            where=request.where,
+            why="How the answers of a Python function depend on the state is not known.",
+            hint='a formula of the state is differentiated: inputs={"u": "-k*x\'"}',
+        )
     given = given_slopes(equations, start, request.binding, request.slopes, request.where)
     return first_slopes(begun.setting, float(request.times[0]), begun.jets, given, request.slopes, request.where)
 

@@ -22,8 +22,8 @@ from chetaev.numerics.motion import outcomes
 from chetaev.numerics.motion.outcomes import Ending, Verdict, locus_near, pole_near
 from chetaev.numerics.motion.record import Record
 from chetaev.numerics.motion.trajectory import Switch
-from chetaev.numerics.slopes.jumps import Crossing
-from chetaev.numerics.smooth_pieces.bounces import landed, touched_at
+from chetaev.numerics.slopes.jumps import Crossing, Moves
+from chetaev.numerics.smooth_pieces.bounces import Landing, landed, struck_alike, touched_at
 from chetaev.numerics.smooth_pieces.events import Watched
 from chetaev.numerics.smooth_pieces.momentum_jumps import Refused, across
 from chetaev.numerics.smooth_pieces.piece import Piece, Setting
@@ -146,7 +146,8 @@ class Transitions:
         """The beginning of the piece after an impact."""
         text, surfaces = self.request.switched.modes[k].text, self.surfaces
         try:
-            landing = landed(surfaces, here, touched_at(surfaces, here, t, jets, k), t, jets)
+            touched = touched_at(surfaces, here, t, jets, k)
+            landing = landed(surfaces, here, touched, t, jets)
             choice = surfaces.go_on(landing.configuration, landing.open_modes, t, lambda _: landing.jets)
         except Refused as reason:
             return outcomes.no_continuation(text, t, str(reason))
@@ -162,7 +163,21 @@ class Transitions:
         there = found.setting
         after = there.compiled.energy_at(t, there.native(found.jets, 0.0), there.parameters(t))
         before = here.compiled.energy_at(t, here.native(jets, 0.0), here.parameters(t))
+        if self.request.slopes is not None:
+            if self._meet_together(here, touched):
+                return outcomes.no_continuation(text, t, "several contacts are hit at once, and slopes are not known there.")
+            gap = self.request.switched.driven(self.request.switched.modes[k].function, here.configuration)
+            found = replace(found, crossing=Crossing(gap, moves=self._impact_map(landing)))
         return replace(found, energy=piece.energy + after - before, jump=True, soon=landing.soon)
+
+    @staticmethod
+    def _meet_together(here: Setting, touched: Sequence[int]) -> bool:
+        """Whether several open contacts are hit at one moment: a small change of the start separates the impacts."""
+        return sum(here.configuration[k] != SLIDING for k in touched) > 1
+
+    def _impact_map(self, landing: Landing) -> Moves:
+        """The state after an impact from the state before, with any values of the parameters."""
+        return lambda here, t, jets: struck_alike(self._surfaces_with(here), here, landing, t, jets)
 
     def _set_free(
         self, piece: Piece, after: Configuration, text: str, jets: Mapping[Jet, float], state: Mapping[Jet, float] | None
@@ -401,20 +416,24 @@ class Transitions:
         found = Place(there, t, start.jets, work, piece.energy + after - before, jump=True, crossing=crossing)
         return found if back is None else replace(found, awaited=(index, back[0]), soon=back[1])
 
-    def _reset_map(self, new: Mapping[Jet, Expr]) -> Callable[[Setting, float, Mapping[Jet, float]], Mapping[Jet, float]]:
+    def _reset_map(self, new: Mapping[Jet, Expr]) -> Moves:
         """The state after a reset from the state before, with any values of the parameters."""
 
         def moved(here: Setting, t: float, jets: Mapping[Jet, float]) -> Mapping[Jet, float]:
             values = here.numbers(here.function(list(new.values())), t, here.native(jets, 0.0))
-            own = {z: here.binding.parameters[z] for z in self.request.binding.parameters}
-            known, binding = self.surfaces, replace(self.request.binding, parameters=own)
-            self.surfaces = Surfaces(known.switched, binding, known.tolerance, known.direction, known.span, known.seat)
+            known, self.surfaces = self.surfaces, self._surfaces_with(here)
             try:
                 return self._restarted(jets, dict(zip(new, map(float, values), strict=True)), t).jets
             finally:
                 self.surfaces = known
 
         return moved
+
+    def _surfaces_with(self, here: Setting) -> Surfaces:
+        """The surfaces with the values of the parameters that a setting has."""
+        known, own = self.surfaces, {z: here.binding.parameters[z] for z in self.request.binding.parameters}
+        binding = replace(self.request.binding, parameters=own)
+        return Surfaces(known.switched, binding, known.tolerance, known.direction, known.span, known.seat)
 
     def _restarted(self, jets: Mapping[Jet, float], given: Mapping[Jet, float], t: float) -> Start:
         """Return the state after a reset: jets of lower order than the given ones stay, up to round-off; the others may move."""
@@ -433,6 +452,6 @@ class Transitions:
             return start
 
 
-def _jump_map(switched: Switched, k: int) -> Callable[[Setting, float, Mapping[Jet, float]], Mapping[Jet, float]]:
+def _jump_map(switched: Switched, k: int) -> Moves:
     """The state beyond a jump of the Lagrangian from the state before."""
     return lambda here, t, jets: across(switched, here, k, t, jets).jets

@@ -25,6 +25,7 @@ from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
 from chetaev.mechanics.principles.given_forces import require_no_contact
 from chetaev.numerics.corners.modes import Switched, smooth
+from chetaev.numerics.driving.feedback import with_feedback
 from chetaev.numerics.evaluation.motion_start import begin
 from chetaev.numerics.flow.compiled import Array, compile_equations
 from chetaev.numerics.flow.flow import Flow
@@ -58,7 +59,7 @@ def prepare(
         t: The interval `(t0, t1)`.
         tolerance: The tolerance, as in `simulate`.
         outputs: Jets, multipliers or expressions, as texts, whose values at the end are computed; the jets of the state by default.
-        inputs: Functions of time for the inputs, by name.
+        inputs: What drives the motion, by name: formulas of time, or of the state.
         scale: Typical sizes of jets, as in `simulate`.
         max_steps: The largest number of steps.
         max_step: The longest step, as in `simulate`.
@@ -95,6 +96,7 @@ def prepare(
         raise UsageError(f"prepare takes equations or a model, not {type(equations).__name__}.", where="prepare", hint=hint)
     where = f"prepare {equations.system.label}"
     require_no_contact(equations.system, "prepare")
+    equations, inputs = with_feedback(equations, inputs, where)
     times = read_times(t, where)
     if len(times) != 2:
         raise UsageError(f"prepare takes an interval of two times, not {len(times)} times.", where=where, hint="t=(0, 10)")

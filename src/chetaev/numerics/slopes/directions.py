@@ -16,7 +16,6 @@ from chetaev.core.notation.lexer import spell
 from chetaev.core.state import State
 from chetaev.core.symbols import Jet, Multiplier, Place
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.principles.given_forces import require_no_contact
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.flow.prolongation import prolongation
 from chetaev.numerics.graphs.binding import Binding, slope_of_number
@@ -100,7 +99,6 @@ def read_directions(given: Any, equations: Equations, start: State | Mapping[str
     """The directions that a user names; refuses values that the start does not give."""
     if isinstance(given, str) or not isinstance(given, Sequence) or not given:
         raise UsageError(f"slopes={given!r} is no list of names.", where=where, hint='slopes=["a", "theta\'"]')
-    require_no_contact(equations.system, "slopes of")
     state = start if isinstance(start, State) else State(start)
     found = [_read(name, equations, state, binding, where) for name in given]
     names = [_spelled(by.name) for by in found]

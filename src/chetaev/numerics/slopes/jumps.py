@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sympy import Expr
+from numpy.typing import NDArray
+from sympy import Expr, Symbol
 
 from chetaev.core.symbols import Jet
 from chetaev.numerics.flow.compiled import Array
@@ -24,6 +25,16 @@ _STAYED = 1e-9
 """Relative to the largest jet: smaller changes at a reset are round-off."""
 _STEP = 1e-3
 """Step of five-point differences, relative to the sizes of what is moved: its fourth power is the relative error."""
+_CANCELS = 1e-9
+"""Relative to its two terms: a smaller slope on the moving surface, such as that of the gap of a contact, is zero. What is left are errors
+of the terms, which are about ten times the tolerance."""
+_AGREE = 1e-10
+"""Relative difference of the derivatives with two steps that ends the search for the best step: below it is round-off."""
+_STEPS = 5
+"""How often a step is divided by ten: the last ones have no digits left."""
+
+Moves = Callable[[Setting, float, Mapping[Jet, float]], Mapping[Jet, float]]
+"""The state after a jump, from the setting, the time and the state before."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +45,7 @@ class Crossing:
     """As the piece evaluates it."""
     reset: Mapping[Jet, Expr] | None = None
     """New values of jets, as the piece evaluates them."""
-    moves: Callable[[Setting, float, Mapping[Jet, float]], Mapping[Jet, float]] | None = None
+    moves: Moves | None = None
     """The state after from the state before, for jumps that are computed by numbers, and for resets that move other jets by the smallest
     change."""
 
@@ -123,35 +134,63 @@ def _reset(
     return after
 
 
-def _by_differences(
-    piece: Piece,
-    there: Setting,
-    moves: Callable[[Setting, float, Mapping[Jet, float]], Mapping[Jet, float]],
-    slopes: Array,
-    delay: Array,
-    parameters: Parameters,
-) -> Array:
+def _by_differences(piece: Piece, there: Setting, moves: Moves, slopes: Array, delay: Array, parameters: Parameters) -> Array:
     """The same for a map that is known by its values, by five-point differences along each direction."""
-    here, t, native = piece.setting, piece.end, np.array(piece.run.y)
-    state = here.flow.state
-    moving = slopes + np.outer(rates(here, t, native), delay)
+    here, t, native = piece.setting, piece.end, np.array(piece.run.y)[: len(piece.setting.flow.state)]
+    carried_along = np.outer(rates(here, t, np.array(piece.run.y)), delay)
+    moving = slopes + carried_along
+    moving[np.abs(moving) <= _CANCELS * (np.abs(slopes) + np.abs(carried_along))] = 0.0
     columns = []
-    for j, parameter in enumerate(parameters):
-        along = moving[:, j]
-        sizes = [abs(v) / max(abs(s), 1e-300) for v, s in zip(native, along, strict=False) if v != 0.0 and s != 0.0]
-        if parameter is not None and here.binding.parameters[parameter]:
-            sizes.append(abs(here.binding.parameters[parameter]))
-        size = _STEP * min(sizes, default=1.0)
+    for j, by in enumerate(parameters):
 
-        def at(steps: float, j: int = j, along: Array = along, size: float = size) -> Array:
-            by = parameters[j]
+        def at(step: float, j: int = j, by: Symbol | None = by) -> Array:
             values = dict(here.binding.parameters)
             if by is not None:
-                values[by] += steps * size
-            moved = {z: float(v + steps * size * s) for z, v, s in zip(state, native, along, strict=False)}
+                values[by] += step
+            moved = {z: float(v + step * s) for z, v, s in zip(here.flow.state, native, moving[:, j], strict=True)}
             setting = replace(here, binding=Binding(values, here.binding.inputs))
-            found = moves(setting, t + steps * size * float(delay[j]), moved)
+            found = moves(setting, t + step * float(delay[j]), moved)
             return np.array([found[z] for z in there.flow.state])
 
-        columns.append((8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * size))
+        sizes = [size for order in _orders(here.flow.state) if (size := _ratio(native[order], moving[order, j])) is not None]
+        if by is not None and here.binding.parameters[by]:
+            sizes.append(abs(here.binding.parameters[by]))
+        columns.append(_difference(at, _STEP * min(sizes, default=1.0), _orders(there.flow.state)))
     return np.array(columns).T
+
+
+def _orders(state: Sequence[Jet]) -> list[NDArray[np.intp]]:
+    """The places of the jets of each order: their values are compared with each other, because one of them may just pass through zero."""
+    orders = np.array([z.order for z in state])
+    return [np.flatnonzero(orders == k) for k in np.unique(orders)]
+
+
+def _ratio(values: Array, slopes: Array) -> float | None:
+    """How far a direction may be followed until it moves values by their own size; None where it does not move them."""
+    value, slope = float(np.abs(values).max(initial=0.0)), float(np.abs(slopes).max(initial=0.0))
+    return value / slope if value and slope else None
+
+
+def _difference(function: Callable[[float], Array], step: float, orders: Sequence[NDArray[np.intp]]) -> Array:
+    """The derivative of a function at 0 by five-point differences, with ever smaller steps until two of them agree best.
+
+    A step that is too long passes a place where the function is not smooth: a force of friction that changes its sign.
+    """
+
+    def over(h: float) -> Array:
+        found: Array = (8 * (function(h) - function(-h)) - (function(2 * h) - function(-2 * h))) / (12 * h)
+        return found
+
+    last, best, agreement = over(step), None, np.inf
+    for _ in range(_STEPS):
+        step /= 10
+        now = over(step)
+        sizes = [max(float(np.abs(now[some]).max()), float(np.abs(last[some]).max())) for some in orders]
+        off = max(float(np.abs(now[some] - last[some]).max()) / (size or 1.0) for some, size in zip(orders, sizes, strict=True))
+        if best is None or off < agreement:
+            best, agreement = last, off
+        if agreement <= _AGREE:
+            break
+        last = now
+    assert best is not None  # noqa: S101 - there is more than one step
+    return best

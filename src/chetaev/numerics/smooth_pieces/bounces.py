@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from chetaev.core.symbols import Jet
 from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Touch
-from chetaev.numerics.smooth_pieces.impacts import impact
+from chetaev.numerics.smooth_pieces.impacts import impact, impact_of_choice
 from chetaev.numerics.smooth_pieces.momentum_jumps import Refused
 from chetaev.numerics.smooth_pieces.piece import Setting
 from chetaev.numerics.smooth_pieces.switching import Surfaces
@@ -32,6 +32,12 @@ class Landing:
     open_modes: tuple[int, ...]
     soon: float
     """The time until the first contact is met again."""
+    touched: tuple[int, ...]
+    """The contacts that may take part."""
+    resting: frozenset[int]
+    """Those that stay closed because all further bounces cannot be told from none."""
+    choice: Configuration
+    """Those that take part, and the modes of friction, in the impact."""
 
 
 def touched_at(surfaces: Surfaces, here: Setting, t: float, jets: Mapping[Jet, float], met: int | None = None) -> list[int]:
@@ -52,13 +58,25 @@ def landed(surfaces: Surfaces, here: Setting, touched: Sequence[int], t: float, 
     free = _freed(surfaces, here, touched, t, after.jets)
     resting = {k for k in touched if after.speeds[k] > 0 and _settles(surfaces, free, k, after.speeds[k], bounce[k], t, after.jets)}
     if resting:
-        after = impact(surfaces, here, touched, {k: 0.0 if k in resting else e for k, e in bounce.items()}, t, jets)
+        after = impact(surfaces, here, touched, _bounces(bounce, resting), t, jets)
         free = _freed(surfaces, here, touched, t, after.jets)
     stays = [k for k in touched if after.speeds[k] == 0]
     modes = surfaces.switched.modes
     vanish = [k for k in surfaces.vanishing(free, t, after.jets) if k not in surfaces.switched.contacts and not modes[k].constant]
     returns = [_return(surfaces, free, k, after.speeds[k], t, after.jets) for k in touched if after.speeds[k] > 0]
-    return Landing(after.jets, free.configuration, tuple(sorted({*stays, *vanish})), min(returns, default=np.inf))
+    soon, open_modes = min(returns, default=np.inf), tuple(sorted({*stays, *vanish}))
+    return Landing(after.jets, free.configuration, open_modes, soon, tuple(touched), frozenset(resting), after.choice)
+
+
+def struck_alike(surfaces: Surfaces, here: Setting, landing: Landing, t: float, jets: Mapping[Jet, float]) -> Mapping[Jet, float]:
+    """Return the state after an impact like a known one, from a state or with parameters close to those before it."""
+    bounce = _bounces(_restitution(surfaces, here, landing.touched, t, jets), landing.resting)
+    return impact_of_choice(surfaces, landing.choice, landing.touched, bounce, t, jets)
+
+
+def _bounces(restitution: Mapping[int, float], resting: Collection[int]) -> dict[int, float]:
+    """The coefficients of restitution where some contacts stay closed."""
+    return {k: 0.0 if k in resting else e for k, e in restitution.items()}
 
 
 def _restitution(surfaces: Surfaces, here: Setting, touched: Sequence[int], t: float, jets: Mapping[Jet, float]) -> dict[int, float]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from itertools import product
 
 import casadi as ca
@@ -23,6 +24,7 @@ from sympy import Expr, S, Symbol
 
 from chetaev.core.symbols import Coordinate, Input, Jet, Multiplier, jets_in
 from chetaev.mechanics.assemble import right_hand_side
+from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.factored import least_norm
 from chetaev.numerics.corners.mode import SLIDING, Configuration, Touch
 from chetaev.numerics.corners.modes import Switched
@@ -54,6 +56,8 @@ class Impact:
 
     jets: Mapping[Jet, float]
     speeds: Mapping[int, float]
+    choice: Configuration
+    """The contacts that take part, and the modes of friction."""
 
 
 def impact(
@@ -84,6 +88,20 @@ def impact(
     return found[0]
 
 
+def impact_of_choice(
+    surfaces: Surfaces, choice: Configuration, touched: Sequence[int], bounce: Mapping[int, float], t: float, jets: Mapping[Jet, float]
+) -> Mapping[Jet, float]:
+    """Return the state after an impact with a known choice of contacts and modes; raise `Refused` if there is none.
+
+    Nothing is asked about signs, so that the map from the state before is smooth where another choice would follow.
+    """
+    blow = _Blow(surfaces, choice, touched, _rubbing(surfaces.switched, choice, touched), bounce, t, jets)
+    solved = blow.solved()
+    if solved is None:
+        raise Refused("no impulses of the contacts agree with the coefficients of restitution.")
+    return {**jets, **dict(zip(blow.velocities, map(float, solved[0]), strict=True))}
+
+
 def _rubbing(switched: Switched, configuration: Configuration, touched: Sequence[int]) -> list[int]:
     """The modes on which the forces of multipliers depend while the touched contacts are closed."""
     if not switched.original.system.multipliers_in_forces:
@@ -95,9 +113,66 @@ def _rubbing(switched: Switched, configuration: Configuration, touched: Sequence
     return [k for k, mode in enumerate(switched.modes) if mode.symbol in inside and not isinstance(mode, Touch)]
 
 
+def _called(function: ca.Function, values: Array, v: Array) -> Array:
+    return np.array(function(v, values))
+
+
 def _alike(a: Impact, b: Impact) -> bool:
     size = max(max(map(abs, one.jets.values()), default=0.0) for one in (a, b))
     return all(abs(v - b.jets[z]) <= _SAME * size for z, v in a.jets.items())
+
+
+@dataclass(frozen=True)
+class _Laws:
+    """What an impact obeys in one configuration, as functions of the velocities and of the values of other symbols."""
+
+    equations: Equations
+    velocities: tuple[Jet, ...]
+    multipliers: tuple[Multiplier, ...]
+    sliding: tuple[int, ...]
+    """The modes of friction that are functions of velocities."""
+    parts: tuple[int, ...]
+    """Where momenta, rows and gaps end in the column of rates; functions of friction follow."""
+    others: tuple[Symbol, ...]
+    rates: ca.Function
+    slopes: ca.Function
+    """The derivatives of the rates by the velocities."""
+    acting: ca.Function
+    """The directions of impulses, those of one multiplier after the other."""
+
+
+@lru_cache(maxsize=64)
+def _laws(switched: Switched, configuration: Configuration, touched: tuple[int, ...], rubbing: tuple[int, ...]) -> _Laws:
+    """Momenta, rows, rates of gaps and of functions of friction; and the directions of impulses."""
+    equations = switched.equations(configuration)
+    graph, total, system = GraphAlgebra(), equations.total, equations.system
+    velocities, multipliers = tuple(q.d() for q in system.coordinates), tuple(equations.lowered.reactions)
+
+    def of(e: Expr) -> ca.SX:
+        return graph.of(system.charted(e))
+
+    momenta = graph.gradient(of(equations.lowered.lagrangian), velocities)
+    stated = [row.residual for row in system.kinematic]
+    rows = [of(e if any(z.order for z in jets_in(e, Coordinate)) else total(e)) for e in stated]
+    gaps = [of(total(switched.modes[k].function)) for k in touched]
+    sliding = tuple(k for k in rubbing if k not in switched.implicit_modes)
+    slips = [of(switched.driven(switched.modes[k].function, configuration)) for k in sliding]
+    column = graph.numeric(ca.vertcat(*momenta, *rows, *gaps, *slips, ca.SX(0)))
+    forces = [right_hand_side(equations.lowered, q) for q in system.coordinates]
+    entries = [u.diff(m) for m in multipliers for u in forces]
+    if any(jets_in(e, Multiplier) for e in entries):
+        raise Refused("a force is not linear in the multipliers, and its impulse is not known.")
+    if any(e.free_symbols & {*velocities} for e in entries):
+        raise Refused("a force by a multiplier depends on velocities, and its impulse is not known.")
+    acting = graph.numeric(ca.vertcat(*[of(e) for e in entries], ca.SX(0)))
+    others = tuple(sorted(graph.symbols(ca.vertcat(column, acting)) - {*velocities}, key=lambda z: str(z.name)))
+    v = graph.vector(velocities)
+    arguments = [v, graph.vector(others)]
+    rates = ca.Function("rates", arguments, [ca.densify(column)])
+    slopes = ca.Function("slopes", arguments, [ca.densify(ca.jacobian(column, v))])
+    parts = tuple(map(int, np.cumsum([len(momenta), len(rows), len(gaps)])))
+    directions = ca.Function("acting", arguments, [ca.densify(acting)])
+    return _Laws(equations, velocities, multipliers, sliding, parts, others, rates, slopes, directions)
 
 
 class _Blow:
@@ -115,44 +190,15 @@ class _Blow:
     ) -> None:
         self.surfaces, self.switched, self.configuration = surfaces, surfaces.switched, configuration
         self.touched, self.rubbing, self.bounce, self.t, self.jets = touched, rubbing, bounce, t, jets
-        self.equations = self.switched.equations(configuration)
-        self.system = self.equations.system
-        self.velocities = tuple(q.d() for q in self.system.coordinates)
+        laws = _laws(self.switched, configuration, tuple(touched), tuple(rubbing))
+        self.system, self.velocities, self.multipliers = laws.equations.system, laws.velocities, laws.multipliers
+        self.sliding, self.parts = laws.sliding, laws.parts
         if not set(self.velocities) <= jets.keys():
             raise Refused("not every velocity is an initial value.")
         self.before = np.array([jets[z] for z in self.velocities])
-        self.multipliers = tuple(self.equations.lowered.reactions)
-        self._form()
-
-    def _form(self) -> None:
-        """Functions of the velocities: momenta, rows, rates of gaps and of functions of friction; and the directions of impulses."""
-        graph, total = GraphAlgebra(), self.equations.total
-
-        def of(e: Expr) -> ca.SX:
-            return graph.of(self.system.charted(e))
-
-        momenta = graph.gradient(of(self.equations.lowered.lagrangian), self.velocities)
-        stated = [row.residual for row in self.system.kinematic]
-        rows = [of(e if any(z.order for z in jets_in(e, Coordinate)) else total(e)) for e in stated]
-        gaps = [of(total(self.switched.modes[k].function)) for k in self.touched]
-        sliding = [k for k in self.rubbing if k not in self.switched.implicit_modes]
-        slips = [of(self.switched.driven(self.switched.modes[k].function, self.configuration)) for k in sliding]
-        self.sliding, self.parts = sliding, np.cumsum([len(momenta), len(rows), len(gaps)])
-        column = graph.numeric(ca.vertcat(*momenta, *rows, *gaps, *slips, ca.SX(0)))
-        forces = [right_hand_side(self.equations.lowered, q) for q in self.system.coordinates]
-        entries = [u.diff(m) for m in self.multipliers for u in forces]
-        if any(jets_in(e, Multiplier) for e in entries):
-            raise Refused("a force is not linear in the multipliers, and its impulse is not known.")
-        if any(e.free_symbols & {*self.velocities} for e in entries):
-            raise Refused("a force by a multiplier depends on velocities, and its impulse is not known.")
-        acting = graph.numeric(ca.vertcat(*[of(e) for e in entries], ca.SX(0)))
-        others = sorted(graph.symbols(ca.vertcat(column, acting)) - {*self.velocities}, key=lambda z: str(z.name))
-        values = self._values(others)
-        v = graph.vector(self.velocities)
-        column, acting = ca.substitute([column, acting], [graph.vector(others)], [ca.SX(values)]) if others else (column, acting)
-        self.rates = ca.Function("rates", [v], [ca.densify(column)])
-        self.slopes = ca.Function("slopes", [v], [ca.densify(ca.jacobian(column, v))])
-        found = np.array(ca.Function("acting", [v], [ca.densify(acting)])(self.before)).ravel()[:-1]
+        values = self._values(laws.others)
+        self.rates, self.slopes = partial(_called, laws.rates, values), partial(_called, laws.slopes, values)
+        found = np.array(laws.acting(self.before, values)).ravel()[:-1]
         self.directions = found.reshape(len(self.multipliers), len(self.velocities))
 
     def _values(self, symbols: Sequence[Symbol]) -> Array:
@@ -168,12 +214,12 @@ class _Blow:
 
     def result(self) -> Impact | None:
         """The state after, if this choice is consistent."""
-        solved = self._solved()
+        solved = self.solved()
         if solved is None:
             return None
         v, impulses = solved
-        after = np.array(self.rates(v)).ravel()
-        before = np.array(self.rates(self.before)).ravel()
+        after = self.rates(v).ravel()
+        before = self.rates(self.before).ravel()
         _, m, g = self.parts
         gaps, were, slips = after[m:g], before[m:g], after[g:-1]
         speed = np.abs(were).max(initial=0.0)
@@ -183,7 +229,9 @@ class _Blow:
         if not self._pushes(impulses) or not self._rubs(impulses, slips, float(np.abs(before[g:-1]).max(initial=0.0))):
             return None
         jets = {**self.jets, **dict(zip(self.velocities, map(float, v), strict=True))}
-        return Impact(jets, {k: float(now) if now > _NOTHING * speed else 0.0 for k, now in zip(self.touched, gaps, strict=True)})
+        return Impact(
+            jets, {k: float(now) if now > _NOTHING * speed else 0.0 for k, now in zip(self.touched, gaps, strict=True)}, self.configuration
+        )
 
     def _pushes(self, impulses: Array) -> bool:
         """Whether no contact pulls, and multipliers whose signs are modes have these signs."""
@@ -216,10 +264,10 @@ class _Blow:
         values = dict(zip(others, map(float, self._values(others)), strict=True))
         return float(e.xreplace({**{z: S(float(v)) for z, v in impulses.items()}, **{z: S(v) for z, v in values.items()}}))
 
-    def _solved(self) -> tuple[Array, Array] | None:
+    def solved(self) -> tuple[Array, Array] | None:
         """Velocities and impulses, by Newton's iteration; None if it does not converge."""
         n, m, g = self.parts
-        before = np.array(self.rates(self.before)).ravel()
+        before = self.rates(self.before).ravel()
         target = np.zeros(m - n)
         names = [row.name for row in self.system.kinematic]
         for k, was in zip(self.touched, before[m:g], strict=True):
@@ -230,7 +278,7 @@ class _Blow:
         v, c = self.before.copy(), len(self.multipliers)
         impulses = np.zeros(c)
         for _ in range(_ITERATIONS):
-            now, slopes = np.array(self.rates(v)).ravel(), np.array(self.slopes(v))
+            now, slopes = self.rates(v).ravel(), self.slopes(v)
             left = np.concatenate([now[:n] - before[:n] - impulses @ self.directions, now[n:m] - target])
             bordered = np.block([[slopes[:n], -self.directions.T], [slopes[n:m], np.zeros((m - n, c))]])
             if not np.isfinite(left).all() or not np.isfinite(bordered).all():
@@ -244,7 +292,7 @@ class _Blow:
     def _holds(self, v: Array, impulses: Array, before: Array, target: Array) -> bool:
         """Whether momenta and rows agree, relative to the terms that they consist of."""
         n, m, _ = self.parts
-        now, slopes = np.array(self.rates(v)).ravel(), np.abs(np.array(self.slopes(v)))
+        now, slopes = self.rates(v).ravel(), np.abs(self.slopes(v))
         left = np.concatenate([now[:n] - before[:n] - impulses @ self.directions, now[n:m] - target])
         speeds = np.abs(v) + np.abs(self.before)
         terms = slopes[:m] @ np.maximum(speeds, _STILL * speeds.max())
