@@ -98,9 +98,9 @@ def continuation(
         t = equations.t[0] if t is None else t
     equations, parameters, inputs = read_model("continuation", equations, parameters, inputs)
     where = f"continuation {equations.system.label}"
-    if equations.system.groups:
+    if equations.system.groups and kind != "periodic":
         raise ModelError(
-            "group coordinates are not supported here.",
+            "group coordinates are not supported for equilibria and steady motions.",
             where=where,
             why="A state has no global coordinates along which a family could be followed.",
             hint="reduce the system by its symmetry, or describe the rotation by angles",
