@@ -1,4 +1,4 @@
-"""Orbits that close up to a symmetry, in a plane and on the rotations, their multipliers and their families, against SciPy and closed forms."""
+"""Orbits that close up to a symmetry, in a plane and on rotations, with multipliers and families, against SciPy and closed forms."""
 
 from functools import cache
 

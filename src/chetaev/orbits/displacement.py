@@ -1,7 +1,7 @@
 r"""Displacements of states by symmetries.
 
-The fields of symmetries are affine in the numbers of a state, $X_k(x) = A_k x + b_k$: translations, rotations, products with a group element
-from either side. So $S_a = \exp(a^k X_k)$ is an affine map, the exponential of a matrix, and its derivatives are exact.
+The fields of symmetries are affine in the numbers of a state, $X_k(x) = A_k x + b_k$: translations, rotations, products with a group
+element from either side. So $S_a = \exp(a^k X_k)$ is an affine map, the exponential of a matrix, and its derivatives are exact.
 """
 
 from __future__ import annotations

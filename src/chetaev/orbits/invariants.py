@@ -2,13 +2,14 @@ r"""Integrals and symmetries of a flow, and the eigenvalues that they explain.
 
 A symmetry gives a direction $v$ that the derivative of the flow carries into a direction of a symmetry, time a direction $v = f$ that is
 carried into itself; an integral $I$ gives a covector $dI$ with the same property. With the vectors as columns of $V$ and the covectors as
-rows of $W$, the derivative $M$ of the flow over a period leaves the spaces $\mathrm{span}\,V \subset \mathrm{span}\,V + \ker W$ invariant. Its
-eigenvalues on the first one and on the quotient by the second one are explained, in number
+rows of $W$, the derivative $M$ of the flow over a period leaves the spaces $\mathrm{span}\,V \subset \mathrm{span}\,V + \ker W$
+invariant. Its eigenvalues on the first one and on the quotient by the second one are explained, in number
 
 $$ \mathrm{rank}\,V + \mathrm{rank}\,W - \mathrm{rank}\,(W V); $$
 
 those on the quotient of the two spaces remain. For an orbit that closes the explained ones are 1; for one that closes up to an element $g$
-of a group they are the eigenvalues of $\mathrm{Ad}_{g^{-1}}$, such as $1, e^{\pm i\theta}$ for displacements of a plane that turn by $\theta$.
+of a group they are the eigenvalues of $\mathrm{Ad}_{g^{-1}}$, such as $1, e^{\pm i\theta}$ for displacements of a plane that turn by
+$\theta$.
 
 Choosing eigenvalues by nearness to 1 would be wrong: these sit in Jordan blocks and are accurate only to the root of round-off, and a true
 pair may lie closer.
@@ -41,8 +42,8 @@ _RANK = 1e-7
 _LONG = 500
 """Size of a Lagrangian above which no combinations of symmetries are looked for: for a bicycle they would take hours."""
 _SAME = 1e-5
-"""Relative to its terms: the commutator of a symmetry and the rates vanishes up to here. Differences have errors of 1e-9; what is no symmetry
-has a commutator of the size of its terms."""
+"""Relative to its terms: the commutator of a symmetry and the rates vanishes up to here. Differences have errors of 1e-9; what is no
+symmetry has a commutator of the size of its terms."""
 _TRIED = 3
 """States at which the commutator is computed; a field that is no symmetry passes at one of them only by chance."""
 _STEP = 1e-5

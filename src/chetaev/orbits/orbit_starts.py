@@ -188,13 +188,13 @@ def _speeds(curve: OrbitCurve, where: str) -> Array:
     flow, x = curve.flow, curve.origin
     rates = flow.rates(x) / flow.sizes
     along = curve.search.displacement.slopes(x, np.zeros(len(curve.search.displacement))) / flow.sizes[:, None]
-    found: Array = np.linalg.lstsq(along, rates, rcond=None)[0]
+    found: Array = np.asarray(np.linalg.lstsq(along, rates, rcond=None)[0], dtype=float)
     if float(np.abs(along @ found - rates).max()) > _STEADY * float(np.abs(rates).max()):
         raise StateError(
             "the motions around this steady motion are not periodic up to a known symmetry.",
             where=where,
             why="No affine symmetries were found that carry the steady motion along.",
-            hint="ch.transforms.symmetries lists those found; in coordinates relative to the moving frame the steady motion is an equilibrium",
+            hint="ch.transforms.symmetries lists those found; in coordinates of the moving frame the steady motion is an equilibrium",
         )
     return found
 
