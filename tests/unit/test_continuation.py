@@ -36,6 +36,12 @@ def test_the_speeds_of_the_bicycle():
     for p in family.points:
         assert p.stable is (published[1] < p.value < published[2])
     assert family.points[0].value == 0 and family.points[-1].value == 12
+    columns = family.eigenvalues
+    assert np.abs(np.diff(columns, axis=0)).max() < 1.2  # every column follows one eigenvalue, of which the fastest changes by 24
+    for row, p in zip(columns, family.points, strict=True):
+        np.testing.assert_allclose(np.sort_complex(row), np.sort_complex(p.eigenvalues))
+    drawn = ch.plot.eigenvalues(family).axes
+    assert drawn[1].get_xlabel() == r"$\dot{x}$" and drawn[0].lines[0].get_xdata().tolist() == family.values.tolist()
     assert len(family.points[0].eigenvalues) == 10  # as linearize has them: places and headings included
 
 
