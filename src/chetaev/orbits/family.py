@@ -210,10 +210,9 @@ def _near_zero(node: Node) -> int:
 def _figures(node: Node, explained: int) -> dict[str, Any]:
     curve = node.curve
     values, doubts = curve.spectrum(node.u)
-    names, x = curve.names, curve.state(node.u)
     return {
         "value": node.value,
-        "state": Frozen(zip(names, map(float, x), strict=True)),
+        "state": Frozen(curve.shown(node.u)),
         "eigenvalues": ordered(np.concatenate([values, curve.left_out(node.u)])),
         "stable": _stable(curve, values, doubts, explained),
         "period": curve.period(node.u),

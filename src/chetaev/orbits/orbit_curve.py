@@ -110,6 +110,10 @@ class OrbitCurve:
         found: Array = self.origin + self.flow.sizes * u[: len(self.origin)]
         return found
 
+    def shown(self, u: Array) -> dict[str, float]:
+        """The state at the first time, by name."""
+        return dict(zip(self.names, map(float, self.state(u)), strict=True))
+
     def value(self, u: Array) -> float:
         """The value of the quantity along which the curve is followed."""
         return float(self.p0 + self.unit * u[-1]) if self.parameter is not None else float(self.state(u)[self.place])
