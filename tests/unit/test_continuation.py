@@ -36,6 +36,12 @@ def test_the_speeds_of_the_bicycle():
     for p in family.points:
         assert p.stable is (published[1] < p.value < published[2])
     assert family.points[0].value == 0 and family.points[-1].value == 12
+    columns = family.eigenvalues
+    assert np.abs(np.diff(columns, axis=0)).max() < 1.2  # every column follows one eigenvalue, of which the fastest changes by 24
+    for row, p in zip(columns, family.points, strict=True):
+        np.testing.assert_allclose(np.sort_complex(row), np.sort_complex(p.eigenvalues))
+    drawn = ch.plot.eigenvalues(family).axes
+    assert drawn[1].get_xlabel() == r"$\dot{x}$" and drawn[0].lines[0].get_xdata().tolist() == family.values.tolist()
     assert len(family.points[0].eigenvalues) == 10  # as linearize has them: places and headings included
 
 
@@ -187,6 +193,20 @@ def test_a_steady_motion_along_a_parameter_keeps_its_velocity():
     np.testing.assert_allclose(1.9**2 * np.cos(family["th"]), family["g"], atol=1e-10)
 
 
+def test_equilibria_of_a_body_on_the_rotations():
+    """A magnet in a field (k, 0, c): its axis points along the field; beyond a quarter turn no chart of rotation vectors is near."""
+    potential = "c*A33 + k*A13 + A22^2/5"
+    system = ch.System(
+        {"A": "SO3 body"}, "c k", lagrangian=f"(A1'^2 + 2*A2'^2 + 3*A3'^2)/2 + {potential}", dissipation="A1'^2 + A2'^2 + A3'^2"
+    )
+    start = {"A": np.eye(3), "A1'": 0, "A2'": 0, "A3'": 0}
+    family = follow(ch.derive(system), start, along="c", until=(-3, 1), parameters={"c": 1, "k": 1})
+    assert family.values.min() == -3 and {p.stable for p in family.points} == {True}
+    for point in family.points[:: len(family) // 5]:
+        now = ch.evaluate(ch.derive(system), dict(point.state), parameters={"c": point.value, "k": 1})
+        assert [now["A13"], now["A33"]] == pytest.approx([1 / np.hypot(1, point.value), point.value / np.hypot(1, point.value)], abs=1e-9)
+
+
 def test_places_that_nothing_determines_are_kept_but_not_at_a_branch_point():
     start = {"x": 0.3, "y": -0.2, "theta": 0.7}
     standing = follow(ch.gallery("sleigh"), start, along="a", until=(0.1, 1))
@@ -308,8 +328,9 @@ def test_refusals():
         follow(hoop, {"th": 1}, "w", (0, 2), "periodic", values)
     with pytest.raises(ch.StateError, match="equilibrium"):
         follow(hoop, {"th": 0, "th'": 0}, "w", (0, 2), "periodic", values, period=6)
-    with pytest.raises(ch.ModelError, match="group coordinates"):
-        follow(ch.gallery("euler-top"), along="I1", until=(0, 1))
+    sleeping = {"A": np.eye(3), "A1'": 0, "A2'": 0, "A3'": 75}
+    with pytest.raises(ch.ModelError, match="a frame that turns with it"):
+        follow(ch.gallery("lagrange-top"), sleeping, along="A3'", until=(1, 80), kind="steady")
     driven = ch.derive(ch.System("x", "A", lagrangian="x'^2/2 - x^2 + A*cos(t)*x"))
     with pytest.raises(ch.StateError, match="do not repeat"):
         follow(driven, {"x": 0, "x'": 0}, "A", (0, 1), "periodic", {"A": 0.0}, period=5)

@@ -164,6 +164,10 @@ def test_charts_of_one_and_two_parameters(tmp_path):
     mesh = picture.axes[0].collections[0]
     assert np.asarray(mesh.get_array()).reshape(3, 4).tolist() == found["end"].T.tolist()
     assert picture.axes[0].get_yscale() == "log" and picture.axes[0].get_xscale() == "linear"
+    assert mesh.get_clim()[0] == -mesh.get_clim()[1] and mesh.get_cmap()(0.5)[:3] == pytest.approx(
+        (0.97, 0.97, 0.97), abs=0.02
+    )  # zero is white
+    assert picture.get_suptitle() == "pendulum"
     said = picture.axes[0].format_coord(7.9, 0.11)
     assert said == f"g = 8, c = 0.1: end = {found['end'][3, 0]:.6g}"
     regimes = ch.plot.chart(found, "end", regimes={"left": 0, "right": np.inf})

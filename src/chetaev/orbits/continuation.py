@@ -78,7 +78,7 @@ def continuation(
         StateError: If no solution is found near the start, or the family has more than one dimension.
         ParameterError: If `along` is neither a parameter nor a jet of the state.
         UsageError: For an argument of a wrong kind.
-        ModelError: For group coordinates.
+        ModelError: For steady motions in which the attitude of a group coordinate changes and has an influence.
 
     >>> from chetaev import System, derive
     >>> hoop = derive(System("th", "w", lagrangian="th'^2/2 + w^2*sin(th)^2/2 + cos(th)", name="hoop"))
@@ -98,13 +98,6 @@ def continuation(
         t = equations.t[0] if t is None else t
     equations, parameters, inputs = read_model("continuation", equations, parameters, inputs)
     where = f"continuation {equations.system.label}"
-    if equations.system.groups:
-        raise ModelError(
-            "group coordinates are not supported here.",
-            where=where,
-            why="A state has no global coordinates along which a family could be followed.",
-            hint="reduce the system by its symmetry, or describe the rotation by angles",
-        )
     if start is None:
         raise UsageError("no start is given.", where=where, hint='continuation(equations, {"x": 0}, along="k", until=(0, 1))')
     wanted = _along(equations, along, where)
@@ -175,6 +168,13 @@ def _resting(
 ) -> Family:
     """The family of equilibria or steady motions."""
     local = _first(equations, start, along, kind, parameters, fixed, t, inputs)
+    if not local.at_rest:
+        raise ModelError(
+            "this motion is steady only in a frame that turns with it.",
+            where=where,
+            why="The attitude of a group coordinate influences the motion and changes; families of such motions are not followed.",
+            hint="angles instead of a group coordinate, with a cyclic one; or ch.linearize at single states",
+        )
     state = directions(local.problem.system)
     if isinstance(along, Jet) and along not in state:
         hint = " ".join(z.name for z in state)

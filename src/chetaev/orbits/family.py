@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from chetaev.core.errors import UsageError
 from chetaev.core.support.frozen import Frozen
-from chetaev.numerics.stability.spectrum import Complex, ordered
+from chetaev.numerics.stability.spectrum import Complex, matched, ordered
 from chetaev.orbits.arclength import Array, Node
 from chetaev.orbits.special_points import Found, special_points
 
@@ -85,6 +85,18 @@ class Family:
     def stable(self) -> NDArray[np.object_]:
         """Whether each point is stable: True, False or None."""
         return np.array([p.stable for p in self.points], dtype=object)
+
+    @property
+    def eigenvalues(self) -> Complex:
+        """The eigenvalues of all points, a row each; every column follows one of them, so that it is smooth."""
+        rows: list[Complex] = []
+        lengths: list[float] = []
+        spans = {name: float(np.ptp(self[name])) or 1.0 for name in (self.along, *self.points[0].state)}
+        for k, p in enumerate(self.points):
+            moved = [(self[name][k] - self[name][k - 1]) / span for name, span in spans.items()] if k else [0.0]
+            lengths.append((lengths[-1] if k else 0.0) + float(np.linalg.norm(moved)))
+            rows.append(p.eigenvalues[matched(rows, np.array(lengths), p.eigenvalues)] if k else p.eigenvalues)
+        return np.array(rows)
 
     def __getitem__(self, name: str) -> Array:
         if name == self.along:
@@ -198,10 +210,9 @@ def _near_zero(node: Node) -> int:
 def _figures(node: Node, explained: int) -> dict[str, Any]:
     curve = node.curve
     values, doubts = curve.spectrum(node.u)
-    names, x = curve.names, curve.state(node.u)
     return {
         "value": node.value,
-        "state": Frozen(zip(names, map(float, x), strict=True)),
+        "state": Frozen(curve.shown(node.u)),
         "eigenvalues": ordered(np.concatenate([values, curve.left_out(node.u)])),
         "stable": _stable(curve, values, doubts, explained),
         "period": curve.period(node.u),

@@ -1,11 +1,13 @@
 r"""The flow of a system over a time, with its derivative, on the manifold of states.
 
 States are vectors $x$ of all jets of the state; constraints confine them to a manifold. Directions tangent to it are the columns of an
-orthonormal basis $Q$, in units in which the jets of a motion have similar sizes, so that lengths and angles mean something.
+orthonormal basis $Q$, in units in which the jets of a motion have similar sizes, so that lengths and angles mean something. The numbers of
+a group element, such as a quaternion, are part of the vector, and the fields of the group are their tangent directions.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chetaev.core.errors import ModelError, StateError, UnfinishedError, UsageError
+from chetaev.core.errors import StateError, UnfinishedError, UsageError
 from chetaev.core.state import State
 from chetaev.core.symbols import TIME, Input
 from chetaev.mechanics.derivation import derive
@@ -24,6 +26,7 @@ from chetaev.numerics.flow.prolongation import Problem, prolongation
 from chetaev.numerics.graphs.binding import bind, number
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.prepared import end_and_slopes, prepare
+from chetaev.numerics.stability.position import normalised
 
 Array = NDArray[np.float64]
 
@@ -31,6 +34,8 @@ _RANK = 1e-9
 """Relative to the largest singular value of rows of length 1: smaller ones belong to rows that depend on others."""
 _TURNS = 20
 """Newton's iterations onto the constraints; from near them three are enough."""
+_QUATERNION = 3
+"""The rotations of groups that are stored as quaternions have so many dimensions."""
 _SMALL = 1e-2
 """The least size of a jet relative to the largest of its order: jets that are zero at the start have no size of their own."""
 
@@ -91,15 +96,46 @@ class Flow:
 
     def tangent(self, x: Array) -> Array:
         """An orthonormal basis of the tangent space, in units of `sizes`."""
-        rows = self.constraints(x)[1]
+        rows, free = self.constraints(x)[1], self._directions(x)
         if not len(rows):
+            return free
+        _, s, vt = np.linalg.svd(rows @ free)
+        found: Array = free @ vt[int(np.sum(s > _RANK * s[0])) :].T
+        return found
+
+    def _directions(self, x: Array) -> Array:
+        """An orthonormal basis of the directions in which jets may move where no constraint restricts them, in units of `sizes`."""
+        groups = [group for group in self.equations.system.groups.values() if group.places]
+        if not groups:
             return np.eye(len(x))
-        _, s, vt = np.linalg.svd(rows)
-        found: Array = vt[int(np.sum(s > _RANK * s[0])) :].T
+        places = {z: k for k, z in enumerate(self.run.jets)}
+        held: set[int] = set()
+        columns = []
+        for group in groups:
+            numbers = [places[z] for z in group.places]
+            held.update(numbers)
+            for unit in np.eye(group.group.dimension):
+                line = np.zeros(len(x))
+                line[numbers] = group.group.rates(list(x[numbers]), list(unit), group.body, math.cos, math.sin)
+                columns.append(line / self.sizes)
+        plain = [line for k, line in enumerate(np.eye(len(x))) if k not in held]
+        found: Array = np.linalg.qr(np.array([*plain, *columns]).T)[0]
+        return found
+
+    def side(self, end: Array, target: Array) -> Array:
+        """Factors 1 and -1: opposite quaternions are the same rotation, and the one nearer to a target is taken."""
+        found, places = np.ones(len(end)), {z: k for k, z in enumerate(self.run.jets)}
+        for group in self.equations.system.groups.values():
+            if group.places and group.group.orthogonal == _QUATERNION:
+                numbers = [places[z] for z in group.places[-4:]]
+                found[numbers] = -1.0 if float(end[numbers] @ target[numbers]) < 0 else 1.0
         return found
 
     def settled(self, x: Array) -> Array:
         """The state moved onto the constraints by the smallest change, in units of `sizes`."""
+        if self.equations.system.groups:
+            jets = normalised(self.equations.system, dict(zip(self.run.jets, map(float, x), strict=True)))
+            x = np.array([jets[z] for z in self.run.jets])
         for _ in range(_TURNS):
             residual, rows = self.constraints(x)
             if not len(rows):
@@ -158,13 +194,6 @@ def flow_of(
         hint = f"orbits.{verb}(ch.derive(system, principle), start, ...)"
         raise UsageError(f"{verb} takes equations or a model, not {type(equations).__name__}.", where=verb, hint=hint)
     where = f"{verb} {equations.system.label}"
-    if equations.system.groups:
-        raise ModelError(
-            "group coordinates are not supported here.",
-            where=where,
-            why="A state has no global coordinates in which an orbit closes.",
-            hint="reduce the system by its symmetry, or describe the rotation by angles",
-        )
     if start is None:
         raise UsageError("no start is given.", where=where, hint=f'orbits.{verb}(equations, {{"x": 1, "x\'": 0}}, ...)')
     binding = bind(equations.system, parameters, inputs, where)
@@ -184,5 +213,8 @@ def sizes_of(run: Any, x: Array, p: Array) -> Array:
         sizes = np.maximum(np.abs(x), [max(map(abs, extrema[z.name])) for z in run.jets])
     except UnfinishedError:
         sizes = np.abs(x)
+    for group in run.equations.system.groups.values():
+        pure = group.places[-4:] if group.group.orthogonal == _QUATERNION else ()
+        sizes[[run.jets.index(z) for z in pure]] = 1.0
     largest = {k: float(sizes[orders == k].max(initial=0.0)) or 1.0 for k in set(orders.tolist())}
     return np.maximum(sizes, _SMALL * np.array([largest[k] for k in orders.tolist()]))

@@ -90,7 +90,6 @@ def lyapunov(
 
     Raises:
         UsageError: For a number of exponents that is no count.
-        ModelError: For group coordinates.
 
     >>> from chetaev import System, derive
     >>> saddle = derive(System("x", lagrangian="x'^2/2 + x^2/2"))
@@ -129,7 +128,7 @@ def lyapunov(
         logs.append(growth)
         lengths.append(piece)
     # at the end: a direction that was independent at the start may have decayed, as that of time does where a motion becomes steady
-    zeros = explained(flow, invariants_of(flow.equations), x, flow.tangent(x), with_time=flow.autonomous)
+    zeros = explained(flow, invariants_of(flow), x, flow.tangent(x), with_time=flow.autonomous)
     return _means(np.array(logs).reshape(-1, count), np.array(lengths), zeros, count == d, outcome, flow.equations.system.label)
 
 

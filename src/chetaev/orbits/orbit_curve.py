@@ -1,8 +1,9 @@
 r"""The curve of periodic orbits of a system.
 
-The unknowns are a state on the orbit, the period where the system does not depend on time, and, if the curve is followed along one, a
-parameter. The equations say that the orbit closes, that the state satisfies the constraints, that integrals keep their values, and that the
-state has not moved along time and symmetries from the one before. Along a jet, the first integral is free: the family is that of energies.
+The unknowns are a state on the orbit, the period where the system does not depend on time, the amounts of symmetries if the orbits close up
+to one only, and, if the curve is followed along one, a parameter. The equations say that the orbit closes, that the state satisfies the
+constraints, that integrals keep their values, and that the state has not moved along time and symmetries from the one before. Along a jet,
+the first integral is free: the family is that of energies.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from chetaev.numerics.graphs.binding import number
 from chetaev.numerics.stability.spectrum import Complex
 from chetaev.orbits.arclength import Array, Product
 from chetaev.orbits.flow import Flow
-from chetaev.orbits.invariants import Invariants, explained
+from chetaev.orbits.invariants import Divided, Invariants, divided, phases
 from chetaev.orbits.periodic import Search
 
 _DOUBT = 1e-8
@@ -56,6 +57,10 @@ class OrbitCurve:
     """The state from which no other moves along time and symmetries."""
     name: str
     where: str
+    natural: Array
+    """Sizes of the jets that do not depend on the interval: in units of them the phases are orthogonal to the orbits."""
+    relative: tuple[float, ...] = ()
+    """The amounts of symmetries that have the coordinates 0; empty for orbits that close."""
     seen: dict[bytes, Evaluated] = field(default_factory=dict, repr=False)
     """Motions that were followed already."""
 
@@ -73,7 +78,26 @@ class OrbitCurve:
     @property
     def size(self) -> int:
         """The number of unknowns."""
-        return len(self.origin) + int(self.flow.autonomous) + int(self.parameter is not None)
+        return len(self.origin) + int(self.flow.autonomous) + len(self.relative) + int(self.parameter is not None)
+
+    @cached_property
+    def _amount_units(self) -> Array:
+        """Amounts of the symmetries that move a state by about its size."""
+        moved = self.search.displacement.slopes(self.origin, np.zeros(len(self.relative))) / self.flow.sizes[:, None]
+        lengths = np.linalg.norm(moved, axis=0)
+        return np.where(lengths > 0, 1 / np.where(lengths > 0, lengths, 1.0), 1.0)
+
+    @property
+    def _amounts_at(self) -> slice:
+        first = len(self.origin) + int(self.flow.autonomous)
+        return slice(first, first + len(self.relative))
+
+    def amounts(self, u: Array) -> Array:
+        """The amounts of the symmetries that displace the end of an orbit."""
+        found: Array = np.zeros(0)
+        if self.relative:
+            found = self.times * (np.array(self.relative) + self._amount_units * u[self._amounts_at])
+        return found
 
     @cached_property
     def along(self) -> Array:
@@ -85,6 +109,10 @@ class OrbitCurve:
         """The jets of the state at the first time."""
         found: Array = self.origin + self.flow.sizes * u[: len(self.origin)]
         return found
+
+    def shown(self, u: Array) -> dict[str, float]:
+        """The state at the first time, by name."""
+        return dict(zip(self.names, map(float, self.state(u)), strict=True))
 
     def value(self, u: Array) -> float:
         """The value of the quantity along which the curve is followed."""
@@ -122,6 +150,8 @@ class OrbitCurve:
                 x = flow.settled(self.state(u))
                 name = None if self.parameter is None else str(self.parameter.name)
                 end, slopes, column = flow.after_by(x, duration, name, self._moved(u))
+                side = self.search.gap(x, end, self.amounts(u))[1]
+                end, slopes, column = side * end, side[:, None] * slopes, side * column
             except (UnfinishedError, InitialError) as failure:
                 raise StateError(f"the motion does not reach its end: {failure.what}", where=self.where) from None
             self.seen[key] = x, end, slopes, column * self.unit, flow.rates(end, flow.t0 + duration) / flow.sizes
@@ -140,10 +170,14 @@ class OrbitCurve:
         """Residuals and their derivative."""
         flow, x, n = self.flow_at(u), self.state(u), len(self.origin)
         _, end, slopes, column, rates = self._evaluated(u)
-        gap, _ = self.search.gap(x, end, np.zeros(0))
+        amounts = self.amounts(u)
+        gap, _ = self.search.gap(x, end, amounts)
         rest, rows = flow.constraints(x)
         matrix = np.zeros((n + len(rows) + len(self.kept) + len(self._phases), self.size))
-        matrix[:n, :n], matrix[n : n + len(rows), :n] = slopes - np.eye(n), rows
+        matrix[:n, :n], matrix[n : n + len(rows), :n] = slopes - self._push(amounts), rows
+        if self.relative:
+            moved = self.search.displacement.slopes(x, amounts) / flow.sizes[:, None]
+            matrix[:n, self._amounts_at] = -self.times * moved * self._amount_units
         if flow.autonomous:
             matrix[:n, n] = self.span * rates
         values, gradients = self._integrals(flow, x)
@@ -160,20 +194,20 @@ class OrbitCurve:
                 matrix[:n, -1] += rates * (self.period(u + step) - self.period(u - step)) / (2 * h)
         return residual, matrix
 
-    @cached_property
-    def _phases(self) -> Array:
-        """The directions of time and symmetries at the reference, of length 1, a row each."""
-        vectors = self.invariants.vectors(self.flow, self.reference)
-        if self.flow.autonomous:
-            vectors = np.hstack([self._rates_there[:, None], vectors])
-        vectors = vectors / self.flow.sizes[:, None]
-        lengths = np.linalg.norm(vectors, axis=0)
-        found: Array = (vectors[:, lengths > 0] / lengths[lengths > 0]).T
+    def _push(self, amounts: Array) -> Array:
+        """The derivative of the displacement by symmetries, in units of the jets."""
+        if not self.relative:
+            return np.eye(len(self.origin))
+        found: Array = self.search.displacement.push(amounts) * self.flow.sizes / self.flow.sizes[:, None]
         return found
 
     @cached_property
-    def _rates_there(self) -> Array:
-        return self.flow.rates(self.reference)
+    def _phases(self) -> Array:
+        """Slopes of the phases of time and symmetries at the reference, of length 1, a row each."""
+        plain, factors = replace(self.flow, sizes=self.natural), self.flow.sizes / self.natural
+        rows = phases(plain, self.invariants, self.reference, self._integrals(plain, self.reference)[1]) * factors
+        found: Array = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return found
 
     def _integrals(self, flow: Flow, x: Array) -> tuple[Array, Array]:
         """What the integrals are off their values, and their gradients, in units of the jets."""
@@ -216,32 +250,26 @@ class OrbitCurve:
         flow = self.flow_at(u)
         x, _, slopes, _, _ = self._evaluated(u)
         basis = flow.tangent(x)
-        return basis.T @ slopes @ basis, basis
+        return basis.T @ self._push(-self.amounts(u)) @ slopes @ basis, basis
 
-    @cached_property
-    def explained(self) -> int:
-        """How many multipliers are 1 because of time, integrals and symmetries."""
-        x = self.reference
-        return explained(self.flow, self.invariants, x, self.flow.tangent(x), with_time=self.flow.autonomous)
-
-    def _split(self, u: Array) -> tuple[Complex, Complex]:
-        """The multipliers that nothing explains, and the others."""
-        values = np.linalg.eigvals(self.monodromy(u)[0]).astype(complex)
-        order = np.argsort(np.abs(values - 1))
-        return values[np.sort(order[self.explained :])], values[order[: self.explained]]
+    def _divided(self, u: Array) -> Divided:
+        """The multipliers, with those explained by time, integrals and symmetries apart."""
+        flow = self.flow_at(u)
+        matrix, basis = self.monodromy(u)
+        return divided(flow, self.invariants, self._evaluated(u)[0], basis, matrix, with_time=flow.autonomous)
 
     def spectrum(self, u: Array) -> tuple[Complex, Array]:
         """The multipliers that nothing explains, with bounds of their errors."""
-        values = self._split(u)[0]
+        values = self._divided(u).remaining
         return values, np.full(len(values), _DOUBT * max(1.0, float(np.abs(values).max(initial=0.0))))
 
     def left_out(self, u: Array) -> Complex:
         """The multipliers that time, integrals and symmetries explain."""
-        return self._split(u)[1]
+        return self._divided(u).explained
 
     def doubling(self, u: Array) -> float:
         """The determinant that vanishes where a multiplier is -1."""
-        matrix = self.monodromy(u)[0]
+        matrix = self._divided(u).block
         return float(np.linalg.det(matrix + np.eye(len(matrix))))
 
     @staticmethod

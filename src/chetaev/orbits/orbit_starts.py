@@ -26,6 +26,8 @@ _FAMILY = 1e-7
 """Relative to the largest singular value: smaller ones belong to families; the error of the integrator is below."""
 _AMPLITUDES = (0.02, 0.05, 0.005)
 """Distances from an equilibrium at which the first orbit of a family is looked for, in units of the unknowns."""
+_STEADY = 1e-7
+"""Relative to the rates: a steady motion moves along symmetries up to here."""
 _REPEATS = 1e-7
 """Relative to their sizes: rates one period later agree up to here."""
 
@@ -56,14 +58,9 @@ def orbits_along(
     if isinstance(along, Jet) and along not in jets:
         raise ParameterError(f"{along.name} is no jet of the state.", where=where, hint=" ".join(z.name for z in jets))
     curve = _curve(flow, flow.start, orbit.period, given, along, until, where)
-    turning = {z.name for z, angle in zip(jets, curve.search.turning, strict=True) if angle}
-    if any(name not in turning for name in orbit.shift):
-        raise StateError(
-            "the orbit at the start closes only up to a symmetry.",
-            where=where,
-            why="Families of relative orbits are not followed.",
-            hint="coordinates relative to the moving frame, in which the orbit closes",
-        )
+    if orbit.amounts:
+        names = [curve.invariants.names[k] for k in curve.search.displacement.numbers]
+        curve = _relative(curve, np.array([orbit.amounts.get(name, 0.0) for name in names]))
     if not flow.autonomous:
         _require_repetition(curve, until)
     u = np.zeros(curve.size)
@@ -78,7 +75,7 @@ def orbits_along(
 
 def _curve(flow: Flow, x: Array, span: float, given: Any, along: Symbol, until: tuple[float, float], where: str) -> OrbitCurve:
     jets, unit = list(flow.run.jets), (until[1] - until[0]) / _STEPS
-    invariants = invariants_of(flow.equations)
+    invariants, natural = invariants_of(flow), flow.sizes
     count = len(jets) + int(flow.autonomous)
     if along in jets:
         place, parameter, p0 = jets.index(along), None, 0.0
@@ -90,22 +87,42 @@ def _curve(flow: Flow, x: Array, span: float, given: Any, along: Symbol, until: 
         p0 = float(flow.p[flow.equations.system.parameters.index(along)])
     search = Search(flow, invariants)
     period = span if flow.autonomous else given
-    return OrbitCurve(flow, search, invariants, parameter, x, p0, unit, place, span, period, 1, (), x, str(along.name), where)
+    return OrbitCurve(flow, search, invariants, parameter, x, p0, unit, place, span, period, 1, (), x, str(along.name), where, natural)
+
+
+def _relative(curve: OrbitCurve, amounts: Array) -> OrbitCurve:
+    """The curve of orbits that close up to symmetries."""
+    place = curve.place if curve.parameter is None else curve.place + len(amounts)
+    return replace(curve, place=place, relative=tuple(map(float, amounts)))
 
 
 def _keeping(curve: OrbitCurve, u: Array) -> OrbitCurve:
-    """The curve with as many integrals kept as the family has dimensions too many; the energy, if it comes first, is free last."""
-    if not curve.flow.autonomous:
-        return curve
-    x = curve.state(u)
-    values = curve.invariants.values(curve.flow, x)
-    for i in reversed(range(len(values))):
-        if null_space(curve, u, _FAMILY).shape[1] <= 1:
+    """The curve with as many integrals kept as the family has dimensions too many; the energy, if it comes first, is free last.
+
+    Integrals that symmetries change, such as the components of an angular momentum, are kept together: their values then fix the directions
+    of these symmetries too.
+    """
+    for together in _together(curve, curve.state(u)):
+        free = null_space(curve, u, _FAMILY).shape[1]
+        if free <= 1:
             break
-        tried = replace(curve, kept=(*curve.kept, (i, float(values[i]))))
-        if null_space(tried, u, _FAMILY).shape[1] < null_space(curve, u, _FAMILY).shape[1]:
+        values = curve.invariants.values(curve.flow, curve.state(u))
+        tried = replace(curve, kept=(*curve.kept, *[(i, float(values[i])) for i in together]), seen={})
+        if 1 <= null_space(tried, u, _FAMILY).shape[1] < free:
             curve = tried
     return curve
+
+
+def _together(curve: OrbitCurve, x: Array) -> list[list[int]]:
+    """The numbers of integrals, the last ones first; those that symmetries change come together."""
+    flow = curve.flow
+    gradients = curve.invariants.gradients(flow, x) * flow.sizes
+    vectors = curve.invariants.vectors(flow, x) / flow.sizes[:, None]
+    sizes = np.linalg.norm(gradients, axis=1)[:, None] * np.linalg.norm(vectors, axis=0)
+    changed = np.any(np.abs(gradients @ vectors) > _FAMILY * sizes, axis=1)
+    single = [[i] for i in reversed(range(len(gradients))) if not changed[i]]
+    both = [i for i in range(len(gradients)) if changed[i]]
+    return [both, *single] if both else single
 
 
 def _require_repetition(curve: OrbitCurve, until: tuple[float, float]) -> None:
@@ -132,13 +149,7 @@ def orbits_from_hopf(
 ) -> Begun:
     """The curve of periodic orbits that begins at a Hopf point of equilibria."""
     rest, u = found.node.curve, found.node.u
-    if found.eigenvalue is None or not rest.at_rest:
-        raise StateError(
-            "the motions around this steady motion are periodic only up to a symmetry.",
-            where=where,
-            why="Families of relative orbits are not followed.",
-            hint='kind="equilibria", or coordinates in which the steady motion is an equilibrium',
-        )
+    assert found.eigenvalue is not None  # noqa: S101 - a Hopf point has one
     x, problem = rest.state(u), rest.problem(u)
     values = {z.name: v for z, v in problem.binding.parameters.items()}
     duration = 2 * np.pi / abs(found.eigenvalue.imag)
@@ -154,6 +165,8 @@ def orbits_from_hopf(
     across = v.real / np.linalg.norm(v.real)
     along = rest.parameter if rest.parameter is not None else flow.run.jets[flow.names.index(rest.name)]
     base = _curve(flow, x[order], duration, duration, along, until, where)
+    if not rest.at_rest:
+        base = _relative(base, duration * _speeds(base, where))
     for amplitude in _AMPLITUDES:
         guess = np.zeros(base.size)
         guess[: len(x)] = amplitude * across
@@ -168,6 +181,22 @@ def orbits_from_hopf(
         reached = reached.renewed(point)
         return reached, point, tangent_at(reached, point, normal), True
     raise StateError(f"no periodic orbit was found near the Hopf point {rest.name} = {found.node.value:.6g}.", where=where)
+
+
+def _speeds(curve: OrbitCurve, where: str) -> Array:
+    """The rates of the amounts of symmetries in a steady motion, which moves along them."""
+    flow, x = curve.flow, curve.origin
+    rates = flow.rates(x) / flow.sizes
+    along = curve.search.displacement.slopes(x, np.zeros(len(curve.search.displacement))) / flow.sizes[:, None]
+    found: Array = np.asarray(np.linalg.lstsq(along, rates, rcond=None)[0], dtype=float)
+    if float(np.abs(along @ found - rates).max()) > _STEADY * float(np.abs(rates).max()):
+        raise StateError(
+            "the motions around this steady motion are not periodic up to a known symmetry.",
+            where=where,
+            why="No affine symmetries were found that carry the steady motion along.",
+            hint="ch.transforms.symmetries lists those found; in coordinates of the moving frame the steady motion is an equilibrium",
+        )
+    return found
 
 
 def orbits_from_doubling(found: Found) -> Begun:

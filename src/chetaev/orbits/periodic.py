@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 from chetaev.core.errors import StateError, UnfinishedError, UsageError
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.symbols import Jet, Place
 from chetaev.numerics.motion.trajectory import Trajectory
+from chetaev.orbits.displacement import displacement_of
 from chetaev.orbits.flow import Array, Flow, flow_of
-from chetaev.orbits.invariants import Invariants, explained, invariants_of
+from chetaev.orbits.invariants import Invariants, divided, invariants_of, phases
 
 Complex = NDArray[np.complex128]
 
@@ -37,6 +39,8 @@ _LEAST = 0.4
 """The least ratio of the period to the given one, and of the given one to it: beyond it Newton's iteration has left the orbit meant."""
 _FULL = 2 * np.pi
 """A turn: places that differ by it are the same where the rates are."""
+_MOVED = 1e-7
+"""A coordinate that changes less over a period has not moved."""
 _AT_REST = 1e-9
 """Rates relative to the sizes of the jets per period: a slower state is an equilibrium."""
 
@@ -51,10 +55,16 @@ class Orbit:
     """A state on it, at the first time of `motion`."""
     multipliers: Complex
     """Floquet's multipliers on the manifold of states, the largest first: one for each dimension."""
-    trivial: int
-    """How many multipliers are 1 because of time, integrals and symmetries."""
+    explained: Complex
+    """The multipliers that time, integrals and symmetries explain: 1, and for a relative orbit those of the group, such as
+    `exp(i*theta)` where a period turns the orbit by `theta`."""
+    remaining: Complex
+    """The other multipliers, on what is left when time, integrals and symmetries are divided out."""
     shift: Mapping[str, float]
     """The displacement after a period, by coordinate, of a relative orbit; empty if the orbit closes."""
+    amounts: Mapping[str, float]
+    """The symmetry that carries the start of a relative orbit into its end, `exp` of the sum of these amounts times their fields; empty if
+    the orbit closes."""
     motion: Trajectory
     """One period."""
     residual: float
@@ -62,12 +72,9 @@ class Orbit:
     title: str
 
     @property
-    def remaining(self) -> Complex:
-        """The multipliers that nothing explains: those nearest to 1, `trivial` of them, are left out."""
-        order = np.argsort(np.abs(self.multipliers - 1))
-        kept = np.sort(order[self.trivial :])
-        found: Complex = self.multipliers[kept]
-        return found
+    def trivial(self) -> int:
+        """How many multipliers time, integrals and symmetries explain."""
+        return len(self.explained)
 
     def __repr__(self) -> str:
         return str(self)
@@ -79,6 +86,8 @@ class Orbit:
         lines.append(f"  {self.trivial} of {len(self.multipliers)} explained by time, integrals and symmetries")
         if self.shift:
             lines.append("  shift        " + ", ".join(f"{name} {v:.12g}" for name, v in self.shift.items()))
+        if self.amounts:
+            lines.append("  symmetry     " + ", ".join(f"{v:.12g} along {name}" for name, v in self.amounts.items()))
         return "\n".join(lines)
 
 
@@ -120,7 +129,6 @@ def periodic(
     Raises:
         StateError: If the start is an equilibrium, or no orbit is found near it.
         UsageError: If the period is missing.
-        ModelError: For group coordinates.
 
     >>> from chetaev import System, derive
     >>> oscillator = derive(System("x", "k", lagrangian="x'^2/2 - k*x^2/2"))
@@ -131,7 +139,7 @@ def periodic(
     if period is None:
         raise UsageError("no period is given.", where="periodic", hint='periodic(equations, start, period=6.2) or period="2*pi/w"')
     flow, guess = flow_of("periodic", equations, start, parameters, t, period, tolerance, inputs)
-    invariants = invariants_of(flow.equations)
+    invariants = invariants_of(flow)
     if flow.autonomous and np.all(np.abs(flow.rates(flow.start)) * guess <= _AT_REST * flow.sizes):
         raise StateError(
             "the start is an equilibrium, which is no periodic orbit.",
@@ -141,7 +149,7 @@ def periodic(
     search = Search(flow, invariants)
     kinds = [False, True] if relative is None else [relative]
     for moving in kinds:
-        found = search.closed(guess, moving and bool(invariants.fields))
+        found = search.closed(guess, moving and bool(len(search.displacement)))
         if found is not None:
             return found
     raise StateError(
@@ -157,6 +165,7 @@ class Search:
 
     def __init__(self, flow: Flow, invariants: Invariants) -> None:
         self.flow, self.invariants = flow, invariants
+        self.displacement = displacement_of(flow, invariants, flow.start)
         self.turning = self._turning()
         self.nearest = np.inf
         self.span = float(flow.run.t[1] - flow.run.t[0])
@@ -190,33 +199,31 @@ class Search:
                 end, slopes, _ = flow.after(x, period, flow.sizes[:, None] * basis)
             except (StateError, UnfinishedError):
                 return None
-            gap, moved = self.gap(x, end, amounts)
+            gap, side = self.gap(x, end, amounts)
+            end, slopes = side * end, side[:, None] * slopes
             self.nearest = min(self.nearest, float(np.abs(gap / flow.sizes).max()))
-            matrix, right = self._equations(x, end, slopes, basis, gap, moved, wanted, amounts, relative)
+            matrix, right = self._equations(x, end, slopes, basis, gap, wanted, amounts)
             u, s, vt = np.linalg.svd(matrix, full_matrices=False)
             kept = s > _CUT * s[0]
             step = -vt[kept].T @ ((u[:, kept].T @ right) / s[kept])
             d = basis.shape[1]
             size = float(np.abs(step[:d]).max(initial=0.0))
             damping = min(1.0, 0.3 / size) if size > 0.3 else 1.0
-            x = x + damping * flow.sizes * (basis @ step[:d])
+            x = flow.settled(x + damping * flow.sizes * (basis @ step[:d]))
             if flow.autonomous:
                 period = period + damping * step[d] * self.span
                 if not _LEAST * self.span < period < self.span / _LEAST:
                     return None
-            amounts = amounts + damping * step[d + 1 :] if relative else amounts
-            x = self._on_manifold(x)
             # a good start may need a better period only
-            rest = max(
-                abs(float(step[d])), float(np.abs(moved / flow.sizes[:, None] @ step[d + 1 :]).max(initial=0.0)) if relative else 0.0
-            )
+            rest = max(abs(float(step[d])), float(np.abs(matrix[: len(x), d + 1 :] @ step[d + 1 :]).max(initial=0.0)))
+            amounts = amounts + damping * step[d + 1 :]
             if damping == 1.0 and max(size, rest) < _CLOSED:
                 return self._orbit(x, period, amounts) if float(np.abs(right).max()) < _KEPT else None
         return None
 
     def aligned(self, x: Array, period: float) -> Array:
         """Amounts of the symmetries that bring the start near its end: tried one after the other, then together."""
-        flow, count = self.flow, len(self.invariants.fields)
+        flow, count = self.flow, len(self.displacement)
         amounts = np.zeros(count)
         try:
             end = flow.after(x, period, np.zeros((len(x), 1)))[0]
@@ -227,61 +234,42 @@ class Search:
             return float(np.linalg.norm(self.gap(x, end, tried)[0] / flow.sizes))
 
         for k in range(count):
-            direction = self._field(k, x)
+            direction = self.displacement.slopes(x, np.zeros(count))[:, k]
             length = float(np.sum((direction / flow.sizes) ** 2))
             along = float(np.sum(self.gap(x, end, amounts)[0] * direction / flow.sizes**2)) / length if length else 0.0
             trials = [amounts + amount * np.eye(count)[k] for amount in (*np.linspace(-np.pi, np.pi, 25), along)]
             amounts = min([amounts, *trials], key=distance)
-        for _ in range(10):
+        for _ in range(20):
             gap = self.gap(x, end, amounts)[0] / flow.sizes
-            h = 1e-6
-            columns = [(self.gap(x, end, amounts + h * e)[0] / flow.sizes - gap) / h for e in np.eye(count)]
-            step = np.linalg.lstsq(np.array(columns).T, -gap, rcond=1e-6)[0]
+            columns = self.displacement.slopes(x, amounts) / flow.sizes[:, None]
+            step = np.linalg.lstsq(columns, gap, rcond=1e-9)[0]
+            while distance(amounts + step) >= distance(amounts) and float(np.abs(step).max(initial=0.0)) > 1e-9:
+                step = step / 2
             if distance(amounts + step) >= distance(amounts):
                 break
             amounts = amounts + step
         return amounts
 
-    def _on_manifold(self, x: Array) -> Array:
-        """The state moved onto the constraints."""
-        return self.flow.settled(x)
-
     def gap(self, x: Array, end: Array, amounts: Array) -> tuple[Array, Array]:
-        """The difference of the ends after the symmetries, full turns left out, and the directions of the symmetries there."""
-        target = self._displaced(x, amounts)
-        vectors = self.invariants.vectors(self.flow, target)[:, : len(amounts)]
-        gap = end - target
+        """The difference of the ends after the symmetries, full turns left out, and the signs of quaternions at the end."""
+        target = self.displacement.moved(x, amounts) if len(amounts) else x
+        side = self.flow.side(end, target)
+        gap = side * end - target
         gap[self.turning] -= _FULL * np.round(gap[self.turning] / _FULL)
-        return gap, vectors
-
-    def _displaced(self, x: Array, amounts: Array) -> Array:
-        """The state displaced by symmetries, each followed for its amount by a few steps of Runge and Kutta's rule."""
-        for k, amount in enumerate(amounts):
-            steps = max(1, int(np.ceil(abs(amount) / 0.02)))
-            h = amount / steps
-            for _ in range(steps if amount else 0):
-                a = self._field(k, x)
-                b = self._field(k, x + h / 2 * a)
-                c = self._field(k, x + h / 2 * b)
-                x = x + h / 6 * (a + 2 * b + 2 * c + self._field(k, x + h * c))
-        return x
-
-    def _field(self, k: int, x: Array) -> Array:
-        found: Array = self.invariants.vectors(self.flow, x)[:, k]
-        return found
+        return gap, side
 
     def _equations(
-        self, x: Array, end: Array, slopes: Array, basis: Array, gap: Array, vectors: Array, wanted: Array, amounts: Array, relative: bool
+        self, x: Array, end: Array, slopes: Array, basis: Array, gap: Array, wanted: Array, amounts: Array
     ) -> tuple[Array, Array]:
         """Newton's equations in units of the sizes: closing, integrals that keep their values, no step along time and symmetries."""
         flow = self.flow
         unit = flow.sizes[:, None]
         period = [flow.rates(end)[:, None] / unit] if flow.autonomous else [np.zeros((len(x), 1))]
         scale = self.span
-        carried = basis if not np.any(amounts) else self._push(x, amounts) @ (unit * basis) / unit
+        carried = self.displacement.push(amounts) @ (unit * basis) / unit if len(amounts) else basis
         columns = [slopes / unit - carried, *[scale * column for column in period]]
-        if relative:
-            columns.append(-vectors / unit)
+        if len(amounts):
+            columns.append(-self.displacement.slopes(x, amounts) / unit)
         matrix, right = np.hstack(columns), gap / flow.sizes
         if len(wanted):
             gradients = self.invariants.gradients(flow, x) * flow.sizes
@@ -290,11 +278,7 @@ class Search:
             rows = np.hstack([gradients / lengths @ basis, np.zeros((len(gradients), matrix.shape[1] - basis.shape[1]))])
             off = (self.invariants.values(flow, x) - wanted) / lengths.ravel()
             matrix, right = np.vstack([matrix, rows]), np.concatenate([right, off])
-        phases = self.invariants.vectors(flow, x) / unit
-        if flow.autonomous:
-            phases = np.hstack([flow.rates(x)[:, None] / unit, phases])
-        lengths = np.linalg.norm(phases, axis=0)
-        fixed = (phases[:, lengths > 0] / lengths[lengths > 0]).T @ basis
+        fixed = phases(flow, self.invariants, x, gradients if len(wanted) else np.zeros((0, len(x)))) @ basis
         rows = np.hstack([fixed, np.zeros((len(fixed), matrix.shape[1] - basis.shape[1]))])
         return np.vstack([matrix, rows]), np.concatenate([right, np.zeros(len(fixed))])
 
@@ -302,38 +286,38 @@ class Search:
         flow = self.flow
         basis = flow.tangent(x)
         end, slopes, motion = flow.after(x, period, flow.sizes[:, None] * basis)
-        gap, _ = self.gap(x, end, amounts)
+        gap, side = self.gap(x, end, amounts)
         residual = float(np.abs(gap / flow.sizes).max())
-        monodromy = basis.T @ (self._back(x, amounts, slopes) / flow.sizes[:, None])
-        values = np.linalg.eigvals(monodromy).astype(complex)
-        trivial = explained(flow, self.invariants, x, basis, with_time=flow.autonomous)
+        back = side[:, None] * slopes if not len(amounts) else self.displacement.push(-amounts) @ (side[:, None] * slopes)
+        monodromy = basis.T @ (back / flow.sizes[:, None])
+        parts = divided(flow, self.invariants, x, basis, monodromy, with_time=flow.autonomous)
+        values = np.concatenate([parts.explained, parts.remaining])
         moved = end - x
-        shown = {z.name: float(v) for z, v in zip(flow.run.jets, moved, strict=True) if z.order == 0 and abs(v) > 1e-7 * max(1.0, abs(v))}
+        shown = {z.name: float(v) for z, v in zip(flow.run.jets, moved, strict=True) if _shifted(z, v)}
         turned = {z.name for z, angle in zip(flow.run.jets, self.turning, strict=True) if angle}
-        shift = shown if len(amounts) and np.any(amounts) else {name: v for name, v in shown.items() if name in turned}
+        relative = bool(np.any(np.abs(amounts) > _CLOSED))
+        shift = shown if relative else {name: v for name, v in shown.items() if name in turned}
+        names = [self.invariants.names[k] for k in self.displacement.numbers]
         return Orbit(
             period=float(period),
             start=Frozen(zip(flow.names, map(float, x), strict=True)),
-            multipliers=values[np.argsort(-np.abs(values), kind="stable")],
-            trivial=trivial,
+            multipliers=_ordered(values),
+            explained=_ordered(parts.explained),
+            remaining=_ordered(parts.remaining),
             shift=Frozen(shift),
+            amounts=Frozen(zip(names, map(float, amounts), strict=True)) if relative else Frozen({}),
             motion=motion,
             residual=residual,
             title=f"periodic orbit of {flow.equations.system.label}",
         )
 
-    def _back(self, x: Array, amounts: Array, slopes: Array) -> Array:
-        """Slopes at the end of a relative orbit, carried back to the start by the inverse of the symmetry."""
-        if not np.any(amounts):
-            return slopes
-        return np.asarray(np.linalg.solve(self._push(x, amounts), slopes), dtype=float)
 
-    def _push(self, x: Array, amounts: Array) -> Array:
-        """The derivative of the displacement by the symmetries; the fields are affine, so differences have no error but round-off."""
-        h = 0.1
-        columns = [
-            (self._displaced(x + h * s * e, amounts) - self._displaced(x - h * s * e, amounts)) / (2 * h * s)
-            for s, e in zip(self.flow.sizes, np.eye(len(x)), strict=True)
-        ]
-        found: Array = np.array(columns).T
-        return found
+def _shifted(z: Jet, v: float) -> bool:
+    """Whether a coordinate has moved; the numbers of a group element say nothing by themselves."""
+    return z.order == 0 and not isinstance(z, Place) and abs(v) > _MOVED * max(1.0, abs(v))
+
+
+def _ordered(values: Complex) -> Complex:
+    """Multipliers, the largest first."""
+    found: Complex = values[np.argsort(-np.abs(values), kind="stable")]
+    return found

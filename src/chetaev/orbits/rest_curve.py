@@ -20,7 +20,7 @@ from chetaev.core.errors import StateError
 from chetaev.numerics.flow.prolongation import Problem
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.stability.motion_near_state import Local
-from chetaev.numerics.stability.position import directions, jets_at
+from chetaev.numerics.stability.position import directions, jets_at, normalised
 from chetaev.numerics.stability.spectrum import Complex, inverse_of, scaled, spectrum_of
 from chetaev.numerics.stability.state_chart import Spot, natural, slopes_by, spot_at, view_at
 from chetaev.orbits.arclength import Array, Product, at_value, null_space, solved
@@ -205,6 +205,8 @@ class RestCurve:
 
     def renewed(self, u: Array) -> RestCurve:
         """The same curve; with other independent jets where the present ones wear out."""
+        if any(group.places for group in self.local.problem.system.equations.system.groups.values()):
+            return self._centred(u)
         bound = list(self.local.chart.bound)
         if not bound:
             return self
@@ -214,6 +216,21 @@ class RestCurve:
             return self
         problem = self.problem(u)
         return replace(self, local=Local.of(problem, jets_at(problem, self.state(u))), seen={}, known={})
+
+    def _centred(self, u: Array) -> RestCurve:
+        """The same curve with directions of group coordinates that start from this point; its coordinates stay the same."""
+        problem = self.problem(u)
+        jets = normalised(problem.system.equations.system, jets_at(problem, self.state(u)))
+        local = Local.of(problem, jets)
+        x = np.asarray(local.view.spot.x, dtype=float)
+        return replace(self, local=local, origin=x - self.sizes * u[: len(x)], seen={}, known={})
+
+    def shown(self, u: Array) -> dict[str, float]:
+        """The state by name; group elements by the numbers that are stored."""
+        problem = self.problem(u)
+        jets = normalised(problem.system.equations.system, jets_at(problem, self.state(u)))
+        loose = problem.system.equations.system.frame.turning
+        return {z.name: float(v) for z, v in jets.items() if z not in loose}
 
     def spectrum(self, u: Array) -> tuple[Complex, Array]:
         """The eigenvalues of what influences the motion, with bounds of their round-off."""

@@ -17,6 +17,10 @@ from chetaev.core.support.text import in_mathtext
 from chetaev.plot.style import COLOURS, INK, LINES, PAPER, Array, Picture, figure, label, styled
 
 _COLOURS = "viridis"
+_TWO_SIDED = "RdBu_r"
+"""The colours of values on both sides of zero, which is white: red is positive, blue negative."""
+_SIDE = 0.1
+"""The least part of the largest absolute value that the other sign must reach for a measure to count as two-sided."""
 _MISSING = LINES
 """The colour of points without a value."""
 _EQUAL = 1e-9
@@ -62,7 +66,7 @@ def chart(sweep: Any, measure: str | None = None, *, regimes: Mapping[str, float
         raise UsageError(f"{measure} is not measured.", where=where, hint=" ".join(known))
     axes = _axes_of(data, where)
     values, names = _classes(data, measure, regimes, where)
-    heading = title or in_mathtext(str(data.attrs.get("store", "")))
+    heading = title or in_mathtext(str(data.attrs.get("system") or data.attrs.get("store", "")))
     return (_curve if len(axes.names) == 1 else _plane)(axes, values, names, measure, heading)
 
 
@@ -133,7 +137,7 @@ def _plane(axes: _Axes, values: Array, names: list[str] | None, measure: str, ti
         ax = picture.subplots()
         ax.grid(False)
         ax.set_facecolor(PAPER if axes.scattered else _MISSING)
-        options: dict[str, Any] = {"cmap": _COLOURS}
+        options = _colours_of(values)
         if names is not None:
             colours = [COLOURS[k % len(COLOURS)] for k in range(len(names))]
             options = {"cmap": ListedColormap(colours), "vmin": -0.5, "vmax": len(names) - 0.5}
@@ -151,6 +155,16 @@ def _plane(axes: _Axes, values: Array, names: list[str] | None, measure: str, ti
         _key(picture, ax, drawn, values, names, measure)
     vars(ax)["format_coord"] = _cursor(axes, values, names, measure)  # what matplotlib asks for a place
     return picture
+
+
+def _colours_of(values: Array) -> dict[str, Any]:
+    """Colours from the least to the greatest value; with zero in the middle where values have both signs."""
+    known = values[np.isfinite(values)]
+    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
+    far = max(-low, high)
+    if low < 0 < high and min(-low, high) >= _SIDE * far:
+        return {"cmap": _TWO_SIDED, "vmin": -far, "vmax": far}
+    return {"cmap": _COLOURS}
 
 
 def _key(picture: Picture, ax: Any, drawn: Any, values: Array, names: list[str] | None, measure: str) -> None:

@@ -20,7 +20,8 @@ def eigenvalues(sweep: Any, values: Any = None, parameter: str = "", *, title: s
     The background is shaded where no real part is positive.
 
     Args:
-        sweep: A result of `eigenvalue_sweep` (a row for each value, a column for each eigenvalue), or a linearisation.
+        sweep: A result of `eigenvalue_sweep` (a row for each value, a column for each eigenvalue), a linearisation, or a family of
+            `orbits.continuation`, which brings its values and the name of its parameter.
         values: The values of the parameter for which the sweep was made.
         parameter: The name of the parameter.
         title: A title.
@@ -41,6 +42,8 @@ def eigenvalues(sweep: Any, values: Any = None, parameter: str = "", *, title: s
     found = np.atleast_2d(np.asarray(getattr(sweep, "eigenvalues", sweep), dtype=complex))
     if found.ndim != 2 or not found.size:
         raise UsageError("no eigenvalues to draw.", where="eigenvalues", hint="eigenvalues(eigenvalue_sweep(...), values)")
+    if values is None and hasattr(sweep, "along"):
+        values, parameter = sweep.values, parameter or sweep.along
     if values is None:
         return _in_the_plane(found, title, ax)
     points = np.asarray(values, dtype=float)

@@ -83,6 +83,7 @@ class Sweep:
         columns = {name: (self.dimensions, values) for name, values in self.arrays.items()}
         columns["outcome"] = (self.dimensions, self.outcome.astype(str))
         attributes = {"model": self.record["model"], "chetaev": self.record["versions"]["chetaev"], "store": self.path.name}
+        attributes["system"] = self.model.system.name
         return xarray.Dataset(columns, along, attributes)
 
     def __str__(self) -> str:

@@ -99,7 +99,7 @@ class Symmetries:
         return "\n".join(lines)
 
 
-def symmetries(given: Any, seconds: float = _SECONDS) -> Symmetries:
+def symmetries(given: Any, seconds: float = _SECONDS, *, combined: bool = True) -> Symmetries:
     """Affine symmetries of a Lagrangian (translations, rotations, boosts, time translation, ...) and their momenta.
 
     The fields are `a + B*q + c*t` with rational coefficients, and a constant time component; coefficients that depend on parameters are
@@ -112,6 +112,7 @@ def symmetries(given: Any, seconds: float = _SECONDS) -> Symmetries:
     Args:
         given: A system, a model or equations.
         seconds: The budget for fields that change the Lagrangian by a total derivative, counted in operations.
+        combined: Whether to look for combinations of symmetries that are virtual displacements, `horizontal`.
 
     Returns:
         The symmetries with their momenta and rates.
@@ -124,14 +125,14 @@ def symmetries(given: Any, seconds: float = _SECONDS) -> Symmetries:
     """
     equations = given if isinstance(given, Equations) else derive(given)
     require_given_forces(equations.system, "symmetries of")
-    return _Search(equations, seconds).result()
+    return _Search(equations, seconds, combined).result()
 
 
 class _Search:
     """The symmetries of one set of equations."""
 
-    def __init__(self, equations: Equations, seconds: float) -> None:
-        self.equations, self.seconds = equations, seconds
+    def __init__(self, equations: Equations, seconds: float, combined: bool) -> None:
+        self.equations, self.seconds, self.combined = equations, seconds, combined
         lowered = equations.lowered
         plain = Ansatz((*equations.system.coordinates, *lowered.costates))
         self.ansatz: Ansatz | FrameAnsatz = FrameAnsatz(equations) if equations.system.groups else plain
@@ -150,7 +151,7 @@ class _Search:
         complete = True
         if self.equations.system.groups:
             why = "in a frame of group coordinates only the Lagrangian itself is compared"
-            return Symmetries(self.equations, tuple(found), tuple(self.noether.horizontal(found)), False, why)
+            return Symmetries(self.equations, tuple(found), self._horizontal(found), False, why)
         if self.equations.lowered.action is None:
             more: list[Symmetry] = []
             with allowance(self.seconds) as spent:  # second derivatives of long Lagrangians may be huge; the first list is complete
@@ -158,7 +159,10 @@ class _Search:
                 more = self._fields([self.ansatz.invariance(self._expressions(), weights=True)], restrictions, known, exact=False)
             complete = not spent.expired
             found = [*found, *more]
-        return Symmetries(self.equations, tuple(found), tuple(self.noether.horizontal(found)), complete)
+        return Symmetries(self.equations, tuple(found), self._horizontal(found), complete)
+
+    def _horizontal(self, found: Sequence[Symmetry]) -> tuple[Symmetry, ...]:
+        return tuple(self.noether.horizontal(found)) if self.combined else ()
 
     def _fields(
         self, conditions: Sequence[Condition], restrictions: Sequence[Matrix], known: list[list[Fraction]], exact: bool

@@ -112,6 +112,11 @@ class Local:
                 return False
         return True
 
+    @property
+    def at_rest(self) -> bool:
+        """Whether all quantities that influence the motion are at rest now; a sleeping top is steady without this."""
+        return self._rests(self.view.spot)
+
     def _turns_steadily(self) -> bool:
         """Tell whether constant velocities of group coordinates move the state without changing accelerations or matrix.
 

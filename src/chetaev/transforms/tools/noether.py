@@ -69,7 +69,7 @@ class Symmetry:
         words = {Fate.CONSERVED: "is conserved", Fate.DISSIPATED: "is dissipated", Fate.CHANGES: "changes"}
         rate = "" if self.fate is Fate.CONSERVED else f" at the rate {show(self.rate)}"
         doubt = "" if self.proved else "  (at all points tried; not proved)"
-        return f"{_shown_field(self.field)}:  {show(self.momentum)}  {words[self.fate]}{rate}{doubt}"
+        return f"{shown_field(self.field)}:  {show(self.momentum)}  {words[self.fate]}{rate}{doubt}"
 
 
 class _Generator(NamedTuple):
@@ -256,7 +256,8 @@ def _short(e: Expr) -> Expr:
     return min(forms, key=lambda form: (sympy.count_ops(form), str(form)))
 
 
-def _shown_field(field: Field) -> str:
+def shown_field(field: Field) -> str:
+    """A field as it is printed, such as `y*d/dx - x*d/dy`."""
     parts = [(field.time, "d/dt")] if field.time != 0 else []
     on_groups = dict(field.speeds)
     parts += [(xi, f"d/d{q.base}") for q, xi in field.components if q not in on_groups]
