@@ -93,8 +93,9 @@ def check_reachable(shooting: Shooting, known: Sequence[Mapping[Jet, float]], wh
     for end, values, t in zip((shooting.ends.start, shooting.ends.end), known, (shooting.flow.t0, shooting.t1), strict=True):
         for label, row in system.kinematic_rows():
             if row.order == 0:
-                off = _value(row.residual, {**parameters, **values}, t)
-                if off is not None and abs(off) > _HOLDS * _scale(row.residual, {**parameters, **values}, t):
+                residual = system.charted(row.residual)
+                off = _value(residual, {**parameters, **values}, t)
+                if off is not None and abs(off) > _HOLDS * _scale(residual, {**parameters, **values}, t):
                     raise InitialError(
                         f"the {end.word} contradicts {label}: it is off by {off:.3g}.", where=where, hint=f"values with {row}"
                     )
@@ -102,7 +103,7 @@ def check_reachable(shooting: Shooting, known: Sequence[Mapping[Jet, float]], wh
         return ""
     for integral in classify(system).integrals:
         first, last = (
-            _value(integral, {**parameters, **values}, t) for values, t in zip(known, (shooting.flow.t0, shooting.t1), strict=True)
+            _value(system.charted(integral), {**parameters, **values}, t) for values, t in zip(known, (shooting.flow.t0, shooting.t1), strict=True)
         )
         if first is not None and last is not None and abs(last - first) > _HOLDS * max(abs(first), abs(last)):
             return (

@@ -89,11 +89,13 @@ class Shooting:
     """A typical duration."""
     paces: dict[Any, float] = field(default_factory=dict)
     """Typical velocities of seeds, where accelerations give them."""
+    means: dict[Any, float] = field(default_factory=dict)
+    """How far coordinates and group elements move from one end to the other, by velocity."""
     _scales: dict[str, Array] = field(default_factory=dict)
 
     def with_sizes(self, sizes: Array) -> Shooting:
         """The same problem with other typical sizes of the jets."""
-        return replace(self, flow=replace(self.flow, sizes=sizes), paces={}, _scales={})
+        return replace(self, flow=replace(self.flow, sizes=sizes), paces={}, means={}, _scales={})
 
     def with_run(self, run: Any) -> Shooting:
         """The same problem with motions of another tolerance."""
