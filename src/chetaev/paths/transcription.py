@@ -16,10 +16,11 @@ import casadi as ca
 import numpy as np
 
 from chetaev.core.groups.matrix_group import MatrixGroup
-from chetaev.core.symbols import TIME, Jet, Multiplier
+from chetaev.core.symbols import TIME, Jet, Multiplier, Place
 from chetaev.paths.attitudes import identities
 from chetaev.paths.ends import Array
 from chetaev.paths.shooting import Shooting, Unknowns
+from chetaev.paths.stationary import Discrete
 
 _PIECES = 40
 """Pieces of a rough curve; shooting from it needs two digits of its velocities."""
@@ -27,12 +28,16 @@ _TRIALS = 4
 """Bent starts that are tried."""
 _TURNS = (0, 0, -1, 1)
 """Turns that are added to an angle at the end in each trial: the first two start from different bends."""
+_WAVES = (1, 2, 3, 4)
+"""Half waves of the bends from which stationary curves are sought: paths up to the second conjugate time have no more."""
+_MOST_TURNS = 3
+"""Turns by which bent curves wind around the origin of two coordinates at most; more would need more pieces."""
 _MOST = 150
 """Iterations of IPOPT for each; a well posed problem needs about ten."""
 
 
-def rough_paths(shooting: Shooting, given: tuple[Mapping[Jet, float], Mapping[Jet, float]]) -> list[Unknowns]:
-    """Seeds from rough paths of least action; none for problems that are not of this kind.
+def rough_paths(shooting: Shooting, given: tuple[Mapping[Jet, float], Mapping[Jet, float]], count: int) -> list[Unknowns]:
+    """Seeds from rough paths of least action, and from `count` curves that are bent more; none for problems that are not of this kind.
 
     Transcribed are Lagrangians of first order without an action variable, inputs or general matrices, between fixed or free positions, over a fixed time.
     """
@@ -44,7 +49,8 @@ def rough_paths(shooting: Shooting, given: tuple[Mapping[Jet, float], Mapping[Je
     matrices = any(isinstance(group.group, MatrixGroup) for group in system.groups.values())
     if not plain or matrices or system.action is not None or system.inputs or any(row.order > 1 for row in system.kinematic):
         return []
-    return _Transcribed(shooting, given).seeds()
+    problem = _Transcribed(shooting, given)
+    return [*problem.minima(), *problem.saddles(count)]
 
 
 class _Transcribed:
@@ -113,32 +119,64 @@ class _Transcribed:
                 last[part[-1]] += 2 * np.pi * _TURNS[trial % len(_TURNS)]
         return last
 
-    def seeds(self) -> list[Unknowns]:
-        """The seeds from several bent starts."""
-        chance, found = np.random.default_rng(8), []
-        low, high = np.full((len(self.coordinates), _PIECES + 1), -np.inf), np.full((len(self.coordinates), _PIECES + 1), np.inf)
-        s = np.linspace(0, 1, _PIECES + 1)
+    def minima(self) -> list[Unknowns]:
+        """The seeds from curves of least action, from several bent starts."""
+        chance, found, fixed = np.random.default_rng(8), [], self._fixed()
         for trial in range(_TRIALS):
-            ends = np.array([[self.first.get(z, self._unit.get(z, 0.0)) for z in self.coordinates], self._turned(trial)]) / self.sizes
-            for column, values, numbers in ((0, self.first, ends[0]), (_PIECES, self.last, ends[1])):
-                for i, z in enumerate(self.coordinates):
-                    if z in values:
-                        low[i, column] = high[i, column] = numbers[i]
-            curve = ends[0][:, None] * (1 - s) + ends[1][:, None] * s
-            for wave in (1, 2):
-                curve = curve + chance.normal(size=(len(self.sizes), 1)) * np.sin(wave * np.pi * s)
-            for part in self._quaternions():
-                curve[part] /= np.linalg.norm(curve[part], axis=0)
-            bounds: dict[str, Any] = {"lbx": low.ravel("F"), "ubx": high.ravel("F"), "lbg": 0, "ubg": 0}
-            answer = self.solver(x0=curve.ravel("F"), **bounds)
+            curve = self._bent(trial, {wave: chance.normal(size=len(self.sizes)) for wave in (1, 2)})
+            bounds = {"lbx": np.where(fixed, curve, -np.inf).ravel("F"), "ubx": np.where(fixed, curve, np.inf).ravel("F")}
+            answer = self.solver(x0=curve.ravel("F"), lbg=0, ubg=0, **bounds)
             if self.solver.stats()["success"]:
-                points = np.array(answer["x"]).reshape(_PIECES + 1, -1).T * self.sizes[:, None]
-                found.append(self._seed(points, np.array(answer["lam_g"]).ravel()))
+                found.append(self._seed(np.array(answer["x"]).ravel(), np.array(answer["lam_g"]).ravel()))
         return found
 
-    def _seed(self, points: Array, duals: Array) -> Unknowns:
+    def saddles(self, count: int) -> list[Unknowns]:
+        """The seeds from stationary curves of any kind, from curves with several waves."""
+        chance, found = np.random.default_rng(9), []
+        discrete = Discrete(self.solver, np.nonzero(~self._fixed().ravel("F"))[0])
+        for trial in range(count):
+            size = np.exp(chance.uniform(-1.0, 1.2, size=len(_WAVES)))
+            bends = {wave: a / wave * chance.normal(size=len(self.sizes)) for wave, a in zip(_WAVES, size, strict=True)}
+            curve = self._bent(trial, bends)
+            if trial % 2:
+                self._wind(curve, chance)
+            answer = discrete.stationary(curve.ravel("F"))
+            if answer is not None:
+                found.append(self._seed(*answer))
+        return found
+
+    def _wind(self, curve: Array, chance: np.random.Generator) -> None:
+        """Turn two coordinates of a curve around their origin, a few times more: paths around a centre differ by their number of turns."""
+        plain = [i for i, z in enumerate(self.coordinates) if not isinstance(z, Place)]
+        if len(plain) < 2:
+            return
+        pair = chance.choice(plain, 2, replace=False)
+        turns = int(chance.integers(1, _MOST_TURNS + 1)) * (-1) ** int(chance.integers(2))
+        angle = 2 * np.pi * turns * np.linspace(0, 1, curve.shape[1])
+        one, other = curve[pair]
+        curve[pair] = [np.cos(angle) * one - np.sin(angle) * other, np.sin(angle) * one + np.cos(angle) * other]
+
+    def _fixed(self) -> Any:
+        """Which points of a curve the ends give."""
+        found = np.zeros((len(self.coordinates), _PIECES + 1), bool)
+        found[:, 0], found[:, -1] = [z in self.first for z in self.coordinates], [z in self.last for z in self.coordinates]
+        return found
+
+    def _bent(self, trial: int, bends: Mapping[int, Array]) -> Array:
+        """The straight line between the ends with waves, in units of the sizes."""
+        s = np.linspace(0, 1, _PIECES + 1)
+        first = np.array([self.first.get(z, self._unit.get(z, 0.0)) for z in self.coordinates])
+        curve = (first[:, None] * (1 - s) + self._turned(trial)[:, None] * s) / self.sizes[:, None]
+        for wave, size in bends.items():
+            curve = curve + size[:, None] * np.sin(wave * np.pi * s)
+        for part in self._quaternions():
+            curve[part] /= np.linalg.norm(curve[part], axis=0)
+        return curve
+
+    def _seed(self, curve: Array, duals: Array) -> Unknowns:
         """The state at the start of a rough path: velocities by three points, multipliers by extrapolation to the start."""
         flow, shooting = self.shooting.flow, self.shooting
+        points = curve.reshape(_PIECES + 1, -1).T * self.sizes[:, None]
         velocities = (-3 * points[:, 0] + 4 * points[:, 1] - points[:, 2]) / (2 * self.h)
         tables = duals.reshape(-1, _PIECES) / self.h
         known: dict[Any, float] = {z: points[i, 0] for i, z in enumerate(self.coordinates)}
