@@ -26,8 +26,8 @@ _APART = 0.15
 """Relative to the sizes of the unknowns: the least distance of two seeds."""
 _SIGNS = 4
 """The number of unknowns whose signs are changed to find mirror images: 15 seeds for each path."""
-_TURNS = 3
-"""The largest number of turns by which seeds wind around the axis of a rotation more than the shortest one."""
+_TURNS = (-1, 1, 0, -2, 2, -3, 3)
+"""Turns by which every second seed winds around the axis of a rotation more than the shortest one."""
 _WIDEST = 60.0
 """The largest velocity of a random start relative to its size. Paths that wind are that much faster than straight ones."""
 _WINDING = 40.0
@@ -94,7 +94,7 @@ def _random(shooting: Shooting, given: Sequence[Mapping[Jet, float]], k: int, ch
     wide = 0.1 if k == 0 else float(np.exp(chance.uniform(np.log(0.2), np.log(_WIDEST))))
     mean = _means(shooting, start, end)
     if flow.equations.system.groups and k % 2:
-        mean = wound(flow.equations.system, mean, int(chance.integers(-_TURNS, _TURNS + 1)))
+        mean = wound(flow.equations.system, mean, _TURNS[k // 2 % len(_TURNS)])
     pace = _paces(shooting, start) if k % 2 else {}
     if pace:
         wide = float(np.exp(chance.uniform(-1.2, 0.7)))
