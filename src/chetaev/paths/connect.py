@@ -132,8 +132,9 @@ def connect(
     scale = {name: _SMALLER * float(size) for name, size in zip(run.state, shooting.flow.sizes, strict=True)}
     shooting = shooting.with_run(prepare(equations, t=run.t, tolerance=tolerance, scale=scale, max_steps=_STEPS))
     rough = prepare(equations, t=run.t, tolerance=max(tolerance, _COARSE), scale=scale, max_steps=_STEPS)
+    curves = rough_paths(shooting, (known[0], known[1]), seeds)
     tried = seeds_of(shooting, known, seeds, rough)
-    tried[1:1] = rough_paths(shooting, (known[0], known[1]), seeds)
+    tried[1:1] = curves
     check_count(shooting, tried, where)
     reason = check_reachable(shooting, known, where)
     good, best = _search(shooting, shooting.with_run(rough), tried, known[0])

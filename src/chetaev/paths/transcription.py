@@ -30,8 +30,8 @@ _TURNS = (0, 0, -1, 1)
 """Turns that are added to an angle at the end in each trial: the first two start from different bends."""
 _WAVES = (1, 2, 3, 4)
 """Half waves of the bends from which stationary curves are sought: paths up to the second conjugate time have no more."""
-_MOST_TURNS = 3
-"""Turns by which bent curves wind around the origin of two coordinates at most; more would need more pieces."""
+_MORE_TURNS = (-1, 1, -2, 2, -3, 3)
+"""Turns by which every second bent curve winds around the origin of two coordinates; more would need more pieces."""
 _MOST = 150
 """Iterations of IPOPT for each; a well posed problem needs about ten."""
 
@@ -92,7 +92,7 @@ class _Transcribed:
         action = self.h * ca.sum2(inside[0, :])
         problem: Any = {"x": ca.vec(points), "f": action, "g": ca.vertcat(*[ca.vec(row) for row in rows_of]) if rows_of else ca.MX(0, 1)}
         quiet: Any = {"print_level": 0, "sb": "yes", "max_iter": _MOST, "tol": 1e-8}
-        self.solver = ca.nlpsol("rough", "ipopt", problem, {"ipopt": quiet, "print_time": False, "error_on_fail": False})
+        self.solver = ca.nlpsol("rough", "ipopt", problem, {"ipopt": quiet, "print_time": False, "error_on_fail": False, "show_eval_warnings": False})
         self.velocity_rows = [k for k, is_held in enumerate(held) if not is_held]
 
     def _velocities(self, q: Any, v: Any) -> Any:
@@ -139,19 +139,18 @@ class _Transcribed:
             bends = {wave: a / wave * chance.normal(size=len(self.sizes)) for wave, a in zip(_WAVES, size, strict=True)}
             curve = self._bent(trial, bends)
             if trial % 2:
-                self._wind(curve, chance)
+                self._wind(curve, _MORE_TURNS[trial // 2 % len(_MORE_TURNS)], chance)
             answer = discrete.stationary(curve.ravel("F"))
             if answer is not None:
                 found.append(self._seed(*answer))
         return found
 
-    def _wind(self, curve: Array, chance: np.random.Generator) -> None:
+    def _wind(self, curve: Array, turns: int, chance: np.random.Generator) -> None:
         """Turn two coordinates of a curve around their origin, a few times more: paths around a centre differ by their number of turns."""
         plain = [i for i, z in enumerate(self.coordinates) if not isinstance(z, Place)]
         if len(plain) < 2:
             return
         pair = chance.choice(plain, 2, replace=False)
-        turns = int(chance.integers(1, _MOST_TURNS + 1)) * (-1) ** int(chance.integers(2))
         angle = 2 * np.pi * turns * np.linspace(0, 1, curve.shape[1])
         one, other = curve[pair]
         curve[pair] = [np.cos(angle) * one - np.sin(angle) * other, np.sin(angle) * one + np.cos(angle) * other]
