@@ -31,6 +31,7 @@ from chetaev.paths.ranking import ranked
 from chetaev.paths.seeds import mirrored, seeds_of
 from chetaev.paths.shooting import Shooting, Shot, Unknowns
 from chetaev.paths.sizes import completed_sizes
+from chetaev.paths.strict import strictly_abnormal
 from chetaev.paths.transcription import rough_paths
 
 _TOLERANCE = 1e-12
@@ -138,7 +139,10 @@ def connect(
     check_count(shooting, tried, where)
     reason = check_reachable(shooting, known, where)
     good, best = _search(shooting, shooting.with_run(rough), tried, known[0])
-    return Paths(equations, tuple(ranked(shooting, good, tolerance)), best, len(tried), "" if good else reason)
+    paths = ranked(shooting, good, tolerance)
+    paths += strictly_abnormal(connect, shooting, known, dict(zip(run.parameters, p.tolist(), strict=True)), paths)
+    paths.sort(key=lambda path: path.action)
+    return Paths(equations, tuple(paths), best, len(tried), "" if paths else reason)
 
 
 def _search(shooting: Shooting, rough: Shooting, tried: Sequence[Unknowns], given: Mapping[Jet, float]) -> tuple[list[Shot], float]:
