@@ -26,6 +26,7 @@ import large_input
 import long_runs
 import many_bodies
 import methods
+import paths_between
 import setup_time
 import sweeps
 from measure import Effort
@@ -42,6 +43,7 @@ PARTS = {
     "many_bodies": many_bodies,
     "groups": groups,
     "sweeps": sweeps,
+    "paths_between": paths_between,
 }
 RESULTS = Path(__file__).with_name("results.md")
 

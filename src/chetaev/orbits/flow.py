@@ -26,6 +26,7 @@ from chetaev.numerics.flow.prolongation import Problem, prolongation
 from chetaev.numerics.graphs.binding import bind, number
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.prepared import end_and_slopes, prepare
+from chetaev.numerics.stability.position import fields, normalised
 from chetaev.numerics.stability.position import normalised
 
 Array = NDArray[np.float64]
@@ -96,6 +97,19 @@ class Flow:
 
     def tangent(self, x: Array) -> Array:
         """An orthonormal basis of the tangent space, in units of `sizes`."""
+        rows, kept = self.constraints(x)[1], self.on_groups(x)
+        if not len(rows):
+            return kept
+        _, s, vt = np.linalg.svd(rows @ kept)
+        found: Array = kept @ vt[int(np.sum(s > _RANK * s[0])) :].T
+        return found
+
+    def on_groups(self, x: Array) -> Array:
+        """An orthonormal basis of the directions in which group elements stay on their groups, in units of `sizes`."""
+        groups = [group for group in self.equations.system.groups.values() if group.places]
+        if not groups:
+            return np.eye(len(x))
+        found: Array = np.linalg.qr(fields(self.equations.system, self.run.jets, x) / self.sizes[:, None])[0]
         rows, free = self.constraints(x)[1], self._directions(x)
         if not len(rows):
             return free
@@ -133,6 +147,7 @@ class Flow:
 
     def settled(self, x: Array) -> Array:
         """The state moved onto the constraints by the smallest change, in units of `sizes`."""
+        x = self._normalised(x)
         if self.equations.system.groups:
             jets = normalised(self.equations.system, dict(zip(self.run.jets, map(float, x), strict=True)))
             x = np.array([jets[z] for z in self.run.jets])
@@ -140,11 +155,20 @@ class Flow:
             residual, rows = self.constraints(x)
             if not len(rows):
                 break
-            step = np.linalg.lstsq(rows, residual, rcond=_RANK)[0]
-            x = x - self.sizes * step
+            kept = self.on_groups(x)
+            step = kept @ np.linalg.lstsq(rows @ kept, residual, rcond=_RANK)[0]
+            x = self._normalised(x - self.sizes * step)
             if float(np.abs(step).max(initial=0.0)) < 1e-14:
                 break
         return x
+
+    def _normalised(self, x: Array) -> Array:
+        """The state with its group elements moved onto their groups."""
+        system, jets = self.equations.system, self.run.jets
+        if not system.groups:
+            return x
+        found = normalised(system, dict(zip(jets, map(float, x), strict=True)))
+        return np.array([found[z] for z in jets])
 
     def constraints(self, x: Array) -> tuple[Array, Array]:
         """The residuals of all constraints, each relative to its slopes, and these slopes in units of `sizes`."""

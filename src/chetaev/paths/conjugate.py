@@ -18,11 +18,14 @@ from itertools import pairwise
 
 import numpy as np
 
+from chetaev.core.calculus import SYMBOLIC, Calculus
 from chetaev.core.errors import ChetaevError
+from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.notation import show
 from chetaev.core.state import State
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Trajectory
+from chetaev.paths.attitudes import components_from_entries
 from chetaev.paths.ends import Array, Boundary
 
 _SAMPLES = 160
@@ -50,29 +53,58 @@ class Nearby:
     sizes: Array
     """Typical sizes of the jets of the boundary."""
 
-    @property
-    def names(self) -> list[str]:
-        """The jets whose displacements count."""
-        return [z.name for z in self.boundary.pairs]
-
-    def table(self, names: list[str], times: Array) -> Array:
+    def table(self, names: Sequence[str], times: Array) -> Array:
         """Derivatives of expressions along the directions: times, expressions, directions."""
         section = self.motion.at(times)
         return np.stack([section.all_slopes(name) @ self.first for name in names], axis=1)
 
+    def displacements(self, times: Array) -> Array:
+        """The displacements of the jets of the boundary: times, jets, directions; those of a group element are along its fields."""
+        groups = self.boundary.equations.system.groups.values()
+        owners = {q: (group, a) for group in groups for a, q in enumerate(group.components)}
+        turned = {group.name: self._turned(group, times) for group in groups}
+        plain = [z.name for z in self.boundary.pairs if z not in owners]
+        rest = iter(np.moveaxis(self.table(plain, times), 1, 0) if plain else ())
+        found = [turned[owners[z][0].name][:, owners[z][1]] if z in owners else next(rest) for z in self.boundary.pairs]
+        return np.stack(found, axis=1)
+
+    def _turned(self, group: GroupCoordinate, times: Array) -> Array:
+        """The components of the displacements of a group element."""
+        section, n = self.motion.at(times), group.group.size
+        matrices, slopes = np.zeros((len(times), n, n)), np.zeros((len(times), n, n, self.first.shape[1]))
+        for i, j in np.ndindex(n, n):
+            cell = group.matrix[i, j]
+            text = show(cell)
+            matrices[:, i, j] = section[text] if cell.free_symbols else float(cell)
+            slopes[:, i, j] = section.all_slopes(text) @ self.first if cell.free_symbols else 0.0
+        return components_from_entries(group, matrices, slopes)
+
+    def _momenta(self, times: Array, displaced: Array) -> Array:
+        r"""Changes of the momenta such that the plane is Lagrangian: $\delta p_b - \tfrac12 p_c C^c_{ab} \eta^a$ along the fields of a group."""
+        pairs = list(self.boundary.pairs)
+        found = self.table([show(p) for p in self.boundary.pairs.values()], times)
+        frame, section = self.boundary.equations.system.frame, self.motion.at(times)
+        place = {a: pairs.index(z) for z, a in frame.turning.items() if z in pairs}
+        for (a, b), parts in frame.structure.items():
+            for c, constant in parts.items():
+                if a in place and b in place and c in place:
+                    p = float(constant) / 2 * np.asarray(section[show(self.boundary.pairs[pairs[place[c]]])], float)[:, None]
+                    found[:, place[b]] -= p * displaced[:, place[a]]
+                    found[:, place[a]] += p * displaced[:, place[b]]
+        return found
+
     def planes(self, times: Array) -> tuple[Array, Array]:
         """Displacements and momenta at some times, in units in which both are of the same size."""
-        texts = [show(p) for p in self.boundary.pairs.values()]
-        q = self.table(self.names, times) / self.sizes[None, :, None]
-        p = self.table(texts, times) * self.sizes[None, :, None]
+        q, p = self._unweighted(times)
         return q, p / self._weight
+
+    def _unweighted(self, times: Array) -> tuple[Array, Array]:
+        displaced = self.displacements(times)
+        return displaced / self.sizes[None, :, None], self._momenta(times, displaced) * self.sizes[None, :, None]
 
     @cached_property
     def _weight(self) -> float:
-        times = np.linspace(self.motion.t[0], self.motion.t[-1], 12)[1:]
-        texts = [show(p) for p in self.boundary.pairs.values()]
-        q = self.table(self.names, times) / self.sizes[None, :, None]
-        p = self.table(texts, times) * self.sizes[None, :, None]
+        q, p = self._unweighted(np.linspace(self.motion.t[0], self.motion.t[-1], 12)[1:])
         return float(np.linalg.norm(p) / (np.linalg.norm(q) or 1.0)) or 1.0
 
     @cached_property
@@ -125,16 +157,20 @@ class Nearby:
     def _holonomic(self, times: Array) -> Array:
         """The gradients of the rows on positions: times, rows, jets."""
         jets, section = list(self.boundary.pairs), self.motion.at(times)
-        rows = [[section[show(row.diff(z))] for z in jets] for row in self.boundary.holonomic]
+        calculus = Calculus(SYMBOLIC, self.boundary.equations.system.frame)
+        rows = [[section[show(slope)] for slope in calculus.gradient(row, jets)] for row in self.boundary.holonomic]
         return np.moveaxis(np.array(rows, float).reshape(len(rows), len(jets), len(times)), 2, 0)
 
 
-def independent(basis: Array) -> list[int]:
-    """As many jets of the state as the manifold has dimensions, on which the others depend: pivots of the rows of a tangent basis."""
+def independent(basis: Array, first: int = 0) -> list[int]:
+    """As many jets of the state as the manifold has dimensions, on which the others depend: pivots of the rows of a tangent basis.
+
+    The first rows, as many as `first`, are chosen in any case.
+    """
     rest, chosen = basis.copy(), []
-    for _ in range(basis.shape[1]):
+    for step in range(basis.shape[1]):
         lengths = np.linalg.norm(rest, axis=1)
-        k = int(np.argmax(lengths))
+        k = step if step < first else int(np.argmax(lengths))
         chosen.append(k)
         direction = rest[k] / lengths[k]
         rest = rest - np.outer(rest @ direction, direction)
@@ -144,24 +180,23 @@ def independent(basis: Array) -> list[int]:
 def nearby(
     boundary: Boundary,
     start: Mapping[str, float],
-    given: Sequence[int],
     parameters: Mapping[str, float],
     interval: tuple[float, float],
-    first: Array,
+    directions: Mapping[str, Array],
     typical: Sequence[float],
     tolerance: float,
 ) -> Nearby | None:
-    """The path from a start with derivatives along the directions `first`; None if the motion has none.
+    """The path from a start with derivatives along directions; None if the motion has none.
 
-    `given` are the places of the jets by which the motion is differentiated; the other jets of the start follow from them.
-    `typical` are sizes of the jets of the boundary.
+    `directions` has a line for each jet, or component of a group element, by which the motion is differentiated; the other jets of the
+    start follow from them. `typical` are sizes of the jets of the boundary.
     """
-    names = list(start)
-    fixed = {names[k]: start[names[k]] for k in given}
+    elements = {z.name for group in boundary.equations.system.groups.values() for z in group.places}
+    fixed = {name: v for name, v in start.items() if name in directions or name in elements}
     state = State(fixed=fixed, guess={name: v for name, v in start.items() if name not in fixed})
     try:
         motion = simulate(
-            boundary.equations, state, interval, parameters=parameters, slopes=list(fixed), tolerance=tolerance, progress=False
+            boundary.equations, state, interval, parameters=parameters, slopes=list(directions), tolerance=tolerance, progress=False
         )
     except ChetaevError:
         return None
@@ -169,7 +204,7 @@ def nearby(
         return None
     spread = [np.ptp(motion.extrema[z.name]) if z.name in motion.extrema else 0.0 for z in boundary.pairs]
     sizes = np.maximum(spread, typical)
-    return Nearby(boundary, motion, first[list(given)], sizes)
+    return Nearby(boundary, motion, np.array(list(directions.values())), sizes)
 
 
 def conjugate_times(near: Nearby, duration: float, swapped: tuple[int, ...] = ()) -> list[float] | None:

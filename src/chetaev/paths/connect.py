@@ -23,6 +23,7 @@ from chetaev.mechanics.model import Model
 from chetaev.numerics.graphs.binding import bind, number
 from chetaev.numerics.prepared import prepare
 from chetaev.orbits.flow import Flow
+from chetaev.paths.attitudes import element_sizes
 from chetaev.paths.counting import check_count, check_reachable
 from chetaev.paths.ends import Array, Boundary, Ends, check_names, read_end
 from chetaev.paths.path import Paths
@@ -30,6 +31,7 @@ from chetaev.paths.ranking import ranked
 from chetaev.paths.seeds import mirrored, seeds_of
 from chetaev.paths.shooting import Shooting, Shot, Unknowns
 from chetaev.paths.sizes import completed_sizes
+from chetaev.paths.strict import strictly_abnormal
 from chetaev.paths.transcription import rough_paths
 
 _TOLERANCE = 1e-12
@@ -113,16 +115,17 @@ def connect(
     free, bounds, p = _read_unknown(equations.system, values, unknown, where)
     run = prepare(equations, t=(t0, t0 + 1.0 if t1 is None else t1), tolerance=tolerance)
     boundary = Boundary(equations)
+    fixed = {z: float(v) for k, (z, v) in enumerate(zip(equations.system.parameters, p, strict=True)) if k not in free}
     ends = Ends(
         boundary,
-        read_end({} if start is None else start, "start", equations, where),
-        read_end({} if end is None else end, "end", equations, where),
+        read_end({} if start is None else start, "start", equations, where, fixed),
+        read_end({} if end is None else end, "end", equations, where, fixed),
         _read_periodic(periodic, equations, where),
         t1 is None,
         run.inputs,
     )
     check_names(ends, where)
-    known = [_numbers(e.values, run.parameters, p) for e in (ends.start, ends.end)]
+    known = [{**_numbers(e.values, run.parameters, p), **e.places} for e in (ends.start, ends.end)]
     span = 1.0 if t1 is None else t1 - t0
     flow = Flow(equations, run, np.zeros(len(run.jets)), p, np.ones(len(run.jets)), where)
     shooting = Shooting(flow, ends, t1, free, bounds, span)
@@ -130,12 +133,16 @@ def connect(
     scale = {name: _SMALLER * float(size) for name, size in zip(run.state, shooting.flow.sizes, strict=True)}
     shooting = shooting.with_run(prepare(equations, t=run.t, tolerance=tolerance, scale=scale, max_steps=_STEPS))
     rough = prepare(equations, t=run.t, tolerance=max(tolerance, _COARSE), scale=scale, max_steps=_STEPS)
+    curves = rough_paths(shooting, (known[0], known[1]), seeds)
     tried = seeds_of(shooting, known, seeds, rough)
-    tried[1:1] = rough_paths(shooting, (known[0], known[1]))
+    tried[1:1] = curves
     check_count(shooting, tried, where)
     reason = check_reachable(shooting, known, where)
     good, best = _search(shooting, shooting.with_run(rough), tried, known[0])
-    return Paths(equations, tuple(ranked(shooting, good, tolerance)), best, len(tried), "" if good else reason)
+    paths = ranked(shooting, good, tolerance)
+    paths += strictly_abnormal(connect, shooting, known, dict(zip(run.parameters, p.tolist(), strict=True)), paths)
+    paths.sort(key=lambda path: path.action)
+    return Paths(equations, tuple(paths), best, len(tried), "" if paths else reason)
 
 
 def _search(shooting: Shooting, rough: Shooting, tried: Sequence[Unknowns], given: Mapping[Jet, float]) -> tuple[list[Shot], float]:
@@ -165,7 +172,7 @@ def _is_path(shooting: Shooting, shot: Shot) -> bool:
 
 
 def read_system(verb: str, system: Any, principle: Any, parameters: Mapping[str, Any] | None) -> tuple[Equations, dict[str, Any]]:
-    """The equations of a system or a model, and values of the parameters; group coordinates are refused."""
+    """The equations of a system or a model, and values of the parameters; Lie algebras without a group are refused."""
     values = dict(parameters or {})
     if isinstance(system, Model):
         values = {**system.parameters, **values}
@@ -177,13 +184,14 @@ def read_system(verb: str, system: Any, principle: Any, parameters: Mapping[str,
     else:
         hint = f"{verb}(system, ch.Vakonomic(), ...)"
         raise UsageError(f"{verb} takes a system or a model, not {type(system).__name__}.", where=verb, hint=hint)
-    if equations.system.groups:
-        raise UsageError(
-            "group coordinates are not supported here.",
-            where=f"{verb} {equations.system.label}",
-            why="The conditions at the ends are values of coordinates.",
-            hint="describe the rotation by angles",
-        )
+    for group in equations.system.groups.values():
+        if group.reduced:
+            raise UsageError(
+                f"{group.name} has no position.",
+                where=f"{verb} {equations.system.label}",
+                why=f"Of {group.name} only the velocity is known, in the Lie algebra {group.word}; a path leads from one position to another.",
+                hint=f'a coordinate in a group: {{"{group.name}": "SO3 body"}}',
+            )
     return equations, values
 
 
@@ -266,8 +274,8 @@ def _sizes(shooting: Shooting, known: Sequence[Mapping[Jet, float]]) -> Array:
     flow, span = shooting.flow, abs(shooting.span)
     start, end = known
     jets = flow.run.jets
-    own: dict[str, float] = {}
-    for base in {z.base for z in jets if not isinstance(z, Multiplier)}:
+    own = element_sizes(flow.equations.system, start, end)
+    for base in {z.base for z in jets if not isinstance(z, Multiplier)} - set(own):
         sizes = [0.0]
         for z in {*start, *end}:
             if z.base == base:
@@ -280,7 +288,7 @@ def _sizes(shooting: Shooting, known: Sequence[Mapping[Jet, float]]) -> Array:
     chance = np.random.default_rng(1)
     lift = [k for k, z in enumerate(jets) if isinstance(z, Multiplier)]
     contact = [k for k, z in enumerate(jets) if isinstance(z, Action)]
-    units = np.array([found[jets.index(z)] if z in jets else usual / span**z.order for z in shooting.ends.boundary.pairs])
+    units = np.array([found[jets.index(z)] if z in jets else (own.get(z.base) or usual) / span**z.order for z in shooting.ends.boundary.pairs])
     ratios, works = [], []
     for _ in range(9 if lift or contact else 0):
         y = found * chance.normal(size=len(found))
@@ -288,6 +296,7 @@ def _sizes(shooting: Shooting, known: Sequence[Mapping[Jet, float]]) -> Array:
             if z in jets:
                 y[jets.index(z)] = v
         y[lift] = 0.0
+        y = flow.settled(y) if flow.equations.system.groups else y
         values, slopes = momenta.at(flow.t0, y, flow.p, np.zeros(0))
         work = float(np.abs(values) @ units)
         works.append(work)

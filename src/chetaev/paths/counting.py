@@ -8,11 +8,11 @@ import numpy as np
 import sympy
 
 from chetaev.core.errors import InitialError, UsageError
-from chetaev.core.notation import show
 from chetaev.core.symbols import Jet
 from chetaev.core.values import Tape, Undefined
 from chetaev.mechanics.classify import classify
 from chetaev.paths.ends import Array, Rows
+from chetaev.paths.separation import separation
 from chetaev.paths.shooting import Shooting, Unknowns
 
 _RANK = 1e-9
@@ -93,22 +93,21 @@ def check_reachable(shooting: Shooting, known: Sequence[Mapping[Jet, float]], wh
     for end, values, t in zip((shooting.ends.start, shooting.ends.end), known, (shooting.flow.t0, shooting.t1), strict=True):
         for label, row in system.kinematic_rows():
             if row.order == 0:
-                off = _value(row.residual, {**parameters, **values}, t)
-                if off is not None and abs(off) > _HOLDS * _scale(row.residual, {**parameters, **values}, t):
+                residual = system.charted(row.residual)
+                off = _value(residual, {**parameters, **values}, t)
+                if off is not None and abs(off) > _HOLDS * _scale(residual, {**parameters, **values}, t):
                     raise InitialError(
                         f"the {end.word} contradicts {label}: it is off by {off:.3g}.", where=where, hint=f"values with {row}"
                     )
     if not any(row.order == 1 for row in system.kinematic):
         return ""
-    for integral in classify(system).integrals:
+    known_rows = classify(system)
+    for integral in known_rows.integrals:
         first, last = (
-            _value(integral, {**parameters, **values}, t) for values, t in zip(known, (shooting.flow.t0, shooting.t1), strict=True)
+            _value(system.charted(integral), {**parameters, **values}, t) for values, t in zip(known, (shooting.flow.t0, shooting.t1), strict=True)
         )
         if first is not None and last is not None and abs(last - first) > _HOLDS * max(abs(first), abs(last)):
-            return (
-                f"{show(integral)} is constant on every motion, because the rows are integrable; it is {first:.6g} at the start and "
-                f"{last:.6g} at the end."
-            )
+            return separation(known_rows, integral, first, last)
     return ""
 
 

@@ -11,7 +11,7 @@ The multipliers $\nu$ and $\mu$ of these transversality conditions are unknowns 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -20,15 +20,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sympy import Expr
 
+from chetaev.core.calculus import SYMBOLIC, Calculus
 from chetaev.core.declarations import read_value
 from chetaev.core.errors import UsageError, require_mapping
 from chetaev.core.notation import Vocabulary, from_sympy, parse_expression, show
-from chetaev.core.symbols import TIME, Coordinate, Jet, Multiplier, jets_in
+from chetaev.core.notation.lexer import spell
+from chetaev.core.symbols import TIME, Coordinate, Entry, Jet, Multiplier, jets_in
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.corners.modes import smooth
 from chetaev.numerics.flow.compiled import compile_equations
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.graphs.binding import Binding
+from chetaev.numerics.start.attitude import read_element
+from chetaev.paths.attitudes import entry_values, turning_in
 from chetaev.transforms.tools.momenta import energy, momenta
 
 Array = NDArray[np.float64]
@@ -48,24 +52,51 @@ class End:
     others: tuple[tuple[Expr, Expr], ...]
     """Expressions with a value."""
     free: tuple[Jet, ...]
-    """Jets that were given as None."""
+    """Jets that were given as None; the components of a group element that was."""
+    places: Mapping[Jet, float] = field(default_factory=dict)
+    """The stored numbers of group elements that were given."""
+    entries: tuple[tuple[Entry, float], ...] = ()
+    """The entries of their matrices."""
+
+    @cached_property
+    def fixed(self) -> frozenset[Jet]:
+        """The jets whose displacements vanish."""
+        return frozenset(self.values) | turning_in(e for e, _ in self.entries)
 
     @property
     def stated(self) -> frozenset[Jet]:
         """The jets about which the end says something."""
-        inside = [jets_in(e) for e, _ in self.others]
-        return frozenset(self.values).union(self.free, *inside)
+        return self.fixed.union(self.free, *[moving_in(e) for e, _ in self.others])
 
 
-def read_end(given: Any, word: str, equations: Equations, where: str) -> End:
-    """Read the conditions at an end; a UsageError in the user's words for what is no condition."""
+def moving_in(e: Expr) -> set[Jet]:
+    """The jets in an expression; for entries of a group element the components along which they move."""
+    return jets_in(e) | turning_in(e.free_symbols)
+
+
+def read_end(given: Any, word: str, equations: Equations, where: str, parameters: Mapping[Any, float] | None = None) -> End:
+    """Read the conditions at an end; a UsageError in the user's words for what is no condition.
+
+    `parameters` are the values of those on which group elements may depend.
+    """
     place = f"{where}, {word}"
     require_mapping(given, f"{word} is", place, _CONDITIONS)
     names = Vocabulary(parameters={str(z.name): z for z in equations.system.parameters})
     values: dict[Jet, Expr] = {}
     others: list[tuple[Expr, Expr]] = []
     free: list[Jet] = []
+    places: dict[Jet, float] = {}
+    entries: list[tuple[Entry, float]] = []
     for key, value in given.items():
+        group = equations.system.groups.get(spell(str(key)))
+        if group is not None and value is None:
+            free += group.components
+            continue
+        if group is not None:
+            element = read_element(group, value, parameters or {}, f"{place}, {key}")
+            places |= element
+            entries += entry_values(group, list(element.values())).items()
+            continue
         expression = read_value(key, equations.vocabulary, place)
         if isinstance(expression, Jet) and (expression in values or expression in free):
             raise UsageError(f"{key} is given twice.", where=place, hint=_CONDITIONS)
@@ -77,11 +108,11 @@ def read_end(given: Any, word: str, equations: Equations, where: str) -> End:
         read = parse_expression(value, names, place) if isinstance(value, str) else from_sympy(_number(value, key, place), names, place)
         if isinstance(expression, Jet):
             values[expression] = read
-        elif not jets_in(expression):
+        elif not moving_in(expression):
             raise UsageError(f"{key} contains no coordinate.", where=place, hint=_CONDITIONS)
         else:
             others.append((expression, read))
-    return End(word, values, tuple(others), tuple(free))
+    return End(word, values, tuple(others), tuple(free), places, tuple(entries))
 
 
 def _number(value: Any, key: Any, place: str) -> Any:
@@ -163,7 +194,7 @@ class Ends:
     @cached_property
     def between(self) -> Rows:
         """Functions whose values at both ends agree."""
-        pairs, given = self.boundary.pairs, {*self.start.values, *self.end.values}
+        pairs, given = self.boundary.pairs, self.start.fixed | self.end.fixed
         moved = [z for z in self.periodic if z in pairs and z not in given and self.boundary.variational]
         functions: list[Expr] = [*self.periodic, *[pairs[z] for z in moved]]
         labels = [f"{z.name} periodic" for z in self.periodic] + [f"momentum of {z.name} periodic" for z in moved]
@@ -179,16 +210,17 @@ class Ends:
         """The jets whose displacements at an end are free or tied by expressions: they have transversality conditions."""
         if not end.free or not self.boundary.variational:
             return []
-        tied = frozenset().union(*[jets_in(e) for e in self._tying(end)])
-        return [z for z in self.boundary.pairs if z not in end.values and z not in self.periodic and (z in end.free or z in tied)]
+        tied = frozenset().union(*[moving_in(e) for e in self._tying(end)])
+        return [z for z in self.boundary.pairs if z not in end.fixed and z not in self.periodic and (z in end.free or z in tied)]
 
     def _tying(self, end: End) -> list[Expr]:
         """Conditions on the jets whose displacements count; a condition on a velocity is a condition and ties no displacement."""
-        return [e for e, _ in end.others if all(z in self.boundary.pairs for z in jets_in(e))]
+        return [e for e, _ in end.others if all(z in self.boundary.pairs for z in moving_in(e))]
 
     def _rows(self, end: End) -> Rows:
-        labels = [z.name for z in end.values] + [show(e) for e, _ in end.others]
+        labels = [z.name for z in end.values] + [show(e) for e, _ in (*end.others, *end.entries)]
         rows = [self._graph(z - v) for z, v in end.values.items()] + [self._graph(e - v) for e, v in end.others]
+        rows += [self._graph(e) - v for e, v in end.entries]
         moving, tying = self.displacements(end), self._tying(end)
         timed = self.free_time and end.word == "end" and self.boundary.variational
         held = [e for e in (*tying, *self.boundary.holonomic) if moving or TIME in e.free_symbols] if moving or timed else []
@@ -196,7 +228,7 @@ class Ends:
         for z in moving:
             row = self._graph(self.boundary.pairs[z])
             for k, e in enumerate(held):
-                row = row - nu[k] * self._graph(e.diff(z))
+                row = row - nu[k] * self._graph(self._slope(e, z))
             rows.append(row)
             labels.append(f"momentum of {z.name}")
         if timed:
@@ -206,6 +238,11 @@ class Ends:
             rows.append(row)
             labels.append("energy")
         return self._compiled(labels, rows, nu)
+
+    def _slope(self, e: Expr, z: Jet) -> Expr:
+        """The derivative of a condition by a displacement; that of a group element is along its field."""
+        found: Expr = Calculus(SYMBOLIC, self.boundary.equations.system.frame).gradient(e, [z])[0]
+        return found
 
     def _graph(self, e: Expr) -> ca.SX:
         return self.on_state(self.flow.graph.of(self.boundary.equations.system.charted(e)))

@@ -15,6 +15,7 @@ from chetaev.core.notation import show
 from chetaev.core.symbols import TIME, Jet
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Trajectory
+from chetaev.paths.attitudes import displacements
 from chetaev.paths.conjugate import Nearby, conjugate_times, independent, nearby
 from chetaev.paths.ends import Array
 from chetaev.paths.path import Path
@@ -83,14 +84,21 @@ class Candidate:
         """The positions at equal parts of the duration."""
         times = np.linspace(self.motion.t[0], self.motion.t[-1], 17)
         section = self.motion.at(times)
-        return np.array([section[q.name] for q in self.motion.equations.system.coordinates])
+        return np.array([section[name] for name in self._seen])
+
+    @property
+    def _seen(self) -> dict[str, float]:
+        """What is compared along curves, with typical sizes: coordinates, and the entries of group elements."""
+        system = self.motion.equations.system
+        entries = {name: e for group in system.groups.values() for name, e in group.entries.items() if e.free_symbols}
+        seen = {q.name: self._typical(q) for q in system.coordinates if q not in system.frame.turning}
+        return seen | dict.fromkeys(entries, 1.0)
 
     def same_curve(self, other: Candidate) -> bool:
         """Whether two candidates describe one curve; mirror images have the same action and are two."""
         if abs(self.shot.at.t1 - other.shot.at.t1) > _SAME * abs(self.shooting.span):
             return False
-        typical = [self._typical(q) for q in self.motion.equations.system.coordinates]
-        size = np.maximum(np.abs(self.curve).max(axis=1), typical)
+        size = np.maximum(np.abs(self.curve).max(axis=1), list(self._seen.values()))
         size = np.where(size > 0, size, 1.0)
         same = bool(np.all(np.abs(self.curve - other.curve) <= _SAME * size[:, None]))
         return same and np.allclose(self.shot.at.p, other.shot.at.p, rtol=_SAME, atol=0)
@@ -161,12 +169,17 @@ class Candidate:
 
     def _near(self, duration: float, first: Array) -> Nearby | None:
         flow = self.shooting.flow
-        start = dict(zip(flow.names, self.shot.at.y.tolist(), strict=True))
-        given = independent(self.shot.basis)
+        system, jets, y = flow.equations.system, flow.run.jets, self.shot.at.y
+        elements = {z for group in system.groups.values() for z in group.places}
+        turning = [q for group in system.groups.values() for q in group.components]
+        wanted = [*turning, *[z for z in jets if z not in elements]]
+        unit = np.array([self._typical(z) if z in turning else flow.sizes[jets.index(z)] for z in wanted])
+        basis = displacements(system, jets, y, flow.sizes[:, None] * self.shot.basis, wanted) / unit[:, None]
+        moved = displacements(system, jets, y, first, wanted)
+        lines = {(f"δ{wanted[k].name}" if wanted[k] in turning else wanted[k].name): moved[k] for k in independent(basis, len(turning))}
         typical = [self._typical(z) for z in self.shooting.ends.boundary.pairs]
-        return nearby(
-            self.shooting.ends.boundary, start, given, self.parameters, (flow.t0, flow.t0 + duration), first, typical, self.tolerance
-        )
+        interval = (flow.t0, flow.t0 + duration)
+        return nearby(self.shooting.ends.boundary, self.start, self.parameters, interval, lines, typical, self.tolerance)
 
     @cached_property
     def family(self) -> int:
@@ -185,7 +198,7 @@ class Candidate:
         if near is None:
             return other
         times = np.linspace(near.motion.t[0], near.motion.t[-1], 17)
-        table = near.table(near.names, times) / near.sizes[None, :, None]
+        table = near.displacements(times) / near.sizes[None, :, None]
         s = np.linalg.svd(np.vstack(list(table)), compute_uv=False)
         return max(other, int(np.sum(s > 1e-5)))
 
@@ -239,9 +252,10 @@ class Candidate:
         if not tops:
             return None
         graph = ends.flow.graph
-        lagrangian = graph.of(equations.lagrangian)
+        lagrangian = graph.of(system.charted(equations.lagrangian))
         column = graph.vector(tops)
-        rows = [graph.of(equations.total(r.residual) if r.order == 0 else r.residual) for r in system.kinematic if r.order < 2]
+        written = [equations.total(r.residual) if r.order == 0 else r.residual for r in system.kinematic if r.order < 2]
+        rows = [graph.of(system.charted(e)) for e in written]
         second = ca.hessian(lagrangian, column)[0]
         first = ca.jacobian(ca.vertcat(*rows), column) if rows else ca.SX(0, len(tops))
         entries = [ends.on_state(e) for e in (*ca.vertsplit(ca.vec(ca.densify(second))), *ca.vertsplit(ca.vec(ca.densify(first))))]
@@ -273,12 +287,11 @@ class Candidate:
         near = self._near(at.t1 - flow.t0, self.first)
         if near is None:
             return None
-        states = near.table(list(flow.names), np.array([near.motion.t[-1]]))[0]
+        states = near.table(flow.names, np.array([near.motion.t[-1]]))[0]
         rates = np.asarray(flow.run.rates(at.t1, self.shot.end, at.p), float)[:, None]
         _, (by_t, by_y, _, _) = ends.at_end.at(at.t1, self.shot.end, at.p, at.nu[1])
         whole = np.hstack([by_y @ states, by_t + by_y @ rates])
-        shown = [flow.names.index(z.name) for z in moving]
-        moved = np.hstack([states[shown], rates[shown]])
+        moved = displacements(flow.equations.system, flow.run.jets, self.shot.end, np.hstack([states, rates]), moving)
         if ends.free_time:
             moved = np.vstack([moved, np.eye(moved.shape[1])[-1:]])
         else:
@@ -307,8 +320,10 @@ class Candidate:
     def _typical(self, z: Jet) -> float:
         """The typical size of a jet, by that of its coordinate."""
         names, sizes = self.shooting.flow.names, self.shooting.flow.sizes
-        base = float(sizes[names.index(z.base)]) if z.base in names else 1.0
-        return base / abs(self.shooting.span) ** z.order
+        span = abs(self.shooting.span)
+        turned = f"{z.base}'"  # the component of a group element has a velocity and no value
+        base = float(sizes[names.index(z.base)]) if z.base in names else float(sizes[names.index(turned)]) * span if turned in names else 1.0
+        return base / span**z.order
 
     # -- what a path tells
 

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.errors import ChetaevError
-from chetaev.core.symbols import Jet, Multiplier
+from chetaev.core.symbols import Jet, Multiplier, Place
+from chetaev.paths.attitudes import identities, mean_velocities, wound
 from chetaev.paths.conjugate import independent
 from chetaev.paths.shooting import Shooting, Shot, Unknowns
 
@@ -25,6 +26,8 @@ _APART = 0.15
 """Relative to the sizes of the unknowns: the least distance of two seeds."""
 _SIGNS = 4
 """The number of unknowns whose signs are changed to find mirror images: 15 seeds for each path."""
+_TURNS = (-1, 1, 0, -2, 2, -3, 3)
+"""Turns by which every second seed winds around the axis of a rotation more than the shortest one."""
 _WIDEST = 60.0
 """The largest velocity of a random start relative to its size. Paths that wind are that much faster than straight ones."""
 _WINDING = 40.0
@@ -89,19 +92,28 @@ def _random(shooting: Shooting, given: Sequence[Mapping[Jet, float]], k: int, ch
     start, end = given
     flow = shooting.flow
     wide = 0.1 if k == 0 else float(np.exp(chance.uniform(np.log(0.2), np.log(_WIDEST))))
+    mean = _means(shooting, start, end)
+    if flow.equations.system.groups and k % 2:
+        mean = wound(flow.equations.system, mean, _TURNS[k // 2 % len(_TURNS)])
     pace = _paces(shooting, start) if k % 2 else {}
     if pace:
         wide = float(np.exp(chance.uniform(-1.2, 0.7)))
     duration = shooting.span * (1.0 if shooting.t1 is not None or k == 0 else float(np.exp(chance.normal())))
     y = np.zeros(len(flow.start))
+    unit = identities(flow.equations.system)
+    splines = _splines(mean, start, end, duration)
     for i, z in enumerate(flow.run.jets):
         size = flow.sizes[i]
         if z in start:
             y[i] = start[z]
         elif isinstance(z, Multiplier):
             y[i] = size * (0.1 if k == 0 else _multiplier(k, chance))
-        elif z.order == 1 and z.d(-1) in start and z.d(-1) in end:
-            y[i] = (end[z.d(-1)] - start[z.d(-1)]) / duration + pace.get(z, size) * wide * chance.normal()
+        elif isinstance(z, Place):
+            y[i] = end.get(z, unit.get(z, 0.0))
+        elif z in splines:
+            y[i] = splines[z] + (size * wide * chance.normal() if k > 1 else 0.0)
+        elif z in mean:
+            y[i] = mean[z] / duration + pace.get(z, size) * wide * chance.normal()
         else:
             y[i] = end.get(z, 0.0) + size * (wide if z.order else min(wide, 3.0)) * chance.normal()
     p = flow.p.copy()
@@ -116,6 +128,25 @@ def _random(shooting: Shooting, given: Sequence[Mapping[Jet, float]], k: int, ch
         return None
     t1 = flow.t0 + duration
     return Unknowns(y, t1, p, shooting.without_multipliers()) if np.isfinite(y).all() else None
+
+
+def _means(shooting: Shooting, start: Mapping[Jet, float], end: Mapping[Jet, float]) -> dict[Jet, float]:
+    """How far each coordinate moves from one end to the other, by the jet of its velocity."""
+    if not shooting.means:
+        both = [z for z in start if z.order == 0 and z in end and not isinstance(z, Multiplier | Place)]
+        shooting.means.update({z.d(): end[z] - start[z] for z in both})
+        shooting.means.update(mean_velocities(shooting.flow.equations.system, start, end))
+    return shooting.means
+
+
+def _splines(mean: Mapping[Jet, float], start: Mapping[Jet, float], end: Mapping[Jet, float], duration: float) -> dict[Jet, float]:
+    """The second and third derivatives at the start of the cubics that have the velocities of both ends, for Lagrangians of second order."""
+    found: dict[Jet, float] = {}
+    for z, way in mean.items():
+        if z in start and z in end:
+            found[z.d()] = 6 * way / duration**2 - (4 * start[z] + 2 * end[z]) / duration
+            found[z.d(2)] = -12 * way / duration**3 + 6 * (start[z] + end[z]) / duration**2
+    return found
 
 
 def _paces(shooting: Shooting, start: Mapping[Jet, float]) -> dict[Jet, float]:

@@ -21,6 +21,11 @@ _TURNS = 60
 """Iterations for each seed. Most seeds that lead to a path need about ten."""
 _MET = 1e-13
 """Relative to the sizes of the conditions: residuals up to here end the iteration; below is the error of the motion itself."""
+_NOISE = 1e-10
+"""Relative to the sizes of the conditions: residuals up to here may be errors of the motion, which no step makes smaller."""
+_FAILED = 3
+"""Steps in a row that do not reduce so small a residual before it counts as such an error. One step may fail by chance: the steps of two
+motions differ."""
 _CUT = 1e-9
 """Relative to the largest singular value of the equations: smaller ones belong to families, along which a step has no component."""
 _FIRST = 1e-3
@@ -89,11 +94,13 @@ class Shooting:
     """A typical duration."""
     paces: dict[Any, float] = field(default_factory=dict)
     """Typical velocities of seeds, where accelerations give them."""
+    means: dict[Any, float] = field(default_factory=dict)
+    """How far coordinates and group elements move from one end to the other, by velocity."""
     _scales: dict[str, Array] = field(default_factory=dict)
 
     def with_sizes(self, sizes: Array) -> Shooting:
         """The same problem with other typical sizes of the jets."""
-        return replace(self, flow=replace(self.flow, sizes=sizes), paces={}, _scales={})
+        return replace(self, flow=replace(self.flow, sizes=sizes), paces={}, means={}, _scales={})
 
     def with_run(self, run: Any) -> Shooting:
         """The same problem with motions of another tolerance."""
@@ -118,7 +125,7 @@ class Shooting:
             free = [flow.run.parameters[k] for k in self.unknown]
             first = np.hstack([flow.sizes[:, None] * basis, np.zeros((len(at.y), len(free)))])
             names = [*flow.names[: basis.shape[1]], *free]
-            found = end_and_slopes(flow.run, at.y, at.p, names, first, at.t1)
+            found = end_and_slopes(flow.run, at.y, at.p, names, first, at.t1, flow.sizes)
             rates = np.asarray(flow.run.rates(at.t1, found.y, at.p), float)
         except (ChetaevError, FloatingPointError, np.linalg.LinAlgError):
             return None
@@ -210,7 +217,7 @@ class Shooting:
             now = self.shot(replace(seed, nu=self.fitted(seed, now.end)))
         if now is None:
             return None
-        damping, slow = _FIRST, 0
+        damping, slow, failed = _FIRST, 0, 0
         for _ in range(_TURNS):
             if now.worst < met or damping > _LARGEST or slow >= 10:
                 break
@@ -227,10 +234,12 @@ class Shooting:
             found = None if then is None else self.shot(then)
             before = float(np.linalg.norm(now.residual))
             if found is None or np.linalg.norm(found.residual) >= before:
-                if before < 1e-10 * len(now.residual):
+                failed += 1
+                if before < _NOISE * len(now.residual) and failed > _FAILED:
                     break  # what remains is the error of the motion
                 damping *= 8.0
                 continue
+            failed = 0
             slow = slow + 1 if np.linalg.norm(found.residual) > _WORTH * before else 0
             damping = max(damping / 6.0, 1e-14)
             now = found

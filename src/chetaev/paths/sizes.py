@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 
 from chetaev.core.symbols import TIME
+from chetaev.paths.attitudes import identities
 from chetaev.paths.ends import Array
 from chetaev.paths.shooting import Shooting
 
@@ -45,14 +46,15 @@ class _Terms:
         self.bases, self.span = [q.base for q in system.coordinates], abs(shooting.span)
         self.p, self.t0 = shooting.flow.p, shooting.flow.t0
         velocities = graph.vector(system.velocities)
-        rows = [graph.of(row.residual) for row in system.kinematic if row.order == 1]
+        rows = [graph.of(system.charted(row.residual)) for row in system.kinematic if row.order == 1]
         matrix = ca.jacobian(ca.vertcat(*rows), velocities) if rows else ca.SX(0, len(self.bases))
-        second = ca.diag(ca.hessian(graph.of(system.lagrangian), velocities)[0])
+        second = ca.diag(ca.hessian(graph.of(system.charted(system.lagrangian)), velocities)[0])
         column = graph.numeric(ca.vertcat(ca.densify(second), ca.vec(ca.densify(matrix))))
         own = [*system.coordinates, *system.velocities, TIME, *system.parameters]
         kept = {z.name() for z in ca.symvar(graph.vector(own))}
         others = [z for z in ca.symvar(column) if z.name() not in kept]
-        column = ca.substitute(column, ca.vertcat(*others), ca.DM.zeros(len(others))) if others else column
+        unit = {z.name: v for z, v in identities(system).items()}
+        column = ca.substitute(column, ca.vertcat(*others), ca.DM([unit.get(z.name(), 0.0) for z in others])) if others else column
         arguments = [graph.vector(system.coordinates), velocities, graph.leaf(TIME), graph.vector(system.parameters)]
         self.function = ca.Function("terms", arguments, [ca.densify(column)])
         self.rows = len(rows)

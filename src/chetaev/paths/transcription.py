@@ -3,7 +3,8 @@ r"""Rough paths of least action: the action as a function of positions at a few 
 With the midpoint rule a curve of $N$ pieces has the action $\sum_k h\, L(\bar q_k, \Delta q_k/h)$ and the rows
 $R(\bar q_k, \Delta q_k/h) = 0$. The minimiser is a path up to an error of order $h^2$, and the multipliers of its rows, divided by $h$,
 are those of vakonomic motion. Random bends of the straight line between the ends lead to several of them: a straight line itself may be
-a degenerate start, for which a solver finds no way out.
+a degenerate start, for which a solver finds no way out. Rotations enter by quaternions of length one and by angles, whose velocities are
+functions of their rates; the opposite quaternion of the end, or another number of turns, leads to paths of another class.
 """
 
 from __future__ import annotations
@@ -14,31 +15,42 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from chetaev.core.symbols import TIME, Jet, Multiplier
+from chetaev.core.groups.matrix_group import MatrixGroup
+from chetaev.core.symbols import TIME, Jet, Multiplier, Place
+from chetaev.paths.attitudes import identities
 from chetaev.paths.ends import Array
 from chetaev.paths.shooting import Shooting, Unknowns
+from chetaev.paths.stationary import Discrete
 
 _PIECES = 40
 """Pieces of a rough curve; shooting from it needs two digits of its velocities."""
 _TRIALS = 4
 """Bent starts that are tried."""
+_TURNS = (0, 0, -1, 1)
+"""Turns that are added to an angle at the end in each trial: the first two start from different bends."""
+_WAVES = (1, 2, 3, 4)
+"""Half waves of the bends from which stationary curves are sought: paths up to the second conjugate time have no more."""
+_MORE_TURNS = (-1, 1, -2, 2, -3, 3)
+"""Turns by which every second bent curve winds around the origin of two coordinates; more would need more pieces."""
 _MOST = 150
 """Iterations of IPOPT for each; a well posed problem needs about ten."""
 
 
-def rough_paths(shooting: Shooting, given: tuple[Mapping[Jet, float], Mapping[Jet, float]]) -> list[Unknowns]:
-    """Seeds from rough paths of least action; none for problems that are not of this kind.
+def rough_paths(shooting: Shooting, given: tuple[Mapping[Jet, float], Mapping[Jet, float]], count: int) -> list[Unknowns]:
+    """Seeds from rough paths of least action, and from `count` curves that are bent more; none for problems that are not of this kind.
 
-    Transcribed are Lagrangians of first order without an action variable or inputs, between fixed or free positions, over a fixed time.
+    Transcribed are Lagrangians of first order without an action variable, inputs or general matrices, between fixed or free positions, over a fixed time.
     """
     equations = shooting.flow.equations
     system, ends = equations.system, shooting.ends
     if not ends.boundary.variational or shooting.t1 is None or shooting.unknown or ends.periodic or ends.start.others or ends.end.others:
         return []
     plain = all(z.order == 0 for z in (*ends.boundary.pairs, *ends.start.values, *ends.end.values))
-    if not plain or system.action is not None or system.inputs or any(row.order > 1 for row in system.kinematic):
+    matrices = any(isinstance(group.group, MatrixGroup) for group in system.groups.values())
+    if not plain or matrices or system.action is not None or system.inputs or any(row.order > 1 for row in system.kinematic):
         return []
-    return _Transcribed(shooting, given).seeds()
+    problem = _Transcribed(shooting, given)
+    return [*problem.minima(), *problem.saddles(count)]
 
 
 class _Transcribed:
@@ -48,18 +60,23 @@ class _Transcribed:
         self.shooting, (self.first, self.last) = shooting, given
         flow = shooting.flow
         self.system = flow.equations.system
-        self.coordinates = list(self.system.coordinates)
+        self.groups = list(self.system.groups.values())
+        turning = self.system.frame.turning
+        self.coordinates: list[Any] = [q for q in self.system.coordinates if q not in turning]
+        self.coordinates += [z for group in self.groups for z in group.places]
         names = list(flow.names)
         self.sizes = np.array([flow.sizes[names.index(q.name)] if q.name in names else 1.0 for q in self.coordinates])
+        self._unit = identities(self.system)
         self.h = (shooting.span) / _PIECES
         self._make()
 
     def _make(self) -> None:
         graph, n = self.shooting.ends.flow.graph, len(self.coordinates)
-        q, v = graph.vector(self.coordinates), graph.vector(self.system.velocities)
-        rows = [graph.of(row.residual) for row in self.system.kinematic]
+        q, v = graph.vector(self.coordinates), ca.SX.sym("v", n)
+        rows = [graph.of(self.system.charted(row.residual)) for row in self.system.kinematic]
         held = [row.order == 0 for row in self.system.kinematic]
-        column = graph.numeric(ca.vertcat(graph.of(self.system.lagrangian), *rows))
+        column = graph.numeric(ca.vertcat(graph.of(self.system.charted(self.system.lagrangian)), *rows))
+        column = ca.substitute(column, graph.vector(self.system.velocities), self._velocities(q, v))
         p = graph.vector(self.system.parameters)
         terms = ca.Function("terms", [graph.leaf(TIME), q, v, p], [column])
         points = ca.MX.sym("points", n, _PIECES + 1)
@@ -71,12 +88,44 @@ class _Transcribed:
         inside = terms.map(_PIECES)(times.reshape(1, -1), middles, moves, ca.repmat(parameters, 1, _PIECES))
         nodes = terms.map(_PIECES)(times.reshape(1, -1), scaled[:, 1:], moves, ca.repmat(parameters, 1, _PIECES))
         rows_of = [nodes[1 + k, :] if is_held else inside[1 + k, :] for k, is_held in enumerate(held)]
+        rows_of += [ca.sum1(points[part, 1:] ** 2) - 1 for part in self._quaternions()]
         action = self.h * ca.sum2(inside[0, :])
         problem: Any = {"x": ca.vec(points), "f": action, "g": ca.vertcat(*[ca.vec(row) for row in rows_of]) if rows_of else ca.MX(0, 1)}
         quiet: Any = {"print_level": 0, "sb": "yes", "max_iter": _MOST, "tol": 1e-8}
-        self.solver = ca.nlpsol("rough", "ipopt", problem, {"ipopt": quiet, "print_time": False, "error_on_fail": False})
+        self.solver = ca.nlpsol("rough", "ipopt", problem, {"ipopt": quiet, "print_time": False, "error_on_fail": False, "show_eval_warnings": False})
         self.velocity_rows = [k for k, is_held in enumerate(held) if not is_held]
 
+    def _velocities(self, q: Any, v: Any) -> Any:
+        """The velocities of the system, those of group elements by the rates of their stored numbers."""
+        found: dict[Any, Any] = {z.d(): v[k] for k, z in enumerate(self.coordinates)}
+        for group in self.groups:
+            part = [self.coordinates.index(z) for z in group.places]
+            own = group.group.velocity([q[k] for k in part], [v[k] for k in part], group.body, ca.cos, ca.sin)
+            found |= {c.d(): e for c, e in zip(group.components, own, strict=True)}
+        return ca.vertcat(*[found[z] for z in self.system.velocities])
+
+    def _quaternions(self) -> list[list[int]]:
+        """The places of quaternions among the coordinates."""
+        return [[self.coordinates.index(z) for z in group.places[-4:]] for group in self.groups if group.group.orthogonal == 3]
+
+    def _turned(self, trial: int) -> Array:
+        """The end with opposite quaternions in every second trial, and with another number of turns of angles in the later ones."""
+        last = np.array([self.last.get(z, self._unit.get(z, 0.0)) for z in self.coordinates])
+        for group in self.groups:
+            part = [self.coordinates.index(z) for z in group.places]
+            if group.group.orthogonal == 3:
+                last[part[-4:]] *= (-1.0) ** trial
+            else:
+                last[part[-1]] += 2 * np.pi * _TURNS[trial % len(_TURNS)]
+        return last
+
+    def minima(self) -> list[Unknowns]:
+        """The seeds from curves of least action, from several bent starts."""
+        chance, found, fixed = np.random.default_rng(8), [], self._fixed()
+        for trial in range(_TRIALS):
+            curve = self._bent(trial, {wave: chance.normal(size=len(self.sizes)) for wave in (1, 2)})
+            bounds = {"lbx": np.where(fixed, curve, -np.inf).ravel("F"), "ubx": np.where(fixed, curve, np.inf).ravel("F")}
+            answer = self.solver(x0=curve.ravel("F"), lbg=0, ubg=0, **bounds)
     def seeds(self) -> list[Unknowns]:
         """The seeds from several curved starts."""
         chance, found = np.random.default_rng(8), []
@@ -94,16 +143,60 @@ class _Transcribed:
             bounds: dict[str, Any] = {"lbx": low.ravel("F"), "ubx": high.ravel("F"), "lbg": 0, "ubg": 0}
             answer = self.solver(x0=curve.ravel("F"), **bounds)
             if self.solver.stats()["success"]:
-                points = np.array(answer["x"]).reshape(_PIECES + 1, -1).T * self.sizes[:, None]
-                found.append(self._seed(points, np.array(answer["lam_g"]).ravel()))
+                found.append(self._seed(np.array(answer["x"]).ravel(), np.array(answer["lam_g"]).ravel()))
         return found
 
-    def _seed(self, points: Array, duals: Array) -> Unknowns:
+    def saddles(self, count: int) -> list[Unknowns]:
+        """The seeds from stationary curves of any kind, from curves with several waves."""
+        chance, found = np.random.default_rng(9), []
+        discrete = Discrete(self.solver, np.nonzero(~self._fixed().ravel("F"))[0])
+        for trial in range(count):
+            size = np.exp(chance.uniform(-1.0, 1.2, size=len(_WAVES)))
+            bends = {wave: a / wave * chance.normal(size=len(self.sizes)) for wave, a in zip(_WAVES, size, strict=True)}
+            curve = self._bent(trial, bends)
+            if trial % 2:
+                self._wind(curve, _MORE_TURNS[trial // 2 % len(_MORE_TURNS)], chance)
+            answer = discrete.stationary(curve.ravel("F"))
+            if answer is not None:
+                found.append(self._seed(*answer))
+        return found
+
+    def _wind(self, curve: Array, turns: int, chance: np.random.Generator) -> None:
+        """Turn two coordinates of a curve around their origin, a few times more: paths around a centre differ by their number of turns."""
+        plain = [i for i, z in enumerate(self.coordinates) if not isinstance(z, Place)]
+        if len(plain) < 2:
+            return
+        pair = chance.choice(plain, 2, replace=False)
+        angle = 2 * np.pi * turns * np.linspace(0, 1, curve.shape[1])
+        one, other = curve[pair]
+        curve[pair] = [np.cos(angle) * one - np.sin(angle) * other, np.sin(angle) * one + np.cos(angle) * other]
+
+    def _fixed(self) -> Any:
+        """Which points of a curve the ends give."""
+        found = np.zeros((len(self.coordinates), _PIECES + 1), bool)
+        found[:, 0], found[:, -1] = [z in self.first for z in self.coordinates], [z in self.last for z in self.coordinates]
+        return found
+
+    def _bent(self, trial: int, bends: Mapping[int, Array]) -> Array:
+        """The straight line between the ends with waves, in units of the sizes."""
+        s = np.linspace(0, 1, _PIECES + 1)
+        first = np.array([self.first.get(z, self._unit.get(z, 0.0)) for z in self.coordinates])
+        curve = (first[:, None] * (1 - s) + self._turned(trial)[:, None] * s) / self.sizes[:, None]
+        for wave, size in bends.items():
+            curve = curve + size[:, None] * np.sin(wave * np.pi * s)
+        for part in self._quaternions():
+            curve[part] /= np.linalg.norm(curve[part], axis=0)
+        return curve
+
+    def _seed(self, curve: Array, duals: Array) -> Unknowns:
         """The state at the start of a rough path: velocities by three points, multipliers by extrapolation to the start."""
         flow, shooting = self.shooting.flow, self.shooting
+        points = curve.reshape(_PIECES + 1, -1).T * self.sizes[:, None]
         velocities = (-3 * points[:, 0] + 4 * points[:, 1] - points[:, 2]) / (2 * self.h)
         tables = duals.reshape(-1, _PIECES) / self.h
-        known = {z: points[i, 0] for i, z in enumerate(self.coordinates)} | {z.d(): velocities[i] for i, z in enumerate(self.coordinates)}
+        known: dict[Any, float] = {z: points[i, 0] for i, z in enumerate(self.coordinates)}
+        own = np.array(self._velocities(ca.DM(points[:, 0]), ca.DM(velocities))).ravel()
+        known |= dict(zip(self.system.velocities, own.tolist(), strict=True))
         for k in self.velocity_rows:
             known[Multiplier(f"lambda{k + 1}")] = 1.5 * tables[k, 0] - 0.5 * tables[k, 1]
         y = flow.settled(np.array([known.get(z, 0.0) for z in flow.run.jets]))

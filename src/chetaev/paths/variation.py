@@ -15,7 +15,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from chetaev.core.symbols import TIME
+from chetaev.core.calculus import Calculus
+from chetaev.core.symbols import TIME, Jet
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.motion.trajectory import Trajectory
@@ -54,11 +55,11 @@ def vary(
     """
     system = equations.system
     rows = system.kinematic
-    if system.groups or system.inputs or any(row.order > 1 or row.has_action for row in rows):
+    if system.inputs or any(row.order > 1 or row.has_action for row in rows):
         return None
     lagrangian = system.lagrangian
     order = max([1, *[z.order for z in lagrangian.free_symbols if hasattr(z, "order") and hasattr(z, "base")]])
-    if order > 1 and rows:
+    if order > 1 and (rows or (system.groups and order > 2)):
         return None
     grid = _Grid(equations, motion, parameters, order, np.array(typical))
     ends, change, size = grid.followed()
@@ -80,6 +81,27 @@ def vary(
     return Variation(largest, len(ends) - holonomic - rank)
 
 
+def varied(calculus: Calculus[Any], e: Any, jets: Sequence[Jet]) -> list[Any]:
+    r"""The coefficients of the displacements $\eta$, $\eta'$, $\eta''$ in the variation of an expression.
+
+    Along the fields of a group the velocities change by $\delta\xi^c = \eta'^c + C^c_{ab}\,\xi^a\eta^b$, and their rates by the derivative
+    of that.
+    """
+    frame, algebra = calculus.frame, calculus.algebra
+    found = dict(zip(jets, calculus.gradient(e, jets), strict=True))
+    plain = dict(found)
+    for (i, j), parts in frame.structure.items():
+        for a, b, sign in ((i, j, 1), (j, i, -1)):
+            moved, velocity = frame.velocities[b].d(-1), frame.velocities[a]
+            for c, constant in parts.items():
+                speed = frame.velocities[c]
+                found[moved] = found[moved] + algebra.of(sign * constant * velocity) * plain[speed]
+                if speed.d() in plain:
+                    found[moved] = found[moved] + algebra.of(sign * constant * velocity.d()) * plain[speed.d()]
+                    found[moved.d()] = found[moved.d()] + algebra.of(sign * constant * velocity) * plain[speed.d()]
+    return list(found.values())
+
+
 class _Grid:
     """A path at the nodes and middles of equal steps, with the coefficients of its linearised rows and of the variation of L."""
 
@@ -88,18 +110,20 @@ class _Grid:
         self.n, self.steps = len(system.coordinates), max(_STEPS, _FINER * len(motion.t))
         self.t = np.linspace(float(motion.t[0]), float(motion.t[-1]), 2 * self.steps + 1)
         self.jets = [q.d(k) for k in range(order + 1) for q in system.coordinates]
-        graph = GraphAlgebra()
+        graph, frame = GraphAlgebra(), system.frame
+        calculus = Calculus(graph, frame)
         rows = [system.vocabulary.total(row.residual) if row.order == 0 else row.residual for row in system.kinematic]
         action = [system.action] if system.action is not None else []
-        symbols = [TIME, *self.jets, *action, *system.parameters]
-        leaves = graph.vector(symbols)
+        shown = [z for z in self.jets if z not in frame.turning]
+        elements = [z for group in system.groups.values() for z in group.places]
+        leaves = graph.vector([TIME, *shown, *elements, *action, *system.parameters])
         lagrangian, residuals = graph.of(system.lagrangian), [graph.of(e) for e in rows]
-        places = graph.vector([*self.jets, *action])
-        entries = [ca.jacobian(lagrangian, places), *[ca.jacobian(e, graph.vector(self.jets)) for e in residuals]]
-        column = ca.densify(graph.numeric(ca.vertcat(*[ca.vec(ca.densify(e)) for e in entries])))
+        lines = [varied(calculus, e, self.jets) for e in (lagrangian, *residuals)]
+        lines[0] = [*lines[0], *calculus.gradient(lagrangian, action)]
+        column = ca.densify(graph.numeric(ca.vertcat(*[e for line in lines for e in line])))
         function = ca.Function("entries", [leaves], [column])
         section = motion.at(self.t)
-        table = [self.t, *[np.asarray(section[z.name], float) for z in (*self.jets, *action)]]
+        table = [self.t, *[np.asarray(section[z.name], float) for z in (*shown, *elements, *action)]]
         table += [np.full(len(self.t), parameters[z]) for z in system.parameters]
         values = np.array(function.map(len(self.t))(np.array(table))).T
         width = len(self.jets)
@@ -107,8 +131,7 @@ class _Grid:
         self.slopes = values[:, :width]
         self.damping = values[:, width] if action else np.zeros(len(self.t))
         self.rows = values[:, first:].reshape(len(self.t), len(rows), width)
-        positions = np.array(table[1 : 1 + self.n])
-        spread = np.ptp(positions, axis=1)
+        spread = np.array([np.ptp(section[q.name]) if q in shown else 0.0 for q in system.coordinates])
         unit = np.maximum(spread, typical)
         span = abs(self.t[-1] - self.t[0])
         self.sizes = np.concatenate([unit / span**k for k in range(order)])

@@ -46,6 +46,7 @@ def end_and_slopes(
     by: Sequence[str] | None = None,
     first: ArrayLike | None = None,
     t1: float | None = None,
+    usual: ArrayLike | None = None,
 ) -> End:
     """The end of a prepared motion, and its derivatives by entries of the state at the start and by parameters.
 
@@ -60,6 +61,8 @@ def end_and_slopes(
         first: Slopes at the start, a line for each jet of the state and a column for each direction, instead of unit vectors. Columns of
             parameters are the slopes of the start by these parameters.
         t1: Another end of the interval.
+        usual: Typical slopes of the jets along the columns of `first`, by which their errors are measured; by default the sizes of the jets
+            over those of the entries in `by`.
 
     Returns:
         The end, the Jacobian, and the motion.
@@ -75,7 +78,8 @@ def end_and_slopes(
     unknown = [name for name in names if name not in jets and name not in parameters]
     if unknown:
         raise UsageError(f"{unknown[0]} is neither a jet of the state nor a parameter.", where=where, hint=" ".join([*jets, *parameters]))
-    directions = Directions(tuple(By(name, parameters.get(name), jets.get(name)) for name in names))
+    sizes = None if usual is None else dict(zip(run.jets, np.asarray(usual, float).tolist(), strict=True))
+    directions = Directions(tuple(By(name, parameters.get(name), jets.get(name)) for name in names), sizes)
     unit = np.array([[float(name == z) for name in names] for z in run.state]).reshape(len(run.state), len(names))
     sown = unit if first is None else np.asarray(first, float)
     if sown.shape != unit.shape:

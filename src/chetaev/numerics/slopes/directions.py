@@ -70,6 +70,8 @@ class Directions:
     """All directions of a request, in its order."""
 
     several: tuple[By, ...]
+    usual: Mapping[Jet, float] | None = None
+    """Typical slopes of jets along directions that are combinations of initial values; None where each direction is one of them."""
 
     def __len__(self) -> int:
         return len(self.several)

@@ -19,7 +19,12 @@ def usual_slopes(here: Setting, jets: Mapping[Jet, float], before: Mapping[Jet, 
     largest = np.array([max(abs(jets[z]), before.get(z, 0.0)) for z in state])
     usual = usual_sizes(largest, state, span)
     found = []
+    if directions.usual is not None:
+        usual = np.array([directions.usual.get(z, v) for z, v in zip(state, usual.tolist(), strict=True)])
     for by in directions.several:
+        if directions.usual is not None and by.parameter is None:
+            found.append(usual)
+            continue
         size = _size(by, here, dict(zip(state, map(float, usual), strict=True)))
         found.append(usual / size if size > 0 else np.zeros(len(state)))
     return np.array(found).T

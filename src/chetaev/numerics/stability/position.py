@@ -77,11 +77,18 @@ def normalised(system: System, jets: Mapping[Jet, float]) -> dict[Jet, float]:
 
 def tangent(system: System, jets: Sequence[Jet], at: Mapping[Jet, float]) -> Matrix:
     """The directions in which jets may move, as columns: one for each jet, and the fields of a group of matrices for its numbers."""
+    values = np.array([at.get(z, 0.0) for z in jets], dtype=float)  # only numbers of groups count
+    return fields(system, jets, values, [group for group in system.groups.values() if isinstance(group.group, MatrixGroup)])
+
+
+def fields(system: System, jets: Sequence[Jet], values: Matrix, groups: Sequence[GroupCoordinate] | None = None) -> Matrix:
+    """A unit vector for each jet and, for some groups (all by default), their fields in the place of unit vectors of their numbers."""
     columns = {z: k for k, z in enumerate(jets)}
+    at = dict(zip(jets, map(float, values), strict=True))
     held: set[Jet] = set()
     found: list[Matrix] = []
-    for group in system.groups.values():
-        if not isinstance(group.group, MatrixGroup) or not group.places or not all(z in columns for z in group.places):
+    for group in system.groups.values() if groups is None else groups:
+        if not group.places or not all(z in columns for z in group.places):
             continue
         held.update(group.places)
         here = [at[z] for z in group.places]

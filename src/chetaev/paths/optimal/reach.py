@@ -11,16 +11,16 @@ import numpy as np
 from sympy import Expr
 
 from chetaev.core.errors import InitialError
-from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Input, Parameter
 from chetaev.core.values import Tape, Undefined
-from chetaev.mechanics.classify import Classification, classify
+from chetaev.mechanics.classify import classify
 from chetaev.numerics.corners.modes import smooth
 from chetaev.numerics.evaluation.motion_start import begin
 from chetaev.numerics.smooth_pieces.switching import Surfaces
 from chetaev.paths.optimal.problem import Array, Problem
 from chetaev.paths.optimal.transcription import Ends
+from chetaev.paths.separation import separation
 
 _SAME = 1e-8
 """Relative to the sizes of its terms: conditions that are missed by more have no common solution, as for the starts of motions."""
@@ -224,7 +224,7 @@ def unreachable(problem: Problem, start: Array) -> str:
             continue
         size = max(abs(values[0]), abs(told), _terms(problem, integral, start))
         if abs(values[0] - told) > _SAME * size:
-            return _sentence(known, integral, values[0], told)
+            return separation(known, integral, values[0], told)
     return ""
 
 
@@ -247,12 +247,3 @@ def _terms(problem: Problem, e: Expr, start: Array) -> float:
     values = dict(zip(problem.state, start, strict=True))
     found = [_value(problem, term, values, problem.t0) for term in e.as_ordered_terms()]
     return max((abs(v) for v in found if v is not None), default=0.0)
-
-
-def _sentence(known: Classification, integral: Expr, before: float, after: float) -> str:
-    names = " ".join(known.system.kinematic_labels[k] for k in known.velocity_rows)
-    word = "is holonomic in disguise" if len(known.velocity_rows) == 1 and known.integrable else "have an integral"
-    return (
-        f"the end cannot be reached: {names} {word}, {show(integral)} is constant on every motion, "
-        f"{before:g} at the start and {after:g} at the end (ch.classify(system))."
-    )
