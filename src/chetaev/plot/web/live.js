@@ -3,7 +3,7 @@
 
 const find = (name) => document.querySelector("[data-chetaev=" + name + "]");
 const drawn = DATA.items.map((item) => (item.strokes ? { ...item, strokes: item.strokes.map((k) => DATA.strokes[k]) } : item));
-const data = { ...DATA, recipes: drawn }, sliders = DATA.sliders, inputs = [...document.querySelectorAll("[data-chetaev-slider]")];
+const data = { ...DATA, recipes: drawn, meshes: unpacked(DATA) }, sliders = DATA.sliders, inputs = [...document.querySelectorAll("[data-chetaev-slider]")];
 const shown = [...document.querySelectorAll("[data-chetaev-value]")], stage = find("stage"), canvas = find("canvas"), play = find("play");
 const slide = find("time"), clock = find("clock"), pace = find("pace"), link = find("link"), choose = find("choose"), said = find("said");
 const [begin, end] = data.t, count = (data.n - 1) * data.finer + 1;
