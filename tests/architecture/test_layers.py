@@ -32,7 +32,7 @@ LAYERS = {
     "io": "core mechanics numerics",
     "plot": "core mechanics singular numerics export",
     "report": "core mechanics numerics io plot",
-    "studio": "core mechanics numerics gallery io export plot report",
+    "studio": "core mechanics numerics gallery io export plot report sweeps",
     "cli": "core mechanics numerics transforms gallery io export plot report studio sweeps",
     "interop": "core mechanics numerics",
     "groups": "core mechanics transforms",

@@ -228,6 +228,30 @@ def test_models_are_saved_and_opened(opened, server):
     assert not (server.folder.root.parent / "escape.toml").exists()
 
 
+def test_a_parameter_is_swept(opened):
+    """The quantity grows with the slope, so that its ends are those of the two outermost motions."""
+    page = opened()
+    page.click("#tab-sweep")
+    waits(page, "#sweep-note", "61 motions: 61 finished; x from")
+    page.select_option("#sweep-name", "alpha")
+    waits(page, "#sweep figcaption", "x at the end over alpha")
+    page.fill("#sweep-low", "0.1")
+    page.fill("#sweep-high", "0.4")
+    page.fill("#sweep-measure", "x + y^2")
+    page.keyboard.press("Tab")
+    waits(page, "#sweep figcaption", r"x \+ y\^2 at the end over alpha")
+    ends = [ch.simulate(loads(example()), parameters={"alpha": alpha}).final["x + y^2"] for alpha in (0.1, 0.4)]
+    found = re.findall(r"-?\d+\.?\d*", page.inner_text("#sweep-note").split("from", 1)[1])
+    assert sorted(map(float, found)) == pytest.approx(sorted(ends), rel=1e-5)
+    page.fill("#sweep-measure", "x + ")
+    page.keyboard.press("Tab")
+    page.locator("#sweep .error").wait_for()
+    page.fill("#sweep-low", "9")
+    page.keyboard.press("Tab")
+    waits(page, "#sweep-note", "from a smaller to a larger")
+    assert not page.complaints
+
+
 def test_code_and_exports(opened):
     page = opened()
     page.click("#tab-code")
@@ -237,13 +261,18 @@ def test_code_and_exports(opened):
         page.select_option("#export", "page")
     text = caught.value.path().read_text()
     assert caught.value.suggested_filename == "model-motion.html" and "data-chetaev-slider" in text
+    with page.expect_download() as caught:
+        page.select_option("#export", "film")
+    content = caught.value.path().read_bytes()
+    assert caught.value.suggested_filename == "model.gif" and content[:6] == b"GIF89a" and len(content) > 10_000
+    waits(page, "#status", "written")
 
 
 @pytest.mark.parametrize("options", [{"viewport": {"width": 390, "height": 844}, "has_touch": True}, {"color_scheme": "dark"}])
 def test_phones_and_dark_rooms(opened, options):
     page = opened(**options)
     inner = frame_of(page)
-    for name in ("analysis", "compare", "code", "motion"):
+    for name in ("analysis", "compare", "sweep", "code", "motion"):
         page.click(f"#tab-{name}")
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), name
     red, green, blue = map(int, re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor")))
@@ -266,7 +295,7 @@ def test_everything_has_a_name_and_can_be_reached_by_keys(opened):
     assert seen[:6] == ["to the model", "gallery", "files", "file", "Save", "export"] and "model" in seen
     assert seen.index("model") < seen.index("principle") < seen.index("tab-motion")
     page.focus("#tab-motion")
-    for name in ("analysis", "compare", "code", "motion"):
+    for name in ("analysis", "compare", "sweep", "code", "motion"):
         page.keyboard.press("ArrowRight")
         assert page.evaluate("document.activeElement.id") == f"tab-{name}" and page.get_attribute(f"#tab-{name}", "aria-selected") == "true"
         assert page.locator("[role=tabpanel]:visible").count() == 1

@@ -15,6 +15,13 @@ function tick(v, step) {
   return (Math.abs(zero) >= 1e5 || digits > 5 ? zero.toExponential(1) : zero.toFixed(digits)).replace(/-/g, "\u2212");
 }
 
+/* Draw curves now, and again when the picture changes its size or the room its light. */
+function keepDrawn(canvas, lines) {
+  requestAnimationFrame(() => drawCurves(canvas, lines));
+  new ResizeObserver(() => drawCurves(canvas, lines)).observe(canvas);
+  shade.addEventListener("change", () => drawCurves(canvas, lines));
+}
+
 /* `lines` is a list of {t, v}: times, and values or null. */
 function drawCurves(canvas, lines) {
   const w = canvas.clientWidth, h = canvas.clientHeight, density = window.devicePixelRatio || 1;

@@ -1,7 +1,5 @@
 /* The studio: what is asked of the server, and where its answers are shown. */
 
-const token = new URLSearchParams(location.search).get("token") || "";
-const client = Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
 const PRINCIPLES = { hamilton: "Hamilton", dalembert: "d'Alembert", chetaev: "Chetaev", "virtual-work": "virtual work", vakonomic: "vakonomic", herglotz: "Herglotz" };
 const PAUSE = { derive: 40, motion: 350 }; // milliseconds without a keystroke before a request
 const ENDINGS = { numpy: "py", casadi: "py", javascript: "mjs", c: "c" };
@@ -11,18 +9,6 @@ const waiting = { derive: 0, motion: 0 };
 const faults = { derive: [], motion: [] };
 
 /* ---- the server ---- */
-
-async function call(path, body) {
-  const options = { headers: { "X-Chetaev-Token": token }, credentials: "omit", cache: "no-store" };
-  if (body !== undefined) Object.assign(options, { method: "POST", body: JSON.stringify(body) });
-  try {
-    const answer = await fetch(`/api/${path}`, options);
-    return await answer.json();
-  } catch (error) {
-    const message = "The studio does not answer. Was it stopped? Start it again with: chetaev studio";
-    return { ok: false, errors: [{ kind: "Offline", message, hint: "", where: "", line: 1, column: 1, length: 1, fixes: [] }] };
-  }
-}
 
 /* Ask about the text; null if the text has changed since, or the same was asked again for the view `view`. */
 async function ask(verb, more = {}, view = verb) {
@@ -71,6 +57,7 @@ async function refresh() {
   document.title = `${answer.name || "model"} \u00b7 chetaev studio`;
   tellReading(`${answer.count} \u00b7 ${Math.round(performance.now() - since)} ms`);
   own(answer.principles);
+  offerSweeps(answer.ranges, answer.unknowns);
   waiting.motion = setTimeout(follow, PAUSE.motion);
 }
 
@@ -104,7 +91,7 @@ function choose(branch) {
 
 /* ---- views ---- */
 
-const panels = { motion: showMotion, analysis: analyse, compare: compareNow, code: writeCode };
+const panels = { motion: showMotion, analysis: analyse, compare: compareNow, sweep: sweepNow, code: writeCode };
 
 function once(name) {
   if (now.done[name] === now.serial) return false;
@@ -129,7 +116,7 @@ async function showMotion() {
   }
   const ended = ["finished", "event"].includes(answer.outcome) ? "" : `${answer.outcome}: ${answer.message}`;
   note.textContent = [ended, answer.certified ? "" : "The checks of this motion doubt it.", answer.note].filter(Boolean).join("\n");
-  frame.src = answer.page;
+  showPage(frame, answer);
   find("moved").hidden = !answer.sliders.length;
   forgetSliders();
 }
@@ -250,10 +237,7 @@ function sides(target, answer) {
     const figure = make(charts, "figure");
     make(figure, "figcaption", { text: name });
     const canvas = make(figure, "canvas", { role: "img", "aria-label": `${name} over time under ${moved.map((side) => side.principle).join(" and ")}` });
-    const lines = moved.map((side) => ({ t: side.t, v: side.values[name] }));
-    requestAnimationFrame(() => drawCurves(canvas, lines));
-    new ResizeObserver(() => drawCurves(canvas, lines)).observe(canvas);
-    shade.addEventListener("change", () => drawCurves(canvas, lines));
+    keepDrawn(canvas, moved.map((side) => ({ t: side.t, v: side.values[name] })));
   }
 }
 
@@ -337,8 +321,8 @@ async function save() {
   listFiles();
 }
 
-function download(name, text, kind) {
-  const link = make(null, "a", { download: name, href: URL.createObjectURL(new Blob([text], { type: kind })) });
+function download(name, content, kind) {
+  const link = make(null, "a", { download: name, href: URL.createObjectURL(new Blob([content], { type: kind })) });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60000);
 }
@@ -347,11 +331,11 @@ async function exportAs(kind) {
   const stem = (find("file").value.trim() || "model").replace(/\.toml$/, "").split("/").pop();
   if (kind === "toml") return download(`${stem}.toml`, area.value, "application/toml");
   say("writing \u2026");
-  const answer = await ask(kind === "page" ? "motion" : "report", {}, "export");
-  if (!answer) return say("");
+  const answer = await ask(kind === "page" ? "motion" : kind, {}, "export");
+  if (!answer) return say("not written: the text was changed meanwhile");
   if (!answer.ok) return say(`not written: ${answer.errors[0].message}`);
-  const html = await (await fetch(answer.page)).text();
-  download(kind === "page" ? `${stem}-motion.html` : `${stem}-report.html`, html, "text/html");
+  if (kind === "film") download(`${stem}.gif`, Uint8Array.from(atob(answer.gif), (c) => c.charCodeAt(0)), "image/gif");
+  else download(`${stem}-${kind === "page" ? "motion" : kind}.html`, await pageText(answer), "text/html");
   return say("written");
 }
 
