@@ -79,7 +79,7 @@ OTHERS = {
     "io": "sympy numpy",
     "plot": "sympy numpy matplotlib PIL imageio_ffmpeg",
     "report": "sympy numpy matplotlib",
-    "studio": "numpy",
+    "studio": "numpy anywidget traitlets",
     "cli": "click rich",
     "interop": "sympy numpy jax torch",
     "groups": "",

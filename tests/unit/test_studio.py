@@ -597,6 +597,31 @@ def test_the_studio_of_a_model(tmp_path):
         ch.studio(folder=tmp_path / "missing")
 
 
+def test_outside_of_a_notebook_there_is_a_frame(tmp_path):
+    with ch.studio(folder=tmp_path) as window:
+        bundle = window._repr_mimebundle_()
+        assert bundle["text/html"] == window._repr_html_() and bundle["text/plain"] == repr(window)
+    assert "closed" in window._repr_mimebundle_()["text/html"]
+
+
+def test_a_notebook_shows_a_widget(tmp_path, monkeypatch):
+    pytest.importorskip("anywidget", reason="anywidget is not installed: the studio is shown in a frame (chetaev[notebook])")
+    from chetaev.studio import widget
+
+    told = []
+    monkeypatch.setattr(widget, "available", lambda: True)
+    with ch.studio(ch.gallery("sleigh"), folder=tmp_path) as window:
+        assert "application/vnd.jupyter.widget-view+json" in str(window._repr_mimebundle_())
+        shown = window._widget
+        monkeypatch.setattr(type(shown), "send", lambda self, content, buffers=None: told.append(content))
+        for number, (method, path, body) in enumerate([("GET", "first", None), ("POST", "derive", {"text": SLEIGH})]):
+            shown._handle_custom_msg({"id": number, "method": method, "path": path, "body": body}, [])
+        assert wait_until(lambda: len(told) == 2, PATIENCE)
+    first, second = sorted(told, key=lambda content: content["id"])
+    assert loads(first["answer"]["text"]) == loads(SLEIGH)
+    assert [row["label"] for row in second["answer"]["rows"]] == list(ch.derive(ch.gallery("sleigh")).labels)
+
+
 def test_the_example_moves(studio):
     """Along the blade v' = g*sin(alpha)*cos(theta), and theta' = 2 stays."""
     found = studio.ask("simulate", example())

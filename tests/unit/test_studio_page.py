@@ -1,6 +1,7 @@
 """The page of the studio in a browser: typing, errors, sliders, branches, comparison, files, phone width, keys and labels."""
 
 import glob
+import json
 import re
 import shutil
 import threading
@@ -10,7 +11,9 @@ import pytest
 import chetaev as ch
 from chetaev.io.reading import loads
 from chetaev.studio.page import example
+from chetaev.studio.page import page as studio_page
 from chetaev.studio.server import Studio
+from chetaev.studio.widget import answered, script
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or next(iter(glob.glob("/usr/bin/google-chrome*")), None)
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -331,4 +334,53 @@ def test_a_stopped_studio_says_so(browser, tmp_path):
     made.close()
     page.fill("#model", example() + "\n")
     waits(page, "#errors", "does not answer")
+    context.close()
+
+
+WIDGET = """
+const handlers = [];
+const model = {
+  get: (name) => window.given[name],
+  send: (content) => window.asked(JSON.stringify(content)).then((told) => handlers.forEach((handler) => handler(JSON.parse(told)))),
+  on: (kind, handler) => { if (kind === "msg:custom") handlers.push(handler); },
+  off: () => {},
+};
+"""
+"""The part of a notebook: a model with messages, which here go to a function of the test."""
+
+
+def test_the_widget_asks_through_the_messages_of_a_notebook(browser, server, tmp_path):
+    """The same page without any request over HTTP: equations, an error under its characters, motion, sweep and export."""
+    context = browser.new_context(reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    complaints, requests = [], []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("request", lambda request: requests.append(request.url))
+    page.expose_function("asked", lambda content: json.dumps(answered(server.desk, json.loads(content))))
+    given = json.dumps({"page": studio_page()[0]}).replace("<", "\\u003c")
+    module = script().replace("export default { render };", "render({ model, el: document.body });")
+    path = tmp_path / "notebook.html"
+    path.write_text(f"<meta charset='utf-8'><body><script>window.given = {given};</script><script type='module'>{WIDGET}{module}</script>")
+    page.goto(path.as_uri())
+    inner = page.frame_locator("iframe")
+    wanted = ch.derive(loads(example()))
+    inner.locator("#equations math").first.wait_for()
+    assert inner.locator("#equations .label").all_text_contents() == list(wanted.labels)
+    moving = inner.frame_locator("#motion")
+    moving.locator("[data-chetaev-slider='alpha']").focus()
+    page.keyboard.press("ArrowRight")
+    inner.locator("#moved-values").filter(has_text=re.compile("alpha = ")).wait_for()
+    inner.locator("#tab-sweep").click()
+    inner.locator("#sweep-note").filter(has_text="61 finished").wait_for()
+    with page.expect_download() as caught:
+        inner.locator("#export").select_option("page")
+    assert "data-chetaev-slider" in caught.value.path().read_text()
+    inner.locator("#model").fill(example().replace("x'*sin(theta)", "x'*sin(thta)"))
+    inner.locator("#errors .error").wait_for()
+    assert inner.locator("#backdrop mark").text_content() == "thta"
+    assert all(address.startswith(("file:", "about:", "blob:")) for address in requests) and not complaints
+    assert answered(server.desk, {"id": 1, "method": "POST", "path": "open", "body": {"file": "../x.toml"}})["answer"]["ok"] is False
+    assert answered(server.desk, "nonsense")["answer"]["errors"][0]["kind"] == "Malformed"
     context.close()
