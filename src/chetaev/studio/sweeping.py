@@ -48,4 +48,3 @@ def ranges(model: Model) -> list[dict[str, Any]]:
             low, high = around(float(value))
             found.append({"name": name, "low": low, "high": high})
     return found
-

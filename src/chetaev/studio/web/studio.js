@@ -3,7 +3,7 @@
 const PRINCIPLES = { hamilton: "Hamilton", dalembert: "d'Alembert", chetaev: "Chetaev", "virtual-work": "virtual work", vakonomic: "vakonomic", herglotz: "Herglotz" };
 const PAUSE = { derive: 40, motion: 350 }; // milliseconds without a keystroke before a request
 const ENDINGS = { numpy: "py", casadi: "py", javascript: "mjs", c: "c" };
-const now = { serial: 0, principle: "", branch: null, file: "", saved: "", files: [], own: [], extra: {}, panel: "motion", done: {}, ok: false };
+const now = { serial: 0, principle: "", branch: null, file: "", saved: "", files: [], own: [], extra: {}, panel: "motion", done: {}, ok: false, shown: -1 };
 const latest = {};
 const waiting = { derive: 0, motion: 0 };
 const faults = { derive: [], motion: [] };
@@ -28,6 +28,7 @@ const tellReading = (text) => { find("reading").textContent = text; };
 
 function changed() {
   now.serial++;
+  find("motion").setAttribute("aria-busy", "true"); // until the frame shows the motion of the present text
   clearTimeout(waiting.derive);
   clearTimeout(waiting.motion);
   waiting.derive = setTimeout(refresh, PAUSE.derive);
@@ -116,6 +117,7 @@ async function showMotion() {
   }
   const ended = ["finished", "event"].includes(answer.outcome) ? "" : `${answer.outcome}: ${answer.message}`;
   note.textContent = [ended, answer.certified ? "" : "The checks of this motion doubt it.", answer.note].filter(Boolean).join("\n");
+  now.shown = now.serial;
   showPage(frame, answer);
   find("moved").hidden = !answer.sliders.length;
   forgetSliders();
@@ -342,6 +344,7 @@ async function exportAs(kind) {
 /* ---- events ---- */
 
 area.addEventListener("input", typed);
+find("motion").addEventListener("load", () => { if (now.shown === now.serial) find("motion").removeAttribute("aria-busy"); });
 find("principle").addEventListener("change", (event) => { now.principle = event.target.value; now.branch = null; changed(); });
 find("gallery").addEventListener("change", (event) => openFrom(event.target, (name) => call(`gallery/${encodeURIComponent(name)}`)));
 find("files").addEventListener("change", (event) => openFrom(event.target, (file) => call("open", { file })));
