@@ -163,7 +163,7 @@ def test_sweeps_are_motions_one_by_one(studio):
     assert found["values"] == pytest.approx(wanted, rel=1e-7)
     speeds = studio.ask("sweep", over={**over, "name": "theta'", "low": -1}, measure="theta", t=[0, 4])
     assert speeds["values"][0] < 0 < speeds["values"][-1]
-    assert {"name": "a", "low": 0.087, "high": 0.88} in studio.ask("derive")["ranges"]
+    assert {"name": "a", "kind": "parameters", "low": 0.087, "high": 0.88} in studio.ask("derive")["ranges"]
     assert studio.fault("sweep", SLEIGH, over={**over, "name": "q"}, measure="x")["kind"]
     for bad in (
         None,

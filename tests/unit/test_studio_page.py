@@ -143,6 +143,22 @@ def test_a_fix_is_applied_by_a_button(opened):
     assert page.input_value("#principle") == "vakonomic"
 
 
+@pytest.mark.parametrize("table", [True, False])
+def test_an_unknown_name_becomes_a_parameter_by_a_button(opened, table):
+    """From an energy with a new letter to its motion, without reading anything; also where there is no table of parameters yet."""
+    text = example().replace("m*g*sin(alpha)*x", "m*g*sin(alpha)*x - stiffness*y^2/2")
+    if not table:
+        text = re.sub(r"\[parameters\][^[]*", "", text).replace("m*g*sin(alpha)*x - ", "-").replace("m/2", "1/2").replace("J/2", "1/2")
+    page = opened(text)
+    page.locator("#errors .quoted").filter(has_text="stiffness").wait_for()
+    page.get_by_role("button", name="declare stiffness as a parameter").click()
+    frame_of(page).locator("[data-chetaev-slider='stiffness']").wait_for()
+    found = loads(page.input_value("#model"))
+    assert found.parameters["stiffness"] == 1 and found.start == loads(example()).start
+    assert found.parameters == ({**loads(example()).parameters, "stiffness": 1} if table else {"stiffness": 1})
+    assert not page.complaints
+
+
 def test_the_motion_moves_with_its_sliders(opened):
     page = opened()
     inner = frame_of(page)
@@ -247,8 +263,10 @@ def test_a_parameter_is_swept(opened):
     page = opened()
     page.click("#tab-sweep")
     waits(page, "#sweep-note", "61 motions: 61 finished; x from")
+    assert page.input_value("#sweep-name") == "alpha"
+    page.select_option("#sweep-name", "theta'")
+    waits(page, "#sweep figcaption", "x at the end over theta'")
     page.select_option("#sweep-name", "alpha")
-    waits(page, "#sweep figcaption", "x at the end over alpha")
     page.fill("#sweep-low", "0.1")
     page.fill("#sweep-high", "0.4")
     page.fill("#sweep-measure", "x + y^2")

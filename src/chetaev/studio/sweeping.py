@@ -40,11 +40,10 @@ def swept(asked: Asked) -> dict[str, Any]:
 
 def ranges(model: Model) -> list[dict[str, Any]]:
     """Return what can be varied, each with a range around its value: parameters and given initial values that are numbers."""
-    known: list[tuple[str, Any, Any]] = [(name, value, around_parameter) for name, value in model.parameters.items()]
-    known += [(str(name), value, around_start) for name, value in model.start.fixed.items()]
     found = []
-    for name, value, around in known:
-        if isinstance(value, int | float) and np.isfinite(value):
-            low, high = around(float(value))
-            found.append({"name": name, "low": low, "high": high})
+    for kind, given, around in (("parameters", model.parameters, around_parameter), ("start", model.start.fixed, around_start)):
+        for name, value in given.items():
+            if isinstance(value, int | float) and np.isfinite(value):
+                low, high = around(float(value))
+                found.append({"name": str(name), "kind": kind, "low": low, "high": high})
     return found

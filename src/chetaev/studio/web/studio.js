@@ -76,6 +76,7 @@ function showFaults() {
 /* Do what a fix says. */
 function act(error, fix) {
   if (fix.replacement !== undefined) replaceAt(error, fix.replacement);
+  else if (fix.parameter !== undefined) rewrite(declared(area.value, fix.parameter));
   else if (fix.branch !== undefined) choose(fix.branch);
   else {
     const select = find("principle");
@@ -135,7 +136,7 @@ async function analyse() {
     for (const error of answer.errors) listError(target, error, act);
     return;
   }
-  find("kinds").textContent = answer.classification.map((line) => line.trim()).join("\n");
+  find("kinds").textContent = answer.classification.map((line) => line.trim()).filter((line) => !line.includes("none stated")).join("\n");
   const head = make(target, "p", { class: "verdict" });
   make(head, "strong", { text: answer.verdict });
   make(head, "span", { text: answer.sentence });

@@ -10,7 +10,12 @@ function offerSweeps(ranges, unknowns) {
   sweepRanges = ranges;
   name.replaceChildren();
   for (const range of ranges) make(name, "option", { value: range.name, text: range.name });
-  if (kept) name.value = before; else suggestRange();
+  const last = ranges.findLast((range) => range.kind === "parameters"); // what was declared last is what one plays with
+  if (kept) name.value = before;
+  else {
+    if (last) name.value = last.name;
+    suggestRange();
+  }
   if (!measure.value.trim()) measure.value = unknowns[0] || "";
 }
 
