@@ -124,7 +124,10 @@ def test_a_ball_on_a_plate_rolls_along_an_elastica():
 
 @pytest.mark.parametrize(
     ("end", "action", "p"),
-    [((1, 0.5, 0), 1.6402410126, (-0.143230376, 3.539460599, 1.805537893)), ((1, 1, "pi/2"), 2.4458227584, (1.20293535, 1.20293535, 1.855961223))],
+    [
+        ((1, 0.5, 0), 1.6402410126, (-0.143230376, 3.539460599, 1.805537893)),
+        ((1, 1, "pi/2"), 2.4458227584, (1.20293535, 1.20293535, 1.855961223)),
+    ],
 )
 def test_geodesics_of_rigid_motions_of_the_plane(end, action, p):
     """Hamilton's function [(px cos + py sin)^2 + ptheta^2]/2; the spatial momenta px, py are constant."""

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ import chetaev as ch
 from chetaev.core.errors import UsageError
 from chetaev.io.reading import loads
 from chetaev.io.writing import dumps
+from chetaev.studio.answers import answer
 from chetaev.studio.folder import Folder, OutsideError
 from chetaev.studio.notebook import Window
 from chetaev.studio.page import example, page
@@ -41,7 +43,7 @@ class Client:
 
     def send(self, method, path, body=None, headers=None, token=True):
         """The status and the answer."""
-        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=2 * PATIENCE)
         content = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         given = {"X-Chetaev-Token": self.token} if token else {}
         line.request(method, path, content, {**given, **(headers or {})})
@@ -90,7 +92,7 @@ def studio(tmp_path_factory):
     (folder / "inner").mkdir()
     (folder / "inner" / "own.toml").symlink_to(folder / "sleigh.toml")
     (folder / "way").symlink_to(folder.parent)
-    with running(folder) as client:
+    with running(folder, seconds=PATIENCE) as client:
         yield client
 
 
@@ -151,6 +153,30 @@ def test_a_comparison_without_data_shows_the_equations_and_says_what_is_missing(
     }  # fmt: skip
     error = studio.fault("compare", text)
     assert error["kind"] == "UsageError" and "two different principles" in error["message"]
+
+
+def test_sweeps_are_motions_one_by_one(studio):
+    over = {"name": "a", "low": 0.2, "high": 0.8, "count": 3}
+    found = studio.ask("sweep", over=over, measure="x + theta'^2", t=[0, 4])
+    assert found["over"] == pytest.approx([0.2, 0.5, 0.8]) and found["outcomes"] == ["finished"] * 3
+    wanted = [ch.simulate(ch.gallery("sleigh"), t=(0, 4), parameters={"a": a}).final["x + theta'^2"] for a in (0.2, 0.5, 0.8)]
+    assert found["values"] == pytest.approx(wanted, rel=1e-7)
+    speeds = studio.ask("sweep", over={**over, "name": "theta'", "low": -1}, measure="theta", t=[0, 4])
+    assert speeds["values"][0] < 0 < speeds["values"][-1]
+    assert {"name": "a", "kind": "parameters", "low": 0.087, "high": 0.88} in studio.ask("derive")["ranges"]
+    assert studio.fault("sweep", SLEIGH, over={**over, "name": "q"}, measure="x")["kind"]
+    for bad in (
+        None,
+        3,
+        {},
+        {**over, "count": 1000},
+        {**over, "low": 2},
+        {**over, "low": "a"},
+        {**over, "name": 3},
+        {**over, "count": True},
+    ):
+        assert studio.send("POST", "/api/sweep", {"text": SLEIGH, "over": bad, "measure": "x"})[0] == 400
+    assert studio.send("POST", "/api/sweep", {"text": SLEIGH, "over": over})[0] == 400
 
 
 @pytest.mark.parametrize("language", ["numpy", "javascript", "c"])
@@ -414,10 +440,9 @@ def test_a_later_request_of_the_same_client_ends_the_earlier_one(studio):
     first.start()
     other.start()
     time.sleep(0.5)
-    since = time.monotonic()
     assert studio.ask("derive", client="tab", serial=2)["ok"]
-    first.join(10)
-    assert not first.is_alive() and time.monotonic() - since < 10
+    first.join(PATIENCE)
+    assert not first.is_alive()  # on its own it would not have ended
     assert answers["first"] == {"ok": False, "cancelled": True, "errors": []}
     other.join(PATIENCE)
     assert answers["other"]["outcome"] == "finished"
@@ -427,12 +452,10 @@ def test_a_later_request_of_the_same_client_ends_the_earlier_one(studio):
 
 def test_a_request_has_a_time_limit_and_a_bounded_memory(tmp_path):
     with running(tmp_path) as client:
-        assert client.ask("simulate")["ok"]
+        assert client.server.jobs.seconds == 20
         client.server.jobs.seconds = 2.0
-        since = time.monotonic()
-        found = client.fault("simulate", SLOW, **FOREVER)
-        assert found["kind"] == "Timeout" and 2 <= time.monotonic() - since < 20
-        client.server.jobs.seconds = 20.0
+        assert client.fault("simulate", SLOW, **FOREVER)["kind"] == "Timeout"
+        client.server.jobs.seconds = PATIENCE
         assert client.ask("derive")["ok"]
         fork_server = client.server.jobs._fork_server._process.pid
         assert wait_until(lambda: not children_of(fork_server))
@@ -468,7 +491,7 @@ def alive(pid):
         return False
 
 
-def wait_until(holds, seconds=15):
+def wait_until(holds, seconds=PATIENCE):
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if holds():
@@ -492,11 +515,9 @@ def test_nothing_outlives_the_studio(tmp_path, word):
         [fork_server] = children_of(process.pid)
         assert wait_until(lambda: children_of(fork_server), PATIENCE)
         workers = children_of(fork_server)
-        since = time.monotonic()
         process.send_signal(getattr(signal, word))
-        code = process.wait(5)
-        assert time.monotonic() - since < 5 and code == {"SIGINT": 0, "SIGKILL": -9}[word]
-        assert wait_until(lambda: not any(map(alive, [fork_server, *workers])), 5)
+        assert process.wait(PATIENCE) == {"SIGINT": 0, "SIGKILL": -9}[word]  # within 5 seconds on a machine with nothing else to do
+        assert wait_until(lambda: not any(map(alive, [fork_server, *workers])))
         line.close()
     finally:
         process.kill()
@@ -560,19 +581,49 @@ def fuzzed(text, draw, alphabet):
     return text
 
 
+ALPHABET = "'\"[]{}()=+-*/^,.#\\\n\t δθ0179eExymJ_$<>&;\x00\x1b\u202e\U0001f600"
+FUZZED = 1000
+THROUGH_HTTP = FUZZED if os.environ.get("CHETAEV_LONG") else 120
+"""Texts that go the whole way; the environment variable CHETAEV_LONG sends all of them."""
+
+
+def judged(text, found):
+    """The kind of an answer: an error that a user can correct, which lies in the text, or none."""
+    if found["ok"]:
+        return "ok"
+    [error] = found["errors"]
+    assert error["kind"] != "InternalError" and "Traceback" not in json.dumps(found), (text, error)
+    assert 1 <= error["line"] <= text.count("\n") + 1 and error["column"] >= 1 and error["length"] >= 1
+    return error["kind"]
+
+
 def test_fuzzed_texts_leave_it_answering(studio):
-    """Some hundred texts with characters removed, doubled, replaced and exchanged."""
+    """A thousand texts with characters removed, doubled, replaced and exchanged: all as a process answers them, some the whole way."""
     draw = random.Random(7)
-    alphabet = "'\"[]{}()=+-*/^,.#\\\n\t δθ0179eExymJ_$<>&;\x00\x1b\u202e\U0001f600"
-    kinds = set()
-    for _ in range(300):
-        text = fuzzed(SLEIGH, draw, alphabet)
-        status, found = studio.send("POST", "/api/derive", {"text": text})
-        assert status == 200
-        kinds |= {"ok"} if found["ok"] else {error["kind"] for error in found["errors"]}
-        assert "InternalError" not in kinds, text
+    texts = [fuzzed(draw.choice((SLEIGH, example(), CAWLEY)), draw, ALPHABET) for _ in range(FUZZED)]
+    kinds = {judged(text, answer("derive", {"text": text})) for text in texts}
     assert {"ok", "NotationError", "ModelError"} <= kinds
+    with ThreadPoolExecutor(4) as several:
+        for text, (status, found) in zip(
+            texts, several.map(lambda text: studio.send("POST", "/api/derive", {"text": text}), texts[:THROUGH_HTTP]), strict=False
+        ):
+            assert status == 200
+            judged(text, found)
     assert studio.ask("derive")["ok"]
+
+
+def test_hostile_values_run_nothing(studio):
+    """The same expressions as values, principles, names and measures, beside a good text."""
+    over = {"name": "a", "low": 0.1, "high": 1, "count": 2}
+    for k, call in enumerate(CALLS):
+        body = [
+            {"measure": call, "over": over}, {"measure": "x", "over": {**over, "name": call}}, {"start": {call: 1}}, {"start": {"x": call}},
+            {"parameters": {"a": call}}, {"principle": call}, {"branch": call}, {"language": call},
+        ][k % 8]  # fmt: skip
+        verb = "sweep" if "over" in body else "code" if "language" in body else "simulate"
+        status, found = studio.send("POST", f"/api/{verb}", {"text": SLEIGH, **body})
+        assert status == 200 and not found["ok"] and found["errors"][0]["kind"] not in ("InternalError", "Memory", "Timeout"), (body, found)
+    assert not Path(WITNESS).exists() and studio.ask("derive")["ok"]
 
 
 # ---- in Python and on the command line ----
@@ -595,6 +646,31 @@ def test_the_studio_of_a_model(tmp_path):
         ch.studio(3)
     with pytest.raises(UsageError, match="not a folder"):
         ch.studio(folder=tmp_path / "missing")
+
+
+def test_outside_of_a_notebook_there_is_a_frame(tmp_path):
+    with ch.studio(folder=tmp_path) as window:
+        bundle = window._repr_mimebundle_()
+        assert bundle["text/html"] == window._repr_html_() and bundle["text/plain"] == repr(window)
+    assert "closed" in window._repr_mimebundle_()["text/html"]
+
+
+def test_a_notebook_shows_a_widget(tmp_path, monkeypatch):
+    pytest.importorskip("anywidget", reason="anywidget is not installed: the studio is shown in a frame (chetaev[notebook])")
+    from chetaev.studio import widget
+
+    told = []
+    monkeypatch.setattr(widget, "available", lambda: True)
+    with ch.studio(ch.gallery("sleigh"), folder=tmp_path) as window:
+        assert "application/vnd.jupyter.widget-view+json" in str(window._repr_mimebundle_())
+        shown = window._widget
+        monkeypatch.setattr(type(shown), "send", lambda self, content, buffers=None: told.append(content))
+        for number, (method, path, body) in enumerate([("GET", "first", None), ("POST", "derive", {"text": SLEIGH})]):
+            shown._handle_custom_msg({"id": number, "method": method, "path": path, "body": body}, [])
+        assert wait_until(lambda: len(told) == 2, PATIENCE)
+    first, second = sorted(told, key=lambda content: content["id"])
+    assert loads(first["answer"]["text"]) == loads(SLEIGH)
+    assert [row["label"] for row in second["answer"]["rows"]] == list(ch.derive(ch.gallery("sleigh")).labels)
 
 
 def test_the_example_moves(studio):

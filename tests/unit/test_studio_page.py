@@ -1,20 +1,25 @@
 """The page of the studio in a browser: typing, errors, sliders, branches, comparison, files, phone width, keys and labels."""
 
 import glob
+import json
 import re
 import shutil
 import threading
+from dataclasses import replace
 
 import pytest
 
 import chetaev as ch
 from chetaev.io.reading import loads
+from chetaev.io.writing import dumps
 from chetaev.studio.page import example
+from chetaev.studio.page import page as studio_page
 from chetaev.studio.server import Studio
+from chetaev.studio.widget import answered, script
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or next(iter(glob.glob("/usr/bin/google-chrome*")), None)
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-PATIENCE = 60_000
+PATIENCE = 180_000
 """Milliseconds for the browser and for an answer on a busy machine: no test of the page is a test of speed."""
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: pages are not opened (apt-get install chromium)")
@@ -48,7 +53,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    made = Studio(tmp_path_factory.mktemp("studio"))
+    made = Studio(tmp_path_factory.mktemp("studio"), seconds=PATIENCE / 1000)
     (made.folder.root / "cawley.toml").write_text(CAWLEY)
     thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
@@ -98,11 +103,9 @@ def until(page, holds):
 
 
 def frame_of(page):
-    """The frame of the motion, when its page is there."""
-    page.locator("#motion:not([hidden])").wait_for()
-    inner = page.frame_locator("#motion")
-    inner.locator("[data-chetaev=play]").wait_for()
-    return inner
+    """The frame of the motion, when it has loaded the page of the present text and has run its script."""
+    page.locator("#motion:not([hidden]):not([aria-busy])").wait_for()
+    return page.frame_locator("#motion")
 
 
 def test_equations_follow_the_keys(opened):
@@ -114,14 +117,11 @@ def test_equations_follow_the_keys(opened):
     at = example().index("m*g*sin(alpha)*x")
     page.evaluate("(at) => document.getElementById('model').setSelectionRange(at, at)", at)
     page.keyboard.type("k*x^2 + ")
-    page.locator("#errors .error").wait_for()
-    assert page.locator("#backdrop mark").text_content() == "k"
+    until(page, lambda: page.locator("#backdrop mark").all_text_contents() == ["k"])  # answers to unfinished words may come before
     assert page.get_attribute("#model", "aria-invalid") == "true"
+    selected = "(() => { const m = document.getElementById('model'); return m.value.slice(m.selectionStart, m.selectionEnd); })()"
     page.click("#errors .place")
-    assert (
-        page.evaluate("(() => { const m = document.getElementById('model'); return m.value.slice(m.selectionStart, m.selectionEnd); })()")
-        == "k"
-    )
+    assert page.evaluate(selected) == "k"
     page.keyboard.type("g")
     page.locator("#errors .error").wait_for(state="detached")
     waits(page, "#equations", "g")
@@ -141,6 +141,22 @@ def test_a_fix_is_applied_by_a_button(opened):
     page.get_by_role("button", name="use vakonomic").click()
     waits(page, "#equations", "λ")
     assert page.input_value("#principle") == "vakonomic"
+
+
+@pytest.mark.parametrize("table", [True, False])
+def test_an_unknown_name_becomes_a_parameter_by_a_button(opened, table):
+    """From an energy with a new letter to its motion, without reading anything; also where there is no table of parameters yet."""
+    text = example().replace("m*g*sin(alpha)*x", "m*g*sin(alpha)*x - stiffness*y^2/2")
+    if not table:
+        text = re.sub(r"\[parameters\][^[]*", "", text).replace("m*g*sin(alpha)*x - ", "-").replace("m/2", "1/2").replace("J/2", "1/2")
+    page = opened(text)
+    page.locator("#errors .quoted").filter(has_text="stiffness").wait_for()
+    page.get_by_role("button", name="declare stiffness as a parameter").click()
+    frame_of(page).locator("[data-chetaev-slider='stiffness']").wait_for()
+    found = loads(page.input_value("#model"))
+    assert found.parameters["stiffness"] == 1 and found.start == loads(example()).start
+    assert found.parameters == ({**loads(example()).parameters, "stiffness": 1} if table else {"stiffness": 1})
+    assert not page.complaints
 
 
 def test_the_motion_moves_with_its_sliders(opened):
@@ -165,6 +181,21 @@ def test_the_motion_moves_with_its_sliders(opened):
     assert not page.complaints
 
 
+ENDLESS = dumps(replace(ch.gallery("double-pendulum"), t=(0, 1e9), max_steps=10**12, keep="final"))
+"""A model whose motion does not end on any machine."""
+
+
+def test_a_keystroke_ends_what_takes_long(opened, server):
+    page = opened(ENDLESS)
+    waits(page, "#motion-note", "computing")
+    until(page, lambda: any(job.serial for jobs in server.jobs._running.values() for job in jobs))
+    page.fill("#model", example())
+    frame_of(page)
+    until(page, lambda: not server.jobs._running)  # nothing of the endless motion is left
+    assert page.locator("#equations .label").all_text_contents() == list(ch.derive(loads(example())).labels)
+    assert page.locator("#errors .error").count() == 0 and not page.complaints
+
+
 def test_values_of_sliders_are_put_into_the_text(opened):
     """A start in quotes with a prime, a parameter with a kind, and a parameter whose name begins another's."""
     text = example().replace("m = 1.0", 'm = {kind = "positive", value = 1.0}\nmu = 3').replace("J/2", "mu*J/6")
@@ -186,8 +217,7 @@ def test_branches_are_chosen(opened):
     waits(page, "#motion-note", "No motion yet")
     page.click("#tab-analysis")
     waits(page, "#analysis .verdict", "BRANCHING")
-    radio = page.get_by_role("radio", name=re.compile("branch 0"))
-    radio.check()
+    page.get_by_role("radio", name=re.compile("branch 0")).click()  # the list is written anew soon after
     page.click("#tab-motion")
     frame_of(page)
     page.click("#tab-analysis")
@@ -228,6 +258,32 @@ def test_models_are_saved_and_opened(opened, server):
     assert not (server.folder.root.parent / "escape.toml").exists()
 
 
+def test_a_parameter_is_swept(opened):
+    """The quantity grows with the slope, so that its ends are those of the two outermost motions."""
+    page = opened()
+    page.click("#tab-sweep")
+    waits(page, "#sweep-note", "61 motions: 61 finished; x from")
+    assert page.input_value("#sweep-name") == "alpha"
+    page.select_option("#sweep-name", "theta'")
+    waits(page, "#sweep figcaption", "x at the end over theta'")
+    page.select_option("#sweep-name", "alpha")
+    page.fill("#sweep-low", "0.1")
+    page.fill("#sweep-high", "0.4")
+    page.fill("#sweep-measure", "x + y^2")
+    page.keyboard.press("Tab")
+    waits(page, "#sweep figcaption", r"x \+ y\^2 at the end over alpha")
+    ends = [ch.simulate(loads(example()), parameters={"alpha": alpha}).final["x + y^2"] for alpha in (0.1, 0.4)]
+    found = re.findall(r"-?\d+\.?\d*", page.inner_text("#sweep-note").split("from", 1)[1])
+    assert sorted(map(float, found)) == pytest.approx(sorted(ends), rel=1e-5)
+    page.fill("#sweep-measure", "x + ")
+    page.keyboard.press("Tab")
+    page.locator("#sweep .error").wait_for()
+    page.fill("#sweep-low", "9")
+    page.keyboard.press("Tab")
+    waits(page, "#sweep-note", "from a smaller to a larger")
+    assert not page.complaints
+
+
 def test_code_and_exports(opened):
     page = opened()
     page.click("#tab-code")
@@ -237,13 +293,18 @@ def test_code_and_exports(opened):
         page.select_option("#export", "page")
     text = caught.value.path().read_text()
     assert caught.value.suggested_filename == "model-motion.html" and "data-chetaev-slider" in text
+    with page.expect_download() as caught:
+        page.select_option("#export", "film")
+    content = caught.value.path().read_bytes()
+    assert caught.value.suggested_filename == "model.gif" and content[:6] == b"GIF89a" and len(content) > 10_000
+    waits(page, "#status", "written")
 
 
 @pytest.mark.parametrize("options", [{"viewport": {"width": 390, "height": 844}, "has_touch": True}, {"color_scheme": "dark"}])
 def test_phones_and_dark_rooms(opened, options):
     page = opened(**options)
     inner = frame_of(page)
-    for name in ("analysis", "compare", "code", "motion"):
+    for name in ("analysis", "compare", "sweep", "code", "motion"):
         page.click(f"#tab-{name}")
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), name
     red, green, blue = map(int, re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor")))
@@ -266,7 +327,7 @@ def test_everything_has_a_name_and_can_be_reached_by_keys(opened):
     assert seen[:6] == ["to the model", "gallery", "files", "file", "Save", "export"] and "model" in seen
     assert seen.index("model") < seen.index("principle") < seen.index("tab-motion")
     page.focus("#tab-motion")
-    for name in ("analysis", "compare", "code", "motion"):
+    for name in ("analysis", "compare", "sweep", "code", "motion"):
         page.keyboard.press("ArrowRight")
         assert page.evaluate("document.activeElement.id") == f"tab-{name}" and page.get_attribute(f"#tab-{name}", "aria-selected") == "true"
         assert page.locator("[role=tabpanel]:visible").count() == 1
@@ -302,4 +363,53 @@ def test_a_stopped_studio_says_so(browser, tmp_path):
     made.close()
     page.fill("#model", example() + "\n")
     waits(page, "#errors", "does not answer")
+    context.close()
+
+
+WIDGET = """
+const handlers = [];
+const model = {
+  get: (name) => window.given[name],
+  send: (content) => window.asked(JSON.stringify(content)).then((told) => handlers.forEach((handler) => handler(JSON.parse(told)))),
+  on: (kind, handler) => { if (kind === "msg:custom") handlers.push(handler); },
+  off: () => {},
+};
+"""
+"""The part of a notebook: a model with messages, which here go to a function of the test."""
+
+
+def test_the_widget_asks_through_the_messages_of_a_notebook(browser, server, tmp_path):
+    """The same page without any request over HTTP: equations, an error under its characters, motion, sweep and export."""
+    context = browser.new_context(reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    complaints, requests = [], []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("request", lambda request: requests.append(request.url))
+    page.expose_function("asked", lambda content: json.dumps(answered(server.desk, json.loads(content))))
+    given = json.dumps({"page": studio_page()[0]}).replace("<", "\\u003c")
+    module = script().replace("export default { render };", "render({ model, el: document.body });")
+    path = tmp_path / "notebook.html"
+    path.write_text(f"<meta charset='utf-8'><body><script>window.given = {given};</script><script type='module'>{WIDGET}{module}</script>")
+    page.goto(path.as_uri())
+    inner = page.frame_locator("iframe")
+    wanted = ch.derive(loads(example()))
+    inner.locator("#equations math").first.wait_for()
+    assert inner.locator("#equations .label").all_text_contents() == list(wanted.labels)
+    moving = inner.frame_locator("#motion")
+    moving.locator("[data-chetaev-slider='alpha']").focus()
+    page.keyboard.press("ArrowRight")
+    inner.locator("#moved-values").filter(has_text=re.compile("alpha = ")).wait_for()
+    inner.locator("#tab-sweep").click()
+    inner.locator("#sweep-note").filter(has_text="61 finished").wait_for()
+    with page.expect_download() as caught:
+        inner.locator("#export").select_option("page")
+    assert "data-chetaev-slider" in caught.value.path().read_text()
+    inner.locator("#model").fill(example().replace("x'*sin(theta)", "x'*sin(thta)"))
+    inner.locator("#errors .error").wait_for()
+    assert inner.locator("#backdrop mark").text_content() == "thta"
+    assert all(address.startswith(("file:", "about:", "blob:")) for address in requests) and not complaints
+    assert answered(server.desk, {"id": 1, "method": "POST", "path": "open", "body": {"file": "../x.toml"}})["answer"]["ok"] is False
+    assert answered(server.desk, "nonsense")["answer"]["errors"][0]["kind"] == "Malformed"
     context.close()

@@ -156,8 +156,10 @@ def _single(name: str, arguments: str, program: Program, found: Formulas) -> str
 
 
 def _filling(name: str, arguments: str, program: Program, found: Formulas, size: int) -> str:
+    """A function that fills an array, which each call uses again: the next call changes what the last one returned."""
     entries = [f"a[{k}] = {text};" for k, text in enumerate(found.results) if text is not None]
-    return _function(name, arguments, [f"const a = new Float64Array({size});", *_read(program, found), *entries, "return a;"])
+    body = _function(name, arguments, [f"const a = {name}Filled.fill(0);", *_read(program, found), *entries, "return a;"])
+    return f"const {name}Filled = new Float64Array({size});\n{body}"
 
 
 def _resets(source: BrowserProblem, program: Program) -> str:

@@ -138,7 +138,8 @@ JAVASCRIPT = Spelling(
         "enum eval export extends false final finally float for function get goto if implements import in instanceof int interface let "
         "long native new null of package private protected public return set short static super switch synchronized this throw throws "
         "transient true try typeof undefined var void volatile while with yield NaN Infinity Math Number Object Array Map Set Error JSON "
-        "Float64Array ArrayBuffer globalThis window document self square erf copysign s p u j a t solved found".split()
+        "Float64Array ArrayBuffer globalThis window document self square erf copysign s p u j a t solved found "
+        "matrixAtFilled slopesAtFilled surfaceSlopesAtFilled".split()
     ),
 )  # fmt: skip
 """JavaScript, as a module."""

@@ -7,7 +7,6 @@ a group element, such as a quaternion, are part of the vector, and the fields of
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,7 +26,6 @@ from chetaev.numerics.graphs.binding import bind, number
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.prepared import end_and_slopes, prepare
 from chetaev.numerics.stability.position import fields, normalised
-from chetaev.numerics.stability.position import normalised
 
 Array = NDArray[np.float64]
 
@@ -110,30 +108,6 @@ class Flow:
         if not groups:
             return np.eye(len(x))
         found: Array = np.linalg.qr(fields(self.equations.system, self.run.jets, x) / self.sizes[:, None])[0]
-        rows, free = self.constraints(x)[1], self._directions(x)
-        if not len(rows):
-            return free
-        _, s, vt = np.linalg.svd(rows @ free)
-        found: Array = free @ vt[int(np.sum(s > _RANK * s[0])) :].T
-        return found
-
-    def _directions(self, x: Array) -> Array:
-        """An orthonormal basis of the directions in which jets may move where no constraint restricts them, in units of `sizes`."""
-        groups = [group for group in self.equations.system.groups.values() if group.places]
-        if not groups:
-            return np.eye(len(x))
-        places = {z: k for k, z in enumerate(self.run.jets)}
-        held: set[int] = set()
-        columns = []
-        for group in groups:
-            numbers = [places[z] for z in group.places]
-            held.update(numbers)
-            for unit in np.eye(group.group.dimension):
-                line = np.zeros(len(x))
-                line[numbers] = group.group.rates(list(x[numbers]), list(unit), group.body, math.cos, math.sin)
-                columns.append(line / self.sizes)
-        plain = [line for k, line in enumerate(np.eye(len(x))) if k not in held]
-        found: Array = np.linalg.qr(np.array([*plain, *columns]).T)[0]
         return found
 
     def side(self, end: Array, target: Array) -> Array:
@@ -148,9 +122,6 @@ class Flow:
     def settled(self, x: Array) -> Array:
         """The state moved onto the constraints by the smallest change, in units of `sizes`."""
         x = self._normalised(x)
-        if self.equations.system.groups:
-            jets = normalised(self.equations.system, dict(zip(self.run.jets, map(float, x), strict=True)))
-            x = np.array([jets[z] for z in self.run.jets])
         for _ in range(_TURNS):
             residual, rows = self.constraints(x)
             if not len(rows):

@@ -288,7 +288,9 @@ def _sizes(shooting: Shooting, known: Sequence[Mapping[Jet, float]]) -> Array:
     chance = np.random.default_rng(1)
     lift = [k for k, z in enumerate(jets) if isinstance(z, Multiplier)]
     contact = [k for k, z in enumerate(jets) if isinstance(z, Action)]
-    units = np.array([found[jets.index(z)] if z in jets else (own.get(z.base) or usual) / span**z.order for z in shooting.ends.boundary.pairs])
+    units = np.array(
+        [found[jets.index(z)] if z in jets else (own.get(z.base) or usual) / span**z.order for z in shooting.ends.boundary.pairs]
+    )
     ratios, works = [], []
     for _ in range(9 if lift or contact else 0):
         y = found * chance.normal(size=len(found))

@@ -104,7 +104,8 @@ def check_reachable(shooting: Shooting, known: Sequence[Mapping[Jet, float]], wh
     known_rows = classify(system)
     for integral in known_rows.integrals:
         first, last = (
-            _value(system.charted(integral), {**parameters, **values}, t) for values, t in zip(known, (shooting.flow.t0, shooting.t1), strict=True)
+            _value(system.charted(integral), {**parameters, **values}, t)
+            for values, t in zip(known, (shooting.flow.t0, shooting.t1), strict=True)
         )
         if first is not None and last is not None and abs(last - first) > _HOLDS * max(abs(first), abs(last)):
             return separation(known_rows, integral, first, last)

@@ -322,7 +322,9 @@ class Candidate:
         names, sizes = self.shooting.flow.names, self.shooting.flow.sizes
         span = abs(self.shooting.span)
         turned = f"{z.base}'"  # the component of a group element has a velocity and no value
-        base = float(sizes[names.index(z.base)]) if z.base in names else float(sizes[names.index(turned)]) * span if turned in names else 1.0
+        base = (
+            float(sizes[names.index(z.base)]) if z.base in names else float(sizes[names.index(turned)]) * span if turned in names else 1.0
+        )
         return base / span**z.order
 
     # -- what a path tells

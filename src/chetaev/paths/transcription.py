@@ -92,7 +92,9 @@ class _Transcribed:
         action = self.h * ca.sum2(inside[0, :])
         problem: Any = {"x": ca.vec(points), "f": action, "g": ca.vertcat(*[ca.vec(row) for row in rows_of]) if rows_of else ca.MX(0, 1)}
         quiet: Any = {"print_level": 0, "sb": "yes", "max_iter": _MOST, "tol": 1e-8}
-        self.solver = ca.nlpsol("rough", "ipopt", problem, {"ipopt": quiet, "print_time": False, "error_on_fail": False, "show_eval_warnings": False})
+        self.solver = ca.nlpsol(
+            "rough", "ipopt", problem, {"ipopt": quiet, "print_time": False, "error_on_fail": False, "show_eval_warnings": False}
+        )
         self.velocity_rows = [k for k, is_held in enumerate(held) if not is_held]
 
     def _velocities(self, q: Any, v: Any) -> Any:
@@ -126,22 +128,6 @@ class _Transcribed:
             curve = self._bent(trial, {wave: chance.normal(size=len(self.sizes)) for wave in (1, 2)})
             bounds = {"lbx": np.where(fixed, curve, -np.inf).ravel("F"), "ubx": np.where(fixed, curve, np.inf).ravel("F")}
             answer = self.solver(x0=curve.ravel("F"), lbg=0, ubg=0, **bounds)
-    def seeds(self) -> list[Unknowns]:
-        """The seeds from several curved starts."""
-        chance, found = np.random.default_rng(8), []
-        low, high = np.full((len(self.coordinates), _PIECES + 1), -np.inf), np.full((len(self.coordinates), _PIECES + 1), np.inf)
-        for column, values in ((0, self.first), (_PIECES, self.last)):
-            for i, z in enumerate(self.coordinates):
-                if z in values:
-                    low[i, column] = high[i, column] = values[z] / self.sizes[i]
-        s = np.linspace(0, 1, _PIECES + 1)
-        for _ in range(_TRIALS):
-            ends = np.array([[values.get(z, 0.0) for z in self.coordinates] for values in (self.first, self.last)]) / self.sizes
-            curve = ends[0][:, None] * (1 - s) + ends[1][:, None] * s
-            for wave in (1, 2):
-                curve = curve + chance.normal(size=(len(self.sizes), 1)) * np.sin(wave * np.pi * s)
-            bounds: dict[str, Any] = {"lbx": low.ravel("F"), "ubx": high.ravel("F"), "lbg": 0, "ubg": 0}
-            answer = self.solver(x0=curve.ravel("F"), **bounds)
             if self.solver.stats()["success"]:
                 found.append(self._seed(np.array(answer["x"]).ravel(), np.array(answer["lam_g"]).ravel()))
         return found

@@ -24,8 +24,10 @@ from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.verdict.analyze import analyze
 from chetaev.studio.faults import failed, own_fault, refusal
+from chetaev.studio.film import film
 from chetaev.studio.live import motion_page
-from chetaev.studio.request import Asked, read, require_text, require_two, under
+from chetaev.studio.request import Asked, MalformedError, read, require_text, require_two, under
+from chetaev.studio.sweeping import ranges, swept
 
 _SAMPLES = 401
 """Times at which a motion is sent to the page: enough for a smooth curve on a wide screen, and some tens of kilobytes."""
@@ -44,6 +46,8 @@ def answer(verb: str, body: Any) -> dict[str, Any]:
         return {"ok": True, **_ANSWERS[verb](asked)}
     except ChetaevError as fault:
         return refusal(fault, asked.text)
+    except MalformedError:
+        raise
     except MemoryError:
         return failed("Memory", "the computation needs more memory than a request may use.", hint="a smaller model, or the command line")
     except RecursionError:
@@ -58,6 +62,7 @@ def _derive(asked: Asked) -> dict[str, Any]:
         "name": model.system.name,
         "principle": str(model.principle),
         "principles": [words_of(p) for p in model.principles],
+        "ranges": ranges(model),
         **_equations(derive(model)),
     }
 
@@ -173,6 +178,10 @@ def _report(asked: Asked) -> dict[str, Any]:
     return {"title": made.title, "html": made.html}
 
 
+def _film(asked: Asked) -> dict[str, Any]:
+    return film(asked.model())
+
+
 def _gallery(name: str) -> dict[str, Any]:
     try:
         return {"ok": True, "name": name, "text": dumps(gallery(name))}
@@ -197,5 +206,7 @@ _ANSWERS: dict[str, Callable[[Asked], dict[str, Any]]] = {
     "code": _code,
     "motion": _page,
     "report": _report,
+    "sweep": swept,
+    "film": _film,
 }
 """What answers each verb."""

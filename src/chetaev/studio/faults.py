@@ -7,11 +7,14 @@ from typing import Any
 
 from chetaev.core.errors import ChetaevError, NotationError
 from chetaev.core.fixes import ChooseBranch, ChooseGauge, Fix, Guess, SetInitial, SetInput, SetParameter, UsePrinciple
+from chetaev.core.notation.vocabulary import UNKNOWN
 from chetaev.core.support.registry import words_of
 from chetaev.core.support.text import visible
 from chetaev.io.writing import in_the_file
 from chetaev.studio.positions import Span, span_of
 
+_NAME = re.compile(r"[^\W\d]\w*")
+"""A name as a table of a model file can have it without quotes."""
 _MEANT = re.compile(r"Did you mean (\S+)\?")
 _LONGEST = 2000
 """Characters of a message; a message quotes texts of the user, which may be long."""
@@ -29,7 +32,19 @@ def refusal(fault: ChetaevError, text: str) -> dict[str, Any]:
     meant = _MEANT.search(f"{words} {fault.hint}")
     if meant and isinstance(fault, NotationError) and fault.text:
         fixes.insert(0, {"text": f"replace by {visible(meant[1])}", "kind": "Replace", "replacement": visible(meant[1])})
+    strange = _undeclared(fault)
+    if strange:
+        fixes.append({"text": f"declare {strange} as a parameter", "kind": "Declare", "parameter": strange})
     return failed(type(fault).__name__, words, span, fixes, hint=fault.hint, where=_place(fault))
+
+
+def _undeclared(fault: ChetaevError) -> str:
+    """Return a name that nothing declares and that could be a parameter; one with a prime is that of a coordinate."""
+    if not isinstance(fault, NotationError) or not fault.what.startswith(UNKNOWN):
+        return ""
+    first, last = fault.span
+    name = fault.text[first:last]
+    return name if _NAME.fullmatch(name) and not fault.text[last:].lstrip().startswith(("'", "(")) else ""
 
 
 def failed(

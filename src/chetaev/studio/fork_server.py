@@ -78,9 +78,10 @@ def _warm() -> Iterator[None]:
     """Import and use everything step by step; jobs that arrive early are served between the steps."""
     from chetaev.studio.answers import answer
 
-    for verb in ("derive", "analyze", "motion", "simulate", "code"):
+    sweep = {"over": {"name": "c", "low": 0.1, "high": 0.2, "count": 2}, "measure": "x"}
+    for verb in ("derive", "analyze", "motion", "simulate", "code", "sweep"):
         yield
-        answer(verb, {"text": _SAMPLE})
+        answer(verb, {"text": _SAMPLE, **sweep})
         gc.collect()
         gc.freeze()  # objects that exist now are not visited by later collections, so that forked processes share their pages
 

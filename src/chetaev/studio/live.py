@@ -36,11 +36,11 @@ def slider_ranges(motion: Trajectory) -> tuple[dict[str, tuple[float, float]], s
     if motion.asked is None or motion.asked.besides:
         return {}, "no page can compute this motion."
     model = model_of(motion)
-    candidates = {p.name: _around_parameter(float(motion[p.name][0])) for p in motion.equations.system.parameters}
+    candidates = {p.name: around_parameter(float(motion[p.name][0])) for p in motion.equations.system.parameters}
     given = [str(name) for name in model.start.fixed]
     jets = [z for z in motion.jets if z.name in given]
     for z in sorted(jets, key=lambda z: z.order == 0):  # velocities first: they change the motion most
-        candidates[z.name] = _around_start(float(motion[z.name][0]))
+        candidates[z.name] = around_start(float(motion[z.name][0]))
     found: dict[str, tuple[float, float]] = {}
     reason = "nothing of this motion can be moved."
     for name, limits in candidates.items():
@@ -55,7 +55,7 @@ def slider_ranges(motion: Trajectory) -> tuple[dict[str, tuple[float, float]], s
     return found, reason
 
 
-def _around_parameter(value: float) -> tuple[float, float]:
+def around_parameter(value: float) -> tuple[float, float]:
     """A range that keeps the sign: a mass stays positive."""
     if value == 0:
         return -1.0, 1.0
@@ -63,7 +63,8 @@ def _around_parameter(value: float) -> tuple[float, float]:
     return low, high
 
 
-def _around_start(value: float) -> tuple[float, float]:
+def around_start(value: float) -> tuple[float, float]:
+    """A range around an initial value, to both sides of it."""
     reach = max(1.0, 2 * abs(value))
     return _rounded(value - reach), _rounded(value + reach)
 

@@ -13,14 +13,16 @@ from chetaev.mechanics.model import Model
 
 
 class Window:
-    """A studio that runs in the background until `close()` or the end of Python; notebooks show it in a frame.
+    """A studio that runs in the background until `close()` or the end of Python.
 
-    `address` is its address for a browser on this machine.
+    Notebooks show it as a widget if anywidget is installed, which also works with a kernel elsewhere, or otherwise in a frame. `address` is
+    its address for a browser on this machine.
     """
 
     def __init__(self, server: Any) -> None:
         self._server = server
         self.address: str = server.address
+        self._widget: Any = None
         self._thread = threading.Thread(target=server.serve_forever, name="chetaev studio", daemon=True)
         self._thread.start()
         atexit.register(self.close)
@@ -42,6 +44,16 @@ class Window:
     def __repr__(self) -> str:
         return f"<Studio at {self.address}>" if self._server is not None else "<Studio, closed>"
 
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """What a notebook shows."""
+        from chetaev.studio.widget import available, widget
+
+        if self._server is None or not available():
+            return {"text/plain": repr(self), "text/html": self._repr_html_()}
+        if self._widget is None:
+            self._widget = widget(self._server.desk)
+        return self._widget._repr_mimebundle_(**options)
+
     def _repr_html_(self) -> str:
         if self._server is None:
             return "<p>This studio is closed.</p>"
@@ -61,7 +73,7 @@ def studio(model: Any = None, *, folder: Any = ".", port: int = 0) -> Window:
         port: The port on this machine; 0 for a free one.
 
     Returns:
-        A window that notebooks show in a frame, with `address` for a browser and `close()`.
+        A window that notebooks show as a widget or in a frame, with `address` for a browser and `close()`.
 
     Raises:
         UsageError: If `model` is none of these, `folder` is not a folder, or the port is taken.

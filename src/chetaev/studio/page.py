@@ -7,7 +7,7 @@ import hashlib
 from functools import cache
 from importlib.resources import files
 
-_SCRIPTS = ("text.js", "formulas.js", "curves.js", "editor.js", "adopt.js", "studio.js")
+_SCRIPTS = ("text.js", "formulas.js", "curves.js", "editor.js", "adopt.js", "asking.js", "sweep.js", "studio.js")
 """The scripts, in the order in which they use each other."""
 
 AROUND = "http://127.0.0.1:* http://localhost:* vscode-webview:"

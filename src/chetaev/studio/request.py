@@ -28,8 +28,22 @@ _BETWEEN = re.compile(r",(?![^(]*\))")
 """A comma between words of principles, not inside `mixed(...)`."""
 
 
+_MOST_MEMBERS = 201
+"""Motions of a sweep; more make no smoother curve on a screen."""
+
+
 class MalformedError(Exception):
     """A request whose fields are not of the right kind: status 400."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """What a sweep varies: a name, its lowest and highest value, and how many values."""
+
+    name: str
+    low: float
+    high: float
+    count: int
 
 
 @dataclass(frozen=True)
@@ -44,6 +58,10 @@ class Asked:
     t: tuple[Any, ...] | None = None
     branch: int | str | None = None
     language: str = "numpy"
+    over: Range | None = None
+    """What a sweep varies."""
+    measure: str = ""
+    """What a sweep measures at the end of each motion: an expression."""
 
     def model(self, word: str | None = None) -> Model:
         """Return the model of the text with the given values, under the principle `word` or the first one asked for."""
@@ -93,6 +111,8 @@ def read(body: Any) -> Asked:
         _interval(body.get("t")),
         _branch(body.get("branch")),
         _text(body.get("language"), "language") or "numpy",
+        _range(body.get("over")),
+        (_text(body.get("measure"), "measure") or "").strip(),
     )
 
 
@@ -125,6 +145,17 @@ def _interval(given: Any) -> tuple[float, ...] | None:
     if not isinstance(given, list) or not 2 <= len(given) <= _MOST_TIMES or not all(map(_is_number, given)):
         raise MalformedError("t is not a list of two or more numbers.")
     return tuple(map(float, given))
+
+
+def _range(given: Any) -> Range | None:
+    if given is None:
+        return None
+    name, low, high, count = (given.get(key) for key in ("name", "low", "high", "count")) if isinstance(given, dict) else (None,) * 4
+    if not isinstance(name, str) or not _is_number(low) or not _is_number(high) or not low < high:
+        raise MalformedError("over is not an object with a name, low, high and count.")
+    if not isinstance(count, int) or isinstance(count, bool) or not 2 <= count <= _MOST_MEMBERS:
+        raise MalformedError(f"count of over is not a whole number from 2 to {_MOST_MEMBERS}.")
+    return Range(name, float(low), float(high), count)
 
 
 def _branch(given: Any) -> int | str | None:

@@ -12,18 +12,15 @@ import secrets
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from chetaev.core.errors import ChetaevError
-from chetaev.core.support.version import VERSION
-from chetaev.gallery import description, gallery
-from chetaev.studio.folder import Folder, MissingError, OutsideError
+from chetaev.studio.desk import Desk, RefusedError
+from chetaev.studio.folder import Folder
 from chetaev.studio.jobs import SECONDS, Jobs
-from chetaev.studio.page import AROUND, example, page
+from chetaev.studio.page import AROUND, page
 
 HOST = "127.0.0.1"
 """The address of this machine, which no other machine can reach."""
@@ -35,19 +32,8 @@ _PATIENCE = 30.0
 """Seconds that a connection may be silent; it frees the threads of tabs that were closed."""
 _PAGES = 16
 """Pages of motions and reports that are kept, the newest: a frame fetches its page once, right after the answer that names it."""
-_VERBS = ("derive", "analyze", "simulate", "compare", "code", "motion", "report")
-_SHOWN = ("motion", "report")
-"""Verbs whose answer is a page, which a frame or a new tab shows."""
 _ISOLATED = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; font-src data:;"
 """The policy of pages of motions and reports: no network. Pages with sliders have a stricter one of their own besides."""
-
-
-class RefusedError(Exception):
-    """A request that is not answered: a status, and the reason."""
-
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status, self.reason = status, reason
 
 
 class Studio(ThreadingHTTPServer):
@@ -62,17 +48,25 @@ class Studio(ThreadingHTTPServer):
     ) -> None:
         super().__init__((HOST, port), _Handler)
         self.token = secrets.token_urlsafe(TOKEN_BYTES)
-        self.folder = Folder(folder)
-        self.first = {"text": text or example(), "file": file}
         self.framed = framed
         self.closed = False
         self.pages: OrderedDict[str, str] = OrderedDict()
         self._pages_lock = threading.Lock()
         try:
-            self.jobs = Jobs(seconds)
+            self.desk = Desk(folder, text=text, file=file, seconds=seconds)
         except BaseException:
             self.server_close()
             raise
+
+    @property
+    def folder(self) -> Folder:
+        """The folder of its model files."""
+        return self.desk.folder
+
+    @property
+    def jobs(self) -> Jobs:
+        """Its processes."""
+        return self.desk.jobs
 
     @property
     def address(self) -> str:
@@ -91,7 +85,7 @@ class Studio(ThreadingHTTPServer):
     def close(self) -> None:
         """End the server and all its processes; connections that are still open get no more answers."""
         self.closed = True
-        self.jobs.close()
+        self.desk.close()
         self.server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -107,7 +101,6 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "chetaev"
     sys_version = ""
     timeout = _PATIENCE
-    routes: ClassVar[dict[tuple[str, str], Callable[[_Handler], None]]] = {}
 
     def do_GET(self) -> None:
         self._handle("GET")
@@ -132,12 +125,6 @@ class _Handler(BaseHTTPRequestHandler):
             self._route(method)
         except RefusedError as refused:
             self._refuse(refused)
-        except OutsideError as fault:
-            self._refuse(RefusedError(403, str(fault)))
-        except MissingError as fault:
-            self._refuse(RefusedError(404, str(fault)))
-        except ChetaevError as fault:
-            self._send_json(_trouble(type(fault).__name__, f"{fault.what} {fault.why}".strip()))
         except (ConnectionError, TimeoutError):
             self.close_connection = True
         except Exception as fault:
@@ -146,7 +133,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _refuse(self, refused: RefusedError) -> None:
         self.close_connection = True  # the body may not have been read
-        self._send_json(_trouble(_KINDS.get(refused.status, "Refused"), refused.reason), refused.status)
+        self._send_json(refused.answer, refused.status)
 
     def _route(self, method: str) -> None:
         parts = urlsplit(self.path)
@@ -158,14 +145,11 @@ class _Handler(BaseHTTPRequestHandler):
         if page:
             return self._page()
         name = parts.path.removeprefix("/api/") if parts.path.startswith("/api/") else ""
-        if method == "POST" and name in _VERBS:
-            return self._verb(name)
-        if method == "GET" and name.startswith("gallery/"):
-            return self._gallery_system(name.removeprefix("gallery/"))
-        known = {method for method, path in self.routes if path == name} | ({"POST"} if name in _VERBS else set())
-        if (method, name) not in self.routes:
-            raise RefusedError(405 if known else 404, "there is nothing at this address.")
-        return self.routes[method, name](self)
+        self.server.desk.require(method, name)
+        found = self.server.desk.reply(method, name, self._body() if method == "POST" else None)
+        if found.get("ok") and "html" in found:
+            found["page"] = self.server.keep(found.pop("html"))
+        return self._send_json(found)
 
     def _check_origin(self) -> None:
         """Refuse requests that pages of other sites make, and names of this machine that others could give themselves."""
@@ -210,49 +194,6 @@ class _Handler(BaseHTTPRequestHandler):
         policy = f"{_ISOLATED} sandbox allow-scripts allow-downloads; frame-ancestors 'self'{around}"
         self._send(html.encode(), "text/html; charset=utf-8", policy=policy)
 
-    def _verb(self, verb: str) -> None:
-        body = self._body()
-        client, serial = body.pop("client", ""), body.pop("serial", 0)
-        if client is None:
-            client = ""
-        if not isinstance(client, str) or len(client) > 200:
-            raise RefusedError(400, "client is not a short text.")
-        if isinstance(serial, bool) or not isinstance(serial, int | float) or serial != serial:
-            raise RefusedError(400, "serial is not a number.")
-        found = self.server.jobs.run(verb, body, client, serial)
-        if "malformed" in found:
-            raise RefusedError(400, found["malformed"])
-        if verb in _SHOWN and found.get("ok"):
-            found["page"] = self.server.keep(found.pop("html"))
-        self._send_json(found)
-
-    def _health(self) -> None:
-        self._send_json({"ok": True, "version": VERSION, "folder": self.server.folder.root.name, "seconds": self.server.jobs.seconds})
-
-    def _gallery(self) -> None:
-        systems = [{"name": name, "title": description(name)[0], "about": description(name)[1]} for name in gallery()]
-        self._send_json({"ok": True, "systems": systems})
-
-    def _gallery_system(self, name: str) -> None:
-        if name not in gallery():
-            raise RefusedError(404, "the gallery has no such system.")
-        self._send_json(self.server.jobs.run("gallery", {"name": name}))
-
-    def _first(self) -> None:
-        self._send_json({"ok": True, **self.server.first})
-
-    def _files(self) -> None:
-        self._send_json({"ok": True, "files": self.server.folder.files()})
-
-    def _open(self) -> None:
-        file = _text(self._body(), "file")
-        self._send_json({"ok": True, "file": file, "text": self.server.folder.open(file)})
-
-    def _save(self) -> None:
-        body = self._body()
-        file, text = _text(body, "file"), _text(body, "text")
-        self._send_json({"ok": True, "file": file, "replaced": self.server.folder.save(file, text)})
-
     def _send_json(self, found: dict[str, Any], status: int = 200) -> None:
         self._send(json.dumps(found, allow_nan=False).encode(), "application/json", status)
 
@@ -272,27 +213,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the base class
         """Print nothing: addresses hold the token."""
-
-
-_Handler.routes = {
-    ("GET", "health"): _Handler._health,
-    ("GET", "gallery"): _Handler._gallery,
-    ("GET", "files"): _Handler._files,
-    ("GET", "first"): _Handler._first,
-    ("POST", "open"): _Handler._open,
-    ("POST", "save"): _Handler._save,
-}
-_KINDS = {400: "Malformed", 403: "Forbidden", 404: "Unknown", 405: "Unknown", 413: "TooLarge", 500: "InternalError"}
-"""The kinds of errors by status."""
-
-
-def _text(body: dict[str, Any], name: str) -> str:
-    if not isinstance(body.get(name), str):
-        raise RefusedError(400, f"{name} is missing, or not a text.")
-    found: str = body[name]
-    return found
-
-
-def _trouble(kind: str, message: str) -> dict[str, Any]:
-    error = {"kind": kind, "message": message, "hint": "", "where": "", "line": 1, "column": 1, "length": 1, "fixes": []}
-    return {"ok": False, "errors": [error]}

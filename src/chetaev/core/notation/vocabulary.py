@@ -13,6 +13,9 @@ from chetaev.core.errors import did_you_mean
 from chetaev.core.support.letters import MOST_PRIMES
 from chetaev.core.symbols import Coordinate, Input, Jet, Parameter
 
+UNKNOWN = "unknown name."
+"""How the message about a name that nothing declares begins; the studio offers to declare it."""
+
 
 @dataclass(frozen=True)
 class Vocabulary:
@@ -63,7 +66,7 @@ class Vocabulary:
             "Named": [*self.expressions, *self.quasi],
         }
         parts = [f"{kind}: {_few(names)}." for kind, names in listed.items() if names]
-        return "  ".join(filter(None, ["unknown name.", *parts, self._meant(name)]))
+        return "  ".join(filter(None, [UNKNOWN, *parts, self._meant(name)]))
 
     def _meant(self, name: str) -> str:
         """A suggestion for names of other notations, such as `xdot`."""

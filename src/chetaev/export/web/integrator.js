@@ -2,41 +2,48 @@
 // Above this line the file has the formulas of the model: matrixAt, turningAt, residualsAt, slopesAt, energyAt, surfacesAt, surfaceSlopesAt,
 // givenAt, eventsAt, resetAt, and the constants that they need.
 
+// Arrays that every evaluation uses again: a typed array costs more to make than to fill.
+const SCALES = new Float64Array(Math.max(SIZE, OPENED.length)), LARGEST = new Float64Array(8);
+const FROM = RATES.map(([array]) => array), PLACE = RATES.map(([, k]) => k);
+
 // Solves n rows in place by elimination with scaled partial pivoting: the last columns of a become the solution. False where singular.
 function eliminate(n, width, a) {
-  const scales = new Float64Array(n);
-  for (let i = 0; i < n; i++)
-    for (let j = 0; j < n; j++) {
-      const size = Math.abs(a[i * width + j]);
-      if (size > scales[i]) scales[i] = size;
-    }
+  for (let i = 0; i < n; i++) {
+    let size = 0;
+    for (let j = i * width; j < i * width + n; j++) size = Math.max(size, Math.abs(a[j]));
+    SCALES[i] = size;
+  }
   for (let k = 0; k < n; k++) {
     let best = -1, largest = 0;
     for (let i = k; i < n; i++) {
-      const part = Math.abs(a[i * width + k]) / scales[i];
+      const part = Math.abs(a[i * width + k]) / SCALES[i];
       if (part > largest) {
         largest = part;
         best = i;
       }
     }
     if (best < 0) return false;
+    const own = k * width;
     if (best !== k) {
-      scales[best] = scales[k];
-      for (let j = 0; j < width; j++) {
-        const swapped = a[k * width + j];
-        a[k * width + j] = a[best * width + j];
-        a[best * width + j] = swapped;
+      SCALES[best] = SCALES[k];
+      for (let j = k, other = best * width; j < width; j++) {
+        const swapped = a[own + j];
+        a[own + j] = a[other + j];
+        a[other + j] = swapped;
       }
     }
+    const pivot = a[own + k];
     for (let i = k + 1; i < n; i++) {
-      const factor = a[i * width + k] / a[k * width + k];
-      if (factor !== 0) for (let j = k; j < width; j++) a[i * width + j] -= factor * a[k * width + j];
+      const row = i * width, factor = a[row + k] / pivot;
+      if (factor !== 0) for (let j = k + 1; j < width; j++) a[row + j] -= factor * a[own + j];
     }
   }
   for (let c = n; c < width; c++)
     for (let i = n - 1; i >= 0; i--) {
-      for (let j = i + 1; j < n; j++) a[i * width + c] -= a[i * width + j] * a[j * width + c];
-      a[i * width + c] /= a[i * width + i];
+      const row = i * width;
+      let rest = a[row + c];
+      for (let j = i + 1; j < n; j++) rest -= a[row + j] * a[j * width + c];
+      a[row + c] = rest / a[row + i];
     }
   return true;
 }
@@ -61,17 +68,20 @@ function solvedWith(t, s, p) {
     for (let m = 0; m < found.length; m++)
       for (let i = 0; i < open; i++) found[m] -= empty[m][i] * normal[i * (open + 1) + open];
   }
-  return found.every(Number.isFinite) ? found : null;
+  return allFinite(found) ? found : null;
 }
 
-function ratesWith(t, s, p) {
+function allFinite(values) {
+  for (let i = 0; i < values.length; i++) if (!Number.isFinite(values[i])) return false;
+  return true;
+}
+
+// The rates of the state, written into `into` if that is given; null where undetermined.
+function ratesWith(t, s, p, into) {
   const solved = solvedWith(t, s, p);
   if (!solved) return null;
-  const turning = TURNS ? turningAt(t, s, p, solved) : null, found = new Float64Array(s.length);
-  for (let i = 0; i < s.length; i++) {
-    const from = RATES[i];
-    found[i] = from[0] === 0 ? s[from[1]] : from[0] === 1 ? solved[from[1]] : turning[from[1]];
-  }
+  const turning = TURNS ? turningAt(t, s, p, solved) : null, found = into || new Float64Array(s.length);
+  for (let i = 0; i < found.length; i++) found[i] = FROM[i] === 0 ? s[PLACE[i]] : FROM[i] === 1 ? solved[PLACE[i]] : turning[PLACE[i]];
   return found;
 }
 
@@ -104,54 +114,59 @@ function heldSign(k, t, s, p, first) {
 
 // The size of each entry: its own largest value, but no less than a hundredth of the largest of its order.
 function sizesOf(s, seen) {
-  const largest = new Float64Array(8), found = new Float64Array(s.length);
+  const found = new Float64Array(s.length);
+  LARGEST.fill(0);
   for (let i = 0; i < s.length; i++) {
     found[i] = Math.max(Math.abs(s[i]), seen ? seen[i] : 0);
     const order = Math.min(ORDERS[i], 7);
-    if (found[i] > largest[order]) largest[order] = found[i];
+    if (found[i] > LARGEST[order]) LARGEST[order] = found[i];
   }
-  for (let i = 0; i < s.length; i++) found[i] = Math.max(found[i], 1e-2 * largest[Math.min(ORDERS[i], 7)]) || 1;
+  for (let i = 0; i < s.length; i++) found[i] = Math.max(found[i], 1e-2 * LARGEST[Math.min(ORDERS[i], 7)]) || 1;
   return found;
 }
 
-// The residuals of the constraints and of the held surface, their slopes, and the size of the terms of each row.
+// The residuals of the constraints and of the held surface, their slopes, the size of the terms of each row, and the worst relative residual.
 function rowsAt(t, s, p, held, sizes) {
-  const n = s.length, residual = residualsAt(t, s, p);
-  let slopes = slopesAt(t, s, p);
+  const n = s.length, residual = residualsAt(t, s, p), terms = [];
+  let slopes = slopesAt(t, s, p), worst = 0;
   if (held >= 0) {
     slopes = Array.from(slopes);
     residual.push(surfacesAt(t, s, p)[held]);
     const line = surfaceSlopesAt(t, s, p);
     for (let i = 0; i < n; i++) slopes.push(line[held * (n + 1) + 1 + i]);
   }
-  const terms = residual.map((_, r) => {
+  for (let r = 0; r < residual.length; r++) {
     let sum = 0;
     for (let i = 0; i < n; i++) sum += Math.abs(slopes[r * n + i]) * sizes[i];
-    return sum || 1;
-  });
-  return { residual, slopes, terms, worst: residual.reduce((most, v, r) => Math.max(most, Math.abs(v) / terms[r]), 0) };
+    terms.push(sum || 1);
+    worst = Math.max(worst, Math.abs(residual[r]) / terms[r]);
+  }
+  return { residual, slopes, terms, worst };
 }
+
+// The relative residual of constraints that counts as zero: rounding of the terms of a row. Smaller ones cost turns that change nothing.
+const CLOSED = 1e-14;
 
 // Moves the entries of s that are not fixed onto the constraints by the smallest relative change; false if that fails.
 function settle(t, s, p, held, fixed, seen) {
   if (!constraintNames.length && held < 0) {
     renormalise(s);
-    return s.every(Number.isFinite);
+    return allFinite(s);
   }
   for (let turn = 0; turn < 25; turn++) {
-    const sizes = sizesOf(s, seen), rows = rowsAt(t, s, p, held, sizes), n = s.length;
+    const sizes = sizesOf(s, seen), rows = rowsAt(t, s, p, held, sizes), n = s.length, m = rows.residual.length;
     if (!(rows.worst < Infinity)) return false;
-    if (rows.worst < (turn ? 4e-16 : 1e-15)) return true;
-    const weight = fixed ? sizes.map((size, i) => (fixed[i] ? 0 : size)) : sizes;
-    const a = rows.residual.map((_, r) => {
-      const line = new Float64Array(n);
-      for (let i = 0; i < n; i++) line[i] = (rows.slopes[r * n + i] * weight[i]) / rows.terms[r];
-      return line;
-    });
-    const step = leastNorm(a, rows.residual.map((v, r) => v / rows.terms[r]), n);
+    if (rows.worst < CLOSED) return true;
+    const a = new Float64Array(m * n);
+    if (fixed) for (let i = 0; i < n; i++) if (fixed[i]) sizes[i] = 0;
+    for (let r = 0; r < m; r++) {
+      rows.residual[r] /= rows.terms[r];
+      for (let i = 0; i < n; i++) a[r * n + i] = (rows.slopes[r * n + i] * sizes[i]) / rows.terms[r];
+    }
+    const step = leastNorm(a, rows.residual, n);
     let moved = 0;
     for (let i = 0; i < n; i++) {
-      s[i] -= weight[i] * step[i];
+      s[i] -= sizes[i] * step[i];
       moved = Math.max(moved, Math.abs(step[i]));
     }
     renormalise(s);
@@ -160,31 +175,39 @@ function settle(t, s, p, held, fixed, seen) {
   return rowsAt(t, s, p, held, sizesOf(s, seen)).worst < 1e-9;
 }
 
-// The smallest solution of a x = b by orthogonalised rows; rows that depend on others are passed over.
+// The smallest solution of a x = b by orthogonalised rows of n entries; rows that depend on others are passed over. Changes a and b.
 function leastNorm(a, b, n) {
-  const basis = [], right = [], left = a.map((line) => Float64Array.from(line)), value = b.slice(), done = new Array(a.length).fill(false);
-  const whole = left.map((line) => norm(line));
-  for (let k = 0; k < Math.min(a.length, n); k++) {
-    let best = -1, largest = 1e-10;
-    for (let r = 0; r < a.length; r++) {
-      const rest = done[r] || whole[r] === 0 ? 0 : norm(left[r]) / whole[r];
+  const m = b.length, x = new Float64Array(n), whole = [], done = [];
+  const square = (r) => {
+    let sum = 0;
+    for (let i = r * n; i < (r + 1) * n; i++) sum += a[i] * a[i];
+    return sum;
+  };
+  for (let r = 0; r < m; r++) {
+    whole.push(square(r));
+    done.push(whole[r] === 0);
+  }
+  for (let k = 0; k < Math.min(m, n); k++) {
+    let best = -1, largest = 1e-20;
+    for (let r = 0; r < m; r++) {
+      const rest = done[r] ? 0 : square(r) / whole[r];
       if (rest > largest) { largest = rest; best = r; }
     }
     if (best < 0) break;
     done[best] = true;
-    const size = norm(left[best]), unit = left[best].map((v) => v / size), c = value[best] / size;
-    basis.push(unit);
-    right.push(c);
-    for (let r = 0; r < a.length; r++)
+    const size = Math.sqrt(square(best)), own = best * n, c = b[best] / size;
+    for (let i = 0; i < n; i++) {
+      a[own + i] /= size;
+      x[i] += c * a[own + i];
+    }
+    for (let r = 0; r < m; r++)
       if (!done[r]) {
         let share = 0;
-        for (let i = 0; i < n; i++) share += left[r][i] * unit[i];
-        for (let i = 0; i < n; i++) left[r][i] -= share * unit[i];
-        value[r] -= share * c;
+        for (let i = 0; i < n; i++) share += a[r * n + i] * a[own + i];
+        for (let i = 0; i < n; i++) a[r * n + i] -= share * a[own + i];
+        b[r] -= share * c;
       }
   }
-  const x = new Float64Array(n);
-  basis.forEach((unit, k) => unit.forEach((v, i) => { x[i] += right[k] * v; }));
   return x;
 }
 
@@ -201,64 +224,62 @@ function renormalise(s) {
   }
 }
 
-// One step of the method: the state after h, its error relative to the sizes, and the slope at its beginning.
-function stepBy(f, t, s, h, first, sizes) {
-  const n = s.length, k = [first], moved = new Float64Array(n);
-  for (let stage = 1; stage < STAGES.length; stage++) {
-    const [from, weights] = STAGES[stage];
-    for (let i = 0; i < n; i++) {
-      let sum = 0;
-      for (let j = 0; j < from.length; j++) sum += weights[j] * k[from[j]][i];
-      moved[i] = s[i] + h * sum;
-    }
-    const rate = f(t + NODES[stage] * h, moved);
-    if (!rate) return null;
-    k.push(rate);
+// The slopes of the stages of a step, those of the interpolation included: one set for the step itself, one for trials inside it.
+const [STEP, TRIAL] = [0, 1].map(() => Array.from({ length: STAGES.length + 1 + INSIDE.length }, () => new Float64Array(stateNames.length)));
+
+// s + h times the weighted sum of slopes.
+function movedBy(s, h, k, from, weights, into) {
+  into.set(s);
+  for (let j = 0; j < from.length; j++) {
+    const slope = k[from[j]], w = h * weights[j];
+    for (let i = 0; i < into.length; i++) into[i] += w * slope[i];
   }
-  const y = new Float64Array(n);
+}
+
+// One step of the method, from the slope `first`: the state after h, and its error relative to the sizes. The slopes of its stages stand in k.
+function stepBy(f, t, s, h, first, sizes, k) {
+  const n = s.length, moved = new Float64Array(n), y = new Float64Array(n);
+  k[0].set(first);
+  for (let stage = 1; stage < STAGES.length; stage++) {
+    movedBy(s, h, k, STAGES[stage][0], STAGES[stage][1], moved);
+    if (!f(t + NODES[stage] * h, moved, k[stage])) return null;
+  }
+  movedBy(s, h, k, WEIGHTS[0], WEIGHTS[1], y);
+  if (!sizes) return { y, error: 0 };
   let fifth = 0, third = 0;
   for (let i = 0; i < n; i++) {
-    let sum = 0, five = 0, three = 0;
-    for (let j = 0; j < WEIGHTS[0].length; j++) sum += WEIGHTS[1][j] * k[WEIGHTS[0][j]][i];
+    let five = 0, three = 0;
     for (let j = 0; j < FIFTH[0].length; j++) five += FIFTH[1][j] * k[FIFTH[0][j]][i];
     for (let j = 0; j < THIRD[0].length; j++) three += THIRD[1][j] * k[THIRD[0][j]][i];
-    y[i] = s[i] + h * sum;
-    const size = sizes ? Math.max(sizes[i], Math.abs(y[i])) : 1;
+    const size = Math.max(sizes[i], Math.abs(y[i]));
     fifth += (five / size) ** 2;
     third += (three / size) ** 2;
   }
   const below = fifth + 0.01 * third;
-  return { y, k, error: below > 0 ? (Math.abs(h) * fifth) / Math.sqrt(n * below) : 0 };
+  return { y, error: below > 0 ? (Math.abs(h) * fifth) / Math.sqrt(n * below) : 0 };
 }
 
-// The polynomial of order 7 of a step that stepBy made, as a function of the part of the step; null where a stage has no rates.
-function insideOf(f, t, s, h, taken) {
-  const n = s.length, k = taken.k.slice(), moved = new Float64Array(n), end = Float64Array.from(taken.y);
-  k.push(f(t + h, end));
-  for (const [node, from, weights] of INSIDE) {
-    if (!k[k.length - 1]) return null;
-    for (let i = 0; i < n; i++) {
-      let sum = 0;
-      for (let j = 0; j < from.length; j++) sum += weights[j] * k[from[j]][i];
-      moved[i] = s[i] + h * sum;
-    }
-    k.push(f(t + node * h, moved));
+// The polynomial of order 7 of the step that stepBy made last with STEP, as a function of the part of the step; null where a stage has no rates.
+function insideOf(f, t, s, h, end) {
+  const n = s.length, k = STEP, moved = new Float64Array(n), rows = [0, 1, 2, 3, 4, 5, 6].map(() => new Float64Array(n));
+  const last = STAGES.length;
+  if (!f(t + h, end, k[last])) return null;
+  for (let j = 0; j < INSIDE.length; j++) {
+    const [node, from, weights] = INSIDE[j];
+    movedBy(s, h, k, from, weights, moved);
+    if (!f(t + node * h, moved, k[last + 1 + j])) return null;
   }
-  if (!k[k.length - 1]) return null;
-  const rows = [0, 1, 2, 3, 4, 5, 6].map(() => new Float64Array(n));
   for (let i = 0; i < n; i++) {
     rows[0][i] = end[i] - s[i];
     rows[1][i] = h * k[0][i] - rows[0][i];
-    rows[2][i] = 2 * rows[0][i] - h * (k[12][i] + k[0][i]);
-    ROWS.forEach(([from, weights], m) => {
-      for (let j = 0; j < from.length; j++) rows[3 + m][i] += h * weights[j] * k[from[j]][i];
-    });
+    rows[2][i] = 2 * rows[0][i] - h * (k[last][i] + k[0][i]);
   }
+  for (let m = 0; m < ROWS.length; m++) movedBy(rows[3 + m], h, k, ROWS[m][0], ROWS[m][1], rows[3 + m]);
   return (part) => {
-    const found = new Float64Array(n), rest = 1 - part;
+    const found = [], rest = 1 - part;
     for (let i = 0; i < n; i++) {
       const high = rows[3][i] + part * (rows[4][i] + rest * (rows[5][i] + part * rows[6][i]));
-      found[i] = s[i] + part * (rows[0][i] + rest * (rows[1][i] + part * (rows[2][i] + rest * high)));
+      found.push(s[i] + part * (rows[0][i] + rest * (rows[1][i] + part * (rows[2][i] + rest * high))));
     }
     return found;
   };
@@ -319,13 +340,13 @@ class Motion {
     return "";
   }
 
-  rates(t, s) {
-    if (this.held < 0) return ratesWith(t, s, this.p);
+  rates(t, s, into) {
+    if (this.held < 0) return ratesWith(t, s, this.p, into);
     const sign = heldSign(this.held, t, s, this.p, this.first);
     if (sign === null) return null;
     const p = this.p.slice();
     p[this.first + this.held] = Math.max(-1.5, Math.min(1.5, sign));
-    return ratesWith(t, s, p);
+    return ratesWith(t, s, p, into);
   }
 
   // What must not change its sign within a step: switching functions, the limit of a held sign, events.
@@ -367,7 +388,7 @@ class Motion {
   // States at wanted times inside an accepted step from (t, s) by h.
   keepWanted(t, s, h, slope, f, whole, taken) {
     if (this.dense && this.wanted < this.times.length && (this.times[this.wanted] - t - h) * Math.sign(h) <= 0) {
-      const inside = insideOf(f, t, s, whole, taken);
+      const inside = insideOf(f, t, s, whole, taken.y);
       while (inside && this.wanted < this.times.length && (this.times[this.wanted] - t - h) * Math.sign(h) <= 0) {
         this.kept.t.push(this.times[this.wanted]);
         this.kept.states.push(inside((this.times[this.wanted] - t) / whole));
@@ -375,7 +396,7 @@ class Motion {
       }
     }
     while (this.times && this.wanted < this.times.length && (this.times[this.wanted] - t - h) * Math.sign(h) <= 0) {
-      const part = this.times[this.wanted] - t, inside = part === 0 ? { y: Float64Array.from(s) } : stepBy(f, t, s, part, slope, null);
+      const part = this.times[this.wanted] - t, inside = part === 0 ? { y: Float64Array.from(s) } : stepBy(f, t, s, part, slope, null, TRIAL);
       if (inside) {
         settle(t + part, inside.y, this.p, this.held, null, this.seen);
         this.kept.t.push(this.times[this.wanted]);
@@ -386,7 +407,7 @@ class Motion {
   }
 
   run() {
-    const [begin, end] = this.interval, way = Math.sign(end - begin) || 1, f = (t, s) => this.rates(t, s);
+    const [begin, end] = this.interval, way = Math.sign(end - begin) || 1, f = (t, s, into) => this.rates(t, s, into);
     const trouble = this.choose();
     if (trouble) return this.finish("left_domain", trouble);
     this.keep(this.t, this.s);
@@ -405,7 +426,7 @@ class Motion {
           const lost = taken === null;
           return this.finish(lost ? "left_domain" : "step_too_small", `no step can be made at t = ${this.t}.`);
         }
-        taken = stepBy(f, this.t, this.s, h, slope, sizes);
+        taken = stepBy(f, this.t, this.s, h, slope, sizes, STEP);
         const error = taken ? taken.error / (SAFETY * this.tolerance) : Infinity;
         if (error <= 1) break;
         h *= Number.isFinite(error) ? Math.max(0.2, 0.9 * error ** -0.125) : 0.25;
@@ -443,7 +464,7 @@ class Motion {
   firstCrossing(f, slope, h, end) {
     if (!SURFACES.length && !EVENTS.length) return null;
     const before = this.watched(this.t, this.s);
-    const at = (part) => (part === 1 ? { y: end } : stepBy(f, this.t, this.s, part * h, slope, null));
+    const at = (part) => (part === 1 ? { y: end } : stepBy(f, this.t, this.s, part * h, slope, null, TRIAL));
     let low = 0;
     for (const part of [0.25, 0.5, 0.75, 1]) {
       const inside = at(part);

@@ -18,6 +18,7 @@ from chetaev.core.scene import shapes as sh
 from chetaev.core.scene.fields import DARK, entries_of, turns_of
 from chetaev.plot.scenes.compose import compose, unit_of
 from chetaev.plot.scenes.drawing import Array, Camera, Item, Piece, Solid, Words
+from chetaev.plot.scenes.packed import packed
 from chetaev.plot.scenes.pages import drawing_data, item_data, mesh_data
 from chetaev.plot.scenes.planar import ROUND, ROW, dial_items, planar
 from chetaev.plot.scenes.spatial import spatial
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 _SAME = 1e-7
 """Largest difference, relative to the size of a shape, between its vertices and their affine function of the sizes: below a pixel."""
 
-_DIGITS = 5
-"""Significant digits of vertices: finer than a pixel."""
+_DIGITS = 4
+"""Significant digits of vertices: finer than a pixel of a shape that fills the screen."""
 _QUARTER = ROUND // 4
 """Corners of a quarter of a circle."""
 
@@ -82,7 +83,7 @@ def live_data(motion: Trajectory, scene: Scene, times: Array, finer: int) -> tup
         sliders = [shape for shape in scene.shapes if isinstance(shape, Slider)]
         items = [_scale(shape, k, columns) for k, shape in enumerate(sliders)]
         items += [_recipe(item, columns, 1.0, []) for item in dial_items(scene.shapes, values)]
-        return {**data, "quantities": True, "meshes": [], **_shared(items)}, columns
+        return {**data, "quantities": True, **packed([]), **_shared(items)}, columns
     follow = None if scene.follow is None else values.place(scene.follow, scene.dimension)
     unit = unit_of(scene, [values], scene.dimension, follow)
     kept: list[str] = []
@@ -107,7 +108,9 @@ def live_data(motion: Trajectory, scene: Scene, times: Array, finer: int) -> tup
         middle = drawing.view.target if isinstance(drawing.view, Camera) else drawing.view.centre
         data["follow"] = [columns.of(e) for e in (*(scene.follow or ()), *("0",) * scene.dimension)[: scene.dimension]]
         data["offset"] = [float(f"{v:.7g}") for v in middle[0] - follow[0]]
-    return {**data, "meshes": meshes, **_shared(items)}, columns
+        for name in ("cx", "cy", "tx", "ty", "tz"):  # the page computes them
+            data.pop(name, None)
+    return {**data, **packed(meshes), **_shared(items)}, columns
 
 
 def _shared(items: list[dict[str, Any]]) -> dict[str, Any]:

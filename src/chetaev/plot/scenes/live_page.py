@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from chetaev.export.browser_problem import browser_problem
 from chetaev.export.javascript_file import javascript_file
 from chetaev.plot.scenes.live import live_data
 from chetaev.plot.scenes.pages import in_script, script
+from chetaev.plot.scenes.shorter import renamed, squeezed
 from chetaev.plot.scenes.sliders import Slide
 from chetaev.plot.scenes.text import number, pretty
 
@@ -53,7 +53,7 @@ def live_page(animation: Animation) -> str:
     }
     parts = ["plane.js", *(["space.js"] if data["space"] else []), "recipes.js"]
     inside = "\n".join([*(squeezed(script(name)) for name in parts), f"const DATA = {in_script(data)};", squeezed(script("live.js"))])
-    return _page(data, slides, f"{squeezed(javascript_file(module))}\n{{\n{inside}\n}}\n")
+    return _page(data, slides, renamed(f"{squeezed(javascript_file(module))}\n{{\n{inside}\n}}\n"))
 
 
 def _page(data: dict[str, Any], slides: Sequence[Slide], program: str) -> str:
@@ -105,8 +105,9 @@ def _body(data: dict[str, Any], slides: Sequence[Slide], title: str) -> str:
 
 def _row(slide: Slide) -> str:
     name, words = html.escape(slide.name), html.escape(slide.words)
+    title = f' title="{words}"' if words != name else ""
     return (
-        f'<span class="name" title="{words}" aria-hidden="true">{html.escape(pretty(slide.name))}</span>'
+        f'<span class="name"{title} aria-hidden="true">{html.escape(pretty(slide.name))}</span>'
         f'<input type="range" data-chetaev-slider="{name}" aria-label="{words}" min="{slide.low!r}" max="{slide.high!r}" step="any" '
         f'value="{slide.value!r}"><output class="value" data-chetaev-value="{name}">{html.escape(number(slide.value, 4))}</output>\n'
     )
@@ -115,47 +116,3 @@ def _row(slide: Slide) -> str:
 def _digest(text: str) -> str:
     """The word of a policy that allows a script or style of exactly this text."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-_TOKENS = re.compile(
-    r"""(?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|(?P<note>//[^\n]*|/\*.*?\*/)|(?P<space>[ \t]+)""", re.DOTALL
-)
-"""Texts in quotes, comments and spaces of a script."""
-_TIGHT = frozenset("{}()[],;:=<>?&|*!\n")
-"""Characters beside which a script needs no space."""
-
-
-def squeezed(text: str) -> str:
-    """A script or style without comments and without spaces that do not matter; texts in quotes stay as they are."""
-    found: list[str] = []
-    place = 0
-    while place < len(text):
-        token = _TOKENS.match(text, place)
-        if token is None:
-            if text[place] != "\n" or (found and found[-1] != "\n"):
-                found.append(text[place])
-            place += 1
-            continue
-        place = token.end()
-        if token["text"]:
-            found.append(token["text"])
-        elif token["space"]:
-            after = text[place : place + 1]
-            if not (not found or found[-1][-1] in _TIGHT or after in _TIGHT or not after):
-                found.append(" ")
-    return "\n".join(_joined("".join(found).strip().split("\n")))
-
-
-def _joined(lines: Sequence[str]) -> list[str]:
-    """Lines in which declarations of constants that follow each other are one."""
-    found: list[str] = []
-    whole = False
-    for line in lines:
-        if line.startswith("const ") and whole:
-            found[-1] = f"{found[-1][:-1]},"
-            found.append(line[len("const ") :])
-        else:
-            found.append(line)
-            whole = line.startswith("const ")
-        whole = whole and line.endswith(";")
-    return found

@@ -3,7 +3,7 @@
 
 const find = (name) => document.querySelector("[data-chetaev=" + name + "]");
 const drawn = DATA.items.map((item) => (item.strokes ? { ...item, strokes: item.strokes.map((k) => DATA.strokes[k]) } : item));
-const data = { ...DATA, recipes: drawn }, sliders = DATA.sliders, inputs = [...document.querySelectorAll("[data-chetaev-slider]")];
+const data = { ...DATA, recipes: drawn, meshes: unpacked(DATA) }, sliders = DATA.sliders, inputs = [...document.querySelectorAll("[data-chetaev-slider]")];
 const shown = [...document.querySelectorAll("[data-chetaev-value]")], stage = find("stage"), canvas = find("canvas"), play = find("play");
 const slide = find("time"), clock = find("clock"), pace = find("pace"), link = find("link"), choose = find("choose"), said = find("said");
 const [begin, end] = data.t, count = (data.n - 1) * data.finer + 1;
@@ -13,6 +13,7 @@ const charts = ["curve", "curve-energy"].map((name) => ({ ctx: find(name).getCon
 const energyShown = find("energy"), driftShown = find("drift");
 const LONG = 10, REST = 150, MOST = 2000, COARSE = 1e-5;
 // milliseconds: a motion that takes longer is coarse while one drags; a slider that rests so long has a fine one; the longest computation
+const SLOW = 50, MANY = 6; // milliseconds from a picture in space to the next frame, and how many slow ones make pictures simpler
 let spent = 0, later = 0, heavy = 0;
 let motion = null, painter = null, first = null, f = 0, last = data.n - 1, playing = false, before = 0, rest = 0, chosen = 0, wide = 0;
 
@@ -92,7 +93,7 @@ function paint() {
   if (!painter || !first) return;
   const since = performance.now();
   painter.draw(Math.min(f, last));
-  if (painter.simpler && performance.now() - since > 12 && ++heavy === 5) painter.simpler();
+  if (painter.simpler && heavy < MANY) requestAnimationFrame(() => { if (performance.now() - since > SLOW && ++heavy === MANY) painter.simpler(); });
   clock.textContent = "t = " + timeAt(Math.min(f, last)).toFixed(data.digits).replace("-", "\u2212") + data.clock;
   slide.value = f;
   slide.setAttribute("aria-valuetext", clock.textContent);

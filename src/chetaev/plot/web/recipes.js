@@ -76,6 +76,18 @@ function columnsOf(entries, count, values) {
   return found;
 }
 
+/* The meshes of a page, with their lists of numbers and their faces written out (see plot/scenes/packed.py). */
+function unpacked({ meshes, lists, faces }) {
+  const numbers = lists.map(([unit, ...whole]) => whole.map((v) => v * unit)), list = (k) => (k === null ? 0 : numbers[k]);
+  const written = faces.map(({ runs, c }) => ({
+    f: runs.flatMap(([face, step, times]) => Array.from({ length: times }, (_, i) => face.map((corner, j) => corner + i * (step ? step[j] : 0)))),
+    c: c.flatMap((paint, k) => (k % 2 ? [] : new Array(c[k + 1]).fill(paint))),
+  }));
+  return meshes.map(({ f, p, v, base, parts }) => ({
+    ...written[f], p, ...(parts ? { base: list(base), parts: parts.map(([column, k]) => [column, list(k)]) } : { v: list(v) }),
+  }));
+}
+
 /* Vertices of a form at the sizes that the columns have at the start; whether they changed. */
 function shaped(form, key, columns) {
   if (!form.parts) return false;

@@ -46,6 +46,14 @@ function adopted(text, values) {
   return [text, left];
 }
 
+/* The text with one more parameter of value 1, at the end of its table. */
+function declared(text, name) {
+  const found = inTable(text, "parameters", (part) => `${part.trimEnd()}\n${name} = 1.0\n${part.slice(part.trimEnd().length).replace(/^\n/, "")}`);
+  if (found !== null) return found;
+  const first = /^\s*\[/m.exec(text), at = first ? first.index : text.length; // before the first table stand the keys of none
+  return `${text.slice(0, at).trimEnd()}\n\n[parameters]\n${name} = 1.0\n\n${text.slice(at).trimStart()}`;
+}
+
 /* The text with one table changed by `change`; null if nothing was changed there. */
 function inTable(text, table, change) {
   const head = new RegExp(`^\\[${table}\\][^\\n]*$`, "m").exec(text);

@@ -15,6 +15,13 @@ function tick(v, step) {
   return (Math.abs(zero) >= 1e5 || digits > 5 ? zero.toExponential(1) : zero.toFixed(digits)).replace(/-/g, "\u2212");
 }
 
+/* Draw curves now, and again when the picture changes its size or the room its light. */
+function keepDrawn(canvas, lines) {
+  requestAnimationFrame(() => drawCurves(canvas, lines));
+  new ResizeObserver(() => drawCurves(canvas, lines)).observe(canvas);
+  shade.addEventListener("change", () => drawCurves(canvas, lines));
+}
+
 /* `lines` is a list of {t, v}: times, and values or null. */
 function drawCurves(canvas, lines) {
   const w = canvas.clientWidth, h = canvas.clientHeight, density = window.devicePixelRatio || 1;
@@ -28,7 +35,7 @@ function drawCurves(canvas, lines) {
   const least = (a) => a.reduce((x, y) => Math.min(x, y)), most = (a) => a.reduce((x, y) => Math.max(x, y));
   let t0 = least(ts), t1 = most(ts), low = least(vs), high = most(vs);
   if (t1 === t0) t1 = t0 + 1;
-  const slack = Math.max(0.06 * (high - low), 1e-4 * Math.max(Math.abs(low), Math.abs(high)), 1e-12);
+  const size = Math.max(Math.abs(low), Math.abs(high)), slack = high - low > 1e-9 * size ? 0.06 * (high - low) : 0.5 * size || 1; // or a constant
   low -= slack;
   high += slack;
   const room = { left: 52, right: 10, top: 8, bottom: 22 };

@@ -77,14 +77,17 @@ function listError(parent, error, act) {
     const place = make(first, "button", { type: "button", class: "place", text: `line ${error.line}, column ${error.column}` });
     place.addEventListener("click", () => select(error));
     first.append(error.where ? ` \u00b7 ${error.where}` : "");
+    const [from, to] = rangeOf(area.value, error), quoted = area.value.slice(from, to).trim();
+    if (error.kind === "NotationError" && quoted && quoted.length <= 40) make(first, "code", { class: "quoted", text: quoted });
   } else make(first, "strong", { text: error.kind });
   make(box, "p", { class: "what", text: error.message });
   if (error.hint) make(box, "p", { class: "hint", text: `\u2192 ${error.hint}` });
-  const able = (error.fixes || []).filter((fix) => fix.replacement !== undefined || fix.principle !== undefined || fix.branch !== undefined);
+  const able = (error.fixes || []).filter((fix) => [fix.replacement, fix.principle, fix.branch, fix.parameter].some((way) => way !== undefined));
   if (!able.length) return;
   const row = make(box, "div", { class: "fixes" });
   for (const fix of able) {
-    const words = fix.replacement !== undefined ? `replace by ${fix.replacement}` : fix.principle !== undefined ? `use ${fix.principle}` : `use branch ${fix.branch}`;
+    const words = fix.replacement !== undefined ? `replace by ${fix.replacement}` : fix.parameter !== undefined ? fix.text
+      : fix.principle !== undefined ? `use ${fix.principle}` : `use branch ${fix.branch}`;
     make(row, "button", { type: "button", text: words }).addEventListener("click", () => act(error, fix));
   }
 }

@@ -1,28 +1,14 @@
 /* The studio: what is asked of the server, and where its answers are shown. */
 
-const token = new URLSearchParams(location.search).get("token") || "";
-const client = Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
 const PRINCIPLES = { hamilton: "Hamilton", dalembert: "d'Alembert", chetaev: "Chetaev", "virtual-work": "virtual work", vakonomic: "vakonomic", herglotz: "Herglotz" };
 const PAUSE = { derive: 40, motion: 350 }; // milliseconds without a keystroke before a request
 const ENDINGS = { numpy: "py", casadi: "py", javascript: "mjs", c: "c" };
-const now = { serial: 0, principle: "", branch: null, file: "", saved: "", files: [], own: [], extra: {}, panel: "motion", done: {}, ok: false };
+const now = { serial: 0, principle: "", branch: null, file: "", saved: "", files: [], own: [], extra: {}, panel: "motion", done: {}, ok: false, shown: -1 };
 const latest = {};
 const waiting = { derive: 0, motion: 0 };
 const faults = { derive: [], motion: [] };
 
 /* ---- the server ---- */
-
-async function call(path, body) {
-  const options = { headers: { "X-Chetaev-Token": token }, credentials: "omit", cache: "no-store" };
-  if (body !== undefined) Object.assign(options, { method: "POST", body: JSON.stringify(body) });
-  try {
-    const answer = await fetch(`/api/${path}`, options);
-    return await answer.json();
-  } catch (error) {
-    const message = "The studio does not answer. Was it stopped? Start it again with: chetaev studio";
-    return { ok: false, errors: [{ kind: "Offline", message, hint: "", where: "", line: 1, column: 1, length: 1, fixes: [] }] };
-  }
-}
 
 /* Ask about the text; null if the text has changed since, or the same was asked again for the view `view`. */
 async function ask(verb, more = {}, view = verb) {
@@ -42,6 +28,7 @@ const tellReading = (text) => { find("reading").textContent = text; };
 
 function changed() {
   now.serial++;
+  find("motion").setAttribute("aria-busy", "true"); // until the frame shows the motion of the present text
   clearTimeout(waiting.derive);
   clearTimeout(waiting.motion);
   waiting.derive = setTimeout(refresh, PAUSE.derive);
@@ -71,6 +58,7 @@ async function refresh() {
   document.title = `${answer.name || "model"} \u00b7 chetaev studio`;
   tellReading(`${answer.count} \u00b7 ${Math.round(performance.now() - since)} ms`);
   own(answer.principles);
+  offerSweeps(answer.ranges, answer.unknowns);
   waiting.motion = setTimeout(follow, PAUSE.motion);
 }
 
@@ -88,6 +76,7 @@ function showFaults() {
 /* Do what a fix says. */
 function act(error, fix) {
   if (fix.replacement !== undefined) replaceAt(error, fix.replacement);
+  else if (fix.parameter !== undefined) rewrite(declared(area.value, fix.parameter));
   else if (fix.branch !== undefined) choose(fix.branch);
   else {
     const select = find("principle");
@@ -104,7 +93,7 @@ function choose(branch) {
 
 /* ---- views ---- */
 
-const panels = { motion: showMotion, analysis: analyse, compare: compareNow, code: writeCode };
+const panels = { motion: showMotion, analysis: analyse, compare: compareNow, sweep: sweepNow, code: writeCode };
 
 function once(name) {
   if (now.done[name] === now.serial) return false;
@@ -129,7 +118,8 @@ async function showMotion() {
   }
   const ended = ["finished", "event"].includes(answer.outcome) ? "" : `${answer.outcome}: ${answer.message}`;
   note.textContent = [ended, answer.certified ? "" : "The checks of this motion doubt it.", answer.note].filter(Boolean).join("\n");
-  frame.src = answer.page;
+  now.shown = now.serial;
+  showPage(frame, answer);
   find("moved").hidden = !answer.sliders.length;
   forgetSliders();
 }
@@ -146,7 +136,7 @@ async function analyse() {
     for (const error of answer.errors) listError(target, error, act);
     return;
   }
-  find("kinds").textContent = answer.classification.map((line) => line.trim()).join("\n");
+  find("kinds").textContent = answer.classification.map((line) => line.trim()).filter((line) => !line.includes("none stated")).join("\n");
   const head = make(target, "p", { class: "verdict" });
   make(head, "strong", { text: answer.verdict });
   make(head, "span", { text: answer.sentence });
@@ -250,10 +240,7 @@ function sides(target, answer) {
     const figure = make(charts, "figure");
     make(figure, "figcaption", { text: name });
     const canvas = make(figure, "canvas", { role: "img", "aria-label": `${name} over time under ${moved.map((side) => side.principle).join(" and ")}` });
-    const lines = moved.map((side) => ({ t: side.t, v: side.values[name] }));
-    requestAnimationFrame(() => drawCurves(canvas, lines));
-    new ResizeObserver(() => drawCurves(canvas, lines)).observe(canvas);
-    shade.addEventListener("change", () => drawCurves(canvas, lines));
+    keepDrawn(canvas, moved.map((side) => ({ t: side.t, v: side.values[name] })));
   }
 }
 
@@ -337,8 +324,8 @@ async function save() {
   listFiles();
 }
 
-function download(name, text, kind) {
-  const link = make(null, "a", { download: name, href: URL.createObjectURL(new Blob([text], { type: kind })) });
+function download(name, content, kind) {
+  const link = make(null, "a", { download: name, href: URL.createObjectURL(new Blob([content], { type: kind })) });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60000);
 }
@@ -347,17 +334,18 @@ async function exportAs(kind) {
   const stem = (find("file").value.trim() || "model").replace(/\.toml$/, "").split("/").pop();
   if (kind === "toml") return download(`${stem}.toml`, area.value, "application/toml");
   say("writing \u2026");
-  const answer = await ask(kind === "page" ? "motion" : "report", {}, "export");
-  if (!answer) return say("");
+  const answer = await ask(kind === "page" ? "motion" : kind, {}, "export");
+  if (!answer) return say("not written: the text was changed meanwhile");
   if (!answer.ok) return say(`not written: ${answer.errors[0].message}`);
-  const html = await (await fetch(answer.page)).text();
-  download(kind === "page" ? `${stem}-motion.html` : `${stem}-report.html`, html, "text/html");
+  if (kind === "film") download(`${stem}.gif`, Uint8Array.from(atob(answer.gif), (c) => c.charCodeAt(0)), "image/gif");
+  else download(`${stem}-${kind === "page" ? "motion" : kind}.html`, await pageText(answer), "text/html");
   return say("written");
 }
 
 /* ---- events ---- */
 
 area.addEventListener("input", typed);
+find("motion").addEventListener("load", () => { if (now.shown === now.serial) find("motion").removeAttribute("aria-busy"); });
 find("principle").addEventListener("change", (event) => { now.principle = event.target.value; now.branch = null; changed(); });
 find("gallery").addEventListener("change", (event) => openFrom(event.target, (name) => call(`gallery/${encodeURIComponent(name)}`)));
 find("files").addEventListener("change", (event) => openFrom(event.target, (file) => call("open", { file })));
