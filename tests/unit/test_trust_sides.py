@@ -118,3 +118,25 @@ def test_corners_hidden_in_smooth_functions_are_not_leapt_over(text, force, surf
     wanted = across(lambda x: -0.3 * force(x), surface - 1, 2, 1, surface)
     assert motion.outcome == "finished"
     assert [motion.final["x"], motion.final["x'"]] == pytest.approx(wanted, abs=2e-7)
+
+
+@pytest.mark.parametrize(
+    ("text", "force", "surface"),
+    [
+        ("sqrt(1 - cos(x))", lambda x: math.sqrt(2) * abs(math.sin(x / 2)), 2 * math.pi),
+        ("sqrt(2 + 2*sin(x))", lambda x: 2 * abs(math.sin(x / 2 + math.pi / 4)), -math.pi / 2),
+        ("sqrt(cosh(x) - 1)", lambda x: math.sqrt(2) * abs(math.sinh(x / 2)), 0.0),
+        ("sqrt(x^2 - 2*x + 1)", lambda x: abs(x - 1), 1.0),
+        ("(x^4 + x^2)^(1/2)", lambda x: abs(x) * math.sqrt(x**2 + 1), 0.0),
+        ("acos(sin(x))", lambda x: math.acos(math.sin(x)), math.pi / 2),
+        ("acosh(cosh(x - 3))", lambda x: abs(x - 3), 3.0),
+    ],
+)
+@pytest.mark.parametrize("scale", [1.0, 0.37, 2.9])
+def test_hidden_corners_are_met_exactly(text, force, surface, scale):
+    """At the tolerance, wherever the steps happen to lie: the velocity at the end by quadrature on either side of the corner."""
+    equations = ch.derive(ch.System("x", "k", lagrangian="x'^2/2", forces={"x": f"-k*{text}"}))
+    motion = ch.simulate(equations, {"x": surface - 1, "x'": 2.5}, (0, 1), parameters={"k": 0.3 * scale}, tolerance=1e-10)
+    wanted = across(lambda x: -0.3 * scale * force(x), surface - 1, 2.5, 1, surface)
+    assert motion.outcome == "finished" and motion.switches
+    assert [motion.final["x"], motion.final["x'"]] == pytest.approx(wanted, abs=3e-9)

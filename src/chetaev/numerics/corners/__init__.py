@@ -2,5 +2,6 @@
 
 `corners` rewrites expressions from the inside out, `modes` makes smooth systems of them with a `mode` for each, `planar_friction` treats
 unit vectors of velocities, `multiplier_modes` modes whose force grows with a multiplier, `rootless_sign_changes` switching functions that
-change their sign at a pole or a jump. `contacts` opens and closes the rows of unilateral contacts.
+change their sign at a pole or a jump, `hidden_corners` corners inside of smooth functions. `contacts` opens and closes the rows of
+unilateral contacts.
 """

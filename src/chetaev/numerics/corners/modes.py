@@ -31,6 +31,7 @@ from chetaev.mechanics.origins import Sliding
 from chetaev.mechanics.principles.base import RowV
 from chetaev.numerics.corners.contacts import with_closed, with_sizes_of_contacts, without_contacts
 from chetaev.numerics.corners.corners import Rewriting
+from chetaev.numerics.corners.hidden_corners import with_visible_corners
 from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Mode, Touch
 from chetaev.numerics.corners.multiplier_modes import common_size, in_units, tilt_of
 from chetaev.numerics.corners.planar_friction import acting, admissible, at_rest, directions_in, named
@@ -212,8 +213,9 @@ def smooth(equations: Equations, inputs: Frozen[str, Expr]) -> Switched:
 
     one = Rewriting(mode_of, changing.get)
     with deep():
-        rewritten = _rewritten(with_sizes_of_contacts(_with_visible_jumps(equations)), one)
-        driving = Frozen({name: one(e) for name, e in inputs.items()})
+        visible = _rewritten(_with_visible_jumps(equations), with_visible_corners)
+        rewritten = _rewritten(with_sizes_of_contacts(visible), one)
+        driving = Frozen({name: one(with_visible_corners(e)) for name, e in inputs.items()})
     touching, rewritten = rewritten, without_contacts(rewritten)
     moving = directions_in(touching)
     contacts = [Touch(_unused(f"contact {c.name}", signs), c.gap, show(c.gap), c) for c in equations.system.unilateral]
