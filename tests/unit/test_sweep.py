@@ -183,6 +183,8 @@ def test_charts_of_one_and_two_parameters(tmp_path):
         (0.97, 0.97, 0.97), abs=0.02
     )  # zero is white
     assert picture.get_suptitle() == "pendulum"
+    turned = ch.plot.chart(found.to_xarray().isel(g=[2, 0, 3, 1]), "end").axes[0].collections[0]  # values in any order
+    assert np.asarray(turned.get_array()).tolist() == np.asarray(mesh.get_array()).tolist()
     said = picture.axes[0].format_coord(7.9, 0.11)
     assert said == f"g = 8, c = 0.1: end = {found['end'][3, 0]:.6g}"
     regimes = ch.plot.chart(found, "end", regimes={"left": 0, "right": np.inf})
