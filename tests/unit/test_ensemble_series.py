@@ -150,7 +150,7 @@ def test_room_that_does_not_fit_is_refused_before_the_run(tmp_path, monkeypatch)
         _springs(series=tmp_path / "nowhere" / "states.npy")
     with pytest.raises(ch.UsageError, match="without times"):
         _springs((0, 5), series=np.zeros((40, 2, 2)))
-    monkeypatch.setattr(series, "_free_memory", lambda: 10_000.0)
+    monkeypatch.setattr(series, "free_memory", lambda: 10_000.0)
     with pytest.raises(ch.UsageError, match="40 members, 11 times, 2 numbers each") as told:
         _springs()
     assert 'series="states.npy"' in str(told.value)

@@ -97,6 +97,14 @@ def test_suslov_has_a_measure_only_about_a_principal_axis():
     assert principal.exists is True and principal.density == 1
 
 
+@pytest.mark.parametrize(("group", "kept"), [("SL2", True), ("H3", True), ("Aff1", False)])
+def test_geodesics_keep_a_volume_exactly_on_unimodular_groups(group, kept):
+    """V. V. Kozlov (1988): the trace of ad must vanish; in the affine group of the line it does not."""
+    dimension = {"SL2": 3, "H3": 3, "Aff1": 2}[group]
+    kinetic = " + ".join(f"{k + 1}*A{k + 1}'^2/2" for k in range(dimension))
+    assert ch.orbits.invariant_measure(ch.System({"A": f"{group} body"}, lagrangian=kinetic)).exists is kept
+
+
 @pytest.mark.parametrize("on_group", [True, False])
 def test_the_sleigh_has_a_measure_only_with_its_mass_over_the_blade(on_group):
     if on_group:

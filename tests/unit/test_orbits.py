@@ -203,7 +203,32 @@ def test_a_section_of_an_ensemble():
     assert set(found["member"]) == {0, 1, 2}
 
 
+def test_an_orbit_whose_digits_are_used_up_is_not_reported():
+    """A nanoradian from the top the period is 92; after 40 the state is near the top again, and errors have grown by 1e12."""
+    with pytest.raises(ch.StateError, match="no periodic orbit was found"):
+        ch.orbits.periodic(ch.derive(PENDULUM), {"th": np.pi - 1e-9, "th'": 0}, period=40)
+
+
+def test_exponents_of_roessler():
+    """J. C. Sprott (2003): 0.0714, 0, -5.3943; their sum is the mean of a + x - c."""
+    form = ch.derive(ch.DynamicalForm("x y z", ["x' + y + z", "y' - x - a*y", "z' - b - z*(x - c)"], parameters="a b c"))
+    values = {"a": 0.2, "b": 0.2, "c": 5.7}
+    found = ch.orbits.lyapunov(form, {"x": 1, "y": -5, "z": 0.02}, T=600, parameters=values)
+    assert found.zeros == 1
+    np.testing.assert_array_less(np.abs(found.exponents - [0.0714, 0, -5.3943]), 4 * found.errors + 1e-3)
+
+    def rates(_, y):
+        return [-y[1] - y[2], y[0] + 0.2 * y[1], 0.2 + y[2] * (y[0] - 5.7), 0.2 + y[0] - 5.7]
+
+    short = ch.orbits.lyapunov(form, {"x": 1, "y": -5, "z": 0.02}, T=20, parameters=values, tolerance=1e-11)
+    mean = solve_ivp(rates, (0, 20), [1, -5, 0.02, 0], method="DOP853", rtol=1e-12, atol=1e-12).y[3, -1] / 20
+    assert short.exponents.sum() == pytest.approx(mean, abs=1e-6)
+
+
 def test_refusals():
+    friction = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2", forces={"x": "-sign(x')/10"}))
+    with pytest.raises(ch.ModelError, match="corners"):
+        ch.orbits.lyapunov(friction, {"x": 1, "x'": 0}, T=5)
     with pytest.raises(ch.UsageError, match="no period"):
         ch.orbits.periodic(ch.derive(PENDULUM), {"th": 1, "th'": 0})
     with pytest.raises(ch.StateError, match="no periodic orbit was found"):

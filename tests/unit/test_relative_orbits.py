@@ -90,6 +90,29 @@ def test_a_conservative_family_of_relative_orbits():
     assert np.cos(sum(again.amounts.values())) == pytest.approx(np.cos(angle), abs=1e-8)
 
 
+def test_relative_orbits_begin_where_a_steady_motion_loses_its_stability():
+    """A runner on a round track: the radius begins to swing; SciPy closes the orbit, up to the angle."""
+    forces = {"r": "(mu - 40*(r - 1.1)^2)*r'", "phi": "r^2*(1/2 - phi')"}
+    runner = ch.derive(ch.System("r phi", "mu", lagrangian="(r'^2 + r^2*phi'^2)/2 - 2*(r - 1)^2", forces=forces))
+    start, settings = {"r": 1.1, "phi": 0, "phi'": 0.5}, {"along": "mu", "until": (0.1, 0.3), "parameters": {"mu": 0.15}}
+    steady = ch.orbits.continuation(runner, start, kind="steady", **settings)
+    (hopf,) = steady.special
+    r = hopf.state["r"]
+    matrix = np.array([[0, 1, 0], [0.25 - 4, hopf.value - 40 * (r - 1.1) ** 2, r], [0, -1 / r, -1]])  # of r, r' and phi'
+    assert hopf.kind == "hopf" and r * 0.25 == pytest.approx(4 * (r - 1), abs=1e-12)
+    assert np.abs(np.linalg.eigvals(matrix).real[np.abs(np.linalg.eigvals(matrix).imag) > 0.1]).max() < 1e-9
+    point = steady.switch(0).points[-1]
+
+    def rates(_, y):
+        r, v, w = y[:3]
+        return [v, r * w**2 - 4 * (r - 1) + (point.value - 40 * (r - 1.1) ** 2) * v, 0.5 - w - 2 * v * w / r, w]
+
+    first = [point.state["r"], point.state["r'"], point.state["phi'"], 0]
+    end = solve_ivp(rates, (0, point.period), first, method="DOP853", rtol=1e-11, atol=1e-12).y[:, -1]
+    np.testing.assert_allclose(end[:3], first[:3], atol=1e-8)
+    assert end[3] > 1 and point.stable and point.value == pytest.approx(0.3)
+
+
 def body(w, inertia):
     """One period of the velocities of Euler's top and the rotation after it, by SciPy."""
 

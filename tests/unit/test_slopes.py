@@ -257,6 +257,19 @@ def test_evaluate_and_many():
         assert many.slope("lambda1", "a")[k] == pytest.approx(alone.final.slope("lambda1", "a"), rel=1e-12)
 
 
+def test_slopes_along_the_series_of_many():
+    """x = a cos(w t) with w^2 = k; the second spring is a wall that its motion does not survive."""
+    spring = ch.derive(ch.System("x", "k b", lagrangian="x'^2/2 - k*x^2/2 - sqrt(b - x)"))
+    t, start = np.linspace(0, 2, 5), {"x": [1, 2, 0], "x'": [0, 0, 3]}
+    values = {"k": [1, 4, 1], "b": [1e30, 1e30, 1]}
+    many = ch.simulate_many(spring, start, t, parameters=values, slopes=["k", "x"], tolerance=TIGHT)
+    a, w = np.array([[1.0], [2.0]]), np.array([[1.0], [2.0]])
+    np.testing.assert_allclose(many.slope("x", "k")[:2], -a * t * np.sin(w * t) / (2 * w), atol=1e-8)
+    np.testing.assert_allclose(many.slope("x'", "x")[:2], -w * np.sin(w * t), atol=1e-8)
+    broken = many.slope("x", "k")[2]
+    assert many.outcome[2] == ch.Outcome.LEFT_DOMAIN and broken[0] == 0 and np.isnan(broken[1:]).all()
+
+
 def test_the_jacobian_of_a_prepared_motion():
     from chetaev.numerics.prepared import end_and_slopes
 

@@ -1,5 +1,6 @@
 """Sweeps: what is varied, what is measured, and that every value is the one of a single motion."""
 
+import multiprocessing
 from dataclasses import replace
 
 import numpy as np
@@ -133,6 +134,8 @@ def test_exponents_are_refused_where_the_lift_does_not_hold(tmp_path):
         ({"measure": {"outcome": "th"}}, "cannot name a measure"),
         ({"measure": {"g": "th"}}, "cannot name a measure"),
         ({"measure": {"a/b": "th"}}, "cannot name an array"),
+        ({"measure": {"a\nb": "th"}}, "cannot name an array"),
+        ({"over": {"g": ch.grid(1, 2, 1_000_000), "c": ch.grid(0, 1, 1_000_000)}}, "1000000000000 motions with 1 measure take 32000.0 GB"),
         ({"measure": {"end": 3}}, "no measure"),
         ({"measure": {"end": ch.On("th", terminal=True)}}, "only looks at motions"),
         ({"chunk": 0}, "no number of members"),
@@ -148,6 +151,18 @@ def test_wrong_arguments_are_said_before_anything_is_written(change, words, tmp_
     with pytest.raises(ch.ChetaevError, match=words):
         ch.sweep(**given)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_program_that_is_read_again_by_its_workers_is_told_so(tmp_path, monkeypatch):
+    """New processes read the file of the program: without a guard each would begin the sweep again."""
+    monkeypatch.setattr(multiprocessing.current_process(), "_inheriting", True, raising=False)
+    with pytest.raises(ch.ChetaevError, match=r'did not start[\s\S]*if __name__ == "__main__"'):
+        ch.sweep(PENDULUM, {"g": [1, 2]}, {"end": "th"}, to=tmp_path / "a.zarr", cluster="local", workers=1)
+
+
+def test_grids_of_any_length_are_no_grids():
+    with pytest.raises(ch.UsageError, match="too many"):
+        ch.grid(0, 1, 10**10)
 
 
 def test_terminal_events_of_the_model_end_motions_and_can_be_measured(tmp_path):
@@ -168,6 +183,8 @@ def test_charts_of_one_and_two_parameters(tmp_path):
         (0.97, 0.97, 0.97), abs=0.02
     )  # zero is white
     assert picture.get_suptitle() == "pendulum"
+    turned = ch.plot.chart(found.to_xarray().isel(g=[2, 0, 3, 1]), "end").axes[0].collections[0]  # values in any order
+    assert np.asarray(turned.get_array()).tolist() == np.asarray(mesh.get_array()).tolist()
     said = picture.axes[0].format_coord(7.9, 0.11)
     assert said == f"g = 8, c = 0.1: end = {found['end'][3, 0]:.6g}"
     regimes = ch.plot.chart(found, "end", regimes={"left": 0, "right": np.inf})

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chetaev.core.errors import StateError, UnfinishedError, UsageError
+from chetaev.core.errors import ModelError, StateError, UnfinishedError, UsageError
 from chetaev.core.state import State
 from chetaev.core.symbols import TIME, Input
 from chetaev.mechanics.derivation import derive
@@ -196,6 +196,13 @@ def flow_of(
     if not length > 0:
         raise UsageError(f"{duration!r} is no positive time.", where=where, hint="a positive number")
     run = prepare(equations, t=(t, t + length), tolerance=tolerance, inputs=inputs)
+    if run.has_corners:
+        raise ModelError(
+            "the equations have corners.",
+            where=where,
+            why="Where a sign or an absolute value switches, the flow has no derivative by the state that this could use.",
+            hint="a smooth function instead, such as tanh(50*x') for sign(x'); ch.simulate and ch.orbits.section take corners",
+        )
     x, p = run.start(start, parameters=parameters)
     return Flow(equations, run, x, p, sizes_of(run, x, p), where), length
 

@@ -39,6 +39,8 @@ _LEAST = 0.4
 """The least ratio of the period to the given one, and of the given one to it: beyond it Newton's iteration has left the orbit meant."""
 _FULL = 2 * np.pi
 """A turn: places that differ by it are the same where the rates are."""
+_LOST = 1e-2
+"""Relative to the rates: what the direction of time may be off after a period. Orbits with digits have 1e-9 and less."""
 _MOVED = 1e-7
 """A coordinate that changes less over a period has not moved."""
 _AT_REST = 1e-9
@@ -282,7 +284,7 @@ class Search:
         rows = np.hstack([fixed, np.zeros((len(fixed), matrix.shape[1] - basis.shape[1]))])
         return np.vstack([matrix, rows]), np.concatenate([right, np.zeros(len(fixed))])
 
-    def _orbit(self, x: Array, period: float, amounts: Array) -> Orbit:
+    def _orbit(self, x: Array, period: float, amounts: Array) -> Orbit | None:
         flow = self.flow
         basis = flow.tangent(x)
         end, slopes, motion = flow.after(x, period, flow.sizes[:, None] * basis)
@@ -290,6 +292,8 @@ class Search:
         residual = float(np.abs(gap / flow.sizes).max())
         back = side[:, None] * slopes if not len(amounts) else self.displacement.push(-amounts) @ (side[:, None] * slopes)
         monodromy = basis.T @ (back / flow.sizes[:, None])
+        if flow.autonomous and not _carries_time(flow, x, basis, monodromy):
+            return None  # so unstable that the integrator's error is larger than the state
         parts = divided(flow, self.invariants, x, basis, monodromy, with_time=flow.autonomous)
         values = np.concatenate([parts.explained, parts.remaining])
         moved = end - x
@@ -310,6 +314,12 @@ class Search:
             residual=residual,
             title=f"periodic orbit of {flow.equations.system.label}",
         )
+
+
+def _carries_time(flow: Flow, x: Array, basis: Array, monodromy: Array) -> bool:
+    """Whether the direction of time returns to itself after a period, as it must: digits that instability has used up are not there."""
+    along = basis.T @ (flow.rates(x) / flow.sizes)
+    return float(np.linalg.norm(monodromy @ along - along)) <= _LOST * float(np.linalg.norm(along))
 
 
 def _shifted(z: Jet, v: float) -> bool:

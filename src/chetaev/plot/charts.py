@@ -146,7 +146,9 @@ def _plane(axes: _Axes, values: Array, names: list[str] | None, measure: str, ti
             ax.scatter(x[~known], y[~known], s=14, facecolors="none", edgecolors=INK, linewidths=0.5)
             drawn: Any = ax.scatter(x[known], y[known], c=values[known], s=14, **options)
         else:
-            drawn = ax.pcolormesh(x, y, np.ma.masked_invalid(values.T), shading="nearest", rasterized=True, **options)
+            across, up = np.argsort(x, kind="stable"), np.argsort(y, kind="stable")  # lists may be in any order
+            shown = np.ma.masked_invalid(values[np.ix_(across, up)].T)
+            drawn = ax.pcolormesh(x[across], y[up], shown, shading="nearest", rasterized=True, **options)
             for axis, along in (("x", x), ("y", y)):
                 if _is_logarithmic(along):
                     getattr(ax, f"set_{axis}scale")("log")

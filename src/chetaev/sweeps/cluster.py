@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
+from multiprocessing import current_process
 from typing import Any
 
 import numpy as np
@@ -42,19 +43,22 @@ def client_of(cluster: str, workers: int | None, where: str) -> Iterator[Any]:
     except ModuleNotFoundError:
         raise UsageError("a cluster needs Dask.", where=where, hint='pip install "chetaev[sweep]"') from None
     if cluster == "local":
+        if getattr(current_process(), "_inheriting", False):
+            raise _unguarded(where)
         page = ":0" if find_spec("bokeh") is not None else None
-        with (
-            dask.config.set({"distributed.scheduler.allowed-failures": _DEATHS}),
-            LocalCluster(
-                n_workers=workers or processors(),
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address=page,
-                silence_logs=logging.CRITICAL,
-            ) as made,
-            Client(made) as client,
-        ):
-            yield client
+        with dask.config.set({"distributed.scheduler.allowed-failures": _DEATHS}):
+            try:
+                made = LocalCluster(
+                    n_workers=workers or processors(),
+                    threads_per_worker=1,
+                    processes=True,
+                    dashboard_address=page,
+                    silence_logs=logging.CRITICAL,
+                )
+            except RuntimeError:  # the words of Dask: a worker failed to start
+                raise _unguarded(where) from None
+            with made, Client(made) as client:
+                yield client
         return
     try:
         client = Client(cluster, timeout=_PATIENCE)
@@ -63,6 +67,16 @@ def client_of(cluster: str, workers: int | None, where: str) -> Iterator[Any]:
         raise ClusterError(f"no scheduler answers at {cluster}.", where=where, why=str(fault), hint=hint) from None
     with client:
         yield client
+
+
+def _unguarded(where: str) -> ClusterError:
+    """What is wrong where a file that is not guarded starts processes, which read it again."""
+    return ClusterError(
+        "the processes of a local cluster did not start.",
+        where=where,
+        why="New processes read the file of the program again; one that begins a sweep as it is read cannot be read again.",
+        hint='put the call under  if __name__ == "__main__":',
+    )
 
 
 def run_on(client: Any, recipe: bytes, jobs: Sequence[Job], bar: Bar, where: str) -> Iterator[Found]:

@@ -123,8 +123,9 @@ def read_measures(given: Any, taken: Mapping[str, Any], where: str) -> Frozen[st
 
 def require_file_name(name: str, where: str) -> None:
     """Raise a UsageError for a name that cannot be an array of a store."""
-    if "/" in name or "\\" in name or "\0" in name or name.startswith((".", "__")) or name == "zarr.json":
-        raise UsageError(f"{name!r} cannot name an array of a store.", where=where, hint="a name without slashes that begins with a letter")
+    if "/" in name or "\\" in name or not name.isprintable() or name.startswith((".", "__")) or name == "zarr.json":
+        hint = "a name of printed characters, without slashes, that begins with a letter"
+        raise UsageError(f"{name!r} cannot name an array of a store.", where=where, hint=hint)
 
 
 def check_measures(measures: Mapping[str, Measure], model: Model, equations: Equations, where: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from chetaev.numerics.graphs.binding import number
 Array = NDArray[np.float64]
 
 _KINDS = ("sobol", "latin")
+_LONGEST = 100_000_000
+"""The most values of one name: a gigabyte of memory nearly. A sweep over more would not end."""
 _HINT = 'over={"a": ch.grid(0, 1, 50), "theta\'": [0.1, 0.2]}, a list of mappings, or ch.sample({"a": (0, 1)}, 1000)'
 
 
@@ -43,6 +46,9 @@ def grid(low: Any, high: Any, n: int, *, scale: str = "linear") -> Array:
     first, last = number(low, {}, "grid", UsageError), number(high, {}, "grid", UsageError)
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise UsageError(f"n = {n!r} is no number of values.", where="grid", hint="ch.grid(0, 1, 50)")
+    if n > _LONGEST:
+        hint = "fewer values; ch.sample spreads points over ranges"
+        raise UsageError(f"n = {n} values of one name are too many.", where="grid", why=f"At most {_LONGEST} fit.", hint=hint)
     if scale == "linear":
         return np.linspace(first, last, int(n))
     if scale != "log":
@@ -123,7 +129,7 @@ class Points:
     @property
     def size(self) -> int:
         """The number of points."""
-        return int(np.prod(self.shape))
+        return prod(self.shape)
 
     def columns(self, block: tuple[slice, ...]) -> dict[str, Array]:
         """The values of all names at the points of a block, in C order."""

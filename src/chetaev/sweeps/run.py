@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 
 from chetaev.core.errors import UsageError
 from chetaev.mechanics.model import Model
+from chetaev.numerics.ensemble.series import free_memory
 from chetaev.sweeps.blocks import chunk_shape, size_of
 from chetaev.sweeps.lock import held
 from chetaev.sweeps.measures import read_measures, require_file_name
@@ -20,6 +22,9 @@ from chetaev.sweeps.progress import Bar
 from chetaev.sweeps.record import record_of, require_same, require_same_bits, require_same_processor
 from chetaev.sweeps.result import Sweep, open_sweep
 from chetaev.sweeps.study import Study, recipe_of
+
+_IN_MEMORY = 24
+"""Bytes of a motion in memory besides its measures: its outcome, a reference to a word, and its place in a chunk."""
 
 if TYPE_CHECKING:
     from chetaev.sweeps.store import Store
@@ -87,6 +92,7 @@ def sweep(
     study = Study(model, read_measures(measure, {**points.values, **dict.fromkeys(points.dimensions)}, where), where)
     chunks = chunk_shape(points.shape, chunk, cluster is not None or study.one_by_one, where)
     path = _path(to, where)
+    _require_room(points, len(study.measures), path, where)
     study.check(points.columns(tuple(slice(0, 1) for _ in points.shape)))
     wanted = record_of(study, points, chunks)
     from chetaev.sweeps.store import create, opened
@@ -173,6 +179,24 @@ def _path(to: Any, where: str) -> Path:
     if not path.parent.is_dir():
         raise UsageError(f"the folder {path.parent} does not exist.", where=where, hint="a name in a folder that exists")
     return path
+
+
+def _require_room(points: Points, measures: int, path: Path, where: str) -> None:
+    """Raise a UsageError for a sweep whose results fit neither into memory nor on the disk, before anything is run."""
+    needed, stored = (_IN_MEMORY + 8 * measures) * points.size, 8 * measures * points.size
+    told = f"{points.size} motions with {measures} measure{'s' * (measures != 1)}"
+    free = free_memory()
+    if free is not None and needed > free:
+        raise UsageError(
+            f"the results of {told} take {needed / 1e9:.1f} GB of memory.",
+            where=where,
+            why=f"{free / 1e9:.1f} GB are free.",
+            hint="fewer points; several sweeps; or ch.sample instead of a grid",
+        )
+    left = shutil.disk_usage(path.parent).free
+    if stored > left:
+        what = f"the results of {told} may take {stored / 1e9:.1f} GB on the disk, and {left / 1e9:.1f} GB are free there."
+        raise UsageError(what, where=where, hint="another disk, or fewer points")
 
 
 def _require_own(path: Path, where: str) -> None:

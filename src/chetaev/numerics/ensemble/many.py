@@ -83,8 +83,8 @@ def simulate_many(
         progress: Whether a bar shows the progress; by default for runs longer than a second on a terminal or in a notebook.
         branch: The manifold of all motions, where there are several, as in `simulate`; then members are run one after another.
         gauge: Functions of time for quantities that the equations leave free, as in `simulate`; members are run one after another.
-        slopes: What the motions are differentiated by, as in `simulate`: `ensemble.slope("x", "a")` is an array over the members. Members
-            are then run by `simulate`, one after another.
+        slopes: What the motions are differentiated by, as in `simulate`: `ensemble.slope("x", "a")` is an array over the members, and over
+            the times where series are kept. Members are then run by `simulate`, one after another.
 
     Returns:
         The ends, extrema, drifts and outcomes of all members, and their states at given times.

@@ -102,11 +102,19 @@ class Ensemble:
     """The motions of the members, if they were differentiated."""
 
     def slope(self, name: str, by: str) -> Array:
-        """The derivative of a jet, a multiplier or an expression at the ends by one of the `slopes`, by member; NaN without a motion."""
+        """The derivative of a jet, a multiplier or an expression by one of the `slopes`: at the ends by member, or by member and time where
+        series are kept. NaN without a motion, and after its end.
+        """
         if self.motions is None:
             where = f"ensemble of {self.equations.system.label}"
             raise UsageError("the ensemble has no slopes.", where=where, hint=f"ch.simulate_many(..., slopes=[{by!r}])")
-        return np.array([self.motions[k].final.slope(name, by) if k in self.motions else np.nan for k in range(len(self))])
+        if self.times is None:
+            return np.array([self.motions[k].final.slope(name, by) if k in self.motions else np.nan for k in range(len(self))])
+        found = np.full((len(self), len(self.times)), np.nan)
+        for k, motion in self.motions.items():
+            values = dict(zip(motion.t.tolist(), motion.slope(name, by), strict=True))
+            found[k] = [values.get(float(t), np.nan) for t in self.times]
+        return found
 
     def __getitem__(self, name: str | int) -> Any:
         """An array by the name of a jet, or by an expression; or, by its number, the motion of a member."""

@@ -88,7 +88,7 @@ def room_for_series(given: Any, members: int, times: int, size: int, where: str)
     shape = (members, times, size)
     needed = 8 * members * times * size
     if given is None:
-        free = _free_memory()
+        free = free_memory()
         if free is not None and needed > _PART_OF_MEMORY * free:
             raise UsageError(
                 f"the series take {needed / 1e9:.1f} GB: {members} members, {times} times, {size} numbers each.",
@@ -121,7 +121,7 @@ def _file(path: Path, shape: tuple[int, ...], where: str) -> Array:
     return found
 
 
-def _free_memory() -> float | None:
+def free_memory() -> float | None:
     """Bytes of memory that a process may still take, as far as the system reports them."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:

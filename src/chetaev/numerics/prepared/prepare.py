@@ -282,6 +282,11 @@ class Prepared:
     def _where(self) -> str:
         return f"prepare {self.equations.system.label}"
 
+    @property
+    def has_corners(self) -> bool:
+        """Whether the equations switch, as at `sign` and `abs`."""
+        return bool(self._switched.modes)
+
     @cached_property
     def _switched(self) -> Switched:
         return smooth(self.equations, self.inputs)

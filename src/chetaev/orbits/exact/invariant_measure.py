@@ -252,7 +252,7 @@ def _configurations(field: RationalField) -> list[dict[Any, Any]]:
     """Values of the variables that are no velocities, which satisfy the relations at rest."""
     found, domain = [], field.ring.domain
     still = {x: domain.zero for x, z in zip(field.ring.gens, field.symbols, strict=True) if z in field.speeds}
-    for k in range(_TRIED):
+    for k in range(-1, _TRIED):
         values = _rational_values(field, k)
         point = {x: domain.from_sympy(values[z]) for x, z in zip(field.ring.gens, field.symbols, strict=True) if z not in field.speeds}
         if not any(_at(g, {**point, **still}) for g in field.relations):
@@ -261,7 +261,7 @@ def _configurations(field: RationalField) -> list[dict[Any, Any]]:
 
 
 def _rational_values(field: RationalField, k: int) -> dict[Any, Expr]:
-    """A rational angle for every angle, a rational rotation for every group, other rational numbers for the rest."""
+    """A rational angle for every angle, a rational rotation for every group, other rational numbers for the rest; k = -1 is the origin."""
     found: dict[Any, Expr] = {}
     angles = sorted({str(e.args[0]) for e in field.written.values()})
     for number, z in enumerate(field.symbols):
@@ -274,7 +274,7 @@ def _rational_values(field: RationalField, k: int) -> dict[Any, Expr]:
             inside = max(z.row, z.column) <= n
             found[z] = turned[z.row - 1, z.column - 1] if inside else Rational(number + k + 1, 3)
         else:
-            found[z] = Rational(number + 2 * k + 1, 3)
+            found[z] = Rational(number + 2 * k + 1, 3) if k >= 0 else S.Zero
     return found
 
 
@@ -290,7 +290,7 @@ def _turn(k: int) -> list[Expr]:
 
 def _rotation(k: int) -> sympy.Matrix:
     """A rational rotation: from a quaternion of whole numbers."""
-    a, b, c, d = (1, 2, 3 + k, 4 - 3 * k)
+    a, b, c, d = (1, 2, 3 + k, 4 - 3 * k) if k >= 0 else (1, 0, 0, 0)
     n = Rational(1, a * a + b * b + c * c + d * d)
     return n * sympy.Matrix(
         [

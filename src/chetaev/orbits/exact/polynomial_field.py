@@ -27,7 +27,7 @@ from chetaev.core.declarations import read_value
 from chetaev.core.errors import ModelError, ParameterError, did_you_mean
 from chetaev.core.notation import show
 from chetaev.core.notation.lexer import spell
-from chetaev.core.symbols import TIME, Action, Entry, Input, Jet, Multiplier
+from chetaev.core.symbols import TIME, Action, Entry, Input, Jet
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
@@ -143,11 +143,12 @@ class _Reading:
             raise ModelError("the equations contain the action.", where=where, hint="integrals of contact systems are not looked for")
         self.top: dict[str, int] = {}
         for z in present:
-            if isinstance(z, Jet) and not isinstance(z, Multiplier):
+            if isinstance(z, Jet):
                 self.top[z.base] = max(self.top.get(z.base, 0), z.order)
         self.rows = rows
-        self.multipliers = [z for z in equations.unknowns if isinstance(z, Multiplier)]
-        self.coordinates = [z for z in equations.unknowns if not isinstance(z, Multiplier) and self.top.get(z.base, 0) > 0]
+        self.multipliers = [z for z in equations.unknowns if not self.top.get(z.base, 0)]
+        """Unknowns without rates."""
+        self.coordinates = [z for z in equations.unknowns if self.top.get(z.base, 0)]
 
     def field(self) -> RationalField:
         """The field."""
@@ -246,10 +247,11 @@ class _Reading:
                 break
         used: list[Symbol] = [z for z in speeds if z in rates]
         for z in used:  # grows
+            if z not in rates:
+                raise ModelError(
+                    f"the rate of {show(z)} is not known.", where=self.where, hint="ch.classify says what the equations determine"
+                )
             used += [y for y in sorted(sympy.cancel(rates[z]).free_symbols - known, key=str) if y not in used]
-        missing = [z for z in used if z not in rates]
-        if missing:
-            raise ModelError(f"the rate of {show(missing[0])} is not known.", where=self.where)
         return self._assembled(used, [sympy.cancel(rates[z]) for z in used], [g for g in constraints if g != 0], frozenset(speeds))
 
     def _assembled(
