@@ -176,3 +176,42 @@ def test_two_bodies_on_a_spring_stick_and_slip_in_few_steps():
     # Radau on the equations with |v| replaced by sqrt(v^2 + 1e-14)
     right = {"x": 0.87285, "y": 0.98195, "u": 2.08871, "v": 1.22480}
     assert [motion.final[z] for z in right] == pytest.approx(list(right.values()), abs=2e-5)
+
+
+@METHODS
+@pytest.mark.parametrize(
+    ("event", "root"), [("(x/50)^200 - 1", 50.0), ("(x/50)^200*(x - 40) - 10", 50.0), ("x^200/50^200 - 1/2", 50 * 0.5 ** (1 / 200))]
+)
+def test_an_event_with_a_number_that_is_no_double(event, root, method):
+    """50^-200 underflows: bounds of the event that were made with this number proved that it has no root."""
+    motion = ch.simulate(FREE, {"x": 0, "x'": 1}, (0, 51), events=[event], method=method)
+    assert [found.t for found in motion.events] == pytest.approx([root], rel=1e-9)
+
+
+@METHODS
+@pytest.mark.parametrize(("size", "n"), [("1e-6", 80), ("1e-4", 100), ("1", 200)])
+def test_a_wall_that_is_a_high_power(size, n, method):
+    """x'' = -a (x/50)^n from x = 0 with speed 1: it returns after twice the time of x_m B(1/(n + 1), 1/2)/(n + 1)."""
+    force = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": f"-{size}*(x/50)^{n}"}))
+    motion = ch.simulate(force, {"x": 0, "x'": 1}, (0, 90), method=method)
+    top = 50 * ((n + 1) / (100 * float(size))) ** (1 / (n + 1))
+    turn = top * math.sqrt(math.pi) * math.gamma(1 + 1 / (n + 1)) / math.gamma(0.5 + 1 / (n + 1))
+    assert motion.outcome == "finished"
+    assert motion.final["x"] == pytest.approx(2 * turn - 90, rel=1e-7)
+
+
+@METHODS
+@pytest.mark.parametrize("wall", ["c*exp(x)", "1e-120*exp(x)", "1e-320*exp(x/2)^2*1e200"])
+def test_an_exponential_wall_with_a_small_factor(wall, method):
+    """exp(x) = sech^2((t - T)/2)/(2 c) under V = c*exp(x), with T = log(2/c) for x = 0 and x' = 1 at t = 0."""
+    system = ch.System("x", "c", lagrangian=f"x'^2/2 - {wall} + 0*c")
+    motion = ch.simulate(ch.derive(system), {"x": 0, "x'": 1}, (0, 400), parameters={"c": 1e-120}, method=method)
+    assert motion.outcome == "finished"
+    assert motion.final["x"] == pytest.approx(2 * math.log(2e120) - 400, rel=1e-7)
+
+
+def test_a_product_of_powers_whose_numbers_leave_the_range_of_doubles():
+    force = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": "-0.02*(x/50)^200*(2 - x/50)^200"}))
+    for x in (27.0, 27.8, 50.0):
+        expected = -0.02 * (x / 50) ** 200 * (2 - x / 50) ** 200
+        assert ch.evaluate(force, {"x": x, "x'": 1})["x''"] == pytest.approx(expected, rel=1e-11)
