@@ -215,3 +215,44 @@ def test_a_product_of_powers_whose_numbers_leave_the_range_of_doubles():
     for x in (27.0, 27.8, 50.0):
         expected = -0.02 * (x / 50) ** 200 * (2 - x / 50) ** 200
         assert ch.evaluate(force, {"x": x, "x'": 1})["x''"] == pytest.approx(expected, rel=1e-11)
+
+
+DRIVES = {
+    "formula": "step(t - 1)*step(2 - t)",
+    "held": ch.Sampled([0, 1, 2], [0, 1, 0], "hold"),
+    "samples": ([0, 1, 1, 2, 2, 3], [0, 0, 1, 1, 0, 0]),
+    "controller": ch.Feedback(lambda t, _: 0.95 < t < 1.95, period=0.1),
+}
+
+
+@pytest.mark.parametrize("drive", DRIVES.values(), ids=DRIVES.keys())
+def test_an_event_of_an_input_that_jumps(drive):
+    """x'' = u, with u = 1 between t = 1 and t = 2: the function of the event jumps where a piece of the motion ends."""
+    driven = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": "u"}, inputs={"u": None}))
+
+    def met(**settings):
+        return ch.simulate(driven, {"x": 0, "x'": 1}, (0, 2.8), inputs={"u": drive}, events=[ch.On("u - 1/3", **settings)])
+
+    assert [event.t for event in met().events] == pytest.approx([1, 2])
+    assert [event.t for event in met(direction=-1).events] == pytest.approx([2])
+    assert (met(terminal=True).outcome, met(terminal=True).end[0]) == ("event", pytest.approx(1))
+    assert met(direction=1, reset={"x'": "-x'"}).final["x"] == pytest.approx(1 - 1.8 + 0.5 + 0.8)
+
+
+@METHODS
+@pytest.mark.parametrize(
+    ("event", "places"), [("step(x - 1) - 1/3", [1]), ("x*sign(x - 1)", [1]), ("sign(x - 1)*(2 - x)", [1, 2]), ("abs(x - 1) - 1e-3", [0.999, 1.001])]
+)
+def test_an_event_that_jumps_with_a_force(event, places, method):
+    """x'' = -step(x - 1)/10: force and event have the same corner."""
+    step = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": "-step(x - 1)/10"}))
+    motion = ch.simulate(step, {"x": 0, "x'": 1}, (0, 2.2), events=[event], method=method)
+    assert [motion.at(found.t)["x"] for found in motion.events] == pytest.approx(places)
+
+
+def test_slopes_behind_a_reset_where_an_event_jumps():
+    """A body turns at x = a with twice its speed: x(5) = a - 2 (5 - a)."""
+    turned = ch.derive(ch.System("x", "a", lagrangian="x'^2/2", forces={"x": "-step(x - a)/10"}))
+    events = [ch.On("step(x - a) - 1/3", reset={"x'": "-2*x'"})]
+    motion = ch.simulate(turned, {"x": 0, "x'": 1}, (0, 5), parameters={"a": 1}, events=events, slopes=["a"])
+    assert (motion.final["x"], motion.slope("x", "a")[-1]) == (pytest.approx(-7), pytest.approx(3))
