@@ -567,11 +567,22 @@ class GraphTape:
         return entry_of(address) if address else None
 
     @cached_property
+    def may_saturate(self) -> bool:
+        """Whether terms may cancel by an identity that exact arithmetic does not know, at a place where a small change of the symbols
+        changes nothing: 2*atan(exp(x)) - asin(tanh(x)) at x = -20, where tanh(x) is -1.
+        """
+        return any(self._function.instruction_id(k) in _WITHOUT_THEOREM for k in range(self._function.n_instructions()))
+
+    @cached_property
     def _lines(self) -> list[Line]:
         """The tape of the function, which bounds at all points go through."""
         return list(lines_of(tape_of(self._function)))
 
 
+_WITHOUT_THEOREM = frozenset(
+    (ca.OP_LOG, ca.OP_ASIN, ca.OP_ACOS, ca.OP_ATAN, ca.OP_ATAN2, ca.OP_ASINH, ca.OP_ACOSH, ca.OP_ATANH, ca.OP_ERF, ca.OP_POW, ca.OP_CONSTPOW)
+)
+"""Functions that exact arithmetic does not add up: of these identities hold that it takes for sums that are not zero."""
 _SHORT = 2**13
 """Largest numerator and denominator of a number that CasADi may multiply: a product of four of these is exactly a double. With larger
 numbers 1e12*1e12 becomes a double beside 1e24, and exact arithmetic finds a difference that is not in the text."""
