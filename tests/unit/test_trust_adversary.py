@@ -241,7 +241,8 @@ def test_an_event_of_an_input_that_jumps(drive):
 
 @METHODS
 @pytest.mark.parametrize(
-    ("event", "places"), [("step(x - 1) - 1/3", [1]), ("x*sign(x - 1)", [1]), ("sign(x - 1)*(2 - x)", [1, 2]), ("abs(x - 1) - 1e-3", [0.999, 1.001])]
+    ("event", "places"),
+    [("step(x - 1) - 1/3", [1]), ("x*sign(x - 1)", [1]), ("sign(x - 1)*(2 - x)", [1, 2]), ("abs(x - 1) - 1e-3", [0.999, 1.001])],
 )
 def test_an_event_that_jumps_with_a_force(event, places, method):
     """x'' = -step(x - 1)/10: force and event have the same corner."""

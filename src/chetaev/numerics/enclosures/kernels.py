@@ -46,7 +46,6 @@ from chetaev.numerics.enclosures.nodes import (
     bends,
     factors_of,
     has_narrow_features,
-    monitored_by_value,
     nested,
     nodes_of,
     products_of,

@@ -121,8 +121,10 @@ def nested(e: Expr) -> bool:
 
 
 def products_of(equations: Equations, inputs: Mapping[str, Expr]) -> Mapping[Expr, tuple[Expr, ...]]:
-    """Return products of several nodes, or of at least `_MANY` other factors, each with the constants by which the data multiply it. Where
-    one factor falls and another rises, the product may be large between: x^n exp(-x); and (1 + cos(x))*(1 + cos(2*x))*... is a narrow pulse.
+    """Return products of several nodes, or of at least `_MANY` other factors, each with the constants by which the data multiply it.
+
+    Where one factor falls and another rises, the product may be large between: x^n exp(-x); and (1 + cos(x))*(1 + cos(2*x))*... is a narrow
+    pulse.
     """
     found: dict[Expr, dict[Expr, None]] = {}
     removed = removed_poles_of(equations, inputs)

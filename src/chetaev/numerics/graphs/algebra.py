@@ -580,7 +580,19 @@ class GraphTape:
 
 
 _WITHOUT_THEOREM = frozenset(
-    (ca.OP_LOG, ca.OP_ASIN, ca.OP_ACOS, ca.OP_ATAN, ca.OP_ATAN2, ca.OP_ASINH, ca.OP_ACOSH, ca.OP_ATANH, ca.OP_ERF, ca.OP_POW, ca.OP_CONSTPOW)
+    (
+        ca.OP_LOG,
+        ca.OP_ASIN,
+        ca.OP_ACOS,
+        ca.OP_ATAN,
+        ca.OP_ATAN2,
+        ca.OP_ASINH,
+        ca.OP_ACOSH,
+        ca.OP_ATANH,
+        ca.OP_ERF,
+        ca.OP_POW,
+        ca.OP_CONSTPOW,
+    )
 )
 """Functions that exact arithmetic does not add up: of these identities hold that it takes for sums that are not zero."""
 _SHORT = 2**13

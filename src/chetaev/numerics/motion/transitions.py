@@ -15,7 +15,6 @@ from chetaev.core.symbols import TIME, Input, Jet, jets_in, moved_by
 from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Touch
 from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.evaluation.beginning import Start, begin
-from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Task
 from chetaev.numerics.motion import outcomes
@@ -335,8 +334,9 @@ class Transitions:
             self.ended_by = surface
             return outcomes.verdict(dop853.Status.WATCH, Ending(t, event=event.text))
         found = self._reset(piece, event, stopping)
-        moved = isinstance(found, Place) and found.crossing is not None
-        return replace(found, crossing=replace(found.crossing, surface=surface)) if moved else found  # type: ignore[union-attr, arg-type]
+        if not isinstance(found, Place) or found.crossing is None:
+            return found
+        return replace(found, crossing=replace(found.crossing, surface=surface))
 
     def _jumps(self, event: Watched, here: Setting, there: Setting, t: float, jets: Mapping[Jet, float]) -> bool:
         """Whether the function of an event has another sign in another setting, and no root at this state, which is found by itself."""
