@@ -176,3 +176,84 @@ def test_two_bodies_on_a_spring_stick_and_slip_in_few_steps():
     # Radau on the equations with |v| replaced by sqrt(v^2 + 1e-14)
     right = {"x": 0.87285, "y": 0.98195, "u": 2.08871, "v": 1.22480}
     assert [motion.final[z] for z in right] == pytest.approx(list(right.values()), abs=2e-5)
+
+
+@METHODS
+@pytest.mark.parametrize(
+    ("event", "root"), [("(x/50)^200 - 1", 50.0), ("(x/50)^200*(x - 40) - 10", 50.0), ("x^200/50^200 - 1/2", 50 * 0.5 ** (1 / 200))]
+)
+def test_an_event_with_a_number_that_is_no_double(event, root, method):
+    """50^-200 underflows: bounds of the event that were made with this number proved that it has no root."""
+    motion = ch.simulate(FREE, {"x": 0, "x'": 1}, (0, 51), events=[event], method=method)
+    assert [found.t for found in motion.events] == pytest.approx([root], rel=1e-9)
+
+
+@METHODS
+@pytest.mark.parametrize(("size", "n"), [("1e-6", 80), ("1e-4", 100), ("1", 200)])
+def test_a_wall_that_is_a_high_power(size, n, method):
+    """x'' = -a (x/50)^n from x = 0 with speed 1: it returns after twice the time of x_m B(1/(n + 1), 1/2)/(n + 1)."""
+    force = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": f"-{size}*(x/50)^{n}"}))
+    motion = ch.simulate(force, {"x": 0, "x'": 1}, (0, 90), method=method)
+    top = 50 * ((n + 1) / (100 * float(size))) ** (1 / (n + 1))
+    turn = top * math.sqrt(math.pi) * math.gamma(1 + 1 / (n + 1)) / math.gamma(0.5 + 1 / (n + 1))
+    assert motion.outcome == "finished"
+    assert motion.final["x"] == pytest.approx(2 * turn - 90, rel=1e-7)
+
+
+@METHODS
+@pytest.mark.parametrize("wall", ["c*exp(x)", "1e-120*exp(x)", "1e-320*exp(x/2)^2*1e200"])
+def test_an_exponential_wall_with_a_small_factor(wall, method):
+    """exp(x) = sech^2((t - T)/2)/(2 c) under V = c*exp(x), with T = log(2/c) for x = 0 and x' = 1 at t = 0."""
+    system = ch.System("x", "c", lagrangian=f"x'^2/2 - {wall} + 0*c")
+    motion = ch.simulate(ch.derive(system), {"x": 0, "x'": 1}, (0, 400), parameters={"c": 1e-120}, method=method)
+    assert motion.outcome == "finished"
+    assert motion.final["x"] == pytest.approx(2 * math.log(2e120) - 400, rel=1e-7)
+
+
+def test_a_product_of_powers_whose_numbers_leave_the_range_of_doubles():
+    force = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": "-0.02*(x/50)^200*(2 - x/50)^200"}))
+    for x in (27.0, 27.8, 50.0):
+        expected = -0.02 * (x / 50) ** 200 * (2 - x / 50) ** 200
+        assert ch.evaluate(force, {"x": x, "x'": 1})["x''"] == pytest.approx(expected, rel=1e-11)
+
+
+DRIVES = {
+    "formula": "step(t - 1)*step(2 - t)",
+    "held": ch.Sampled([0, 1, 2], [0, 1, 0], "hold"),
+    "samples": ([0, 1, 1, 2, 2, 3], [0, 0, 1, 1, 0, 0]),
+    "controller": ch.Feedback(lambda t, _: 0.95 < t < 1.95, period=0.1),
+}
+
+
+@pytest.mark.parametrize("drive", DRIVES.values(), ids=DRIVES.keys())
+def test_an_event_of_an_input_that_jumps(drive):
+    """x'' = u, with u = 1 between t = 1 and t = 2: the function of the event jumps where a piece of the motion ends."""
+    driven = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": "u"}, inputs={"u": None}))
+
+    def met(**settings):
+        return ch.simulate(driven, {"x": 0, "x'": 1}, (0, 2.8), inputs={"u": drive}, events=[ch.On("u - 1/3", **settings)])
+
+    assert [event.t for event in met().events] == pytest.approx([1, 2])
+    assert [event.t for event in met(direction=-1).events] == pytest.approx([2])
+    assert (met(terminal=True).outcome, met(terminal=True).end[0]) == ("event", pytest.approx(1))
+    assert met(direction=1, reset={"x'": "-x'"}).final["x"] == pytest.approx(1 - 1.8 + 0.5 + 0.8)
+
+
+@METHODS
+@pytest.mark.parametrize(
+    ("event", "places"),
+    [("step(x - 1) - 1/3", [1]), ("x*sign(x - 1)", [1]), ("sign(x - 1)*(2 - x)", [1, 2]), ("abs(x - 1) - 1e-3", [0.999, 1.001])],
+)
+def test_an_event_that_jumps_with_a_force(event, places, method):
+    """x'' = -step(x - 1)/10: force and event have the same corner."""
+    step = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": "-step(x - 1)/10"}))
+    motion = ch.simulate(step, {"x": 0, "x'": 1}, (0, 2.2), events=[event], method=method)
+    assert [motion.at(found.t)["x"] for found in motion.events] == pytest.approx(places)
+
+
+def test_slopes_behind_a_reset_where_an_event_jumps():
+    """A body turns at x = a with twice its speed: x(5) = a - 2 (5 - a)."""
+    turned = ch.derive(ch.System("x", "a", lagrangian="x'^2/2", forces={"x": "-step(x - a)/10"}))
+    events = [ch.On("step(x - a) - 1/3", reset={"x'": "-2*x'"})]
+    motion = ch.simulate(turned, {"x": 0, "x'": 1}, (0, 5), parameters={"a": 1}, events=events, slopes=["a"])
+    assert (motion.final["x"], motion.slope("x", "a")[-1]) == (pytest.approx(-7), pytest.approx(3))

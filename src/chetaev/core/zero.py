@@ -182,7 +182,7 @@ def _algebraic(expression: Expr) -> tuple[Expr, dict[Symbol, Expr]]:
 
 def _reduce_even(expression: Expr, variable: Symbol, square: Expr) -> Expr:
     """The remainder modulo `variable^2 = square`."""
-    if not expression.has(variable):
+    if not expression.has(variable) or not expression.is_polynomial(variable):  # asin(tanh(x)) has it inside a function
         return expression
     polynomial = sympy.Poly(expression, variable)
     reduced = sum(coefficient * square ** (degree // 2) * variable ** (degree % 2) for (degree,), coefficient in polynomial.terms())

@@ -153,13 +153,19 @@ class DoubtingEvaluator(Evaluator, Protocol):
 
 
 def measured_at(
-    tape: DoubtingEvaluator, shape: tuple[int, int], points: Sequence[Point], error: float, sizes: Sizes, drawn: bool = False
+    tape: DoubtingEvaluator,
+    shape: tuple[int, int],
+    points: Sequence[Point],
+    error: float,
+    sizes: Sizes,
+    drawn: bool = False,
+    bounded: bool = False,
 ) -> list[tuple[Matrix, Matrix] | None]:
     """A matrix at several points with bounds of the errors of its entries; None where it is undefined.
 
     `error` is the relative error of the jets of a point; above `_BY_ITERATION` it is relative to the largest jet of the same kind and
     order, in units of `sizes`. `drawn` says that the points are random at these sizes, and not near a state: then a jet far below its size
-    is zero.
+    is zero. With `bounded` all bounds are computed, and not only where entries are small or change much with their jets.
     """
     others = random_point(tape.symbols, 0)
     found: list[tuple[Matrix, Matrix] | None] = []
@@ -171,7 +177,7 @@ def measured_at(
             found.append(None)
             continue
         errors = _errors(at, error, sizes, drawn)
-        if _may_be_round_off(numbers) or _left_of_zero(tape, at, errors) or changes_much(tape, at, numbers):
+        if bounded or _may_be_round_off(numbers) or _left_of_zero(tape, at, errors) or changes_much(tape, at, numbers):
             found.append((numbers, np.array(tape.doubts(at, errors)).reshape(shape)))
         else:
             found.append((numbers, _AMPLIFIED * error * np.abs(numbers)))

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial, reduce
-from math import nan
+from math import isinf, nan
 
 import casadi as ca
-from sympy import Expr, Symbol, cos, sin, tan
+from sympy import Expr, Integer, Symbol, cos, sin, tan
 
 from chetaev.core.calculus import total_derivative
 from chetaev.core.functions import SPELLING
@@ -21,6 +21,7 @@ from chetaev.core.symbols import Entry, Input
 from chetaev.numerics.enclosures import interval as iv
 from chetaev.numerics.enclosures import removable_singularities
 from chetaev.numerics.enclosures.interval import EVERYTHING, ONE, ZERO, Interval, single
+from chetaev.numerics.graphs.rewriting.exponentials import in_range, into_powers, merged
 from chetaev.numerics.graphs.rewriting.removable import Removable, removable
 
 
@@ -146,14 +147,14 @@ class Enclosing:
         leaves: Mapping[Symbol, tuple[Interval, Interval]],
         parameter: Callable[[Symbol], ca.SX],
         inputs: Mapping[str, Expr],
-        capping: bool = False,
+        cap: float | None = None,
     ) -> None:
         """`leaves` are values and rates of moving symbols; `parameter` returns the graph's symbol of a constant, `inputs` are functions of
         time.
 
-        With `capping` growing functions stay finite, so that quotients by them become zero and not NaN.
+        With a `cap` growing functions stay finite, so that quotients by them become zero and not NaN.
         """
-        self._leaves, self._parameter, self._inputs, self._capping = leaves, parameter, inputs, capping
+        self._leaves, self._parameter, self._inputs, self._cap = leaves, parameter, inputs, cap
         self._values: dict[Expr, Interval] = {}
         self._rates: dict[Expr, Interval] = {}
         self._functions: dict[Removable, tuple[Interval, Interval]] = {}
@@ -224,7 +225,7 @@ class Enclosing:
             y, x = map(self.value, e.args)
             return iv.broken_power(iv.add(_squared(y), _squared(x)), -0.5)
         found = _SLOPES[name](self.value(e.args[0]), value)
-        return iv.capped(found) if self._capping and name in _GROWING else found
+        return self._capped(found) if name in _GROWING else found
 
     def inner_slope(self, e: Expr, wild: Callable[[Expr], bool]) -> Interval | None:
         """Return the slope of an expression by the arguments of its innermost functions for which `wild` is true; None without any.
@@ -240,7 +241,8 @@ class Enclosing:
         if e.is_Mul:
             terms = []
             for k, slope in enumerate(inside):
-                others = [self.value(a) for j, a in enumerate(e.args) if j != k]
+                # slopes are compared with each other: a number that is no double changes nothing
+                others = [self.value(a) for j, a in enumerate(e.args) if j != k and not (a.is_Rational and not in_range(a))]
                 if slope is not None:
                     terms.append(reduce(iv.multiply, sorted([slope, *others], key=lambda a: not a.single)))
             return reduce(iv.add, terms) if terms else None
@@ -267,7 +269,10 @@ class Enclosing:
         if isinstance(e, Symbol):
             return self._leaf(e)[0]
         if e.is_number:
-            return single(float(e))
+            return _number(e)
+        together = merged(e) if e.is_Mul else None
+        if together is not None:
+            return self.value(together)
         if e.is_Add or e.is_Mul:
             regular = removable(e)
             return self.plain_value(e) if regular is None else self._with_others(regular)[0]
@@ -277,11 +282,27 @@ class Enclosing:
         if e.is_Pow:
             return self._power(arguments[0], e.exp)
         found = _VALUES[SPELLING[type(e)]](*arguments)
-        return iv.capped(found) if self._capping and SPELLING[type(e)] in _GROWING else found
+        return self._capped(found) if SPELLING[type(e)] in _GROWING else found
+
+    def _factors(self, e: Expr) -> list[tuple[Interval, Interval | None]]:
+        """The factors of a product, and their rates where these are not those of the arguments of the product.
+
+        A number that is no double is not a factor (`graphs.rewriting.exponentials`).
+        """
+        absorbed = into_powers(e)
+        if absorbed is None:
+            return [(self.value(a), None) for a in e.args]
+        others, root, powers = absorbed
+        found: list[tuple[Interval, Interval | None]] = [(self.value(others), self.rate(others))]
+        for base, n in powers:
+            scaled, moving = (iv.multiply(_number(root), part) for part in (self.value(base), self.rate(base)))
+            slope = iv.multiply(single(float(n)), self._power(scaled, Integer(n - 1)))
+            found.append((self._power(scaled, Integer(n)), iv.multiply(slope, moving)))
+        return found
 
     def plain_value(self, e: Expr) -> Interval:
         """Return the interval of a sum or product from those of its parts, whose singularities may cancel."""
-        values = [self.value(a) for a in e.args]
+        values = [self.value(a) for a in e.args] if e.is_Add else [value for value, _ in self._factors(e)]
         return reduce(iv.add, values) if e.is_Add else reduce(iv.multiply, sorted(values, key=lambda a: not a.single))
 
     def plain_rate(self, e: Expr) -> Interval:
@@ -307,7 +328,7 @@ class Enclosing:
         """Return value and rate of a function with removable singularities: by its series beside these, by its formula between them."""
 
         def formula(u: Interval, rate: Interval) -> tuple[Interval, Interval]:
-            inner = Enclosing({found.variable: (u, rate)}, self._parameter, {}, self._capping)
+            inner = Enclosing({found.variable: (u, rate)}, self._parameter, {}, self._cap)
             return inner.plain_value(found.function), inner.plain_rate(found.function)
 
         return removable_singularities.over(found, self.value(found.argument), self.rate(found.argument), formula)
@@ -315,10 +336,13 @@ class Enclosing:
     def _power(self, base: Interval, exponent: Expr) -> Interval:
         if exponent.is_Integer:
             found = iv.whole_power(base, int(exponent))
-            return iv.capped(found) if self._capping and exponent >= _HIGH else found
+            return self._capped(found) if exponent >= _HIGH else found
         if exponent.is_number:
             return iv.broken_power(base, float(exponent))
         return iv.rising(iv.multiply(self.value(exponent), iv.rising(base, ca.OP_LOG, (0.0, iv.inf))), ca.OP_EXP)
+
+    def _capped(self, a: Interval) -> Interval:
+        return a if self._cap is None else iv.capped(a, self._cap)
 
     def _leaf(self, z: Symbol) -> tuple[Interval, Interval]:
         if z in self._leaves:
@@ -342,6 +366,9 @@ class Enclosing:
         rates = [self._rates[a] for a in e.args]
         if all(_vanishes(rate) for rate in rates):
             return ZERO
+        together = merged(e) if e.is_Mul else None
+        if together is not None:
+            return self.rate(together)
         if e.is_Add or e.is_Mul:
             found = removable(e)
             return self.plain_rate(e) if found is None else self._with_others(found)[1]
@@ -358,10 +385,11 @@ class Enclosing:
         return iv.multiply(self.slope(e), rates[0])
 
     def _rate_of_product(self, e: Expr, rates: list[Interval]) -> Interval:
-        total = ZERO
-        for k, rate in enumerate(rates):
+        total, factors = ZERO, self._factors(e)
+        own = [rate for _, rate in factors if rate is not None] or rates
+        for k, rate in enumerate(own):
             if not _vanishes(rate):
-                others = [self._values[a] for j, a in enumerate(e.args) if j != k]
+                others = [value for j, (value, _) in enumerate(factors) if j != k]
                 total = iv.add(total, reduce(iv.multiply, sorted([rate, *others], key=lambda a: not a.single)))
         return total
 
@@ -382,6 +410,12 @@ def _is_cotangent(e: Expr) -> bool:
 def _by_sine(e: Expr) -> Expr:
     (angle,) = e.base.args
     return (cos(angle) / sin(angle)) ** -e.exp
+
+
+def _number(e: Expr) -> Interval:
+    """A number; everything for one that no double is near to, such as 10^-400, which would be zero in any product."""
+    found = float(e)
+    return single(found) if (found or e.is_zero) and not isinf(found) else EVERYTHING
 
 
 def _vanishes(a: Interval) -> bool:

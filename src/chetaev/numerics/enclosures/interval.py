@@ -61,14 +61,17 @@ def at_most(a: ca.SX, b: ca.SX) -> ca.SX:
 
 # -- sizes of intervals
 
-_HUGE = 1e100
+HUGE = 1e150
 """Cap of bounds, in any units: larger numbers count as infinite, and products of two caps still fit a double. So 1/(1 + exp(u)) has a value
 where exp(u) overflows."""
+LARGEST = 1e300
+"""Cap of functions in products with a factor that may be small, which are capped at `HUGE` themselves: a factor of zero times this is zero,
+and not NaN."""
 
 
-def capped(a: Interval) -> Interval:
-    """Return an interval with bounds of at most `_HUGE`; NaN stays."""
-    huge = ca.SX(_HUGE)
+def capped(a: Interval, cap: float = HUGE) -> Interval:
+    """Return an interval with bounds of at most `cap`; NaN stays."""
+    huge = ca.SX(cap)
     low, high = (chosen(at_most(huge, end), huge, chosen(at_most(end, negative(huge)), negative(huge), end)) for end in (a.low, a.high))
     return single(low) if a.single else Interval(low, high)
 

@@ -19,13 +19,15 @@ from dataclasses import dataclass
 from functools import reduce
 
 import casadi as ca
-from sympy import Expr, Rational, Symbol
+from sympy import Expr, Mul, Rational, Symbol
 
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Parameter
 from chetaev.numerics.enclosures.expression import Enclosing, NotEnclosed
 from chetaev.numerics.enclosures.interval import (
     EVERYTHING,
+    HUGE,
+    LARGEST,
     ONE,
     Interval,
     add,
@@ -42,8 +44,8 @@ from chetaev.numerics.enclosures.interval import (
 from chetaev.numerics.enclosures.nodes import (
     angles_of,
     bends,
+    factors_of,
     has_narrow_features,
-    monitored_by_value,
     nested,
     nodes_of,
     products_of,
@@ -51,7 +53,7 @@ from chetaev.numerics.enclosures.nodes import (
     sums_of,
 )
 from chetaev.numerics.flow.flow import Flow
-from chetaev.numerics.graphs.arithmetic import larger, minus
+from chetaev.numerics.graphs.arithmetic import larger, minus, over, times
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 
@@ -70,7 +72,10 @@ _CANCELLED = 0.01
 """Part of its terms to which a sum of sines has to cancel in order to be called small where a step saw it. Between this and a sum without
 any cancellation there is a factor of 100, which is more than `BEYOND_SEEN`."""
 _SMALL_NUMBER = Rational(1, 10**20)
-"""Numbers below it are no factors of capped functions: times the cap of 1e100 the result would not be clearly large."""
+"""Numbers below it are no factors of capped functions: times the cap of 1e150 the result would not be clearly large."""
+_MODERATE = 10**20
+"""Constants between its inverse and this change nothing: a value is compared with other values of the same expression, and `HUGE` and
+`NOTHING` are far from all of these."""
 _NODES: Remembered[Nodes] = Remembered(64)
 _TURNS: Remembered[Kernel | None] = Remembered(64)
 _BOUNDS: Remembered[tuple[Kernel | None, tuple[bool, ...]]] = Remembered(128)
@@ -90,15 +95,16 @@ def _nodes_kernel(flow: Flow, inputs: Mapping[str, Expr]) -> Nodes:
     tube = _Tube(flow, inputs, capping=not any(map(_has_small_number, (*found, *products))))
     bounds: list[Interval] = []
     enclosed, left_out = [], []
+    factors = factors_of(found, equations, driving)
     for node in found:
         try:
-            bounds += _monitored(tube.enclosing, node)
+            bounds += _monitored(tube, node, factors.get(node, ()))
             enclosed.append(node)
         except NotEnclosed:
             left_out.append(node)
-    for product in products:
+    for product, constants in products.items():
         with suppress(NotEnclosed):  # one of its factors is then in `left_out`
-            bounds.append(capped(tube.enclosing.value(product)))
+            bounds += tube.scaled(product, constants)
     for terms in sums:
         with suppress(NotEnclosed):
             bounds.append(_sum_beside_its_terms(tube.enclosing, terms))
@@ -114,9 +120,25 @@ def _has_small_number(node: Expr) -> bool:
     return any(0 < abs(number) < _SMALL_NUMBER for number in node.atoms(Rational))
 
 
-def _monitored(enclosing: Enclosing, node: Expr) -> list[Interval]:
-    """Return the intervals that reveal a narrow feature of a node: its value or slope, and its slope by the innermost arguments."""
-    found = [capped(enclosing.value(node)) if monitored_by_value(node) else enclosing.slope(node)]
+def _without_moderate(number: Expr) -> Expr:
+    """A number by which a value is multiplied: the part of it that exceeds moderate ones."""
+    large, size = Rational(_MODERATE), abs(number)
+    return number / large if size > large else number * large if 0 < size < 1 / large else Rational(1)
+
+
+def _beyond_moderate(size: ca.SX) -> ca.SX:
+    """The same for the size of a constant that is known when the code runs."""
+    large, one = ca.SX(float(_MODERATE)), ca.SX(1)
+    above, below = times(size, over(one, large)), times(size, large)
+    return chosen(ca.SX.binary(ca.OP_LT, one, above), above, chosen(ca.SX.binary(ca.OP_LT, below, one), below, one))
+
+
+def _monitored(tube: _Tube, node: Expr, constants: Sequence[Expr]) -> list[Interval]:
+    """Return the intervals that reveal a narrow feature of a node: its value, if there are constants by which it is multiplied, or its
+    slope; and its slope by the innermost arguments.
+    """
+    enclosing = tube.enclosing
+    found = tube.scaled(node, constants) if constants else [enclosing.slope(node)]
     if bends(node):  # with a parameter that is zero or negative it has a kink or an end, which both sides show
         positive = ca.SX.binary(ca.OP_LT, ca.SX(0), enclosing.value(node.base).low)
         found = [Interval(chosen(positive, a.low, ca.SX(0)), chosen(positive, a.high, ca.SX(0))) for a in found]
@@ -189,7 +211,21 @@ class _Tube:
             leaves[z.d()] = (rate, EVERYTHING)
         for z, value, rate in zip(flow.state, values, rates, strict=False):
             leaves[z] = (value, rate)
-        self.enclosing = Enclosing(leaves, self._parameter, inputs, capping)
+        self.enclosing = Enclosing(leaves, self._parameter, inputs, HUGE if capping else None)
+        self.values = Enclosing(leaves, self._parameter, inputs, LARGEST)
+        """For products with small factors: functions are cut off only where doubles end, and not before they are multiplied."""
+
+    def scaled(self, e: Expr, constants: Sequence[Expr]) -> list[Interval]:
+        """Return the intervals of an expression times constants, each once; ordinary constants are left out."""
+        found: dict[tuple[Expr, Expr], Interval] = {}
+        for constant in constants:
+            number, rest = constant.as_coeff_Mul()
+            key = _without_moderate(number), rest
+            if key not in found:
+                size = magnitude(self.values.value(rest))
+                own = self.values.value(Mul(key[0], e))
+                found[key] = capped(own if rest.is_number else multiply(single(_beyond_moderate(size.low)), own))
+        return list(found.values())
 
     def _parameter(self, z: Symbol) -> ca.SX:
         if isinstance(z, Parameter):

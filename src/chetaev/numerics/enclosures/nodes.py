@@ -120,19 +120,41 @@ def nested(e: Expr) -> bool:
     return not (e.is_Mul or e.is_Add) and any(has_narrow_features(part) and _moves(part) for a in e.args for part in _parts([a]))
 
 
-def products_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[Expr, ...]:
-    """Return products of several nodes, or of at least `_MANY` other factors. Where one factor falls and another rises, the product may be
-    large between: x^n exp(-x); and (1 + cos(x))*(1 + cos(2*x))*... is a narrow pulse.
+def products_of(equations: Equations, inputs: Mapping[str, Expr]) -> Mapping[Expr, tuple[Expr, ...]]:
+    """Return products of several nodes, or of at least `_MANY` other factors, each with the constants by which the data multiply it.
+
+    Where one factor falls and another rises, the product may be large between: x^n exp(-x); and (1 + cos(x))*(1 + cos(2*x))*... is a narrow
+    pulse.
     """
-    found, removed = [], removed_poles_of(equations, inputs)
+    found: dict[Expr, dict[Expr, None]] = {}
+    removed = removed_poles_of(equations, inputs)
     for e in _data_and_parts(equations, inputs)[1]:
         moving = [a for a in e.args if a.args and _moves(a) and a not in removed] if e.is_Mul else []
         wild = [a for a in moving if has_narrow_features(a)]
         if len(wild) > 1:
-            found.append(Mul(*wild))
+            found.setdefault(Mul(*wild), {})[_constant(e)] = None
         elif sum(int(a.exp) if a.is_Pow and a.exp.is_Integer and a.exp > 0 else 1 for a in moving) >= _MANY:
-            found.append(Mul(*moving))
-    return _in_order(set(found))
+            found.setdefault(Mul(*moving), {})[_constant(e)] = None
+    return {e: tuple(found[e]) for e in _in_order(found.keys())}
+
+
+def factors_of(nodes: Sequence[Expr], equations: Equations, inputs: Mapping[str, Expr]) -> Mapping[Expr, tuple[Expr, ...]]:
+    """Return those nodes that are monitored by value, each with the constants by which the data multiply it.
+
+    Only with them a value has a size that can be compared with the largest and the smallest one that count: (x/50)^80 is x^80 times a
+    number with 136 zeros, and x^80 alone is huge long before it matters.
+    """
+    found: dict[Expr, dict[Expr, None]] = {e: {} for e in nodes if monitored_by_value(e)}
+    for e in _data_and_parts(equations, inputs)[1]:
+        for a in e.args:
+            if a in found:
+                found[a][_constant(e) if e.is_Mul else sympy.S.One] = None
+    return {e: tuple(constants) or (sympy.S.One,) for e, constants in found.items()}
+
+
+def _constant(product: Expr) -> Expr:
+    """The factors of a product that do not move."""
+    return Mul(*[a for a in product.args if not _moves(a)])
 
 
 def sums_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[tuple[Expr, ...], ...]:

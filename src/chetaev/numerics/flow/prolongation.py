@@ -343,18 +343,21 @@ class Prolongation:
         known, nulls = self._last_nulls
         if known is not points:
             found = [None if numbers is None else _null_space(*numbers) for numbers in self.measured(points)]
+            if any(at is not None and not at[0].shape[1] for at in found) and self.may_saturate:
+                found = [None if numbers is None else _null_space(*numbers) for numbers in self.measured(points, bounded=True)]
             clear = [None if at is None or at[1] else at[0] for at in found]
             nulls = clear if any(null is not None for null in clear) else [None if at is None else at[0] for at in found]
             self._last_nulls = points, nulls
         return nulls
 
     def measured(
-        self, points: Sequence[Point], given: bool = False, solved: bool = False, tape: GraphTape | None = None
+        self, points: Sequence[Point], given: bool = False, solved: bool = False, tape: GraphTape | None = None, bounded: bool = False
     ) -> list[tuple[Matrix, Matrix] | None]:
         """The system Jacobian, or the square matrix of `tape`, at several points with bounds of the errors of its entries; None where it is
         undefined.
 
-        Points on the rows, or with `solved` on other ones, have the error of Newton's iteration; those that are `given` have none.
+        Points on the rows, or with `solved` on other ones, have the error of Newton's iteration; those that are `given` have none. With
+        `bounded` the bounds are computed for every entry, also where nothing suggests that digits are lost.
         """
         shape = len(self.structure.jacobian), len(self.structure.unknowns)
         if tape is None:
@@ -362,7 +365,7 @@ class Prolongation:
         else:
             shape = (math.isqrt(tape.size),) * 2
         error = POINT_ERROR if (self.hidden() and not given) or solved else STATE_ERROR
-        return measured_at(tape, shape, points, error, self.sizes, self.drawn)
+        return measured_at(tape, shape, points, error, self.sizes, self.drawn, bounded)
 
     def jacobians(self, points: Sequence[Point]) -> list[Matrix | None]:
         """The system Jacobian at several points; None where it is undefined."""
@@ -372,6 +375,11 @@ class Prolongation:
     @cached_property
     def _jacobian_tape(self) -> Any:
         return self.algebra.tape([e for line in self.structure.jacobian for e in line])
+
+    @property
+    def may_saturate(self) -> bool:
+        """Whether the system Jacobian may have an entry that is zero by an identity of functions, and is round-off where they saturate."""
+        return bool(self._jacobian_tape.may_saturate)
 
     @cached_property
     def exact_nullity(self) -> int | None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import casadi as ca
 import sympy
-from sympy import Expr, Mul, Rational, Symbol
+from sympy import Expr, Symbol
 
 from chetaev.core.exact.constants import cancelled, constant_part
 from chetaev.core.exact.program import Compound, Program
@@ -29,7 +29,6 @@ from chetaev.numerics.graphs.arithmetic import (
     NOTHING,
     balanced,
     dense,
-    integer_power,
     minus,
     piecewise,
     plus,
@@ -266,16 +265,15 @@ class GraphAlgebra:
         together = exponentials.merged(node) if node.is_Mul else None
         if together is not None:
             return self.of(together)
-        absorbed = exponentials.into_powers(node) if node.is_Mul else None
-        if absorbed is not None:
-            others, root, powers = absorbed
-            return balanced([self.of(others), *[integer_power(times(self.of(root), self.of(base)), n) for base, n in powers]], times)
         series = removable(node) if node.is_Mul or node.is_Add else None
         if series is not None:
             return self._around(series)
+        absorbed = exponentials.into_powers(node) if node.is_Mul else None
+        if absorbed is not None:
+            others, root, powers = absorbed
+            absorbing = [raised(times(self.of(root), self.of(base)), sympy.Integer(n), self.of(sympy.Integer(n))) for base, n in powers]
+            return balanced([self.of(others), *absorbing], times)
         arguments = [self._known[a] for a in node.args]
-        if node.is_Mul and node.args[0].is_Rational and not _in_range(node.args[0]):
-            return self._scaled_product(node)
         if node.is_Add:
             return balanced(arguments, plus)
         if node.is_Mul:
@@ -410,28 +408,6 @@ class GraphAlgebra:
         del self._leaves[symbol]
         for e in [e for e in self._known if symbol in e.free_symbols]:
             del self._known[e]
-
-    def _scaled_product(self, node: Expr) -> ca.SX:
-        """Return a product whose number is outside the range of doubles, such as 10^-360 x^40 from (x/10^9)^40: a power absorbs it."""
-        number, *factors = node.args
-        powers = [f for f in factors if f.is_Pow and f.exp.is_Integer]
-        if powers:
-            power = max(powers, key=lambda f: abs(int(f.exp)))
-            n = int(power.exp)
-            shift = round((number.p.bit_length() - number.q.bit_length()) / n)
-            unit = Rational(2) ** shift
-            rest = Mul(number / unit**n, *[f for f in factors if f is not power])
-            base = times(self.of(unit), self.of(power.base))
-            return times(self.of(rest), raised(base, power.exp, self.of(power.exp)))
-        return balanced([self._known[a] for a in node.args], times)
-
-
-_LARGEST_EXPONENT = 1000
-"""Largest binary exponent of a number that is used as a double. Doubles end at 1023; the margin leaves room for a product."""
-
-
-def _in_range(node: Expr) -> bool:
-    return abs(abs(node.p).bit_length() - node.q.bit_length()) < _LARGEST_EXPONENT
 
 
 _SHORT = 2**13

@@ -23,6 +23,23 @@ from chetaev.numerics.machine.tape import Line, lines_of, tape_of
 if TYPE_CHECKING:
     from chetaev.numerics.graphs.algebra import GraphAlgebra
 
+_WITHOUT_THEOREM = frozenset(
+    (
+        ca.OP_LOG,
+        ca.OP_ASIN,
+        ca.OP_ACOS,
+        ca.OP_ATAN,
+        ca.OP_ATAN2,
+        ca.OP_ASINH,
+        ca.OP_ACOSH,
+        ca.OP_ATANH,
+        ca.OP_ERF,
+        ca.OP_POW,
+        ca.OP_CONSTPOW,
+    )
+)
+"""Functions that exact arithmetic does not add up: of these identities hold that it takes for sums that are not zero."""
+
 
 class _Room:
     """A point and a result that stay in their places in memory: to ask an array for its address takes longer than a small program."""
@@ -131,6 +148,13 @@ class GraphTape:
         kernel = compile_kernel(ca.Function("between", [ca.SX.sym("t"), point, nothing], [self._function(point)]), False, False)
         address = doubting(kernel)
         return entry_of(address) if address else None
+
+    @cached_property
+    def may_saturate(self) -> bool:
+        """Whether terms may cancel by an identity that exact arithmetic does not know, at a place where a small change of the symbols
+        changes nothing: 2*atan(exp(x)) - asin(tanh(x)) at x = -20, where tanh(x) is -1.
+        """
+        return any(self._function.instruction_id(k) in _WITHOUT_THEOREM for k in range(self._function.n_instructions()))
 
     @cached_property
     def _lines(self) -> list[Line]:

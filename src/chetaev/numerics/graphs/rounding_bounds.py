@@ -52,10 +52,19 @@ def _rounded(code: int, arguments: tuple[Pair, ...]) -> Pair:
         if code in _BINARY:
             value, slope_a, slope_b = _BINARY[code](a[0], b[0])
             return value, abs(slope_a) * a[1] + abs(slope_b) * b[1] + EPSILON * abs(value)
+        if code in _STEEP_ENDS:
+            return _beside_an_end(*_STEEP_ENDS[code], *a)
         value, slope = _UNARY[code](a[0])
         return value, abs(slope) * a[1] + EPSILON * abs(value)
     except (ValueError, ZeroDivisionError, OverflowError, KeyError):  # no value, or an unknown operation: no bound
         return math.nan, math.inf
+
+
+def _beside_an_end(function: Callable[[float], float], low: float, high: float, a: float, doubt: float) -> Pair:
+    """A function whose slope is infinite at the ends of its domain: its values at both ends of what the argument may be."""
+    value = function(a)
+    spread = max(abs(function(min(max(end, low), high)) - value) for end in (a - doubt, a + doubt))
+    return value, spread + EPSILON * abs(value)
 
 
 def _sum(a: Pair, b: Pair) -> Pair:
@@ -108,24 +117,27 @@ _BINARY: dict[int, Callable[[float, float], tuple[float, float, float]]] = {
     ca.OP_OR: lambda a, b: (float(bool(a) or bool(b)), 0.0, 0.0),
     ca.OP_IF_ELSE_ZERO: lambda a, b: (b if a else 0.0, 0.0, 1.0 if a else 0.0),
 }
+_STEEP_ENDS: dict[int, tuple[Callable[[float], float], float, float]] = {
+    ca.OP_SQRT: (math.sqrt, 0.0, math.inf),
+    ca.OP_ASIN: (math.asin, -1.0, 1.0),
+    ca.OP_ACOS: (math.acos, -1.0, 1.0),
+    ca.OP_ACOSH: (math.acosh, 1.0, math.inf),
+}
+"""Functions with the ends of their domains, where the first order of an error says nothing: asin(u) at u = -1."""
 _UNARY: dict[int, Callable[[float], tuple[float, float]]] = {
     ca.OP_SQ: lambda a: (a * a, 2 * a),
     ca.OP_TWICE: lambda a: (2 * a, 2.0),
     ca.OP_INV: lambda a: (1 / a, 1 / a / a),
-    ca.OP_SQRT: lambda a: (math.sqrt(a), 0.5 / math.sqrt(a)),
     ca.OP_EXP: lambda a: (math.exp(a), math.exp(a)),
     ca.OP_LOG: lambda a: (math.log(a), 1 / a),
     ca.OP_SIN: lambda a: (math.sin(a), math.cos(a)),
     ca.OP_COS: lambda a: (math.cos(a), math.sin(a)),
     ca.OP_TAN: lambda a: (math.tan(a), 1 / math.cos(a) ** 2),
-    ca.OP_ASIN: lambda a: (math.asin(a), 1 / math.sqrt(1 - a * a)),
-    ca.OP_ACOS: lambda a: (math.acos(a), 1 / math.sqrt(1 - a * a)),
     ca.OP_ATAN: lambda a: (math.atan(a), 1 / (1 + a * a)),
     ca.OP_SINH: lambda a: (math.sinh(a), math.cosh(a)),
     ca.OP_COSH: lambda a: (math.cosh(a), math.sinh(a)),
     ca.OP_TANH: lambda a: (math.tanh(a), 1 - math.tanh(a) ** 2),
     ca.OP_ASINH: lambda a: (math.asinh(a), 1 / math.sqrt(1 + a * a)),
-    ca.OP_ACOSH: lambda a: (math.acosh(a), 1 / math.sqrt(a * a - 1)),
     ca.OP_ATANH: lambda a: (math.atanh(a), 1 / (1 - a * a)),
     ca.OP_SIGN: lambda a: (_sign(a), 0.0),
     ca.OP_NOT: lambda a: (float(not a), 0.0),

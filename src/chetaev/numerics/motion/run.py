@@ -62,6 +62,8 @@ class Course(Transitions):
     reorderings: int = 0
     driven_until: float | None = None
     """The time at which the present polynomials of scheduled inputs end; None before the first piece."""
+    latest: Piece | None = None
+    """The piece that was followed last."""
 
     def run(self, start: Start) -> Trajectory:
         """Run piece after piece, until the end or until the motion cannot continue."""
@@ -156,10 +158,12 @@ class Course(Transitions):
         near = place.t + forward * min(_PART * place.soon, _CRAWL * abs(end - float(self.request.times[0])) if place.crawling else np.inf)
         piece, task = self._piece(place, self._until(place, near if (end - near) * forward > 0 else end))
         self.record.add(piece)
+        self.latest = piece
         beyond = self.surfaces.wrong_side(piece.setting, float(piece.run.t), piece.setting.named(piece.run.y), self._met(piece))
         if beyond is not None:
             return outcomes.wrong_side(beyond, float(piece.run.t))
-        found = self._differentiated(piece, self._after(piece, task))
+        found = self._after(piece, task)
+        found = self._differentiated(piece, self._jumped_over(piece, found) if isinstance(found, Place) else found)
         paused = (place.awaited is not None or np.isfinite(place.soon)) and isinstance(found, Place) and not found.jump
         return replace(found, soon=_AGAIN * place.soon) if paused and isinstance(found, Place) else found
 
@@ -194,7 +198,8 @@ class Course(Transitions):
         except Refused as reason:
             return outcomes.momentum_of_input(place.t, str(reason))
         gained = _energy(there, place.t, jets) - _energy(here, place.t, before)
-        return replace(place, setting=there, jets=jets, energy=place.energy + gained, jump=True)
+        found = replace(place, setting=there, jets=jets, energy=place.energy + gained, jump=True)
+        return found if self.latest is None else self._jumped_over(self.latest, found)
 
     def _with_momenta(self, here: Setting, there: Setting, place: Place) -> Mapping[Jet, float]:
         """The state with velocities that keep the momenta: these contain inputs that may jump, as the mass in u*x'^2/2 does."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,11 +11,10 @@ from sympy import Expr
 from chetaev.core.errors import InitialError, StateError
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
-from chetaev.core.symbols import Input, Jet, jets_in, moved_by
+from chetaev.core.symbols import TIME, Input, Jet, jets_in, moved_by
 from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Touch
 from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.evaluation.motion_start import Start, begin
-from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Task
 from chetaev.numerics.motion import outcomes
@@ -26,7 +25,7 @@ from chetaev.numerics.slopes.jumps import Crossing, Moves
 from chetaev.numerics.smooth_pieces.bounces import Landing, landed, struck_alike, touched_at
 from chetaev.numerics.smooth_pieces.events import Watched
 from chetaev.numerics.smooth_pieces.momentum_jumps import Refused, across
-from chetaev.numerics.smooth_pieces.piece import Piece, Setting
+from chetaev.numerics.smooth_pieces.piece import Evaluator, Piece, Setting
 from chetaev.numerics.smooth_pieces.request import Place, Request
 from chetaev.numerics.smooth_pieces.switching import TOO_LARGE, Surfaces
 
@@ -58,7 +57,7 @@ class Transitions:
     """The last times of each kind of event."""
     smooth_since: tuple[float, Mapping[Jet, float]] | None = None
     """The time and the state after which only pivots changed."""
-    derivatives: dict[tuple[int, Configuration, Expr], tuple[Setting, Callable[[float, Array], Array]]] = field(default_factory=dict)
+    derivatives: dict[tuple[int, Configuration, Expr], tuple[Setting, Evaluator]] = field(default_factory=dict)
     """The functions of events with their derivatives along the motion."""
 
     ended_by: Expr | None = None
@@ -330,6 +329,37 @@ class Transitions:
             self.record.met(event.text, t, jets)
         return None
 
+    def _jumped_over(self, piece: Piece, place: Place) -> Place | Verdict:
+        """Return where the motion continues from the place after a piece if functions of events change their sign by a jump there: with a
+        function that switches, or with an input. Values that a reset or an impact gives to the state are no such jumps.
+        """
+        here, there, t = piece.setting, place.setting, place.t
+        if (here.configuration, here.binding) == (there.configuration, there.binding) or t != piece.end:
+            return place
+        jets = here.named(piece.run.y)
+        stopping = None
+        for k in (k for k, event in enumerate(self.request.events) if self._jumps(event, here, there, t, {**place.jets, **jets})):
+            self.record.met(self.request.events[k].text, t, jets)
+            if stopping is None and self.request.events[k].stops:
+                stopping = k
+        if stopping is None:
+            return place
+        event, surface = self.request.events[stopping], TIME if place.crossing is None else place.crossing.surface
+        if event.terminal or event.reset is None:
+            self.ended_by = surface
+            return outcomes.verdict(dop853.Status.WATCH, Ending(t, event=event.text))
+        found = self._reset(piece, event, stopping)
+        if not isinstance(found, Place) or found.crossing is None:
+            return found
+        return replace(found, crossing=replace(found.crossing, surface=surface))
+
+    def _jumps(self, event: Watched, here: Setting, there: Setting, t: float, jets: Mapping[Jet, float]) -> bool:
+        """Whether the function of an event has another sign in another setting, and no root at this state, which is found by itself."""
+        span = abs(float(self.request.times[-1] - self.request.times[0]))
+        (before, rate, _), (after, later, _) = (self._rates_of(each, event, t, jets) for each in (here, there))
+        least = LEAST * span * max(abs(rate), abs(later))
+        return bool(before * after < 0 and min(abs(before), abs(after)) > least and event.direction in (0, np.sign(after)))
+
     def _met_at_the_end(self, piece: Piece, index: int) -> Verdict:
         """Return the verdict on a motion that meets a stopping event at the last time, where a reset has no effect."""
         event = self._at_once(piece, index)
@@ -364,7 +394,7 @@ class Transitions:
         if key not in self.derivatives:
             total = here.flow.system.equations.total
             self.derivatives[key] = here, here.evaluator([function, total(function), total(function, 2)])
-        value, rate, second = map(float, self.derivatives[key][1](t, here.native(jets, 0.0)))
+        value, rate, second = map(float, self.derivatives[key][1](here, t, here.native(jets, 0.0)))
         return value, rate * self.surfaces.direction, second
 
     def _sent_back(self, piece: Piece, there: Setting, jets: Mapping[Jet, float], event: Watched) -> tuple[int, float] | None:

@@ -26,10 +26,11 @@ class On:
     values that contradict the constraints raise an error. Each of several events at the same time may end the motion, and all resets use
     the state before; the first listed reset takes precedence where two differ.
 
-    Roots are changes of sign; a pole is not a root. Within a step of the integrator, bounds of the expression and of its rate prove where
-    it has no root, and where one: no root is missed, not even in a narrow dip, down to 1e-11 of a step. Where log(x) has no value it has no
-    root. An expression with accelerations or multipliers, which are not part of the state, is evaluated at several points of each step
-    instead, and the step is shortened until the expression is smooth between them.
+    Roots are changes of sign, also by a jump, of the expression itself or of an input or a force that it contains; a pole is not a root.
+    Within a step of the integrator, bounds of the expression and of its rate prove where it has no root, and where one: no root is missed,
+    not even in a narrow dip, down to 1e-11 of a step. Where log(x) has no value it has no root. An expression with accelerations or
+    multipliers, which are not part of the state, is evaluated at several points of each step instead, and the step is shortened until the
+    expression is smooth between them.
 
     A motion that starts on the surface of an event with a `direction`, and passes through it in this direction, meets it immediately: a
     ball that starts on the floor and moves downwards bounces. Other roots at the start do not count: without a direction, where the motion

@@ -113,21 +113,24 @@ class Setting:
             self.compiled, key, lambda: with_exact_functions(code, self.compiled, self.binding, key, self._written(functions))
         )
 
-    def evaluator(self, expressions: Sequence[Expr]) -> Callable[[float, Array], Array]:
-        """Expressions as a function of time and state, in many digits if watched functions are computed so, and have a value then."""
+    def evaluator(self, expressions: Sequence[Expr]) -> Evaluator:
+        """Expressions as a function of time and state, in many digits if watched functions are computed so, and have a value then.
+
+        Its first argument is this setting, or one with other values of the inputs.
+        """
         function = self.function(expressions)
 
-        def plain(t: float, native: Array) -> Array:
-            return self.numbers(function, t, native)
+        def plain(here: Setting, t: float, native: Array) -> Array:
+            return here.numbers(function, t, native)
 
         if not self.exact:
             return plain
         key = ("expressions", tuple(expressions), Frozen(self.binding.inputs))
         exact = Exact(self.compiled, self.binding, key, lambda: self._written(expressions))
 
-        def exactly(t: float, native: Array) -> Array:
-            found = exact(t, native, self.parameters(t))
-            return plain(t, native) if found is None else found
+        def exactly(here: Setting, t: float, native: Array) -> Array:
+            found = exact(t, native, here.parameters(t))
+            return plain(here, t, native) if found is None else found
 
         return exactly
 
@@ -212,6 +215,10 @@ class Setting:
         ends = (t, self.native(jets, 0.0)), (piece.end, piece.run.y)
         first, last = (abs(float(self.compiled.watch()(at, y, self.parameters(at))[0])) for at, y in ends)
         return last / first if first > 0 else 1.0
+
+
+Evaluator = Callable[[Setting, float, Array], Array]
+"""Expressions as a function of a setting with its inputs, of time and state."""
 
 
 @dataclass(frozen=True)

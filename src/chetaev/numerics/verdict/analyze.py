@@ -177,7 +177,8 @@ def _without_value(found: Closure) -> Analysis | None:
     """
     system = found.system
     entries = [(i, j, e) for i, line in enumerate(system.structure.jacobian) for j, e in enumerate(line) if not e.is_zero()]
-    measured = [numbers for numbers in system.measured(system.points[:_MEASURED]) if numbers is not None]
+    bounded = system.may_saturate
+    measured = [numbers for numbers in system.measured(system.points[:_MEASURED], bounded=bounded) if numbers is not None]
     small = [(i, j, e) for i, j, e in entries if all(abs(a[i, j]) <= _SURE * doubts[i, j] for a, doubts in measured)] if measured else []
     if not small:
         return None
