@@ -21,12 +21,14 @@ import compiler
 import ensembles
 import groups
 import growth
+import identification
 import integration
 import large_input
 import long_runs
 import many_bodies
 import methods
 import setup_time
+import slopes
 import sweeps
 from measure import Effort
 
@@ -42,6 +44,8 @@ PARTS = {
     "many_bodies": many_bodies,
     "groups": groups,
     "sweeps": sweeps,
+    "identification": identification,
+    "slopes": slopes,
 }
 RESULTS = Path(__file__).with_name("results.md")
 
