@@ -115,7 +115,7 @@ def study(case: Case, records: int, say: bool = False) -> Found:
 
 def tables(effort: Effort) -> list[Table]:
     """Few records of each case; the whole study is run by itself."""
-    return [_table(3 if effort.quick else 10, list(_cases()), False)]
+    return [_table(1 if effort.quick else 10, list(_cases()), False)]
 
 
 def _table(records: int, names: list[str], say: bool) -> Table:

@@ -21,6 +21,7 @@ import compiler
 import ensembles
 import groups
 import growth
+import identification
 import integration
 import large_input
 import long_runs
@@ -28,6 +29,7 @@ import many_bodies
 import methods
 import paths_between
 import setup_time
+import slopes
 import sweeps
 from measure import Effort
 
@@ -43,6 +45,8 @@ PARTS = {
     "many_bodies": many_bodies,
     "groups": groups,
     "sweeps": sweeps,
+    "identification": identification,
+    "slopes": slopes,
     "paths_between": paths_between,
 }
 RESULTS = Path(__file__).with_name("results.md")

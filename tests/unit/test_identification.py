@@ -128,6 +128,9 @@ def test_tables_of_other_packages():
         ({"t": [0, 1], "x": [1, 2]}, {}, "names no values"),
         ({"t": [0, 1], "x": [1, 2]}, {"k": (2, 1)}, "bounds of k"),
         ({"t": [0, 1], "x": ["a", "b"]}, {"k": None}, "no numbers"),
+        ({"t": [0, 1, 2], "x": np.ma.masked_array([1.0, 2.0, 3.0], [0, 0, 1])}, {"k": None}, "not finite, the first in line 3"),
+        ({"t": [0, 1], "x": [1j, 2]}, {"k": None}, "complex"),
+        ({"t": np.array(["2020-01-01", "2020-01-02"], "datetime64[s]"), "x": [1, 2]}, {"k": None}, "dates or durations"),
         ([], {"k": None}, "no data"),
         (3, {"k": None}, "not a table"),
     ],
@@ -135,6 +138,36 @@ def test_tables_of_other_packages():
 def test_data_that_cannot_be_used_are_refused(data, unknown, words):
     with pytest.raises(ch.UsageError, match=words):
         ch.fit(MODEL, data, unknown)
+
+
+def test_other_arguments_that_cannot_be_used_are_refused():
+    data = {"t": [0, 1, 2], "x": [1, 2, 3]}
+    for weights in ({"x": [1, 2]}, {"x": "a"}):
+        with pytest.raises(ch.UsageError, match="neither numbers nor arrays"):
+            ch.fit(MODEL, data, {"k": None}, weights=weights)
+    with pytest.raises(ch.UsageError, match="t=5 is no interval"):
+        ch.fit(MODEL, data, {"k": None}, t=5)
+    with pytest.raises(ch.UsageError, match="seeds=0 is not a number"):
+        ch.which(MODEL, [ch.Hamilton()], data, unknown={"k": None}, seeds=0)
+
+
+def test_data_that_say_nothing_leave_the_value_open():
+    found = ch.fit(MODEL, {"t": np.zeros(5), "x": np.ones(5)}, {"k": (1, 6)})
+    assert found.unidentifiable == [{"k": 1.0}] and found.errors["k"] == np.inf
+
+
+def test_a_coefficient_of_restitution_from_a_bouncing_ball():
+    """The record is made of parabolas; the fit passes two impacts."""
+    ball = ch.System("y", "g e", lagrangian="y'^2/2 - g*y", unilateral={"floor": ("y >= 0", "e")}, name="ball")
+    model = ch.Model(ball, ch.Hamilton(), {"g": 9.0, "e": 0.5}, {"y": 1, "y'": 0}, (0, 1.2))
+    g, e, times, heights = 9.81, 0.6, np.linspace(0, 1.2, 40), []
+    for t in times:
+        at, speed = np.sqrt(2 / g), e * np.sqrt(2 * g)
+        while at + 2 * speed / g < t:
+            at, speed = at + 2 * speed / g, e * speed
+        heights.append(1 - g * t**2 / 2 if t < np.sqrt(2 / g) else speed * (t - at) - g * (t - at) ** 2 / 2)
+    found = ch.fit(model, {"t": times, "y": heights}, {"g": (5, 15), "e": (0.3, 0.9)})
+    assert (found.values["g"], found.values["e"]) == (pytest.approx(g, rel=1e-7), pytest.approx(e, rel=1e-7))
 
 
 def test_the_principle_is_found_from_noisy_data():

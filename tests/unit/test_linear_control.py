@@ -155,6 +155,9 @@ def test_a_bicycle_is_held_upright_by_its_steer():
     moving = [w for w in gain.eigenvalues if abs(w) > 1e-6]
     np.testing.assert_allclose(sorted(moving, key=lambda w: (w.real, w.imag)), sorted(expected, key=lambda w: (w.real, w.imag)), rtol=1e-7)
     assert gain.left == len(found.names) - 4
+    control = pytest.importorskip("control")
+    _, _, theirs = control.lqr(a, b, np.diag([1, 1, 1, 0]), [[0.01]])
+    np.testing.assert_allclose(sorted(moving, key=lambda w: (w.real, w.imag)), sorted(theirs, key=lambda w: (w.real, w.imag)), rtol=1e-7)
 
 
 def test_refusals():

@@ -91,6 +91,14 @@ def _columns(data: Any, where: str) -> dict[str, Any]:
 
 
 def _numbers(values: Any, name: str, where: str) -> Array:
+    if isinstance(values, np.ma.MaskedArray):  # what is masked is a gap
+        values = np.ma.filled(values.astype(float), np.nan)
+    kind = np.asarray(values).dtype.kind
+    if kind in "mM":
+        what = f"column {name} holds dates or durations."
+        raise UsageError(what, where=where, why="Their unit of time is not that of the model.", hint="seconds since the start, as numbers")
+    if kind == "c":
+        raise UsageError(f"column {name} holds complex numbers.", where=where, hint="real numbers")
     try:
         found = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
@@ -118,7 +126,11 @@ def _weights(given: Any, columns: Mapping[str, Array], size: int, where: str) ->
     if unknown or missing:
         what = f"weights: {unknown[0]} is no column." if unknown else f"no weight for {missing[0]}."
         raise UsageError(what, where=where, hint=f"a weight for each of {' '.join(columns)}")
-    found = {name: np.broadcast_to(np.asarray(w, dtype=float), (size,)) for name, w in given.items()}
+    try:
+        found = {name: np.broadcast_to(np.asarray(w, dtype=float), (size,)) for name, w in given.items()}
+    except (TypeError, ValueError):
+        what = "weights are neither numbers nor arrays with one number for every time."
+        raise UsageError(what, where=where, why=f"There are {size} times.", hint='weights={"x": 1/0.01}') from None
     for name, w in found.items():
         if not np.all(np.isfinite(w)) or np.any(w < 0) or not np.any(w > 0):
             raise UsageError(f"weights of {name} are not positive numbers.", where=where, hint="one over the standard deviation")

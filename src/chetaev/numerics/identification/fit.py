@@ -180,9 +180,14 @@ def fit(
     2.25
     """
     problem = problem_of(model, data, unknown, weights, start, parameters, t)
-    if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
-        raise UsageError(f"seeds={seeds!r} is not a number of first values.", where=problem.where, hint="seeds=10")
+    require_seeds(seeds, problem.where)
     return solve(problem, seeds)
+
+
+def require_seeds(seeds: Any, where: str) -> None:
+    """Raise a UsageError if `seeds` is not a number of first values."""
+    if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
+        raise UsageError(f"seeds={seeds!r} is not a number of first values.", where=where, hint="seeds=10")
 
 
 def problem_of(model: Any, data: Any, unknown: Any, weights: Any, start: Any, parameters: Any, t: Any) -> Problem:
@@ -190,7 +195,7 @@ def problem_of(model: Any, data: Any, unknown: Any, weights: Any, start: Any, pa
     models = _models(model, start, parameters, t)
     equations = derive(models[0]) if not isinstance(model, Equations) else model
     where = f"fit {equations.system.label}"
-    interval = (float(models[0].t[0]), float(models[0].t[-1])) if t is None else (float(t[0]), float(t[1]))
+    interval = (float(models[0].t[0]), float(models[0].t[-1])) if t is None else _interval(t, where)
     experiments = read_experiments(data, equations, weights, interval, where)
     if len(models) not in (1, len(experiments)):
         raise UsageError(
@@ -203,6 +208,14 @@ def problem_of(model: Any, data: Any, unknown: Any, weights: Any, start: Any, pa
         what = f"{values} values for {len(unknowns)} unknowns."
         raise UsageError(what, where=where, why="Fewer values than unknowns determine nothing.", hint="more data, or fewer unknowns")
     return Problem(tuple(models), equations, unknowns, experiments, interval, where)
+
+
+def _interval(t: Any, where: str) -> tuple[float, float]:
+    try:
+        first, last = (float(v) for v in t)
+    except (TypeError, ValueError):
+        raise UsageError(f"t={t!r} is no interval.", where=where, hint="t=(0, 5): the time of the start, and the end") from None
+    return first, last
 
 
 def _models(given: Any, start: Any, parameters: Any, t: Any) -> list[Model]:
@@ -345,7 +358,8 @@ def _result(problem: Problem, x: Array, scales: Mapping[tuple[int, str], float],
     covariance, combinations, rank = _covariance(jacobian, problem.names)
     degrees = len(residual) - rank
     if not weighted:
-        covariance = covariance * (chi2 / degrees if degrees > 0 else np.inf)
+        known = np.isfinite(covariance) & (degrees > 0)
+        covariance = np.where(known, np.where(known, covariance, 0.0) * (chi2 / max(degrees, 1)), np.inf)
     motions = tuple(problem.motions(x))
     several = len(problem.experiments) > 1
     off = {

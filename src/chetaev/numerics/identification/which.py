@@ -24,7 +24,7 @@ from chetaev.numerics.flow.prolongation import prolongation
 from chetaev.numerics.graphs.binding import number
 from chetaev.numerics.identification.evidence import criteria, is_noise
 from chetaev.numerics.identification.experiments import Experiment
-from chetaev.numerics.identification.fit import Fit, problem_of, solve
+from chetaev.numerics.identification.fit import Fit, problem_of, require_seeds, solve
 from chetaev.numerics.identification.problem import Problem
 from chetaev.numerics.motion.values_at import values_at
 
@@ -122,6 +122,7 @@ def which(
     if isinstance(model, list | tuple):  # which(models, data, unknown)
         model, candidates, data = None, list(model), candidates if data is None else data
     choices = _choices(model, candidates)
+    require_seeds(seeds, "which")
     rows, failed = [], []
     for candidate, own in choices:
         try:
