@@ -145,7 +145,7 @@ def test_eq_72_to_74_theorem_26_friction_besides_a_constraint():
 
 @pytest.mark.parametrize("forces", [False, True])
 def test_theorem_26_with_the_projected_velocity(forces):
-    """An affine row does work, so the velocity is projected on C_V with the friction as metric; the motion is Newton's with a multiplier."""
+    """An affine row does work, so the velocity is projected on C_V with the friction as metric; the motion is Newton's."""
     given = {"kinematic": ["x' + 2*y' = 1 + x"], "variational": ["δx + 2*δy = 0"]}
     target = ch.friction_as_constraint(ch.derive(particle(forces, **given), ch.VirtualWork()), projected=True)
     x, y1 = POINT["x"], POINT["y'"]
