@@ -87,6 +87,15 @@ def test_verdicts_come_from_the_tests():
     assert verdicts["13"] == "right"
     assert verdicts["3"] == verdicts["43-45"] == "**corrected**"
     assert verdicts["4"] == "definition"
-    assert verdicts["19-20"] == "**corrected**: (19); used by tests: (20)"
-    unchecked = [row.label for number in papers.PAPERS for row in papers.rows(number) if "not checked" in papers.verdict(number, row)]
-    assert "3.10" in unchecked
+    assert verdicts["19-20"] == "**corrected**: (19); right: (20)"
+    words = [papers.verdict(number, row) for number in papers.PAPERS for row in papers.rows(number)]
+    assert not [word for word in words if "not checked" in word or "used by tests" in word]
+
+
+def test_without_a_test_that_names_it_an_equation_is_not_right(monkeypatch):
+    """The same row while no test names its equations: used if a test is listed, not checked otherwise."""
+    row = next(row for row in papers.rows("002") if row.label == "19-20")
+    monkeypatch.setattr(papers, "checks", lambda number: {n: [] for n in papers.expand(papers.paper(number)["numbers"])})
+    assert papers.verdict("002", row) == "**corrected**: (19); used by tests: (20)"
+    monkeypatch.setattr(papers, "uses", papers.checks)
+    assert papers.verdict("002", row) == "**corrected**: (19); not checked: (20)"

@@ -136,3 +136,39 @@ def test_the_picture_of_a_basin():
     assert found.bounds[0] <= found.fraction <= found.bounds[1]
     with pytest.raises(ch.UsageError, match="jet of the box"):
         ch.plot.basin(found, "y")
+
+
+def damped_body(_, w):
+    """Euler's equations with friction by hand: I w' = (I w) x w - R w."""
+    inertia, friction = np.array([1.0, 2.0, 3.0]), np.array([1.0, 0.4, 2.0])
+    return (np.cross(inertia * w, w) - friction * w) / inertia
+
+
+def test_a_region_of_velocities_on_a_group():
+    """Where the rates do not depend on the place, the velocities of a group alone have a region; motions from its rim go to rest."""
+    damped = {"lagrangian": "(A1'^2 + 2*A2'^2 + 3*A3'^2)/2", "dissipation": "(A1'^2 + 0.4*A2'^2 + 2*A3'^2)/2"}
+    body = ch.derive(ch.System({"A": "SO3 body"}, **damped))
+    start = {"A": np.eye(3).tolist(), "A1'": 0, "A2'": 0, "A3'": 0}
+    found = ch.lyapunov_certificate(body, start, candidate="quadratic")
+    assert found and list(found.equilibrium) == ["A1'", "A2'", "A3'"]
+    chance = np.random.default_rng(1)
+    for direction in chance.normal(size=(6, 3)):
+        rim = direction * np.sqrt(found.level / (direction @ found.matrix @ direction))
+        levels = [w @ found.matrix @ w for w in solve_ivp(damped_body, (0, 20), rim, rtol=1e-9, atol=1e-12).y.T]
+        assert np.all(np.diff(levels) < 0) and levels[-1] < 1e-3 * levels[0]
+
+
+def test_a_region_for_a_lie_algebra_given_by_brackets():
+    """w1' = -w1 - 2*w2^2 and w2' = (2*w1*w2 - w2)/2, by hand; the energy (w1^2 + 2*w2^2)/2 falls everywhere."""
+    affine = ch.groups.lie_algebra({(1, 2): {2: 1}}, dimension=2)
+    system = ch.System({"w": "aff"}, groups={"aff": affine}, lagrangian="(w1'^2 + 2*w2'^2)/2", dissipation="(w1'^2 + w2'^2)/2")
+    found = ch.lyapunov_certificate(ch.derive(system), {"w1'": 0, "w2'": 0}, candidate="quadratic")
+    assert found and found.contains({"w1'": 1.0, "w2'": -1.0})
+    run = solve_ivp(lambda _, w: [-w[0] - 2 * w[1] ** 2, (2 * w[0] * w[1] - w[1]) / 2], (0, 40), [1.0, -1.0], rtol=1e-9, atol=1e-12)
+    assert np.abs(run.y[:, -1]).max() < 1e-6
+
+
+def test_a_potential_on_a_group_is_refused_with_the_reason():
+    top = ch.System({"A": "SO3 body"}, lagrangian="(A1'^2 + 2*A2'^2 + 3*A3'^2)/2 + A33 + A11", dissipation="(A1'^2 + A2'^2 + 2*A3'^2)/2")
+    found = ch.lyapunov_certificate(ch.derive(top), {"A": np.eye(3).tolist(), "A1'": 0, "A2'": 0, "A3'": 0})
+    assert not found and "depends on A, which lies in a group" in found.tried[0] and "in_coordinates" in found.tried[0]

@@ -63,6 +63,15 @@ def test_the_hamiltonian_of_a_cubic_kinetic_energy():
         ch.dirac(ch.System("x", lagrangian="x'^3/3 - x"))
 
 
+def test_the_image_of_a_legendre_map_that_is_a_cubic():
+    r"""$L = u^2 x' + u^3 y' - u^4$ at its extremum in u: the momenta are $(u^2, u^3)$, and the energy is $u^4 = p_x^2$."""
+    found = ch.dirac(ch.System("x y", lagrangian="u^2*x' + u^3*y' - u^4", where={"u": "(3*y' + sqrt(9*y'^2 + 32*x'))/8"}))
+    px, py = found.momenta
+    assert sympy.expand(found.hamiltonian - px**2) == 0
+    (primary,) = found.primary
+    assert sympy.expand(primary / primary.coeff(px, 3) - (px**3 - py**2)) == 0
+
+
 def bundle():
     return lagrangian_bundle(ch.System("x y", lagrangian="(1 + t)*x'^2/2 + 3*y'^2/2 + 2*y*x' - x^2*y"))
 

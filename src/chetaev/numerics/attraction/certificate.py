@@ -23,6 +23,7 @@ from chetaev.numerics.attraction.reduced_field import NotReduced, ReducedField, 
 from chetaev.numerics.flow.energy import energy_and_power
 from chetaev.numerics.stability.arguments import Start, local_motion
 from chetaev.numerics.stability.motion_near_state import Local
+from chetaev.numerics.stability.position import directions
 
 _POINTS = 4000
 """Random points of a box by which the sizes of two proved regions are compared; only the choice between them rests on it."""
@@ -109,7 +110,8 @@ def lyapunov_certificate(
 
     Without a `candidate` two functions are tried: the quadratic form of the linearised motion, and the energy. Rates and their slopes are
     bounded over boxes that cover the region, by interval arithmetic with outward rounding, for the given parameters and their neighbouring
-    doubles. What is not proved is not claimed: a larger region may be attracted, and `basin` estimates it.
+    doubles. What is not proved is not claimed: a larger region may be attracted, and `basin` estimates it. On groups the region is one of
+    velocities, if their motion does not depend on the place; `groups.in_coordinates` gives a chart for other systems.
 
     Args:
         equations: Equations or a model. Time must not occur, and constraints must be affine in the jets that they determine.
@@ -210,9 +212,8 @@ def _none(title: str, rests: Mapping[str, float], tried: tuple[str, ...]) -> Lya
 
 def _linear(local: Local, field: ReducedField) -> Matrix:
     """The matrix of the linearised motion in the jets of the field."""
-    names = [local.chart.free[k] for k in range(len(local.chart.free))]
-    state = list(local.problem.system.structure.state)
-    places = [names.index(state.index(z)) for z in field.jets]
+    state = directions(local.problem.system)
+    places = [list(local.chart.free).index(state.index(z)) for z in field.jets]
     found: Matrix = local.view.matrix[np.ix_(places, places)]
     return found
 

@@ -75,26 +75,27 @@ def reduced_field(local: Local) -> ReducedField:
     """The motion in independent jets; `NotReduced` with the reason where it cannot be written so."""
     problem = local.problem
     system, state = problem.system, directions(problem.system)
-    if any(isinstance(z, Place) for z in system.structure.state) or system.equations.system.groups:
-        raise NotReduced("a coordinate lies in a group, which no independent jets cover")
     point = problem.point(dict(zip(state, map(float, local.view.spot.x), strict=True)))
     flow = make_flow(system, (point,)) or make_flow(system)
     if flow is None:
         raise NotReduced("the rows have no order in which they are solved")
     graph = flow.graph
     bound = _bound(local, graph)
-    free = tuple(state[i] for i in local.chart.free)
+    turning = system.equations.system.frame.turning  # directions in a group, which is left by no jet of its own
+    places = [k for k, i in enumerate(local.chart.free) if state[i] not in turning]
+    free = tuple(state[local.chart.free[k]] for k in places)
     empty = ReducedField(flow, free, (), bound, (), local.y, np.ones(len(free)), dict(problem.binding.parameters))
     written = {z: empty._written(rate) for z, rate in zip(flow.state, flow.rates, strict=True) if z in free}
     timed = [z.name for e in written.values() for z in graph.symbols(e) if z == TIME or isinstance(z, Input)]
     if timed:
         raise NotReduced(f"the rates depend on {timed[0]}")
+    _must_not_depend_on_places(local, graph, written)
     kept = list(free)
     while loose := [z for z in kept if all(z not in graph.symbols(written[w]) for w in kept)]:
         kept = [z for z in kept if z not in loose]
     if not kept:
         raise NotReduced("no jet influences the motion")
-    places = [free.index(z) for z in kept]
+    places = [places[free.index(z)] for z in kept]
     return ReducedField(
         flow,
         tuple(kept),
@@ -105,6 +106,18 @@ def reduced_field(local: Local) -> ReducedField:
         local.view.spot.units[[local.chart.free[k] for k in places]],
         dict(problem.binding.parameters),
     )
+
+
+def _must_not_depend_on_places(local: Local, graph: GraphAlgebra, rates: Mapping[Jet, Any]) -> None:
+    """Refuse rates that depend on where a group coordinate lies: jets near a state do not cover its group, so no box is a region there."""
+    for z, rate in rates.items():
+        inside = {w for w in graph.symbols(rate) if isinstance(w, Place)}
+        for name, group in local.problem.system.equations.system.groups.items():
+            if inside & set(group.places):
+                raise NotReduced(
+                    f"the rate of {z.name} depends on {name}, which lies in a group: a group is no space of vectors, and boxes of jets "
+                    "do not cover a neighbourhood in it. groups.in_coordinates gives the same system in a chart"
+                )
 
 
 def _bound(local: Local, graph: GraphAlgebra) -> dict[Jet, Any]:

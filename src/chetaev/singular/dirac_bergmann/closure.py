@@ -30,6 +30,7 @@ from chetaev.mechanics.ranks.generic import Point, Points, generic_rank, points_
 from chetaev.mechanics.ranks.sizes import Sizes, natural_sizes
 from chetaev.singular.algorithm.branches import Branch, refine
 from chetaev.singular.algorithm.elimination import Constraints, Elimination, Row, Solved, Split, eliminate
+from chetaev.singular.algorithm.ideals import dimension
 from chetaev.singular.algorithm.reality import NeedsSurd, never_vanishes
 from chetaev.singular.algorithm.redundancy import rank_on
 from chetaev.singular.algorithm.search import added_to
@@ -206,20 +207,34 @@ def _only(space: Space, branch: Branch, new: Sequence[Poly]) -> Branch | None:
         found, _ = refine(space, branch, list(new))
     except NeedsSurd as need:
         raise Branching([[factor] for factor in need.factors]) from None
-    found = [b for b in found if not _at_an_instant(space, b)]
+    found = _largest(space, [b for b in found if not _at_an_instant(space, b)])
     if len(found) > 1:
         raise Branching([[space.expression(g) for g in added_to(space, branch, b)] for b in found])
     return found[0] if found else None
 
 
+def _largest(space: Space, branches: Sequence[Branch]) -> list[Branch]:
+    """The branches that lie in no other one: the zeros of $a + x b$ contain those of $a$ and $x$ together."""
+    kept: list[Branch] = []
+    for b in sorted(branches, key=lambda b: -dimension(space, b.determined, b.basis)):
+        if not any(all(b.vanishes(space, g) for g in a.constraints(space)) for a in kept):
+            kept.append(b)
+    return kept
+
+
 def _as_found(space: Space, branch: Branch, polynomials: Sequence[Poly]) -> list[Poly]:
-    """Constraints without factors that do not vanish on the branch; products and powers are left out."""
+    """Constraints without factors that do not vanish on the branch, or at instants only; products and powers are left out."""
     found = []
     for f in polynomials:
-        factors = [g for g in space.factors(branch.reduce(space, f)) if g not in branch.nonzero]
+        factors = [g for g in space.factors(branch.reduce(space, f)) if g not in branch.nonzero and not _of_time_alone(space, g)]
         if len(factors) == 1:
             found.append(factors[0])
     return found
+
+
+def _of_time_alone(space: Space, f: Poly) -> bool:
+    """Whether a factor vanishes at instants only, which take no state away."""
+    return space.expression(f).free_symbols <= {TIME, *space.parameters}
 
 
 def _at_an_instant(space: Space, branch: Branch) -> bool:
