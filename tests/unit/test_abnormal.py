@@ -142,8 +142,8 @@ def test_the_conjugate_locus_of_the_heisenberg_group_is_its_axis():
 
 
 def test_conjugate_and_cut_points_of_an_ellipsoid():
-    """Gauss' curvature on the equator is 1/c^2: the first conjugate point there is at the length pi c. Mirror images meet on the equator, and
-    not before that length (Jacobi's cut locus, a part of the equator)."""
+    """Gauss' curvature on the equator is 1/c^2: the first conjugate point there is at the length pi c. Mirror images meet on the equator,
+    and not before (Jacobi's cut locus, a part of the equator)."""
     text = "((sin(a)^2 + c^2*cos(a)^2)*a'^2 + cos(a)^2*b'^2)/2"
     ellipsoid = ch.System("a b", "c", lagrangian=text, name="ellipsoid")
 

@@ -23,16 +23,17 @@ from chetaev.mechanics.model import Model
 from chetaev.numerics.graphs.binding import bind, number
 from chetaev.numerics.prepared import prepare
 from chetaev.orbits.flow import Flow
-from chetaev.paths.attitudes import element_sizes
-from chetaev.paths.counting import check_count, check_reachable
-from chetaev.paths.ends import Array, Boundary, Ends, check_names, read_end
+from chetaev.paths.boundary.attitudes import element_sizes
+from chetaev.paths.boundary.counting import check_count, check_reachable
+from chetaev.paths.boundary.ends import Array, Boundary, Ends, check_names, read_end
+from chetaev.paths.boundary.shooting import Shooting, Shot, Unknowns
+from chetaev.paths.boundary.sizes import completed_sizes
+from chetaev.paths.findings.pieced import in_pieces
+from chetaev.paths.findings.ranking import ranked
 from chetaev.paths.path import Paths
-from chetaev.paths.ranking import ranked
-from chetaev.paths.seeds import mirrored, seeds_of
-from chetaev.paths.shooting import Shooting, Shot, Unknowns
-from chetaev.paths.sizes import completed_sizes
+from chetaev.paths.search.seeds import mirrored, seeds_of
+from chetaev.paths.search.transcription import rough_paths
 from chetaev.paths.strict import strictly_abnormal
-from chetaev.paths.transcription import rough_paths
 
 _TOLERANCE = 1e-12
 """The tolerance of the motions while the ends are met; residuals end somewhat above it."""
@@ -135,11 +136,12 @@ def connect(
     rough = prepare(equations, t=run.t, tolerance=max(tolerance, _COARSE), scale=scale, max_steps=_STEPS)
     curves = rough_paths(shooting, (known[0], known[1]), seeds)
     tried = seeds_of(shooting, known, seeds, rough)
-    tried[1:1] = curves
+    tried[1:1] = [curve.start for curve in curves]
     check_count(shooting, tried, where)
     reason = check_reachable(shooting, known, where)
     good, best = _search(shooting, shooting.with_run(rough), tried, known[0])
     paths = ranked(shooting, good, tolerance)
+    paths += in_pieces(shooting, curves, paths, tolerance)
     paths += strictly_abnormal(connect, shooting, known, dict(zip(run.parameters, p.tolist(), strict=True)), paths)
     paths.sort(key=lambda path: path.action)
     return Paths(equations, tuple(paths), best, len(tried), "" if paths else reason)
@@ -189,7 +191,7 @@ def read_system(verb: str, system: Any, principle: Any, parameters: Mapping[str,
             raise UsageError(
                 f"{group.name} has no position.",
                 where=f"{verb} {equations.system.label}",
-                why=f"Of {group.name} only the velocity is known, in the Lie algebra {group.word}; a path leads from one position to another.",
+                why=f"Of {group.name} only the velocity is known; a path leads from one position to another.",
                 hint=f'a coordinate in a group: {{"{group.name}": "SO3 body"}}',
             )
     return equations, values
@@ -288,7 +290,9 @@ def _sizes(shooting: Shooting, known: Sequence[Mapping[Jet, float]]) -> Array:
     chance = np.random.default_rng(1)
     lift = [k for k, z in enumerate(jets) if isinstance(z, Multiplier)]
     contact = [k for k, z in enumerate(jets) if isinstance(z, Action)]
-    units = np.array([found[jets.index(z)] if z in jets else (own.get(z.base) or usual) / span**z.order for z in shooting.ends.boundary.pairs])
+    units = np.array(
+        [found[jets.index(z)] if z in jets else (own.get(z.base) or usual) / span**z.order for z in shooting.ends.boundary.pairs]
+    )
     ratios, works = [], []
     for _ in range(9 if lift or contact else 0):
         y = found * chance.normal(size=len(found))

@@ -23,9 +23,9 @@ from chetaev.mechanics.principles import DAlembert
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.paths.abnormal import abnormal
-from chetaev.paths.ends import Array
+from chetaev.paths.boundary.ends import Array
+from chetaev.paths.boundary.shooting import Shooting
 from chetaev.paths.path import Path
-from chetaev.paths.shooting import Shooting
 
 _FAR = 2.0
 """How far the curve is followed, in units of what the field needs at the start to move each coordinate as far as the ends differ."""
@@ -100,7 +100,12 @@ def _along(system: System, field: Mapping[str, sympy.Expr]) -> System:
 
 
 def _meeting(
-    curve: System, field: Mapping[str, Any], first: Mapping[Jet, float], last: Mapping[Jet, float], parameters: Mapping[str, float], sizes: Array
+    curve: System,
+    field: Mapping[str, Any],
+    first: Mapping[Jet, float],
+    last: Mapping[Jet, float],
+    parameters: Mapping[str, float],
+    sizes: Array,
 ) -> float | None:
     """How far along the curve the end lies; None if the curve misses it."""
     point = {**first, **{z: parameters[z.name] for z in curve.parameters}}
@@ -113,7 +118,9 @@ def _meeting(
     start = {q.name: v for q, v in first.items()} | {curve.coordinates[-1].name: 0.0}
     unit = System(curve.kinds, list(curve.parameters), lagrangian="0", kinematic=[*curve.kinematic, f"{curve.coordinates[-1].name}' = 1"])
     for sign in (1.0, -1.0):
-        motion = simulate(derive(unit, DAlembert()), start, (0.0, sign * _FAR * longest), parameters=parameters, tolerance=1e-13, progress=False)
+        motion = simulate(
+            derive(unit, DAlembert()), start, (0.0, sign * _FAR * longest), parameters=parameters, tolerance=1e-13, progress=False
+        )
         low, high = sorted((float(motion.t[0]), float(motion.t[-1])))
         while high - low > 1e-14 * longest:
             times = np.linspace(low, high, _SAMPLES)

@@ -18,9 +18,9 @@ from chetaev.core.symbols import Multiplier
 from chetaev.core.values import Tape
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.prepared import prepare
+from chetaev.paths.boundary.ends import Array
 from chetaev.paths.connect import read_system
-from chetaev.paths.ends import Array
-from chetaev.paths.locus import crossings, first_conjugate_point, named
+from chetaev.paths.findings.locus import crossings, first_conjugate_point, named
 
 _DIRECTIONS = 61
 """Directions of the start in a plane of velocities, both ends of the circle included, so that a drawn surface closes."""

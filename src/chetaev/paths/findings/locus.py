@@ -6,7 +6,7 @@ same length arrives: the first such points form the cut locus. For a surface the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,8 @@ import numpy as np
 from chetaev.core.errors import ChetaevError
 from chetaev.mechanics.equations import Equations
 from chetaev.orbits.flow import Flow
-from chetaev.paths.conjugate import conjugate_times, independent, nearby
-from chetaev.paths.ends import Array, Boundary
+from chetaev.paths.boundary.ends import Array, Boundary
+from chetaev.paths.findings.conjugate import conjugate_times, independent, nearby
 
 
 def first_conjugate_point(
@@ -59,7 +59,7 @@ def crossings(x: Array, y: Array) -> Array:
     return np.array(found).reshape(len(found), 4)
 
 
-def named(points: list[tuple[float, Mapping[str, float]] | None], names: list[str], shape: tuple[int, ...]) -> dict[str, Array]:
+def named(points: Sequence[tuple[float, Mapping[str, float]] | None], names: list[str], shape: tuple[int, ...]) -> dict[str, Array]:
     """Points and their times as arrays by name, NaN where there is none."""
     table = {name: np.full(len(points), np.nan) for name in ("t", *names)}
     for k, point in enumerate(points):
