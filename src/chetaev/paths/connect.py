@@ -77,8 +77,12 @@ def connect(
     r"""The motions that join two ends, that of least action first.
 
     Conditions are values of jets or of expressions: `{"x": 0, "y": 0}`, `{"x^2 + y^2": 4, "y": None}`. None leaves a coordinate free, with
-    its transversality condition: its momentum vanishes, not its velocity. Angles are literal, not modulo a turn. Each end states something
-    about every coordinate; what is neither given nor None is refused with the count.
+    its transversality condition: its momentum vanishes, not its velocity. Angles are literal, not modulo a turn. A group element is given
+    as in a start, `{"A": matrix}`; any number of turns leads to it. Each end states something about every coordinate; what is neither given
+    nor None is refused with the count.
+
+    A path so unstable that no start in double precision leads to its end is a motion in pieces: at its events the state is reset, by less
+    than the residual.
 
     Args:
         system: A system or a model.

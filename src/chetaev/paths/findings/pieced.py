@@ -42,11 +42,9 @@ def in_pieces(shooting: Shooting, curves: Sequence[Rough], paths: Sequence[Path]
         chain = chained(shooting, curve.states)
         if chain is None or not chain.residual < _MET:
             continue
-        points = _positions(shooting, chain.states)
-        path = _path(shooting, chain, tolerance)
-        if path is not None and not any(_apart(shooting, points, other) < 1e-6 for other in seen[:-1]):
-            seen.append(points)
-            found.append(path)
+        new = _candidate(shooting, chain, tolerance)
+        if new is not None and not any(new.same_curve(path.facts) or new.same_family(path.facts) for path in (*paths, *found)):
+            found.append(Path(new))
     return found
 
 
@@ -67,18 +65,16 @@ def _apart(shooting: Shooting, one: Array, other: Array) -> float:
     return float(np.max(np.abs(one - other) / np.maximum(sizes, np.abs(one).max(axis=1))[:, None]))
 
 
-def _path(shooting: Shooting, chain: Chain, tolerance: float) -> Path | None:
+def _candidate(shooting: Shooting, chain: Chain, tolerance: float) -> Candidate | None:
     """The path of a chain: from its start alone, if that leads to the end, otherwise in pieces."""
     assert shooting.t1 is not None  # noqa: S101 - the caller has asked
     at = Unknowns(chain.states[0], shooting.t1, shooting.flow.p, chain.nu)
     shot = shooting.shot(at)
     if shot is not None and shot.worst < _MET:
-        whole = Candidate.of(shooting, shot, tolerance)
-        return None if whole is None else Path(whole)
+        return Candidate.of(shooting, shot, tolerance)
     basis = shooting.flow.tangent(at.y)
     stand_in = Shot(at, np.array([chain.residual]), np.zeros((1, basis.shape[1] + 1)), basis, chain.end)
-    pieces = Pieced.along(shooting, stand_in, chain, tolerance)
-    return None if pieces is None else Path(pieces)
+    return Pieced.along(shooting, stand_in, chain, tolerance)
 
 
 @dataclass(frozen=True)
