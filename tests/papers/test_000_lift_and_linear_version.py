@@ -74,11 +74,7 @@ def test_eq_80_to_84_the_kinematic_constraint_of_the_lift_is_the_image_of_the_so
 
 @pytest.mark.parametrize("n", [3, 4])
 def test_eq_81_the_constraint_comes_back_through_the_immersion(n):
-<<<<<<< HEAD
-    r"""$C_K = \tau^{(k,n)}(j_n^{-1}(\tilde C_K))$: with velocities of an immersed jet, the rows of the lift are the row of the source."""
-=======
     r"""$C_K = \tau^{(k,n)}(j_n^{-1}(\tilde C_K))$: at an immersed jet the rows of the lift are the row of the source."""
->>>>>>> h/4
     values = jets(n, seed=3)
     vector = HigherVector(tuple(tuple(values[f"{q}{chr(39) * k}"] for q in "xyz") for k in range(n + 1)))
     image = immersion(vector)

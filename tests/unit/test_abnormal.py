@@ -114,3 +114,50 @@ def test_bad_wavefronts():
         ch.wavefront(HEISENBERG, ch.Vakonomic(), {"x": 0, "y": 0, "z": 0}, multipliers={"mu": [1]})
     with pytest.raises(ch.StateError, match="does not measure"):
         ch.wavefront(ch.System("x y", lagrangian="x'^2/2 - y'^2/2"), None, {"x": 0, "y": 0})
+
+
+def test_a_strictly_abnormal_line_is_among_the_paths():
+    """With (1 + y) x'^2 in L the line y = 0 is no normal extremal: y'' = x'^2/2 + lambda*y*x' does not vanish there, whatever lambda is."""
+    bent = ch.System("x y z", lagrangian="((1 + y)*x'^2 + y'^2)/2", kinematic=["z' = y^2*x'/2"], name="bent martinet")
+    origin = {"x": 0, "y": 0, "z": 0}
+    paths = ch.connect(bent, ch.Vakonomic(), origin, {"x": -1, "y": 0, "z": 0}, seeds=3)
+    line = paths[0]
+    assert (line.kind, line.minimum, line.multipliers, line.conjugate_times) == ("abnormal", None, {}, ())
+    assert line.action == pytest.approx(0.5, rel=1e-12)
+    assert line.start["x'"] == pytest.approx(-1, rel=1e-11)
+    assert line.motion.at(0.5)["x"] == pytest.approx(-0.5, abs=1e-11)
+    assert all(path.kind == "normal" for path in paths[1:])
+    beside = ch.connect(bent, ch.Vakonomic(), origin, {"x": -1, "y": 0, "z": -0.1}, seeds=3)
+    assert beside and all(path.kind == "normal" for path in beside)
+
+
+def test_the_conjugate_locus_of_the_heisenberg_group_is_its_axis():
+    """After a full circle, 2 pi/|lambda|, the end lies on the axis at z = pi/lambda^2, with the sign of lambda."""
+    values = np.array([-8.0, 4.0, 6.0])
+    front = ch.wavefront(HEISENBERG, ch.Vakonomic(), {"x": 0, "y": 0, "z": 0}, t=1, multipliers={"lambda1": values}, directions=3)
+    found = front.conjugate(2)
+    assert found["t"] == pytest.approx(np.tile(2 * np.pi / np.abs(values), (3, 1)), rel=1e-8)
+    assert np.hypot(found["x"], found["y"]) == pytest.approx(np.zeros((3, 3)), abs=1e-8)
+    assert found["z"] == pytest.approx(np.tile(np.pi / values**2 * np.sign(values), (3, 1)), rel=1e-7)
+
+
+def test_conjugate_and_cut_points_of_an_ellipsoid():
+    """Gauss' curvature on the equator is 1/c^2: the first conjugate point there is at the length pi c. Mirror images meet on the equator,
+    and not before (Jacobi's cut locus, a part of the equator)."""
+    text = "((sin(a)^2 + c^2*cos(a)^2)*a'^2 + cos(a)^2*b'^2)/2"
+    ellipsoid = ch.System("a b", "c", lagrangian=text, name="ellipsoid")
+
+    def front(t, directions):
+        return ch.wavefront(ellipsoid, None, {"a": 0, "b": 0}, t=t, parameters={"c": 0.8}, directions=directions)
+
+    found = front(2.5, 9).conjugate(4)
+    assert found["t"][[2, 6], 0] == pytest.approx([0.8 * np.pi] * 2, abs=1e-8)  # the second and the sixth run along the equator
+    assert found["t"][[1, 3, 5, 7], 0] == pytest.approx([found["t"][1, 0]] * 4, abs=1e-8)
+    assert len(front(2.45, 81).meetings()["a"]) == 0
+    late = front(2.8, 81).meetings()
+    assert late["a"] == pytest.approx([0, 0], abs=1e-9) and late["b"][0] == pytest.approx(-late["b"][1], abs=1e-9)
+    assert 0.8 * np.pi < abs(late["b"][0]) < np.pi
+    with pytest.raises(ch.UsageError, match="no curve"):
+        ch.wavefront(HEISENBERG, ch.Vakonomic(), {"x": 0, "y": 0, "z": 0}, multipliers={"lambda1": [1]}, directions=3).meetings()
+    with pytest.raises(ch.UsageError, match="group coordinates"):
+        ch.wavefront(ch.System({"A": "SO3 body"}, lagrangian="(A1'^2 + A2'^2 + A3'^2)/2"), None, {"A": [0, 0, 0]})

@@ -265,3 +265,16 @@ def test_lamberts_problem_with_several_revolutions():
         seen.add((sense, turns))
     assert {(True, 0), (False, 0), (True, 1), (False, 1)} < seen
     assert max(turns for _, turns in seen) >= 2
+
+
+@pytest.mark.parametrize("k", [5, 15, 30])
+def test_paths_too_unstable_for_one_start_are_motions_in_pieces(k):
+    """x'' = k^2 x over the time 2: nearby motions part by exp(2 k), up to 1e26. The states on the way are unknowns as well."""
+    unstable = ch.System("x", "k", lagrangian="x'^2/2 + k^2*x^2/2", name="unstable")
+    (path,) = ch.connect(unstable, None, {"x": 1}, {"x": -2}, t=(0, 2), parameters={"k": k}, seeds=2)
+    t = np.linspace(0, 2, 41)
+    exact = (np.sinh(k * (2 - t)) - 2 * np.sinh(k * t)) / np.sinh(2 * k)
+    assert path.motion.at(t)["x"] == pytest.approx(exact, abs=1e-11)
+    assert path.action == pytest.approx(k * (5 * np.cosh(2 * k) + 4) / np.sinh(2 * k) / 2, rel=1e-11)
+    assert path.residual < 1e-11 and path.family == 0 and path.certificate.ok
+    assert bool(path.motion.events) == (k > 10)

@@ -71,7 +71,7 @@ def test_a_top_turns_to_an_attitude(side):
 
 
 def test_cubic_splines_between_attitudes():
-    """From rest to rest all rotations keep their axis and the angle is a cubic; otherwise omega''' = omega'' x omega (Noakes et al. 1989)."""
+    """From rest to rest all rotations keep their axis and the angle is a cubic; otherwise omega''' = omega'' x omega (Noakes 1989)."""
     spline = ch.System({"A": "SO3 body"}, lagrangian="(A1''^2 + A2''^2 + A3''^2)/2", name="spline")
     rest = {"A1'": 0, "A2'": 0, "A3'": 0}
     paths = ch.connect(spline, None, {**HERE, **rest}, {"A": TARGET, **rest}, seeds=6)
@@ -138,7 +138,7 @@ def test_geodesics_of_rigid_motions_of_the_plane(end, action, p):
     assert np.abs(found) == pytest.approx(np.abs(p), abs=2e-9)
 
     def rates(_, y):
-        x, z, theta, turn = y
+        theta, turn = y[2:]
         u = p[0] * np.cos(theta) + p[1] * np.sin(theta)
         return [u * np.cos(theta), u * np.sin(theta), turn, -u * (p[1] * np.cos(theta) - p[0] * np.sin(theta))]
 

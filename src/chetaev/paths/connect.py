@@ -23,16 +23,17 @@ from chetaev.mechanics.model import Model
 from chetaev.numerics.graphs.binding import bind, number
 from chetaev.numerics.prepared import prepare
 from chetaev.orbits.flow import Flow
-from chetaev.paths.attitudes import element_sizes
-from chetaev.paths.counting import check_count, check_reachable
-from chetaev.paths.ends import Array, Boundary, Ends, check_names, read_end
+from chetaev.paths.boundary.attitudes import element_sizes
+from chetaev.paths.boundary.counting import check_count, check_reachable
+from chetaev.paths.boundary.ends import Array, Boundary, Ends, check_names, read_end
+from chetaev.paths.boundary.shooting import Shooting, Shot, Unknowns
+from chetaev.paths.boundary.sizes import completed_sizes
+from chetaev.paths.findings.pieced import in_pieces
+from chetaev.paths.findings.ranking import ranked
 from chetaev.paths.path import Paths
-from chetaev.paths.ranking import ranked
-from chetaev.paths.seeds import mirrored, seeds_of
-from chetaev.paths.shooting import Shooting, Shot, Unknowns
-from chetaev.paths.sizes import completed_sizes
+from chetaev.paths.search.seeds import mirrored, seeds_of
+from chetaev.paths.search.transcription import rough_paths
 from chetaev.paths.strict import strictly_abnormal
-from chetaev.paths.transcription import rough_paths
 
 _TOLERANCE = 1e-12
 """The tolerance of the motions while the ends are met; residuals end somewhat above it."""
@@ -76,8 +77,12 @@ def connect(
     r"""The motions that join two ends, that of least action first.
 
     Conditions are values of jets or of expressions: `{"x": 0, "y": 0}`, `{"x^2 + y^2": 4, "y": None}`. None leaves a coordinate free, with
-    its transversality condition: its momentum vanishes, not its velocity. Angles are literal, not modulo a turn. Each end states something
-    about every coordinate; what is neither given nor None is refused with the count.
+    its transversality condition: its momentum vanishes, not its velocity. Angles are literal, not modulo a turn. A group element is given
+    as in a start, `{"A": matrix}`; any number of turns leads to it. Each end states something about every coordinate; what is neither given
+    nor None is refused with the count.
+
+    A path so unstable that no start in double precision leads to its end is a motion in pieces: at its events the state is reset, by less
+    than the residual.
 
     Args:
         system: A system or a model.
@@ -135,11 +140,12 @@ def connect(
     rough = prepare(equations, t=run.t, tolerance=max(tolerance, _COARSE), scale=scale, max_steps=_STEPS)
     curves = rough_paths(shooting, (known[0], known[1]), seeds)
     tried = seeds_of(shooting, known, seeds, rough)
-    tried[1:1] = curves
+    tried[1:1] = [curve.start for curve in curves]
     check_count(shooting, tried, where)
     reason = check_reachable(shooting, known, where)
     good, best = _search(shooting, shooting.with_run(rough), tried, known[0])
     paths = ranked(shooting, good, tolerance)
+    paths += in_pieces(shooting, curves, paths, tolerance)
     paths += strictly_abnormal(connect, shooting, known, dict(zip(run.parameters, p.tolist(), strict=True)), paths)
     paths.sort(key=lambda path: path.action)
     return Paths(equations, tuple(paths), best, len(tried), "" if paths else reason)
@@ -189,7 +195,7 @@ def read_system(verb: str, system: Any, principle: Any, parameters: Mapping[str,
             raise UsageError(
                 f"{group.name} has no position.",
                 where=f"{verb} {equations.system.label}",
-                why=f"Of {group.name} only the velocity is known, in the Lie algebra {group.word}; a path leads from one position to another.",
+                why=f"Of {group.name} only the velocity is known; a path leads from one position to another.",
                 hint=f'a coordinate in a group: {{"{group.name}": "SO3 body"}}',
             )
     return equations, values

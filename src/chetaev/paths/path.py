@@ -41,7 +41,7 @@ class Path:
     """A motion that joins the two ends. What takes time, such as conjugate times, is computed when it is first asked for."""
 
     facts: Any
-    """The `facts` from which the properties are computed (`chetaev.paths.ranking.Candidate`)."""
+    """The `facts` from which the properties are computed (`chetaev.paths.findings.ranking.Candidate`)."""
 
     @cached_property
     def motion(self) -> Trajectory:

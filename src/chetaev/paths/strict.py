@@ -23,9 +23,9 @@ from chetaev.mechanics.principles import DAlembert
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.paths.abnormal import abnormal
-from chetaev.paths.ends import Array
+from chetaev.paths.boundary.ends import Array
+from chetaev.paths.boundary.shooting import Shooting
 from chetaev.paths.path import Path
-from chetaev.paths.shooting import Shooting
 
 _FAR = 2.0
 """How far the curve is followed, in units of what the field needs at the start to move each coordinate as far as the ends differ."""

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.errors import ChetaevError, StateError, UsageError
+from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Multiplier
 from chetaev.core.values import Tape
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.prepared import prepare
+from chetaev.paths.boundary.ends import Array
 from chetaev.paths.connect import read_system
-from chetaev.paths.ends import Array
+from chetaev.paths.findings.locus import crossings, first_conjugate_point, named
 
 _DIRECTIONS = 61
 """Directions of the start in a plane of velocities, both ends of the circle included, so that a drawn surface closes."""
@@ -42,12 +44,53 @@ class Wavefront:
     """The ends by coordinate: a line for each direction, a column for each combination of multipliers; NaN where a motion did not end."""
     starts: Mapping[str, Array]
     """The starts by jet, in the same order."""
+    run: Any
+    """The prepared `run` of all extremals."""
+    parameters: Array
+    """The values of the `parameters`, in the order of the run."""
+    sizes: Array
+    """Typical `sizes` of the jets."""
 
     def __getitem__(self, name: str) -> Array:
         """The ends of one coordinate."""
         if name not in self.points:
             raise UsageError(f"{name} is not a coordinate.", where="wavefront", hint=" ".join(self.points))
         return self.points[name]
+
+    def conjugate(self, longest: float | None = None) -> Mapping[str, Array]:
+        """The first conjugate points of all extremals: `t` and the coordinates by name, in the order of the ends.
+
+        Args:
+            longest: The length up to which the extremals are followed; twice that of the wavefront by default.
+
+        Returns:
+            Arrays by name, NaN for extremals without a conjugate point up to there.
+        """
+        length = 2 * self.t if longest is None else float(longest)
+        table = np.stack(list(self.starts.values()), axis=-1)
+        lines = table.reshape(-1, table.shape[-1])
+        found = [first_conjugate_point(self.equations, self.run, y, self.parameters, self.sizes, length, 1e-9) for y in lines]
+        return Frozen(named(found, list(self.points), table.shape[:-1]))
+
+    def meetings(self) -> Mapping[str, Array]:
+        """The points that two extremals of this length reach: crossings of the wavefront of a surface with itself.
+
+        They are those of the polygon through the ends, so that more directions give more digits. For lengths at which the wavefront first
+        meets itself, they are points of the cut locus.
+
+        Returns:
+            The coordinates by name, and `first` and `second`: the places of the two extremals among the directions.
+
+        Raises:
+            UsageError: If the wavefront is no curve in two coordinates.
+        """
+        names = list(self.points)
+        if len(names) != 2 or self.points[names[0]].shape[1] != 1:
+            why = "Meetings are sought for surfaces: two coordinates, and no multipliers."
+            hint = "connect(...) between given ends"
+            raise UsageError("the wavefront is no curve.", where=f"wavefront {self.equations.system.label}", why=why, hint=hint)
+        found = crossings(self.points[names[0]][:, 0], self.points[names[1]][:, 0])
+        return Frozen(dict(zip((*names, "first", "second"), found.T, strict=True)))
 
     def __repr__(self) -> str:
         shape = next(iter(self.points.values())).shape
@@ -92,6 +135,9 @@ def wavefront(
     """
     equations, values = read_system("wavefront", system, principle, parameters)
     where = f"wavefront {equations.system.label}"
+    if equations.system.groups:
+        why = "The ends of a wavefront are told by coordinates."
+        raise UsageError("group coordinates are not supported here.", where=where, why=why, hint="describe the rotation by angles")
     if isinstance(t, bool) or not isinstance(t, int | float) or not np.isfinite(t) or not t > 0:
         raise UsageError(f"t={t!r} is no length.", where=where, hint="a positive number")
     run = prepare(equations, t=(0.0, float(t)), tolerance=tolerance)
@@ -111,10 +157,12 @@ def wavefront(
             starts[i, j] = [given.get(name, 0.0) for name in names]
     _, p = run.start(dict(zip(names, starts[0, 0].tolist(), strict=True)), values)
     table = starts.reshape(-1, len(names))
-    run = prepare(equations, t=run.t, tolerance=tolerance, scale=_scale(run, table, p), max_steps=_STEPS)
+    scale = _scale(run, table, p)
+    run = prepare(equations, t=run.t, tolerance=tolerance, scale=scale, max_steps=_STEPS)
     ends = run.many(table, p).reshape(*shape, len(names))
     points = {q.name: ends[:, :, names.index(q.name)] for q in equations.system.coordinates if q.name in names}
-    return Wavefront(equations, float(t), points, {name: starts[:, :, k] for k, name in enumerate(names)})
+    sizes = np.array([scale.get(name, 1e-3) / 1e-3 for name in names])
+    return Wavefront(equations, float(t), points, {name: starts[:, :, k] for k, name in enumerate(names)}, run, p, sizes)
 
 
 def _scale(run: Any, starts: Array, p: Array) -> dict[str, float]:

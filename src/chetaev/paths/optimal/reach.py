@@ -18,9 +18,9 @@ from chetaev.mechanics.classify import classify
 from chetaev.numerics.corners.modes import smooth
 from chetaev.numerics.evaluation.motion_start import begin
 from chetaev.numerics.smooth_pieces.switching import Surfaces
+from chetaev.paths.boundary.separation import separation
 from chetaev.paths.optimal.problem import Array, Problem
 from chetaev.paths.optimal.transcription import Ends
-from chetaev.paths.separation import separation
 
 _SAME = 1e-8
 """Relative to the sizes of its terms: conditions that are missed by more have no common solution, as for the starts of motions."""

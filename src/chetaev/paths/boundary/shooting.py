@@ -15,7 +15,7 @@ import numpy as np
 from chetaev.core.errors import ChetaevError
 from chetaev.numerics.prepared import end_and_slopes
 from chetaev.orbits.flow import Flow
-from chetaev.paths.ends import Array, Ends, Rows
+from chetaev.paths.boundary.ends import Array, Ends, Rows
 
 _TURNS = 60
 """Iterations for each seed. Most seeds that lead to a path need about ten."""
@@ -164,7 +164,7 @@ class Shooting:
             else:
                 residuals[-1] = residuals[-1] - r
                 lines[-1] = lines[-1] - line
-        scales = self._row_scales(at, end)
+        scales = self.row_scales(at, end)
         matrix = np.vstack(lines) / scales[:, None]
         if self.t1 is not None:
             matrix[:, d] = 0.0
@@ -177,7 +177,7 @@ class Shooting:
             found[k] = (bounds[1] - bounds[0]) if bounds is not None else max(abs(p[i]), 1e-3)
         return found
 
-    def _row_scales(self, at: Unknowns, end: Array) -> Array:
+    def row_scales(self, at: Unknowns, end: Array) -> Array:
         """The size of each condition: what displacements of the typical sizes would change, decided at the first seed."""
         if "rows" not in self._scales:
             found = []

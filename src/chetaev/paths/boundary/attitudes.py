@@ -1,8 +1,8 @@
 r"""Group elements in boundary value problems: what stands for their values, their displacements and their typical sizes.
 
-An element A has no coordinates. It is given at an end by the entries of its matrix, so that an attitude is the same whatever number of turns
-leads to it. It moves along its fields, $\delta A = \eta^a X_a$; the components $\eta^a$ are its displacements, and Ostrogradsky's momenta
-of `A1`, `A2`, ... belong to them.
+An element A has no coordinates. It is given at an end by the entries of its matrix, so that an attitude is the same for any number of turns
+that leads to it. It moves along its fields, $\delta A = \eta^a X_a$; the components $\eta^a$ are its displacements, and Ostrogradsky's
+momenta of `A1`, `A2`, ... belong to them.
 """
 
 from __future__ import annotations
@@ -83,7 +83,10 @@ def _along_fields(group: GroupCoordinate, at: Mapping[Jet, int], y: Array, colum
 
 
 def components_from_entries(group: GroupCoordinate, matrices: Array, slopes: Array) -> Array:
-    """The components of displacements from derivatives of the matrix: times, rows, columns, directions in; times, components, directions out."""
+    """The components of displacements from derivatives of the matrix.
+
+    `slopes` has times, rows, columns and directions, the result times, components and directions.
+    """
     first = np.linalg.inv(matrices)
     shifted = np.einsum("tij,tjkd->tikd", first, slopes) if group.body else np.einsum("tijd,tjk->tikd", slopes, first)
     basis = np.array(group.group.basis, dtype=float).reshape(group.group.dimension, -1)
@@ -124,7 +127,7 @@ def element_sizes(system: System, start: Mapping[Jet, float], end: Mapping[Jet, 
             continue
         shifts = group.places[: -4 if kind.orthogonal == 3 else -1]
         ends = [[values[z] for z in shifts] for values in (start, end) if all(z in values for z in shifts)]
-        length = float(np.linalg.norm(np.subtract(*ends))) if len(ends) == 2 else float(np.linalg.norm(ends[0])) if ends else 0.0
+        length = float(np.linalg.norm(np.subtract(ends[0], ends[1]))) if len(ends) == 2 else float(np.linalg.norm(ends[0])) if ends else 0.0
         turned = set(range(group.group.dimension)[kind.rotation])
         found |= {z.base: length for z in shifts} | {q.base: length for a, q in enumerate(group.components) if a not in turned}
     return found

@@ -16,9 +16,9 @@ import numpy as np
 
 from chetaev.core.errors import ChetaevError
 from chetaev.core.symbols import Jet, Multiplier, Place
-from chetaev.paths.attitudes import identities, mean_velocities, wound
-from chetaev.paths.conjugate import independent
-from chetaev.paths.shooting import Shooting, Shot, Unknowns
+from chetaev.paths.boundary.attitudes import identities, mean_velocities, wound
+from chetaev.paths.boundary.shooting import Shooting, Shot, Unknowns
+from chetaev.paths.findings.conjugate import independent
 
 _POOL = 25
 """Random starts for each seed."""
@@ -140,7 +140,7 @@ def _means(shooting: Shooting, start: Mapping[Jet, float], end: Mapping[Jet, flo
 
 
 def _splines(mean: Mapping[Jet, float], start: Mapping[Jet, float], end: Mapping[Jet, float], duration: float) -> dict[Jet, float]:
-    """The second and third derivatives at the start of the cubics that have the velocities of both ends, for Lagrangians of second order."""
+    """The second and third derivatives at the start of cubics with the velocities of both ends, for Lagrangians of second order."""
     found: dict[Jet, float] = {}
     for z, way in mean.items():
         if z in start and z in end:

@@ -10,9 +10,9 @@ import casadi as ca
 import numpy as np
 
 from chetaev.core.symbols import TIME
-from chetaev.paths.attitudes import identities
-from chetaev.paths.ends import Array
-from chetaev.paths.shooting import Shooting
+from chetaev.paths.boundary.attitudes import identities
+from chetaev.paths.boundary.ends import Array
+from chetaev.paths.boundary.shooting import Shooting
 
 _TRIED = np.logspace(-18, 18, 145)
 """Sizes that are tried, in any units: the one with which the terms of the rows balance best is taken."""

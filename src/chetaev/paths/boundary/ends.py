@@ -32,7 +32,7 @@ from chetaev.numerics.flow.compiled import compile_equations
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.start.attitude import read_element
-from chetaev.paths.attitudes import entry_values, turning_in
+from chetaev.paths.boundary.attitudes import entry_values, turning_in
 from chetaev.transforms.tools.momenta import energy, momenta
 
 Array = NDArray[np.float64]

@@ -25,8 +25,8 @@ from chetaev.core.notation import show
 from chetaev.core.state import State
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Trajectory
-from chetaev.paths.attitudes import components_from_entries
-from chetaev.paths.ends import Array, Boundary
+from chetaev.paths.boundary.attitudes import components_from_entries
+from chetaev.paths.boundary.ends import Array, Boundary
 
 _SAMPLES = 160
 """Samples over one duration of the path. Angles that turn faster are followed with more."""
@@ -80,7 +80,7 @@ class Nearby:
         return components_from_entries(group, matrices, slopes)
 
     def _momenta(self, times: Array, displaced: Array) -> Array:
-        r"""Changes of the momenta such that the plane is Lagrangian: $\delta p_b - \tfrac12 p_c C^c_{ab} \eta^a$ along the fields of a group."""
+        r"""Changes of momenta with which the plane is Lagrangian: $\delta p_b - \tfrac12 p_c C^c_{ab} \eta^a$ along fields of a group."""
         pairs = list(self.boundary.pairs)
         found = self.table([show(p) for p in self.boundary.pairs.values()], times)
         frame, section = self.boundary.equations.system.frame, self.motion.at(times)
@@ -183,7 +183,7 @@ def nearby(
     parameters: Mapping[str, float],
     interval: tuple[float, float],
     directions: Mapping[str, Array],
-    typical: Sequence[float],
+    typical: Sequence[float] | Array,
     tolerance: float,
 ) -> Nearby | None:
     """The path from a start with derivatives along directions; None if the motion has none.

@@ -10,6 +10,7 @@ functions of their rates; the opposite quaternion of the end, or another number 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -17,11 +18,13 @@ import numpy as np
 
 from chetaev.core.groups.matrix_group import MatrixGroup
 from chetaev.core.symbols import TIME, Jet, Multiplier, Place
-from chetaev.paths.attitudes import identities
-from chetaev.paths.ends import Array
-from chetaev.paths.shooting import Shooting, Unknowns
-from chetaev.paths.stationary import Discrete
+from chetaev.paths.boundary.attitudes import identities
+from chetaev.paths.boundary.ends import Array
+from chetaev.paths.boundary.shooting import Shooting, Unknowns
+from chetaev.paths.search.stationary import Discrete
 
+LINKS = 20
+"""States of a rough path with which multiple shooting begins; it divides `_PIECES`."""
 _PIECES = 40
 """Pieces of a rough curve; shooting from it needs two digits of its velocities."""
 _TRIALS = 4
@@ -36,10 +39,21 @@ _MOST = 150
 """Iterations of IPOPT for each; a well posed problem needs about ten."""
 
 
-def rough_paths(shooting: Shooting, given: tuple[Mapping[Jet, float], Mapping[Jet, float]], count: int) -> list[Unknowns]:
+@dataclass(frozen=True)
+class Rough:
+    """A rough path."""
+
+    start: Unknowns
+    """The seed at its start."""
+    states: tuple[Array, ...]
+    """The states at equal parts of the duration, from the start on, `LINKS` of them."""
+
+
+def rough_paths(shooting: Shooting, given: tuple[Mapping[Jet, float], Mapping[Jet, float]], count: int) -> list[Rough]:
     """Seeds from rough paths of least action, and from `count` curves that are bent more; none for problems that are not of this kind.
 
-    Transcribed are Lagrangians of first order without an action variable, inputs or general matrices, between fixed or free positions, over a fixed time.
+    Transcribed are Lagrangians of first order without an action variable, inputs or general matrices, between fixed or free positions,
+    over a fixed time.
     """
     equations = shooting.flow.equations
     system, ends = equations.system, shooting.ends
@@ -121,7 +135,7 @@ class _Transcribed:
                 last[part[-1]] += 2 * np.pi * _TURNS[trial % len(_TURNS)]
         return last
 
-    def minima(self) -> list[Unknowns]:
+    def minima(self) -> list[Rough]:
         """The seeds from curves of least action, from several bent starts."""
         chance, found, fixed = np.random.default_rng(8), [], self._fixed()
         for trial in range(_TRIALS):
@@ -132,7 +146,7 @@ class _Transcribed:
                 found.append(self._seed(np.array(answer["x"]).ravel(), np.array(answer["lam_g"]).ravel()))
         return found
 
-    def saddles(self, count: int) -> list[Unknowns]:
+    def saddles(self, count: int) -> list[Rough]:
         """The seeds from stationary curves of any kind, from curves with several waves."""
         chance, found = np.random.default_rng(9), []
         discrete = Discrete(self.solver, np.nonzero(~self._fixed().ravel("F"))[0])
@@ -174,16 +188,24 @@ class _Transcribed:
             curve[part] /= np.linalg.norm(curve[part], axis=0)
         return curve
 
-    def _seed(self, curve: Array, duals: Array) -> Unknowns:
-        """The state at the start of a rough path: velocities by three points, multipliers by extrapolation to the start."""
-        flow, shooting = self.shooting.flow, self.shooting
+    def _seed(self, curve: Array, duals: Array) -> Rough:
+        states = [self._state(curve, duals, k * (_PIECES // LINKS)) for k in range(LINKS)]
+        start = Unknowns(
+            states[0], self.shooting.flow.t0 + self.shooting.span, self.shooting.flow.p.copy(), self.shooting.without_multipliers()
+        )
+        return Rough(start, tuple(states))
+
+    def _state(self, curve: Array, duals: Array, k: int) -> Array:
+        """The state at a point of a rough path: velocities by three points, multipliers by those of the two pieces nearby."""
+        flow = self.shooting.flow
         points = curve.reshape(_PIECES + 1, -1).T * self.sizes[:, None]
-        velocities = (-3 * points[:, 0] + 4 * points[:, 1] - points[:, 2]) / (2 * self.h)
+        three = points[:, :3] if k == 0 else points[:, k - 1 : k + 2]
+        velocities = three @ ([-3.0, 4.0, -1.0] if k == 0 else [-1.0, 0.0, 1.0]) / (2 * self.h)
         tables = duals.reshape(-1, _PIECES) / self.h
-        known: dict[Any, float] = {z: points[i, 0] for i, z in enumerate(self.coordinates)}
-        own = np.array(self._velocities(ca.DM(points[:, 0]), ca.DM(velocities))).ravel()
+        known: dict[Any, float] = {z: points[i, k] for i, z in enumerate(self.coordinates)}
+        own = np.array(self._velocities(ca.DM(points[:, k]), ca.DM(velocities))).ravel()
         known |= dict(zip(self.system.velocities, own.tolist(), strict=True))
-        for k in self.velocity_rows:
-            known[Multiplier(f"lambda{k + 1}")] = 1.5 * tables[k, 0] - 0.5 * tables[k, 1]
-        y = flow.settled(np.array([known.get(z, 0.0) for z in flow.run.jets]))
-        return Unknowns(y, flow.t0 + shooting.span, flow.p.copy(), shooting.without_multipliers())
+        for row in self.velocity_rows:
+            near = 1.5 * tables[row, 0] - 0.5 * tables[row, 1] if k == 0 else (tables[row, k - 1] + tables[row, k]) / 2
+            known[Multiplier(f"lambda{row + 1}")] = near
+        return flow.settled(np.array([known.get(z, 0.0) for z in flow.run.jets]))

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
-from chetaev.paths.ends import Array
+from chetaev.paths.boundary.ends import Array
 
 _TURNS = 60
 """Iterations for each bent curve; those that lead to a path need about ten."""
@@ -30,7 +30,7 @@ _LEAST = 1e-6
 class Discrete:
     """The derivatives of a discrete action, as IPOPT's solver holds them."""
 
-    def __init__(self, solver: Any, free: Array) -> None:
+    def __init__(self, solver: Any, free: Any) -> None:
         """`free` are the places of the unknowns among the numbers of a curve; the others are given."""
         self.free = free
         self._gradient, self._rows, self._second = (solver.get_function(name) for name in ("nlp_grad_f", "nlp_jac_g", "nlp_hess_l"))

@@ -11,9 +11,9 @@ from chetaev.core.errors import InitialError, UsageError
 from chetaev.core.symbols import Jet
 from chetaev.core.values import Tape, Undefined
 from chetaev.mechanics.classify import classify
-from chetaev.paths.ends import Array, Rows
-from chetaev.paths.separation import separation
-from chetaev.paths.shooting import Shooting, Unknowns
+from chetaev.paths.boundary.ends import Array, Rows
+from chetaev.paths.boundary.separation import separation
+from chetaev.paths.boundary.shooting import Shooting, Unknowns
 
 _RANK = 1e-9
 """Relative to the largest singular value of rows of length 1: smaller ones belong to conditions that follow from others."""

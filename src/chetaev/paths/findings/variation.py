@@ -20,7 +20,7 @@ from chetaev.core.symbols import TIME, Jet
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.motion.trajectory import Trajectory
-from chetaev.paths.ends import Array
+from chetaev.paths.boundary.ends import Array
 
 _STEPS = 240
 """Steps of Runge and Kutta's rule along a path; the error of a variation is about 1e-8 with them."""

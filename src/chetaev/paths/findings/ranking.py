@@ -15,12 +15,12 @@ from chetaev.core.notation import show
 from chetaev.core.symbols import TIME, Jet
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Trajectory
-from chetaev.paths.attitudes import displacements
-from chetaev.paths.conjugate import Nearby, conjugate_times, independent, nearby
-from chetaev.paths.ends import Array
+from chetaev.paths.boundary.attitudes import displacements
+from chetaev.paths.boundary.ends import Array
+from chetaev.paths.boundary.shooting import Shooting, Shot
+from chetaev.paths.findings.conjugate import Nearby, conjugate_times, independent, nearby
+from chetaev.paths.findings.variation import ALLOWED, Variation, vary
 from chetaev.paths.path import Path
-from chetaev.paths.shooting import Shooting, Shot
-from chetaev.paths.variation import ALLOWED, Variation, vary
 
 _SAME = 1e-6
 """Relative to the sizes of the coordinates: curves that are nowhere further apart are one path."""
