@@ -3,6 +3,7 @@
 import pytest
 import sympy
 from sympy import symbols
+from sympy.physics import mechanics as me
 from sympy.physics.mechanics import (
     Force,
     KanesMethod,
@@ -241,3 +242,48 @@ def test_differences_are_found_in_any_units(size):
         ch.from_mechanics(theirs)
     with pytest.raises(ModelError, match="another kinetic energy"):
         ch.from_mechanics(LagrangesMethod(Lagrangian(N, body), list(q), bodies=[body], frame=N), origin=origin)
+
+
+MASS = sympy.Symbol("m")
+
+
+def kane(mass=MASS, accelerations=None):
+    """A particle in the plane with the row u2 = q1*u1, and declared acceleration rows."""
+    q1, q2, u1, u2 = me.dynamicsymbols("q1 q2 u1 u2")
+    frame, origin = me.ReferenceFrame("N"), me.Point("O")
+    origin.set_vel(frame, 0)
+    point = origin.locatenew("P", q1 * frame.x + q2 * frame.y)
+    point.set_vel(frame, u1 * frame.x + u2 * frame.y)
+    rows = None if accelerations is None else [accelerations(q1, u1, u2)]
+    found = me.KanesMethod(
+        frame, [q1, q2], [u1], kd_eqs=[q1.diff() - u1, q2.diff() - u2], u_dependent=[u2],
+        velocity_constraints=[u2 - q1 * u1], acceleration_constraints=rows,
+    )  # fmt: skip
+    found.kanes_equations([me.Particle("body", point, mass)], [])
+    return found
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        None,
+        lambda q, u, v: v.diff() - q * u.diff() - u**2,
+        lambda q, u, v: 3 * (v.diff() - q * u.diff() - u * v / q),  # the same on the constraint
+    ],
+)
+def test_acceleration_rows_that_follow_are_taken(rows):
+    assert len(ch.from_mechanics(kane(accelerations=rows)).kinematic) == 1
+
+
+@pytest.mark.parametrize("rows", [lambda q, u, v: v.diff() - q * u.diff(), lambda q, u, v: v.diff() - 5 * u.diff() - u**2])
+def test_acceleration_rows_that_do_not_follow_are_refused(rows):
+    with pytest.raises(ch.ModelError, match="not the time derivatives of the velocity constraints"):
+        ch.from_mechanics(kane(accelerations=rows))
+
+
+def test_a_mass_that_changes_with_the_place_is_refused():
+    """Kane's equations of SymPy have d(m*v)/dt, those of Lagrange another term with the slope of the mass; one by time is no trouble."""
+    m, q = MASS, me.dynamicsymbols("q1")
+    with pytest.raises(ch.ModelError, match="the mass or the inertia of body changes with q1"):
+        ch.from_mechanics(kane(mass=m * (1 + q)))
+    assert ch.from_mechanics(kane(mass=m * me.dynamicsymbols._t)).lagrangian is not None

@@ -16,9 +16,9 @@ import pytest
 
 import chetaev as ch
 from chetaev.core.scene import shapes as sh
+from chetaev.export.shorter import renamed, squeezed
 from chetaev.plot.scenes.compose import compose
-from chetaev.plot.scenes.packed import packed
-from chetaev.plot.scenes.shorter import renamed, squeezed
+from chetaev.plot.scenes.meshes import packed
 from chetaev.studio.live import slider_ranges
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or next(iter(glob.glob("/usr/bin/google-chrome*")), None)

@@ -30,6 +30,8 @@ from chetaev.studio.page import example, page
 from chetaev.studio.positions import span_of
 from chetaev.studio.server import Studio
 
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the studio needs a system that forks processes")
+
 PATIENCE = 60
 """Seconds for an answer on a busy machine; no test here is a test of speed."""
 SLEIGH = dumps(ch.gallery("sleigh"))

@@ -2,6 +2,7 @@
 
 import glob
 import json
+import os
 import re
 import shutil
 import threading
@@ -22,7 +23,10 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-ne
 PATIENCE = 180_000
 """Milliseconds for the browser and for an answer on a busy machine: no test of the page is a test of speed."""
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: pages are not opened (apt-get install chromium)")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: pages are not opened (apt-get install chromium)"),
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="the studio needs a system that forks processes"),
+]
 
 CAWLEY = """name = "cawley"
 lagrangian = "q1'*q3' + q2^2*q3/2"

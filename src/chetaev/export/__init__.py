@@ -7,6 +7,7 @@ python_files   the files for NumPy and CasADi
 c_file         the file for C
 browser_problem  what a program that integrates the motion needs besides: slopes, energy, switching functions, events
 javascript_file  the module for browsers and node, with the integrator of web/integrator.js
+shorter        scripts in fewer characters, for pages
 """
 
 from __future__ import annotations

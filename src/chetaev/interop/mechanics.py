@@ -170,6 +170,7 @@ def _of_kane(given: Any) -> _Read:
             where=_WHERE,
             hint="KanesMethod(..., bodies=[...], forcelist=[...])",
         )
+    _require_accelerations(given)
     return _Read(
         q=list(given.q),
         u=list(given.u),
@@ -182,6 +183,54 @@ def _of_kane(given: Any) -> _Read:
         auxiliary=list(given._uaux or []),
         ignores_potentials=True,
     )
+
+
+def _require_accelerations(given: Any) -> None:
+    """Refuse acceleration rows that do not follow from the velocity rows: they would be further constraints, which no system has.
+
+    Both are solved for the dependent accelerations at a random state that satisfies the velocity rows. Where there are position rows, that
+    state is off them, and a difference may be harmless: then a warning says that the declared rows are not used.
+    """
+    rows, speeds, count = given._k_nh, Matrix(given.u), len(given._udep)
+    if not count:
+        return
+    known = given._qdot_u_map or {}
+    rest = (rows.diff(_time()) * speeds + given._f_nh.diff(_time())).xreplace(known)
+    if (rows, rest) == (given._k_dnh, given._f_dnh):
+        return
+    own = len(speeds) - count
+    point = _random_values([*rows, *given._f_nh, *rest, *given._k_dnh, *given._f_dnh, *speeds])
+
+    def solved(matrix: Matrix, f: Matrix, first: Matrix) -> Matrix:
+        numbers = matrix.xreplace(point).evalf()
+        return numbers[:, own:].LUsolve(-(numbers[:, :own] * first + f.xreplace(point).evalf()))
+
+    point |= dict(zip(speeds[own:], solved(rows, given._f_nh, Matrix(speeds[:own]).xreplace(point)), strict=True))
+    free = Matrix([sympy.Rational(3 + k, 7) for k in range(own)])
+    wanted, declared = solved(rows, rest, free), solved(given._k_dnh, given._f_dnh, free)
+    if (wanted - declared).norm() <= _DIFFERS * max(wanted.norm(), declared.norm()):
+        return
+    what = "the acceleration constraints are not the time derivatives of the velocity constraints."
+    if not len(given._f_h):
+        raise ModelError(what, where=_WHERE, hint="KanesMethod(...) without acceleration_constraints computes them")
+    warnings.warn(f"At a state off the position rows, {what} They are not used.", VelocityWarning, stacklevel=5)
+
+
+def _require_rigid(read: _Read) -> None:
+    """Refuse masses and inertias that change with the coordinates: Kane's and Lagrange's equations differ for them."""
+    for body in read.bodies:
+        inertia = getattr(body, "central_inertia", None)
+        own = [sympy.S(body.mass), *([] if inertia is None else inertia.to_matrix(body.frame))]
+        point = _random_values(own)
+        usual = max(_size(e, point) for e in own)
+        for z in (*read.q, *read.u):
+            if any(_size(sympy.diff(e, z), point) > _DIFFERS * usual for e in own):
+                raise ModelError(
+                    f"the mass or the inertia of {body.name} changes with {z.func.__name__}.",
+                    where=_WHERE,
+                    why="Kane's and Lagrange's equations differ for such a body.",
+                    hint="ch.System(...) with the Lagrangian and the forces that you mean",
+                )
 
 
 def _speeds(read: _Read) -> dict[Expr, Expr]:
@@ -218,6 +267,7 @@ def _lagrangian(read: _Read, kinematics: Kinematics | None, in_velocities: Any, 
     if read.lagrangian is not None:
         _require_inertia(read, kinetic)
         return in_velocities(read.lagrangian)
+    _require_rigid(read)
     _compare(read, kinematics, in_velocities, guessed)
     potentials = [body.potential_energy for body in read.bodies]
     if any(v != 0 for v in potentials):

@@ -150,8 +150,9 @@ def _interval(given: Any) -> tuple[float, ...] | None:
 def _range(given: Any) -> Range | None:
     if given is None:
         return None
-    name, low, high, count = (given.get(key) for key in ("name", "low", "high", "count")) if isinstance(given, dict) else (None,) * 4
-    if not isinstance(name, str) or not _is_number(low) or not _is_number(high) or not low < high:
+    fields: dict[str, Any] = given if isinstance(given, dict) else {}
+    name, low, high, count = (fields.get(key) for key in ("name", "low", "high", "count"))
+    if not isinstance(name, str) or not _is_number(low) or not _is_number(high) or low is None or high is None or not low < high:
         raise MalformedError("over is not an object with a name, low, high and count.")
     if not isinstance(count, int) or isinstance(count, bool) or not 2 <= count <= _MOST_MEMBERS:
         raise MalformedError(f"count of over is not a whole number from 2 to {_MOST_MEMBERS}.")

@@ -18,7 +18,7 @@ from chetaev.core.scene import shapes as sh
 from chetaev.core.scene.fields import DARK, entries_of, turns_of
 from chetaev.plot.scenes.compose import compose, unit_of
 from chetaev.plot.scenes.drawing import Array, Camera, Item, Piece, Solid, Words
-from chetaev.plot.scenes.packed import packed
+from chetaev.plot.scenes.meshes import packed
 from chetaev.plot.scenes.pages import drawing_data, item_data, mesh_data
 from chetaev.plot.scenes.planar import ROUND, ROW, dial_items, planar
 from chetaev.plot.scenes.spatial import spatial

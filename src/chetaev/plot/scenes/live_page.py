@@ -17,9 +17,9 @@ import numpy as np
 
 from chetaev.export.browser_problem import browser_problem
 from chetaev.export.javascript_file import javascript_file
+from chetaev.export.shorter import renamed, squeezed
 from chetaev.plot.scenes.live import live_data
 from chetaev.plot.scenes.pages import in_script, script
-from chetaev.plot.scenes.shorter import renamed, squeezed
 from chetaev.plot.scenes.sliders import Slide
 from chetaev.plot.scenes.text import number, pretty
 

@@ -76,7 +76,7 @@ function columnsOf(entries, count, values) {
   return found;
 }
 
-/* The meshes of a page, with their lists of numbers and their faces written out (see plot/scenes/packed.py). */
+/* The meshes of a page, with their lists of numbers and their faces written out (see packed in plot/scenes/meshes.py). */
 function unpacked({ meshes, lists, faces }) {
   const numbers = lists.map(([unit, ...whole]) => whole.map((v) => v * unit)), list = (k) => (k === null ? 0 : numbers[k]);
   const written = faces.map(({ runs, c }) => ({

@@ -78,7 +78,10 @@ function listError(parent, error, act) {
     place.addEventListener("click", () => select(error));
     first.append(error.where ? ` \u00b7 ${error.where}` : "");
     const [from, to] = rangeOf(area.value, error), quoted = area.value.slice(from, to).trim();
-    if (error.kind === "NotationError" && quoted && quoted.length <= 40) make(first, "code", { class: "quoted", text: quoted });
+    if (error.kind === "NotationError" && quoted && quoted.length <= 40) {
+      first.append(" \u00b7 ");
+      make(first, "code", { class: "quoted", text: quoted });
+    }
   } else make(first, "strong", { text: error.kind });
   make(box, "p", { class: "what", text: error.message });
   if (error.hint) make(box, "p", { class: "hint", text: `\u2192 ${error.hint}` });
