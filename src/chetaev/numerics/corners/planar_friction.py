@@ -143,12 +143,12 @@ def admissible(rows: Sequence[Constraint], components: tuple[Component, ...], un
         combined = [list(column) for column in rest.T.nullspace()]
     else:
         combined = Matrix.eye(len(slopes)).tolist()
-    found = []
+    vanishing: list[Expr] = []
     for factors in combined:
         along = [Add(*[f * slope.get(v, S.Zero) for f, slope in zip(factors, slopes, strict=True)]) for v in own]
         total = Add(*[a / c.form.diff(c.velocity) * n for a, c, n in zip(along, components, unit, strict=True)])
-        found += [total] if not known_zero(total) else []
-    return found
+        vanishing += [total] if not known_zero(total) else []
+    return vanishing
 
 
 def _slopes_by_velocities(row: Constraint) -> dict[Jet, Expr] | None:

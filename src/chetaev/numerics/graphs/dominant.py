@@ -197,5 +197,5 @@ def _sum(parts: Sequence[Laurent]) -> Laurent:
 def _product(parts: Sequence[Laurent]) -> Laurent:
     found: Laurent = {Rational(0): sympy.Integer(1)}
     for part in parts:
-        found = _sum([{a + b: c * d} for a, c in found.items() for b, d in part.items()])
+        found = _sum([{Rational(a + b): c * d} for a, c in found.items() for b, d in part.items()])
     return found
