@@ -24,7 +24,7 @@ from chetaev.numerics.motion.record import Record
 from chetaev.numerics.motion.trajectory import Switch
 from chetaev.numerics.pieces.events import Watched
 from chetaev.numerics.pieces.landing import landed, touched_at
-from chetaev.numerics.pieces.momentum_jumps import Refused, across
+from chetaev.numerics.pieces.momentum_jumps import Refused, across, across_together
 from chetaev.numerics.pieces.piece import Piece, Setting
 from chetaev.numerics.pieces.request import Place, Request
 from chetaev.numerics.pieces.switching import TOO_LARGE, Surfaces
@@ -218,15 +218,17 @@ class Transitions:
         here, t, text = piece.setting, float(piece.run.t), self.request.switched.modes[k].text
         before = here.configuration
         try:
-            if met:
-                raise Refused("another switching function vanishes at the same moment, and the Lagrangian jumps.")
-            jump = across(self.request.switched, here, k, t, here.named(piece.run.y))
+            jets = here.named(piece.run.y)
+            if met and piece.run.beside is not None:
+                raise Refused("another switching function vanishes at the same moment, and the motions beside this one jump in two ways.")
+            together = (self.request.switched, self.surfaces.setting, here, [k, *met], t, jets)
+            jump = across_together(*together) if met else across(self.request.switched, here, k, t, jets)
         except Refused as reason:
             return outcomes.no_continuation(text, t, str(reason))
         limit = self._accumulates(f"mode {k}", t)
         if limit is not None:
             return outcomes.accumulation(text, t, limit if np.isfinite(limit) else None)
-        after = tuple(-m if j == k and jump.crosses else m for j, m in enumerate(before))
+        after = tuple(-m if jump.crosses and j in (k, *met) else m for j, m in enumerate(before))
         found = self._onto(piece, before, after, text, None, jump.jets)
         if not isinstance(found, Place):
             return found
