@@ -34,6 +34,7 @@ from chetaev.numerics.corners.contacts import with_closed, with_sizes_of_contact
 from chetaev.numerics.corners.corners import Rewriting
 from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Mode, Touch
 from chetaev.numerics.corners.planar_friction import acting, admissible, at_rest, directions_in, named
+from chetaev.numerics.corners.squares import with_roots_of_squares
 from chetaev.numerics.corners.tilts import common_size, in_units, tilt_of
 from chetaev.numerics.graphs.binding import Binding
 
@@ -212,13 +213,16 @@ def smooth(equations: Equations, inputs: Frozen[str, Expr]) -> Switched:
 
     one = Rewriting(mode_of, changing.get)
     with deep():
-        rewritten = _rewritten(with_sizes_of_contacts(_with_visible_jumps(equations)), one)
-        driving = Frozen({name: one(e) for name, e in inputs.items()})
+        bent = with_visible_bends(equations)
+        shown = _with_visible_jumps(bent)
+        rewritten = _rewritten(with_sizes_of_contacts(shown), one)
+        driving = Frozen({name: one(with_roots_of_squares(e)) for name, e in inputs.items()})
     touching, rewritten = rewritten, without_contacts(rewritten)
     moving = directions_in(touching)
     contacts = [Touch(_unused(f"contact {c.name}", signs), c.gap, show(c.gap), c) for c in equations.system.unilateral]
     if not modes and not moving and not contacts:
-        return Switched(equations, rewritten if rewritten.system.forces != equations.system.forces else equations, (), inputs)
+        changed = bent is not equations or rewritten.system.forces != equations.system.forces
+        return Switched(equations, rewritten if changed else equations, (), inputs)
     plain = {square: parts for square, parts in moving.items() if square.free_symbols.isdisjoint(signs)}
     unit = [Direction(named(square, signs.__contains__), square, show(square), parts) for square, parts in plain.items()]
     corners = (*modes.values(), *unit)
@@ -232,6 +236,20 @@ def smooth(equations: Equations, inputs: Frozen[str, Expr]) -> Switched:
     smoothed, closed = with_modes(rewritten), with_modes(touching) if contacts else None
     chosen = _choosing(smoothed if closed is None else closed, driving, signs)
     return Switched(equations, smoothed, (*corners, *contacts), driving, chosen, closed)
+
+
+def with_visible_bends(equations: Equations) -> Equations:
+    """The equations with roots of squares as corners."""
+    changed = False
+
+    def one(e: Expr) -> Expr:
+        nonlocal changed
+        found = with_roots_of_squares(e)
+        changed = changed or found is not e
+        return found
+
+    rewritten = _rewritten(equations, one)
+    return rewritten if changed else equations
 
 
 def _with_visible_jumps(equations: Equations) -> Equations:
