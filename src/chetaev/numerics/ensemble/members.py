@@ -34,6 +34,7 @@ class Settings:
     """What motions are differentiated by."""
     texts: Mapping[str, Any] = field(default_factory=dict)
     """Values of the starts that are texts or expressions, the same for all members: slopes need them as such."""
+    conserve: str | None = None
 
     @property
     def series(self) -> bool:
@@ -79,6 +80,7 @@ class Members:
             branch=asked.branch,
             gauge=asked.gauge,
             slopes=asked.slopes,
+            conserve=asked.conserve,
             keep=keep,
             max_steps=asked.max_steps,
             max_step=asked.max_step,
