@@ -357,3 +357,23 @@ def test_an_ensemble_is_pickled_with_everything_that_can_be_asked():
         assert [again.message(k) for k in range(len(again))] == [ensemble.message(k) for k in range(len(ensemble))]
         assert all(np.array_equal(again.parameters[name], v) for name, v in ensemble.parameters.items())
         assert pickle.dumps(pickle.loads(pickle.dumps(again)))  # noqa: S301 - made here
+
+
+def test_members_are_projected_onto_their_energies():
+    """Of a model and as an argument; without it a pendulum at this tolerance loses a visible part of its energy."""
+    pendulum = ch.System("a", lagrangian="a'^2/2 + cos(a)")
+    starts, span = {"a": np.array([1.0, 2.0]), "a'": 0.0}, (0, 200)
+    model = ch.Model(pendulum, ch.Hamilton(), start={"a": 1.0, "a'": 0.0}, t=span, tolerance=1e-4, conserve="energy")
+    energies = -np.cos([1.0, 2.0])
+    errors = []
+    for ensemble in (
+        ch.simulate_many(ch.derive(pendulum), starts, span, tolerance=1e-4),
+        ch.simulate_many(ch.derive(pendulum), starts, span, tolerance=1e-4, conserve="energy"),
+        ch.simulate_many(model, starts),
+    ):
+        assert list(ensemble.outcome) == ["finished", "finished"]
+        errors.append(np.abs(ensemble.final["a'"] ** 2 / 2 - np.cos(ensemble.final["a"]) - energies).max())
+    assert errors[0] > 1e-6 and errors[1] < 1e-12 and errors[2] < 1e-12
+    assert ch.simulate_many(model, starts)[1].final["a"] == ch.simulate(model, {"a": 2.0, "a'": 0.0}).final["a"]
+    with pytest.raises(ch.UsageError, match="momentum"):
+        ch.simulate_many(ch.derive(pendulum), starts, span, conserve="momentum")

@@ -290,3 +290,28 @@ def test_a_ramp_that_begins_during_rest(tolerance):
     motion = ch.simulate(equations, {"x": 0, "x'": 0}, (0, 1), tolerance=tolerance)
     assert motion.outcome == "finished"
     assert motion.final["x"] == pytest.approx((2 / 3) ** 3 / 6, rel=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("lagrangian", "start", "right"),
+    [
+        ("(3 + sign(x) + sign(sin(x)))*x'^2/2", {"x": -1, "x'": 1}, {"x": 5**-0.5, "x'": 5**-0.5}),
+        ("(3 + sign(x)*sign(sin(x)))*x'^2/2", {"x": -1, "x'": 1}, {"x": 1, "x'": 1}),
+        (
+            "(2 + sign(x))*x'^2/2 + (2 + sign(y))*y'^2/2 - sign(y)/8",
+            {"x": -1, "x'": 1, "y": -1, "y'": 1},
+            {"x": 3**-0.5, "x'": 3**-0.5, "y'": 6**-0.5},
+        ),
+    ],
+)
+def test_the_lagrangian_jumps_at_two_surfaces_at_once(lagrangian, start, right):
+    """Energy is conserved across masses from 1 to 5, from 4 over 2 to 4, and from 1 to 3 for each of two bodies, one climbing 1/4."""
+    motion = ch.simulate(ch.derive(ch.System(" ".join(z for z in start if "'" not in z), lagrangian=lagrangian)), start, (0, 2))
+    assert motion.outcome == "finished" and {z: motion.final[z] for z in right} == pytest.approx(right, rel=1e-9)
+
+
+def test_two_surfaces_at_once_are_refused_where_their_order_counts():
+    """From the quadrant x, y < 0 through the corner: beside it the motion meets a mass of 2 behind x = 0, or behind y = 0."""
+    equations = ch.derive(ch.System("x y", lagrangian="(3 + sign(x)*sign(y))*(x'^2 + y'^2)/2"))
+    motion = ch.simulate(equations, {"x": -1, "y": -1, "x'": 1, "y'": 1}, (0, 2))
+    assert motion.outcome == "left_domain" and "the order of both decides" in motion.message

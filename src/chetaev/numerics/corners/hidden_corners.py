@@ -11,6 +11,8 @@ on either side of it and a little beyond.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import sympy
 from sympy import Expr, Pow, S
 
@@ -63,12 +65,13 @@ def _visible(node: Expr) -> Expr | None:
     return angle if isinstance(node, sympy.asin) else S.Pi / 2 - angle
 
 
+@lru_cache(maxsize=256)
 def _root(base: Expr, exponent: Expr) -> Expr | None:
     """A root with the squares in its argument taken out; None if there are none, or if the root is real nowhere else."""
     if not base.is_Add or len(base.args) > _MOST_TERMS:
         return None  # squares that are factors are taken out already
     try:
-        number, factors = sympy.sqf_list(_with_half_angles(_with_one_wave(base)))
+        number, factors = sympy.factor_list(_with_half_angles(_with_one_wave(base)))
     except sympy.PolynomialError:
         return None
     if not any(count > 1 and moves(f) for f, count in factors):

@@ -213,14 +213,15 @@ def smooth(equations: Equations, inputs: Frozen[str, Expr]) -> Switched:
 
     one = Rewriting(mode_of, changing.get)
     with deep():
-        visible = _rewritten(_with_visible_jumps(equations), with_visible_corners)
-        rewritten = _rewritten(with_sizes_of_contacts(visible), one)
+        shown = with_shown_corners(equations)
+        rewritten = _rewritten(with_sizes_of_contacts(_with_visible_jumps(shown)), one)
         driving = Frozen({name: one(with_visible_corners(e)) for name, e in inputs.items()})
     touching, rewritten = rewritten, without_contacts(rewritten)
     moving = directions_in(touching)
     contacts = [Touch(_unused(f"contact {c.name}", signs), c.gap, show(c.gap), c) for c in equations.system.unilateral]
     if not modes and not moving and not contacts:
-        return Switched(equations, rewritten if rewritten.system.forces != equations.system.forces else equations, (), inputs)
+        changed = shown is not equations or rewritten.system.forces != equations.system.forces
+        return Switched(equations, rewritten if changed else equations, (), inputs)
     plain = {square: parts for square, parts in moving.items() if square.free_symbols.isdisjoint(signs)}
     unit = [Direction(named(square, signs.__contains__), square, show(square), parts) for square, parts in plain.items()]
     corners = (*modes.values(), *unit)
@@ -234,6 +235,20 @@ def smooth(equations: Equations, inputs: Frozen[str, Expr]) -> Switched:
     smoothed, closed = with_modes(rewritten), with_modes(touching) if contacts else None
     chosen = _choosing(smoothed if closed is None else closed, driving, signs)
     return Switched(equations, smoothed, (*corners, *contacts), driving, chosen, closed)
+
+
+def with_shown_corners(equations: Equations) -> Equations:
+    """The equations with corners that smooth functions hide written as such."""
+    changed = False
+
+    def one(e: Expr) -> Expr:
+        nonlocal changed
+        found = with_visible_corners(e)
+        changed = changed or found is not e
+        return found
+
+    rewritten = _rewritten(equations, one)
+    return rewritten if changed else equations
 
 
 def _with_visible_jumps(equations: Equations) -> Equations:

@@ -56,6 +56,7 @@ def simulate_many(
     branch: Any = None,
     gauge: Any = None,
     slopes: Sequence[str] | None = None,
+    conserve: str | None = None,
 ) -> Ensemble:
     """Many motions over one interval.
 
@@ -85,6 +86,7 @@ def simulate_many(
         gauge: Functions of time for quantities that the equations leave free, as in `simulate`; members are run one after another.
         slopes: What the motions are differentiated by, as in `simulate`: `ensemble.slope("x", "a")` is an array over the members, and over
             the times where series are kept. Members are then run by `simulate`, one after another.
+        conserve: `"energy"` to project onto the energy as well, as in `simulate`; members are run one after another.
 
     Returns:
         The ends, extrema, drifts and outcomes of all members, and their states at given times.
@@ -113,6 +115,7 @@ def simulate_many(
         max_steps = model.max_steps if max_steps is None else max_steps
         slopes = model.run["slopes"] if slopes is None else slopes
         scale = model.run["scale"] if scale is None else scale
+        conserve = model.conserve if conserve is None else conserve
         method = model.method if method is None else method
         branch, gauge = (model.choice[name] if wish is None else wish for name, wish in (("branch", branch), ("gauge", gauge)))
         events = model.events if events is None else events
@@ -155,11 +158,14 @@ def simulate_many(
         slopes,
         {} if slopes is None else _texts(starts),
         plan.given,
+        conserve,
     )
     read_events(settings.events, equations, given.batch.compiled.flow.state, where)
     require_names(slopes or (), equations, starts, where)
-    one_by_one = settings.events or sampled or equations.system.unilateral or branch is not None or gauge is not None or slopes is not None
-    together = is_usual(method) and not one_by_one
+    if conserve not in (None, "energy"):
+        raise UsageError(f"conserve={conserve!r} is not possible.", where=where, hint='conserve="energy", or leave it out')
+    alone = any(wish is not None for wish in (branch, gauge, slopes, conserve))
+    together = is_usual(method) and not (settings.events or sampled or equations.system.unilateral or alone)
     room = room_for_series(series, given.size, len(times), given.batch.compiled.size, where) if settings.series else None
     found, touching = Collection(given, room, max_steps), may_touch_zero(given)
     with Workers(threads, given.size, progress, equations.system.name or "simulate_many") as workers:

@@ -36,6 +36,7 @@ class Settings:
     """Values of the starts that are texts or expressions, the same for all members: slopes need them as such."""
     sampled: Mapping[str, Any] = field(default_factory=dict)
     """Inputs that are no formulas: samples and controllers."""
+    conserve: str | None = None
 
     @property
     def series(self) -> bool:
@@ -81,6 +82,7 @@ class Members:
             branch=asked.branch,
             gauge=asked.gauge,
             slopes=asked.slopes,
+            conserve=asked.conserve,
             keep=keep,
             max_steps=asked.max_steps,
             max_step=asked.max_step,

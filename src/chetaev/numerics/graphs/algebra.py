@@ -34,12 +34,14 @@ from chetaev.numerics.graphs.arithmetic import (
     plus,
     polynomial,
     raised,
+    size,
     step,
     times,
 )
 from chetaev.numerics.graphs.graph_tape import GraphTape
 from chetaev.numerics.graphs.rewriting import exponentials, overflow
 from chetaev.numerics.graphs.rewriting.cancelling_sums import Suspect, may_cancel, suspects_in, without
+from chetaev.numerics.graphs.rewriting.dominant import VARIABLE, Growth, growths
 from chetaev.numerics.graphs.rewriting.removable import Removable, removable
 from chetaev.numerics.graphs.rewriting.saturating_functions import LARGE, SATURATING, Growing, terms_of
 from chetaev.numerics.machine.tape import LIMIT, program_of
@@ -273,6 +275,9 @@ class GraphAlgebra:
             others, root, powers = absorbed
             absorbing = [raised(times(self.of(root), self.of(base)), sympy.Integer(n), self.of(sympy.Integer(n))) for base, n in powers]
             return balanced([self.of(others), *absorbing], times)
+        growing_factors = growths(node.args) if node.is_Mul else None
+        if growing_factors:
+            return self._dominated(node.args, growing_factors)
         arguments = [self._known[a] for a in node.args]
         if node.is_Add:
             return balanced(arguments, plus)
@@ -321,6 +326,41 @@ class GraphAlgebra:
         outside, exceeding = overflow.outside(leaf, f, self.of(f.args[0]))
         return plus(found, times(outside, times(self.of(factor), ca.SX.unary(ca.OP_EXP, times(converted, exceeding)))))
 
+    def _dominated(self, factors: Sequence[Expr], growing: Mapping[Expr, Growth]) -> ca.SX:
+        """Return a product whose factors may overflow a double while it does not (`dominant`)."""
+        values, exponents = [], []
+        for factor in factors:
+            if isinstance(factor, sympy.exp) and factor.args[0].free_symbols:
+                exponents.append(self.of(factor.args[0]))
+            elif factor in growing:
+                value, exponent = self._led(growing[factor])
+                values.append(value)
+                exponents += exponent
+            else:
+                values.append(self.of(factor))
+        return times(balanced(values, times), ca.SX.unary(ca.OP_EXP, balanced(exponents, plus)))
+
+    def _led(self, growth: Growth) -> tuple[ca.SX, list[ca.SX]]:
+        """Return a factor without the exponential of its leading term beyond the limit, and the exponents of that, 0 within."""
+        u = self.of(growth.argument)
+        leaf = self._number_leaf(self._limits, growth.limit, f"limit {growth.limit}")
+        sides = []
+        for leading, reach in ((growth.above, u), (growth.below, ca.SX.unary(ca.OP_NEG, u))):
+            if leading is not None:
+                sides.append((leading, ca.SX.binary(ca.OP_LT, leaf, reach)))
+        inside = balanced([ca.SX.unary(ca.OP_NOT, beyond) for _, beyond in sides], times)
+        inner, base = self.leaf(VARIABLE), self.of(growth.written)
+        self._forget(VARIABLE)
+        held = [times(inside, ca.substitute(base, inner, times(inside, u)))]
+        held += [times(beyond, self.of(leading.coefficient)) for leading, beyond in sides]
+        exponents = []
+        for leading, beyond in sides:
+            far = times(beyond, u)
+            if growth.algebraic:
+                far = ca.SX.unary(ca.OP_LOG, plus(size(far), minus(ca.SX(1), beyond)))
+            exponents.append(times(far, self.of(growth.power * leading.exponent)))
+        return raised(balanced(held, plus), growth.power, self.of(growth.power)), exponents
+
     def _saturated(self, node: Expr) -> ca.SX | None:
         """Return the graph of a function whose argument may overflow a double where it has a limit; None for others."""
         name = "" if node.is_Pow else SPELLING[type(node)]
@@ -336,11 +376,13 @@ class GraphAlgebra:
             return ca.SX.unary(_UNARY[name], argument)
         large = [(factor, grows) for factor, grows in terms if grows]
         factor, grows = large[0]
-        if len(large) > 1 or not isinstance(grows.node, sympy.exp) or not factor.is_positive:
+        if len(large) > 1 or not isinstance(grows.node, sympy.exp | sympy.cosh) or not factor.is_positive:
             return None
         beyond = minus(ca.SX(1), inside)
         within = ca.SX.unary(ca.OP_LOG, plus(times(inside, argument), beyond))
-        return plus(within, times(beyond, plus(self.of(grows.argument), self.of(sympy.log(factor)))))
+        even = isinstance(grows.node, sympy.cosh)  # half of the exponential of the size of its argument
+        exponent = size(self.of(grows.argument)) if even else self.of(grows.argument)
+        return plus(within, times(beyond, plus(exponent, self.of(sympy.log(factor / 2 if even else factor)))))
 
     def _held(self, terms: Sequence[tuple[Expr, Growing | None]]) -> tuple[ca.SX, ca.SX]:
         """Return a sum whose growing terms are held beyond their limits, and 1 within all limits, otherwise 0."""
@@ -380,7 +422,8 @@ class GraphAlgebra:
         u, own = self.of(found.argument), found.function.args
         combine = plus if found.function.is_Add else times
         inner = self.leaf(found.variable)
-        formula = balanced([self.of(e) for e in own], combine)
+        grows = growths(own) if found.function.is_Mul else None
+        formula = self._dominated(own, grows) if grows else balanced([self.of(e) for e in own], combine)
         if found.variable != found.argument:
             self._forget(found.variable)
         inside, place, total = ca.SX(1), ca.SX(0), []

@@ -24,7 +24,7 @@ from chetaev.numerics.motion.trajectory import Switch
 from chetaev.numerics.slopes.jumps import Crossing, Moves
 from chetaev.numerics.smooth_pieces.bounces import Landing, landed, struck_alike, touched_at
 from chetaev.numerics.smooth_pieces.events import Watched
-from chetaev.numerics.smooth_pieces.momentum_jumps import Refused, across
+from chetaev.numerics.smooth_pieces.momentum_jumps import Refused, across, across_together
 from chetaev.numerics.smooth_pieces.piece import Evaluator, Piece, Setting
 from chetaev.numerics.smooth_pieces.request import Place, Request
 from chetaev.numerics.smooth_pieces.switching import TOO_LARGE, Surfaces
@@ -232,15 +232,17 @@ class Transitions:
         here, t, text = piece.setting, float(piece.run.t), self.request.switched.modes[k].text
         before = here.configuration
         try:
-            if met:
-                raise Refused("another switching function vanishes at the same moment, and the Lagrangian jumps.")
-            jump = across(self.request.switched, here, k, t, here.named(piece.run.y))
+            jets = here.named(piece.run.y)
+            if met and piece.run.beside is not None:
+                raise Refused("another switching function vanishes at the same moment, and the motions beside this one jump in two ways.")
+            together = (self.request.switched, self.surfaces.setting, here, [k, *met], t, jets)
+            jump = across_together(*together) if met else across(self.request.switched, here, k, t, jets)
         except Refused as reason:
             return outcomes.no_continuation(text, t, str(reason))
         limit = self._accumulates(f"mode {k}", t)
         if limit is not None:
             return outcomes.accumulation(text, t, limit if np.isfinite(limit) else None)
-        after = tuple(-m if j == k and jump.crosses else m for j, m in enumerate(before))
+        after = tuple(-m if jump.crosses and j in (k, *met) else m for j, m in enumerate(before))
         found = self._onto(piece, before, after, text, None, jump.jets)
         if not isinstance(found, Place):
             return found

@@ -13,9 +13,10 @@ depends on time alone, all momenta are conserved and the energy is not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import permutations
 
 import casadi as ca
 import numpy as np
@@ -26,7 +27,7 @@ from chetaev.core.symbols import TIME, Coordinate, Input, Jet, Parameter, jets_i
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.factored import least_norm
 from chetaev.numerics.corners.corners import divisible
-from chetaev.numerics.corners.mode import Mode
+from chetaev.numerics.corners.mode import Configuration, Mode
 from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.graphs.algebra import GraphAlgebra
@@ -46,6 +47,8 @@ _ALIKE = 1e-9
 """Part of their terms up to which numbers agree that would be equal without rounding: reactions and slopes of constraints, both sides of
 the balances of momenta and energy."""
 
+_TOGETHER = 3
+"""Most surfaces that are crossed at the same moment: all of their orders are tried."""
 
 _Between = Mapping[Input, Expr]
 """What stands for inputs inside the layer, in place of their values on one side: they go from one value to the other with the mode."""
@@ -108,6 +111,37 @@ def across(switched: Switched, here: Setting, k: int, t: float, jets: Mapping[Je
     velocities = dict(zip(layer.velocities, map(float, found[: len(layer.velocities)]), strict=True))
     kept = {z: velocities.get(z, v) for z, v in jets.items()}
     return Jump(through is not None, kept, layer.gained(found))
+
+
+def across_together(
+    switched: Switched,
+    setting: Callable[[Configuration], Setting],
+    here: Setting,
+    places: Sequence[int],
+    t: float,
+    jets: Mapping[Jet, float],
+) -> Jump:
+    """Return the state after several surfaces that are met at the same moment; raise `Refused` where it is not known.
+
+    A motion beside this one meets them one after another, in an order that nothing determines. If it crosses all of them in every order,
+    with the same velocities, these are the limit.
+    """
+    if len(places) > _TOGETHER:
+        raise Refused("several other switching functions vanish at the same moment, and the Lagrangian jumps.")
+    found: list[Jump] = []
+    for order in permutations(places):
+        state, side, gained = jets, here, 0.0
+        for k in order:
+            jump = across(switched, side, k, t, state)
+            if not jump.crosses:
+                raise Refused("another switching function vanishes at the same moment, and the Lagrangian jumps by more than the energy.")
+            state, gained = jump.jets, gained + jump.gained
+            side = setting(tuple(-m if j == k else m for j, m in enumerate(side.configuration)))
+        found.append(Jump(True, state, gained))
+    size = max(abs(v) for z, v in found[0].jets.items() if z.order)
+    if any(abs(other.jets[z] - v) > _ALIKE * size for other in found[1:] for z, v in found[0].jets.items() if z.order):
+        raise Refused("another switching function vanishes at the same moment, and the order of both decides how the momenta jump.")
+    return found[0]
 
 
 def across_inputs(

@@ -33,7 +33,7 @@ from chetaev.mechanics.origins import Sliding, Slope, Stated
 from chetaev.mechanics.ranks.generic import Matrix, Point, matrices_at
 from chetaev.mechanics.ranks.sizes import units_of
 from chetaev.mechanics.structure import Structure
-from chetaev.numerics.corners.modes import smooth
+from chetaev.numerics.corners.modes import smooth, with_shown_corners
 from chetaev.numerics.flow.closure import Closure, End
 from chetaev.numerics.flow.prolongation import Pair, Prolongation, null_space
 from chetaev.numerics.flow.state_families import families
@@ -101,7 +101,11 @@ def analyze(equations: Any, start: State | Mapping[str, Any] | None = None, para
         raise ParameterError(f"{unknown[0]} is not a parameter.", where=f"analyze {equations.system.label}", hint=hint)
     sides = sides_of(equations, start, parameters)
     if not sides:
-        return _analysis(equations)
+        shown = with_shown_corners(equations)
+        found, free = _analysis(shown), tuple(q.name for q in shown.system.coordinates)
+        if shown.rows:
+            return found
+        return replace(found, verdict=Verdict.GAUGE, free_functions=free, evidence="all rows vanish identically")
     if equations.system.unilateral:  # no set of rows holds throughout
         return by_side(equations, [(side.words, _analysis(side.equations)) for side in sides], sides[0].all)
     whole = families(equations)

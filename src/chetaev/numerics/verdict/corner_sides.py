@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from sympy import Expr, Integer, Symbol
+from sympy import Expr, Integer, Mul, Symbol
 
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
@@ -52,7 +53,19 @@ def sides_of(equations: Equations, start: State | Mapping[str, Any] | None, para
     other = [SLIDING if isinstance(mode, Touch) else -1 for mode in deciding]
     n = len(deciding)
     chosen = product(*[(1, m) for m in other]) if few else [[other[j] if j == k else 1 for j in range(n)] for k in range(-1, n)]
-    return [_side(switched, deciding, signs, few) for signs in chosen]
+    possible = [signs for signs in chosen if _possible(dict(zip(deciding, signs, strict=True)))]
+    return [_side(switched, deciding, signs, few) for signs in possible]
+
+
+def _possible(signs: Mapping[Mode, int]) -> bool:
+    """Whether the sign of every product is that of its factors, where these have modes too: x*y > 0, x > 0 and y < 0 is no side."""
+    known = {mode.function: m for mode, m in signs.items() if not isinstance(mode, Touch)}
+    for e, m in known.items():
+        factors = [f.as_base_exp() for f in Mul.make_args(e)]
+        split = len(factors) > 1 and all(base in known and exponent.is_Integer for base, exponent in factors)
+        if split and math.prod(known[base] ** int(exponent) for base, exponent in factors) != m:
+            return False
+    return True
 
 
 def _side(switched: Switched, modes: Sequence[Mode], signs: Sequence[int], few: bool) -> Side:

@@ -31,6 +31,8 @@ _TURN = 12
 """Number of such angles of either sign that are tried if the function has no period: one turn."""
 _LONGEST = 8
 """Longest period, in turns of the fastest angle, with which places are repeated. In longer ones too many would have to be tried."""
+_DEGREE = 20
+"""Highest degree of a polynomial whose roots are sought: those of degree 300 take minutes."""
 _ZERO = 1e-45
 """Largest size of an expression that vanishes, relative to its terms; of a function such as sin it is the value itself."""
 _SAME = 1e-20
@@ -107,7 +109,7 @@ def _candidates(function: Expr, variable: Symbol, turns: Rational) -> Iterator[E
     inner = {a for f in function.atoms(sympy.Function, sympy.exp) for a in f.args}
     polynomials = {variable, *inner, *{f.base for f in function.atoms(sympy.Pow)}, *sympy.Mul.make_args(function)}
     for e in sorted(polynomials | function.atoms(sympy.Add), key=sympy.default_sort_key):
-        if e.has(variable) and e.is_polynomial(variable):
+        if e.has(variable) and not e.is_Pow and e.is_polynomial(variable) and sympy.degree(e, variable) <= _DEGREE:
             yield from _roots(sympy.Poly(e, variable))
     angles = {f.args[0] for f in function.atoms(sympy.sin, sympy.cos, sympy.tan)}
     for angle in sorted(angles, key=sympy.default_sort_key):
