@@ -306,10 +306,10 @@ def _reach_columns(
 
 
 reach_columns: Callable[..., None] = intrinsic(_reach_columns)
-"""`reach_columns(out, y, end, free, slope, k, h, slack, width, rows, first)`, rows given by `.ctypes`: what can be reached in a step of size
-h from either end, y or `end`, with rates between those in the first rows of k and the slope: four rows, the least and the largest states,
-then the least and the largest rates, in `BLOCK` columns from the column `first` on. States that turn back on the way, and rates, are given
-`slack` times their range on both sides; `free` is the end before it was projected, and the distance is added.
+"""`reach_columns(out, y, end, free, slope, k, h, slack, width, rows, first)`, rows given by `.ctypes`: what can be reached in a step of
+size h from either end, y or `end`, with rates between those in the first rows of k and the slope: four rows, the least and the largest
+states, then the least and the largest rates, in `BLOCK` columns from the column `first` on. States that turn back on the way, and rates,
+are given `slack` times their range on both sides; `free` is the end before it was projected, and the distance is added.
 """
 
 
