@@ -326,9 +326,7 @@ def run_many(
             tube_of(n, code),
             np.zeros(codes.COUNTS, np.int64),
         )
-        LOOP.integrate_some(
-            first, last, system, float(t0), float(t1), starts, parameters, control, watches, stop, FINAL, nothing, *room, results
-        )
+        LOOP.integrate_some(first, last, system, float(t0), float(t1), starts, parameters, control, watches, stop, nothing, *room, results)
 
     workers = threads or _processors()
     portion = max(1, members // (16 * workers) if workers > 1 else members)

@@ -16,6 +16,7 @@ from chetaev.numerics.methods.dop853.codes import (
     AGAIN,
     DRIFT,
     EVALUATIONS,
+    FINAL,
     FINISHED,
     FLOOR,
     FOUND,
@@ -189,7 +190,7 @@ def _start(
     tube: Tube,
     counts: Integers,
 ) -> tuple[int, float]:
-    """Everything before the first step: status and size of that step."""
+    """Everything before the first step: status and size of that step. In line for the same reason as `_follow`."""
     for j in range(counts.size):
         counts[j] = 0
     counts[STOPPER] = -1
@@ -274,6 +275,9 @@ def _follow(
 ) -> tuple[int, float, float]:
     """Steps until the run ends or needs room, its state in y: status, time, size of the next step. `counts` tell whether the last trial
     step was rejected, as it may be where a lane hands over its run.
+
+    In line in both functions that are called from outside: a call would pass four hundred numbers, which is as much work as a step of a
+    small system.
     """
     direction, watched, closely = 1.0 if t1 >= t else -1.0, watches.floor.size, any_closely(watches)
     broken, drifted, shortened, again, rejected, left = 0, 0, 0, 0, counts[LATELY] != 0, 0.0
@@ -387,7 +391,6 @@ def integrate_some(
     control: Control,
     watches: Watches,
     flag: Integers,
-    keep: int,
     times: Array,
     kept: Kept,
     found: Found,
@@ -399,16 +402,16 @@ def integrate_some(
 ) -> None:
     """The members first, ..., last - 1 of an ensemble: rows of y0 and p. Each has its own p; what one does is invisible to the others.
 
-    All use the same room, one after the other. `keep` is FINAL, as an argument: as a constant it would have the loop compiled once more.
+    All use the same room, one after the other. Only the ends are kept.
     """
     y = work.start
     for i in range(first, last):
         copy(p[i], system.p)
         copy(y0[i], y)
-        status, h = _start(system, t0, t1, y, control, keep, times, kept, seen, work, tube, counts)
+        status, h = _start(system, t0, t1, y, control, FINAL, times, kept, seen, work, tube, counts)
         t = t0
         if status == RUNNING:
-            status, t, h = _follow(system, t0, t1, h, y, control, watches, keep, times, flag, kept, found, seen, work, tube, counts)
+            status, t, h = _follow(system, t0, t1, h, y, control, watches, FINAL, times, flag, kept, found, seen, work, tube, counts)
         results.status[i], results.index[i], results.t[i] = status, counts[STOPPER], t
         copy(y, results.y[i])
         copy(seen.minima, results.minima[i])

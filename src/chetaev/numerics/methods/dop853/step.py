@@ -24,13 +24,6 @@ _BESIDE = 0.1
 weight 1 need half as many steps again."""
 _FINEST = 1e-16
 """The relative tolerance with which the first step is chosen, where there is none."""
-_FIRST_ERROR = 2.5
-"""The eighth power of the first step, in units of the time in which the motion bends and of the tolerance. The first step is then a sixth
-to a half of those that follow it in the systems of the gallery, and the second one has their length. With 0.01 most of them need a step
-more, with 250 some first steps are rejected."""
-_STRAIGHT = 4e-3
-"""Part of the interval that the first step takes where nothing bends the motion: with steps that grow by `GROWS` four of them reach its
-end, and every one is checked. With 1e-3 there are five."""
 GROWS = 6.0
 """By how much a step may grow. More would reach the right length sooner after a switch, and lose accuracy there."""
 SAFETY = 0.8
@@ -42,7 +35,7 @@ def first_step(system: System, control: Control, t: float, y: Array, span: float
     r"""Size of the first step: a part of the time in which a rate bends the motion as much as the state or the rate itself amounts to.
 
     For each component that is $\max(\sqrt{|y/y''|}, |y'/y''|)$, whatever the units are; the least of these times counts, and the part is
-    $(2.5\,tol)^{1/8}$. Components far below the others of their kind are measured by these. `span` has the sign of the direction. Not so
+    $(0.01\,tol)^{1/8}$. Components far below the others of their kind are measured by these. `span` has the sign of the direction. Not so
     small that time does not feel it. After Hairer, Norsett, Wanner I, section II.4. One evaluation, if it gives numbers.
     """
     k, whole = work.k, abs(span) if np.isfinite(span) else 1.0
@@ -67,8 +60,8 @@ def first_step(system: System, control: Control, t: float, y: Array, span: float
         time = max(np.sqrt(size / second), abs(k[0, j]) / second) if second > 0.0 else 0.0
         if (0.0 if size > 0.0 else AT_ONCE * guess) < time < bend:
             bend = time
-    part_of = np.sqrt(np.sqrt(np.sqrt(_FIRST_ERROR * max(control.rtol, _FINEST))))
-    better = _STRAIGHT * whole if bend == np.inf else part_of * bend
+    part_of = np.sqrt(np.sqrt(np.sqrt(0.01 * max(control.rtol, _FINEST))))
+    better = 1e-3 * whole if bend == np.inf else part_of * bend
     return np.copysign(min(max(better, least), whole, control.max_step), span)
 
 
