@@ -357,7 +357,8 @@ class GraphAlgebra:
         for leading, beyond in sides:
             far = times(beyond, u)
             if growth.algebraic:
-                far = ca.SX.unary(ca.OP_LOG, plus(size(far), minus(ca.SX(1), beyond)))
+                distance = far if leading is growth.above else ca.SX.unary(ca.OP_NEG, far)
+                far = ca.SX.unary(ca.OP_LOG, plus(distance, minus(ca.SX(1), beyond)))
             exponents.append(times(far, self.of(growth.power * leading.exponent)))
         return raised(balanced(held, plus), growth.power, self.of(growth.power)), exponents
 
@@ -380,9 +381,10 @@ class GraphAlgebra:
             return None
         beyond = minus(ca.SX(1), inside)
         within = ca.SX.unary(ca.OP_LOG, plus(times(inside, argument), beyond))
-        even = isinstance(grows.node, sympy.cosh)  # half of the exponential of the size of its argument
-        exponent = size(self.of(grows.argument)) if even else self.of(grows.argument)
-        return plus(within, times(beyond, plus(exponent, self.of(sympy.log(factor / 2 if even else factor)))))
+        leaf = self._number_leaf(self._limits, grows.limit, f"limit {grows.limit}")
+        _, exponent = overflow.outside(leaf, grows.node, self.of(grows.argument))
+        first = factor / 2 if isinstance(grows.node, sympy.cosh) else factor  # cosh is half of an exponential there
+        return plus(within, plus(exponent, times(beyond, self.of(sympy.log(first)))))
 
     def _held(self, terms: Sequence[tuple[Expr, Growing | None]]) -> tuple[ca.SX, ca.SX]:
         """Return a sum whose growing terms are held beyond their limits, and 1 within all limits, otherwise 0."""
