@@ -34,7 +34,6 @@ from chetaev.numerics.graphs.arithmetic import (
     plus,
     polynomial,
     raised,
-    size,
     step,
     times,
 )
