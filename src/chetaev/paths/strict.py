@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import sympy
@@ -101,7 +100,7 @@ def _along(system: System, field: Mapping[str, sympy.Expr]) -> System:
 
 def _meeting(
     curve: System,
-    field: Mapping[str, Any],
+    field: Mapping[str, sympy.Expr],
     first: Mapping[Jet, float],
     last: Mapping[Jet, float],
     parameters: Mapping[str, float],
@@ -109,7 +108,7 @@ def _meeting(
 ) -> float | None:
     """How far along the curve the end lies; None if the curve misses it."""
     point = {**first, **{z: parameters[z.name] for z in curve.parameters}}
-    speeds = np.array([abs(float(sympy.sympify(field[q.name]).xreplace(point))) for q in first])
+    speeds = np.array([abs(float(field[q.name].xreplace(point))) for q in first])
     ways = np.abs([last[q] - v for q, v in first.items()])
     longest = float(np.max(np.where(speeds > 0, ways / np.where(speeds > 0, speeds, 1.0), 0.0)))
     if longest == 0:
