@@ -38,8 +38,6 @@ def with_visible_corners(e: Expr) -> Expr:
     >>> with_visible_corners(sympy.sqrt(1 - sympy.cos(x) ** 2)), with_visible_corners(sympy.sqrt(x**4 + x**2))
     (Magnitude(sin(x)), sqrt(x**2 + 1)*Magnitude(x))
     """
-    if not e.has(*_HIDING, Pow):
-        return e
     table: dict[Expr, Expr] = {}
     stack, seen = [e], {e}
     while stack:  # parts that occur often are visited once

@@ -76,6 +76,8 @@ def growths(factors: Sequence[Expr]) -> dict[Expr, Growth]:
     >>> growths([sympy.cosh(x), x])
     {}
     """
+    if not any(isinstance(f, sympy.exp) or (f.is_Pow and f.exp.is_negative) for f in factors):
+        return {}  # nothing falls
     if any(VARIABLE in f.free_symbols for f in factors):
         return {}
     exponentials = [f for f in factors if isinstance(f, sympy.exp) and f.args[0].free_symbols]
