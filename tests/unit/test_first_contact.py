@@ -32,3 +32,18 @@ def test_the_letter_a_is_a_symbol_before_punctuation_and_an_article_elsewhere():
     assert line("half axes a, b, c; a body", names).count("<mi>a</mi>") == 1
     assert line("ahead by the distance a.", names).count("<mi>a</mi>") == 1
     assert "<math" not in line("a wheel is a body", names)
+
+
+@pytest.mark.parametrize("name", ["run.csv", "run.nc"])
+def test_a_table_is_not_a_motion_again(name, tmp_path):
+    path = ch.simulate(SPRING, START, (0, 1), parameters={"m": 1, "k": 1}).save(tmp_path / name)
+    with pytest.raises(ch.ModelError, match="a table holds the values of a motion") as told:
+        ch.load(path)
+    assert "motion.save('run.npz')" in str(told.value)
+
+
+def test_a_simplified_morphism_carries_the_same_motion():
+    """The sleigh in momenta: the simplified maps and rows agree with the motion of the given system."""
+    sleigh = ch.gallery("sleigh")
+    found = ch.hamiltonian(sleigh).simplify()
+    assert found.check(ch.simulate(sleigh, t=(0, 2), tolerance=1e-11)).largest < 1e-8

@@ -166,6 +166,43 @@ def test_rolling_inside_the_definitions_of_speeds_is_a_constraint():
     assert len(system.kinematic) == 2 and ch.classify(system) is not None
 
 
+class Assembled:
+    """A model of parts, as symbrim's: its own `system` has neither the other parts' bodies nor their constraints."""
+
+    def __init__(self, part, whole):
+        self.system, self._whole = part, whole
+
+    def to_system(self):
+        return self._whole
+
+
+def test_a_model_of_parts_is_read_whole():
+    """A bob that a rod joins to a cart, in Cartesian coordinates: the part has the cart alone, and would roll on without a force."""
+    x, y, s = dynamicsymbols("x y s")
+    u = dynamicsymbols("u1:4")
+    origin = Point("O")
+    origin.set_vel(N, 0)
+    hinge, bob = origin.locatenew("P", s * N.x), origin.locatenew("Q", x * N.x + y * N.y)
+    hinge.set_vel(N, s.diff() * N.x)
+    bob.set_vel(N, x.diff() * N.x + y.diff() * N.y)
+    part, whole = System(N, origin), System(N, origin)
+    for system in (part, whole):
+        system.add_coordinates(x, y, s)
+        system.add_speeds(*u)
+        system.add_kdes(u[0] - x.diff(), u[1] - y.diff(), u[2] - s.diff())
+        system.add_bodies(Particle("cart", hinge, M))
+    whole.add_bodies(Particle("bob", bob, m))
+    whole.add_loads(Force(bob, -m * g * N.y))
+    whole.add_holonomic_constraints((x - s) ** 2 + y**2 - l**2)
+    read = ch.from_mechanics(Assembled(part, whole))
+    start = {"x": 0.6, "y": -0.8, "s": 0, "x'": 0, "s'": 0}
+    now = ch.evaluate(ch.derive(read, ch.DAlembert()), start, parameters={"M": 3, "m": 2, "l": 1, "g": 9.81})
+    tension = 9.81 * 0.8 / (1 / 2 + 0.6**2 / 3)  # at rest, along the rod: the cart gives way with its share of the pull
+    assert (now["s''"], now["x''"], now["y''"]) == pytest.approx(
+        (tension * 0.6 / 3, -tension * 0.6 / 2, tension * 0.8 / 2 - 9.81), rel=1e-12
+    )
+
+
 def test_what_cannot_be_read_is_refused():
     with pytest.raises(UsageError, match="no system of sympy"):
         ch.from_mechanics("pendulum")

@@ -3,25 +3,29 @@
 import json
 import shutil
 import subprocess
+from base64 import b64encode
 from functools import cache
 
 import pytest
 
 import chetaev as ch
+from browsing import needs_chromium
 
 NODE = shutil.which("node")
-pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed: the modules of JavaScript are not run")
+needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed: the modules of JavaScript are not run")
 NEEDS_GAUGE = {"krupkova"}
 SENSITIVE = {"double-pendulum", "chain", "rattleback"}
 """Motions that amplify errors: two tolerances of `simulate` itself differ by as much."""
-PROGRAM = """
-import * as m from %s;
-const r = m.simulate(%s), end = r.states.at(-1), t = r.t.at(-1);
-const residuals = end ? m.constraints(t, end).map(Math.abs) : [];
-console.log(JSON.stringify({t: r.t, states: r.states, names: m.stateNames, outcome: r.outcome, message: r.message, events: r.events,
-  unknownNames: m.unknownNames, unknowns: end ? m.unknowns(t, end) : null, residual: Math.max(0, ...residuals),
-  energy: end ? m.energy(t, end) : null, projected: end ? m.project(t, end) : null, rates: end ? m.rates(t, end) : null}));
+FOUND = """
+const found = (m, options) => {
+  const r = m.simulate(options), end = r.states.at(-1), t = r.t.at(-1);
+  const residuals = end ? m.constraints(t, end).map(Math.abs) : [];
+  return {t: r.t, states: r.states, names: m.stateNames, outcome: r.outcome, message: r.message, events: r.events,
+    unknownNames: m.unknownNames, unknowns: end ? m.unknowns(t, end) : null, residual: Math.max(0, ...residuals),
+    energy: end ? m.energy(t, end) : null, projected: end ? m.project(t, end) : null, rates: end ? m.rates(t, end) : null};
+};
 """
+PROGRAM = "import * as m from %s;" + FOUND + "console.log(JSON.stringify(found(m, %s)));"
 
 
 def run(model, folder, options="{}", program=PROGRAM):
@@ -38,20 +42,49 @@ def motion_of(name):
     return ch.simulate(ch.gallery(name))
 
 
-@pytest.mark.parametrize("name", [name for name in ch.gallery() if name not in NEEDS_GAUGE])
-def test_the_gallery_moves_as_in_python(name, tmp_path):
-    motion, found = motion_of(name), run(ch.gallery(name), tmp_path)
-    near = 3e-6 if name in SENSITIVE else 1e-7
-    assert found["outcome"] == motion.outcome == "finished"
-    assert found["t"][-1] == motion.t[-1]
+def assert_same(name, found):
+    """The end of a motion in JavaScript is that of `simulate`: state, multipliers, energy; and it satisfies the constraints."""
+    motion, near = motion_of(name), 3e-6 if name in SENSITIVE else 1e-7
+    assert found["outcome"] == motion.outcome == "finished", name
+    assert found["t"][-1] == motion.t[-1], name
     end = motion.final
     for jet, value in zip(found["names"], found["states"][-1], strict=True):
-        assert value == pytest.approx(end[jet], rel=near, abs=near * max(1e-3, abs(motion.extrema[jet][0]), abs(motion.extrema[jet][1])))
+        size = max(1e-3, abs(motion.extrema[jet][0]), abs(motion.extrema[jet][1]))
+        assert value == pytest.approx(end[jet], rel=near, abs=near * size), (name, jet)
     for jet, value in zip(found["unknownNames"], found["unknowns"], strict=True):
-        wanted = end[jet]
-        assert value == pytest.approx(wanted, rel=10 * near, abs=100 * near * max(1e-3, abs(motion[jet]).max()))
-    assert found["residual"] < 1e-10
-    assert found["energy"] == pytest.approx(motion.energy[-1], rel=1e-6, abs=1e-6)
+        assert value == pytest.approx(end[jet], rel=10 * near, abs=100 * near * max(1e-3, abs(motion[jet]).max())), (name, jet)
+    assert found["residual"] < 1e-10, name
+    assert found["energy"] == pytest.approx(motion.energy[-1], rel=1e-6, abs=1e-6), name
+
+
+GALLERY = [name for name in ch.gallery() if name not in NEEDS_GAUGE]
+
+
+@needs_node
+@pytest.mark.parametrize("name", GALLERY)
+def test_the_gallery_moves_as_in_python(name, tmp_path):
+    assert_same(name, run(ch.gallery(name), tmp_path))
+
+
+IN_A_PAGE = f"""async (modules) => {{ {FOUND}
+  const all = {{}};
+  for (const [name, address] of Object.entries(modules)) all[name] = found(await import(address), {{}});
+  return JSON.stringify(all);
+}}"""
+"""All modules one after the other, and their motions as one text: playwright would visit every number."""
+
+
+@needs_chromium
+def test_the_gallery_moves_in_chromium_as_in_python(browser):
+    """One empty page imports every module as data: nothing that only node has is needed, and the motions are those of `simulate`."""
+    codes = {name: ch.code(ch.gallery(name), "javascript").encode() for name in GALLERY}
+    modules = {name: f"data:text/javascript;base64,{b64encode(code).decode()}" for name, code in codes.items()}
+    page = browser.new_page()
+    found = json.loads(page.evaluate(IN_A_PAGE, modules))
+    page.close()
+    assert list(found) == GALLERY
+    for name in GALLERY:
+        assert_same(name, found[name])
 
 
 def model(system, values, start, t, **more):
@@ -81,6 +114,7 @@ CORNERS = {
 }
 
 
+@needs_node
 @pytest.mark.parametrize("case", CORNERS)
 def test_switches_and_events(case, tmp_path):
     motion, found = ch.simulate(CORNERS[case]), run(CORNERS[case], tmp_path)
@@ -90,6 +124,7 @@ def test_switches_and_events(case, tmp_path):
     assert [event["t"] for event in found["events"]] == pytest.approx([event.t for event in motion.events], rel=1e-9)
 
 
+@needs_node
 def test_names_that_are_words_of_javascript(tmp_path):
     names = ["Math", "NaN", "let", "await", "p", "s", "found"]
     kinetic = " + ".join(f"{name}'^2/2" for name in names)
@@ -103,6 +138,7 @@ def test_names_that_are_words_of_javascript(tmp_path):
 HOSTILE = ["</script><script>throw 1</script>", "*/ throw 1 //", "`${throw1}`", "a\u2028throw 1"]
 
 
+@needs_node
 @pytest.mark.parametrize("text", HOSTILE[:3])
 def test_names_of_systems_are_texts(text, tmp_path):
     given = model(ch.System("x", lagrangian="x'^2/2 - x^2/2", name=text), {}, {"x": 1, "x'": 0}, (0, 1))
@@ -124,6 +160,7 @@ console.log(JSON.stringify([
 """
 
 
+@needs_node
 def test_values_by_name_replace_those_of_the_model(tmp_path):
     pendulum = ch.System("x y", "g l", lagrangian="(x'^2 + y'^2)/2 - g*y", kinematic=["x^2 + y^2 = l^2"])
     values = {"g": 9.81, "l": 1.0}
@@ -138,6 +175,7 @@ def test_values_by_name_replace_those_of_the_model(tmp_path):
     assert "q is not in the state" in start and "q is not a parameter" in parameter and "contradicts" in both
 
 
+@needs_node
 def test_given_values_that_are_formulas_follow_their_parameters(tmp_path):
     pendulum = ch.System("x y", "g l", lagrangian="(x'^2 + y'^2)/2 - g*y", kinematic=["x^2 + y^2 = l^2"])
     given = ch.Model(pendulum, ch.DAlembert(), {"g": 9.81, "l": 1.0}, ch.State({"x": "l/2", "x'": 0}, {"y": -0.8}), (0, 1))
@@ -146,6 +184,7 @@ def test_given_values_that_are_formulas_follow_their_parameters(tmp_path):
     assert first["x"] == pytest.approx(1.5, rel=1e-15) and first["y"] == pytest.approx(-((9 - 1.5**2) ** 0.5), rel=1e-12)
 
 
+@needs_node
 def test_a_singular_state_has_no_unknowns(tmp_path):
     bead = ch.Model(ch.System("x y", lagrangian="(x^2*x'^2 + y'^2)/2"), ch.Hamilton(), {}, {"x": 1, "y": 0, "x'": -1, "y'": 1}, (0, 0.1))
     program = "import * as m from %s; const o = %s; console.log(JSON.stringify([m.unknowns(0, [0, -1, 0, 1]), m.rates(0, [0, -1, 0, 1])]));"

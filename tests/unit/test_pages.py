@@ -1,6 +1,5 @@
 """Pages with sliders: they compute the motions of `simulate` in a browser, offline, and no text of a model runs in them."""
 
-import glob
 import json
 import re
 import shutil
@@ -15,16 +14,12 @@ import numpy as np
 import pytest
 
 import chetaev as ch
+from browsing import PATIENCE, needs_chromium
 from chetaev.core.scene import shapes as sh
 from chetaev.export.shorter import renamed, squeezed
 from chetaev.plot.scenes.compose import compose
 from chetaev.plot.scenes.meshes import packed
 from chetaev.studio.live import slider_ranges
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or next(iter(glob.glob("/usr/bin/google-chrome*")), None)
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-PATIENCE = 300_000
-"""Milliseconds that the browser has for its start, for a page and for a condition: no test of a page is a test of speed."""
 
 
 @cache
@@ -177,19 +172,6 @@ def test_a_range_holds_the_value_of_the_motion():
 
 # ---- in the browser ----
 
-pytest_browser = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: pages are not opened (apt-get install chromium)")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed: pages are not opened (pip install playwright)"
-    )
-    with playwright.sync_playwright() as session:
-        made = session.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=PATIENCE)
-        yield made
-        made.close()
-
 
 @pytest.fixture
 def opened(browser, tmp_path):
@@ -224,7 +206,7 @@ def expected(a, rate, t):
     return ch.simulate(model, ch.State({**model.start.fixed, "theta'": rate}, model.start.guess), parameters={"a": a}).at(t)
 
 
-@pytest_browser
+@needs_chromium
 def test_the_page_computes_the_motion_of_other_values(opened):
     page = opened(sleigh_page())
     assert page.evaluate("chetaev.values()") == {"a": 0.35, "theta'": 1.1}
@@ -244,7 +226,7 @@ def test_the_page_computes_the_motion_of_other_values(opened):
     assert not page.complaints and len(page.requests) == 1
 
 
-@pytest_browser
+@needs_chromium
 def test_sliders_keys_and_time(opened):
     page = opened(sleigh_page(), reduced_motion="reduce")
     assert page.evaluate("chetaev.playing()") is False
@@ -273,7 +255,7 @@ def test_sliders_keys_and_time(opened):
     assert not page.complaints
 
 
-@pytest_browser
+@needs_chromium
 def test_addresses_set_sliders(opened):
     page = opened(sleigh_page(), "#a=0.5&theta%27=1.2&q=3&a=NaN&theta%27=&%E0%A4%A=1&__proto__=1")
     assert page.evaluate("chetaev.values()") == {"a": 0.5, "theta'": 1.2}
@@ -287,7 +269,7 @@ def test_addresses_set_sliders(opened):
     assert page.evaluate("chetaev.values().a") == 0.25
 
 
-@pytest_browser
+@needs_chromium
 @pytest.mark.parametrize("options", [{"viewport": {"width": 390, "height": 844}, "has_touch": True}, {"color_scheme": "dark"}])
 def test_phones_and_dark_rooms(opened, options):
     page = opened(sleigh_page(), **options)
@@ -308,7 +290,7 @@ HOSTILE = [
 ]
 
 
-@pytest_browser
+@needs_chromium
 @pytest.mark.parametrize("text", HOSTILE)
 def test_texts_of_a_model_run_nothing(opened, text):
     name = text if "\u2028" not in text else text.replace("\u2028", " ")
@@ -330,7 +312,7 @@ def pendulum(start):
     return ch.simulate(ch.Model(system, ch.DAlembert(), {"g": 9.81, "l": 1.0}, start, (0, 2)))
 
 
-@pytest_browser
+@needs_chromium
 def test_values_that_contradict_the_constraints_are_told(opened):
     motion = pendulum(ch.State({"x": 0.6, "x'": 0}, {"y": -0.8}))
     page = opened(ch.animate(motion, sliders={"l": (0.3, 2)}).page())
@@ -355,7 +337,7 @@ ITEMS = """() => {
 """The arrays of all items, as one text: playwright would visit every number."""
 
 
-@pytest_browser
+@needs_chromium
 @pytest.mark.parametrize("name", ["trailer", "damped-oscillator", "roller-racer", "foucault", "chaplygin-ball", "rocard"])
 def test_pictures_are_those_of_python(opened, name):
     """The arrays that the page makes from its own motion are those that `compose` makes from that of `simulate`."""
@@ -402,7 +384,7 @@ def rotation(q):
     ]
 
 
-@pytest_browser
+@needs_chromium
 def test_sizes_follow_their_sliders(opened):
     """A wheel of radius R on the ground, drawn twice as large, has twice the size."""
     system = ch.System("x phi", "m R v", lagrangian="m*(x'^2 + R^2*phi'^2/2)/2", kinematic=["x' = R*phi'"])
@@ -441,3 +423,27 @@ def test_notebooks_and_files_have_the_page(tmp_path):
     assert Path(animation.save(tmp_path / "sleigh.html")).read_text(encoding="utf-8") == animation.page()
     [(_, given)] = [entry for entry in Tags(animation.html()).tags if entry[0] == "iframe"]
     assert given["srcdoc"] == animation.page()
+
+
+@needs_chromium
+def test_the_page_inside_a_report_computes(browser, tmp_path):
+    """The report holds the page in a frame; neither the report nor the frame's own policy keeps its script from running."""
+    motion = motion_of("sleigh")
+    path = tmp_path / "report.html"
+    ch.report(motion, sliders=SLEIGH).save(path)
+    page = browser.new_page()
+    complaints, requests = [], []
+    page.set_default_timeout(PATIENCE)
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(path.as_uri())
+    page.frame_locator("iframe").locator("[data-chetaev-slider=a]").wait_for()
+    frame = page.frames[1]
+    frame.wait_for_function("window.chetaev && window.chetaev.ready")
+    frame.evaluate("""chetaev.set({"a": 0.7, "theta'": -0.8})""")
+    wanted = expected(0.7, -0.8, 3.3)
+    for name, value in frame.evaluate("chetaev.state(3.3)").items():
+        assert value == pytest.approx(wanted[name], rel=1e-6, abs=1e-7)
+    assert not complaints and [url for url in requests if not url.startswith("about:")] == [path.as_uri()]
+    page.close()

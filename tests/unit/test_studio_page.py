@@ -1,16 +1,15 @@
 """The page of the studio in a browser: typing, errors, sliders, branches, comparison, files, phone width, keys and labels."""
 
-import glob
 import json
 import os
 import re
-import shutil
 import threading
 from dataclasses import replace
 
 import pytest
 
 import chetaev as ch
+from browsing import PATIENCE, needs_chromium
 from chetaev.io.reading import loads
 from chetaev.io.writing import dumps
 from chetaev.studio.page import example
@@ -18,13 +17,8 @@ from chetaev.studio.page import page as studio_page
 from chetaev.studio.server import Studio
 from chetaev.studio.widget import answered, script
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or next(iter(glob.glob("/usr/bin/google-chrome*")), None)
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-PATIENCE = 180_000
-"""Milliseconds for the browser and for an answer on a busy machine: no test of the page is a test of speed."""
-
 pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: pages are not opened (apt-get install chromium)"),
+    needs_chromium,
     pytest.mark.skipif(not hasattr(os, "fork"), reason="the studio needs a system that forks processes"),
 ]
 
@@ -42,17 +36,6 @@ fixed = ["q1 = 0.2", "q3 = 0", "q1' = 0.5", "q3' = 0"]
 t = [0.0, 1.0]
 """
 """Its start lies where two branches cross."""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed: pages are not opened (pip install playwright)"
-    )
-    with playwright.sync_playwright() as session:
-        made = session.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=PATIENCE)
-        yield made
-        made.close()
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,14 @@ import re
 import sys
 from collections.abc import Sequence
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from chetaev.core.support.text import visible
+
+if TYPE_CHECKING:
+    from chetaev.mechanics.equations import Equations
 
 _MOST_LINES = 24
 """Lines of a terminal that one row may take, about one screen; the rest of the row is replaced by a note."""
@@ -42,6 +45,13 @@ def say(value: Any, heading: bool = True, err: bool = False) -> None:
         label, shown = _laid_out(line, width)
         styled = _styled(label, shown, heading=heading and k == 0)
         console.print(styled, soft_wrap=True)
+
+
+def with_option(equations: Equations) -> str:
+    """Return equations as text whose advice for long rows names the option of the command line, not the method of Python."""
+    from chetaev.mechanics.equations import LONG_ROWS
+
+    return str(equations).replace(LONG_ROWS, "--simplify may shorten long rows")
 
 
 def prose(title: str, text: str) -> None:

@@ -13,7 +13,7 @@ import difflib
 import os
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 from chetaev.core.fixes import Advice, Fix, parts_of
 from chetaev.core.support.text import visible
@@ -91,6 +91,14 @@ class ChetaevError(Exception):
 
     def _body(self) -> list[str]:
         return ["  " + "  ".join(part for part in (self.what, self.why) if part)]
+
+    def brief(self) -> Self:
+        """This error without the frames of its traceback so far, to be raised again by a reader of texts.
+
+        A terminal shows the traceback before the message. A frame for every bracket of a formula does not help, and moves the
+        user's own line off the screen. `CHETAEV_TRACEBACK=full` keeps all frames.
+        """
+        return self if os.environ.get(_TRACEBACK) == "full" else self.with_traceback(None)
 
     def _render_traceback_(self) -> list[str]:
         """What IPython shows in a notebook: the user's own line and the message, without the frames inside the library.

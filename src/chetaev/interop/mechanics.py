@@ -55,7 +55,8 @@ def from_mechanics(obj: Any, *, origin: Any = None, name: str = "") -> System:
     speeds are replaced by the velocities of the coordinates; loads become forces; functions of time that are no coordinates become inputs.
 
     Args:
-        obj: A `System`, `LagrangesMethod` or `KanesMethod`, or an object with an attribute `system` that is one, as symbrim's models.
+        obj: A `System`, `LagrangesMethod` or `KanesMethod`, or a model with a method `to_system`, as symbrim's, or with an attribute
+            `system`.
         origin: A point at rest; by default the fixed point of the system, or one with velocity zero.
         name: The name of the system.
 
@@ -118,8 +119,9 @@ def _read(obj: Any) -> _Read:
         return _of_lagrange(obj)
     if isinstance(obj, KanesMethod):
         return _of_kane(obj)
-    if isinstance(getattr(obj, "system", None), Theirs):
-        return _of_system(obj.system)
+    whole = obj.to_system() if callable(getattr(obj, "to_system", None)) else getattr(obj, "system", None)
+    if isinstance(whole, Theirs):  # the attribute `system` of a model with parts may lack the bodies and constraints of the parts
+        return _of_system(whole)
     raise UsageError(
         f"{type(obj).__name__} is no system of sympy.physics.mechanics.",
         where=_WHERE,

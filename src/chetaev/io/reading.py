@@ -32,6 +32,8 @@ LARGEST_FILE = 1_000_000
 """Bytes. A longer file is refused: a file may come from anybody, and reading takes time and memory proportional to its size."""
 _ARCHIVE = b"PK\x03\x04"
 """The first bytes of a zip archive, such as a saved motion."""
+_TABLES = (".csv", ".nc")
+"""Endings of tables that `save` writes; they hold neither the system nor the settings, and no motion can be made of them again."""
 _LONG_KEY = re.compile(r"""(?<![\w.'"-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){20}(?=[\w"'.-])""")
 _CONSTRAINTS = tuple(part.name for part in PARTS if part.table)
 """The parts of a system that have a key in `[constraints]`."""
@@ -55,6 +57,9 @@ def load(path: Any) -> Any:
         from chetaev.numerics.motion.storage import load as load_motion
 
         return load_motion(file)
+    if file.suffix.lower() in _TABLES:
+        hint = f"motion.save({file.stem + '.npz'!r}) keeps the whole motion; pandas and xarray read tables"
+        raise ModelError("a table holds the values of a motion, and not what it was computed from.", where=file.name, hint=hint)
     return loads(read_text(file), file.name)
 
 

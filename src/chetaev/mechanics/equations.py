@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -220,12 +220,8 @@ class Equations:
             raise UsageError(
                 f"simplify takes a time in seconds, not {seconds!r}.", where=f"simplify {self.system.label}", hint="simplify(seconds=10)"
             )
-        rows = list(self.rows)
-        with allowance(seconds), deep():  # rows that are not simplified are still right
-            for k, row in enumerate(rows):
-                sides = (row.lhs, row.rhs)
-                lhs, rhs = limited(_simplified, *sides, seconds=seconds, small=size(*sides) <= _SHORT).or_else(sides)
-                rows[k] = replace(row, lhs=lhs, rhs=rhs)
+        sides = simplified([(row.lhs, row.rhs) for row in self.rows], seconds)
+        rows = [replace(row, lhs=lhs, rhs=rhs) for row, (lhs, rhs) in zip(self.rows, sides, strict=True)]
         return replace(self, rewritten=tuple(rows))
 
     def __iter__(self) -> Iterator[Row[Expr]]:
@@ -359,5 +355,14 @@ def _without(row: Row[Expr]) -> tuple[Expr, Expr]:
     return row.lhs.xreplace(zero), row.rhs.xreplace(zero)
 
 
-def _simplified(lhs: Expr, rhs: Expr) -> tuple[Expr, Expr]:
-    return sympy.simplify(lhs), sympy.simplify(rhs)
+def simplified(groups: Sequence[tuple[Expr, ...]], seconds: float) -> list[tuple[Expr, ...]]:
+    """Return groups of expressions simplified by SymPy; a group that is not reached within the budget of all stays as it is."""
+    found = list(groups)
+    with allowance(seconds), deep():  # expressions that are not simplified are still right
+        for k, group in enumerate(groups):
+            found[k] = limited(_each_simplified, *group, seconds=seconds, small=size(*group) <= _SHORT).or_else(group)
+    return found
+
+
+def _each_simplified(*group: Expr) -> tuple[Expr, ...]:
+    return tuple(sympy.simplify(e) for e in group)

@@ -115,7 +115,7 @@ class ForkServer:
                 "the studio needs a system that forks processes.",
                 where="studio",
                 why="Each request runs in a process of its own that can be ended.",
-                hint="Linux, macOS or the Windows Subsystem for Linux",
+                hint="Linux, macOS or the Windows Subsystem for Linux; on any system: chetaev animate my.toml --slider a=0.1:1",
             )
         self._lock = threading.Lock()
         self._closed = False

@@ -41,7 +41,7 @@ def client_of(cluster: str, workers: int | None, where: str) -> Iterator[Any]:
         import dask
         from distributed import Client, LocalCluster
     except ModuleNotFoundError:
-        raise UsageError("a cluster needs Dask.", where=where, hint='pip install "chetaev[sweep]"') from None
+        raise UsageError("a cluster needs Dask.", where=where, hint="pip install dask distributed") from None
     if cluster == "local":
         if getattr(current_process(), "_inheriting", False):
             raise _unguarded(where)

@@ -29,7 +29,7 @@ try:
     from zarr.codecs import Crc32cCodec, ZstdCodec
     from zarr.storage import LocalStore
 except ModuleNotFoundError:
-    raise UsageError("sweeps need zarr.", where="sweep", hint='pip install "chetaev[sweep]"') from None
+    raise UsageError("sweeps need zarr.", where="sweep", hint="pip install zarr") from None
 
 Array = NDArray[np.float64]
 Index = tuple[int, ...]

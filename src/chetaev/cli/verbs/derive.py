@@ -9,7 +9,7 @@ import click
 from chetaev.cli import options
 from chetaev.cli.options import examples
 from chetaev.cli.output import check_ending, write_text
-from chetaev.cli.printing import note, say
+from chetaev.cli.printing import note, say, with_option
 from chetaev.cli.source import MODEL, read
 from chetaev.core.errors import UsageError
 
@@ -69,12 +69,11 @@ def command(
         text = code(model, language.lower(), branch=options.branch_of(branch), gauge=options.gauge_of(gauges))
     else:
         from chetaev.mechanics.derivation import derive
-        from chetaev.mechanics.equations import LONG_ROWS
 
         equations = derive(model)
         equations = equations.eliminate() if eliminate else equations
         equations = equations.simplify() if simplify else equations
-        text = equations.latex() if latex else str(equations).replace(LONG_ROWS, "--simplify may shorten long rows")
+        text = equations.latex() if latex else with_option(equations)
     if output is not None:
         note(f"wrote {write_text(Path(output), text)}")
     elif language is not None or latex:

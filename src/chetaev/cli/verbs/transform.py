@@ -11,7 +11,7 @@ import click
 from chetaev.cli import options
 from chetaev.cli.options import examples
 from chetaev.cli.output import check_output, write_text
-from chetaev.cli.printing import note, say
+from chetaev.cli.printing import note, say, with_option
 from chetaev.cli.source import MODEL, read
 from chetaev.core.errors import UsageError, did_you_mean
 from chetaev.core.support.registry import import_extensions
@@ -65,18 +65,29 @@ class TheoremType(click.ParamType):
 @click.option("--group", metavar="NAME", help="The group coordinate (reduce).")
 @click.option("--order", type=int, metavar="N", help="The order of the lift.")
 @click.option("--projected", is_flag=True, help="Where other reactions do work (friction-as-constraint).")
+@click.option("--simplify", is_flag=True, help="Simplify the maps and the equations, each for at most ten seconds.")
 @click.option("--check", is_flag=True, help="Simulate both and say how far they are apart.")
 @click.option("-o", "output", metavar="FILE.toml", help="Write the new system as a model file.")
-def command(given: str, theorem: str, word: str | None, settings: tuple[str, ...], check: bool, output: str | None, **details: Any) -> None:
+def command(
+    given: str,
+    theorem: str,
+    word: str | None,
+    settings: tuple[str, ...],
+    simplify: bool,
+    check: bool,
+    output: str | None,
+    **details: Any,
+) -> None:
     """A system equivalent to MODEL, with the maps between their motions."""
     theorem = _known(theorem)
     if output is not None:
         check_output(output, (".toml",))
     model = options.changed(read(given).model, word, settings)
     found = _transformed(model, theorem, details)
-    say(found)
+    shown = found.simplify() if simplify else found
+    say(shown)
     click.echo()
-    say(found.target)
+    say(with_option(shown.target))
     if check:
         from chetaev.numerics.motion.simulate import simulate
 

@@ -48,6 +48,8 @@ def _sides(text: str, names: Vocabulary, where: str, most: int) -> list[Expr]:
             if wrong is not None:
                 raise wrong
             return [meaning.accept(value, (0, len(text))) for value in values]
+        except NotationError as fault:
+            raise fault.brief()  # noqa: B904 - the same error
         except RecursionError:
             raise NotationError("nested too deep.", where=where, text=text) from None
 

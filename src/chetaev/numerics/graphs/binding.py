@@ -87,7 +87,7 @@ def bind(system: System, parameters: Mapping[str, Any] | None, inputs: Mapping[s
     missing = [name for name in known if name not in given]
     if missing:
         raise ParameterError(f"no value for {_listed('parameter', missing)}.", where=where, hint=SetParameter(tuple(missing)))
-    numbers = {known[name]: _value(name, v, where) for name, v in given.items()}
+    numbers = {known[name]: number_of(name, v, f"{where}, parameter {name}", ParameterError) for name, v in given.items()}
     for symbol, v in numbers.items():
         if symbol.is_positive and v <= 0:
             raise ParameterError(
@@ -96,10 +96,10 @@ def bind(system: System, parameters: Mapping[str, Any] | None, inputs: Mapping[s
     return Binding(numbers, inputs_of(system, inputs, where))
 
 
-def _value(name: str, given: Any, where: str) -> float:
-    """Return the value of a parameter."""
+def number_of(name: str, given: Any, where: str, kind: type[ChetaevError]) -> float:
+    """Return the number that is given for `name`; a text that is none is told what `name` needs."""
     try:
-        return number(given, {}, f"{where}, parameter {name}", ParameterError)
+        return number(given, {}, where, kind)
     except NotationError as fault:
         fault.advice = fault.advice or (f"{name} needs a number, such as 2.5 or pi/6",)
         raise

@@ -11,7 +11,7 @@ from chetaev.core.notation.lexer import spell
 from chetaev.core.state import State
 from chetaev.export.problem import right_hand_side
 from chetaev.mechanics.model import Model
-from chetaev.numerics.graphs.binding import number
+from chetaev.numerics.graphs.binding import number_of
 from chetaev.numerics.motion.trajectory import Trajectory
 
 
@@ -51,7 +51,7 @@ def read_sliders(given: Any, motion: Trajectory, model: Model, where: str) -> tu
             suggestion = did_you_mean(word, [*parameters, *state])
             what = f"{word} is neither a parameter nor in the state of the motion."
             raise UsageError(what, where=where, hint=f"{suggestion}  Known: {' '.join([*parameters, *state])}".strip())
-        low, high = _range(limits, f"{where}, slider {word}", hint)
+        low, high = _range(word, limits, f"{where}, slider {word}", hint)
         value = known[word]
         kind = "parameters" if known is parameters else "start"
         if kind == "start":
@@ -62,9 +62,9 @@ def read_sliders(given: Any, motion: Trajectory, model: Model, where: str) -> tu
     return tuple(found)
 
 
-def _range(given: Any, where: str, hint: str) -> tuple[float, float]:
+def _range(name: str, given: Any, where: str, hint: str) -> tuple[float, float]:
     try:
-        low, high = (number(v, {}, where, UsageError) for v in given)
+        low, high = (number_of(name, v, where, UsageError) for v in given)
     except (TypeError, ValueError):
         raise UsageError(f"{given!r} is not a range.", where=where, hint=hint) from None
     if not low < high:

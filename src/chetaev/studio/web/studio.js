@@ -1,7 +1,7 @@
 /* The studio: what is asked of the server, and where its answers are shown. */
 
 const PRINCIPLES = { hamilton: "Hamilton", dalembert: "d'Alembert", chetaev: "Chetaev", "virtual-work": "virtual work", vakonomic: "vakonomic", herglotz: "Herglotz" };
-const PAUSE = { derive: 40, motion: 350 }; // milliseconds without a keystroke before a request
+const PAUSE = { derive: 20, motion: 350 }; // milliseconds without a keystroke before a request
 const ENDINGS = { numpy: "py", casadi: "py", javascript: "mjs", c: "c" };
 const now = { serial: 0, principle: "", branch: null, file: "", saved: "", files: [], own: [], extra: {}, panel: "motion", done: {}, ok: false, shown: -1 };
 const latest = {};

@@ -8,7 +8,7 @@ compose by substitution.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from chetaev.core.notation import parse_expression, show
 from chetaev.core.notation.reduction import reduced
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Input, Jet, Parameter, jets_in
-from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.equations import Equations, simplified
 
 if TYPE_CHECKING:
     from chetaev.transforms.tools.carried_motions import Agreement
@@ -118,6 +118,18 @@ class Morphism:
             Frozen({**_through(self.expressions, other.to_source, other.target), **other.expressions}),
             Frozen({**self.also_expressions, **_through(other.also_expressions, self.to_target, self.source)}),
         )
+
+    def simplify(self, seconds: float = 10.0) -> Morphism:
+        """The same equivalence with the target's rows, both maps and the named expressions simplified by SymPy.
+
+        `seconds` is the budget of the rows, and that of all other expressions; what was not reached stays as it is.
+        """
+        target = self.target.simplify(seconds)
+        names = ("to_target", "to_source", "constants", "also_constants", "expressions", "also_expressions")
+        tables: dict[str, Frozen[Any, Expr]] = {name: getattr(self, name) for name in names}
+        found = iter(simplified([(e,) for table in tables.values() for e in table.values()], seconds))
+        shorter: dict[str, Any] = {name: Frozen({key: next(found)[0] for key in table}) for name, table in tables.items()}
+        return replace(self, target=target, **shorter)
 
     def pulled_back(self, expression: Expr | str) -> Expr:
         """An expression of the target as one on the source."""
