@@ -20,7 +20,7 @@ GROUPS = {
     "Rolling and blades": "disk leaning-disk knife-edge knife-edge-friction sleigh snakeboard trailer bicycle heisenberg",
     "Nonlinear and of higher order": "appell-hamel constant-speed prescribed-curvature",
     "Tyres, friction and control by virtual work": "rocard greidanus greidanus-x viscous-particle cart-pendulum",
-    "Vakonomic": "disk-resistance two-firms transformer",
+    "Vakonomic": "disk-resistance two-firms transformer martinet",
     "With dissipation, by the action": "damped-oscillator disk-contact sleigh-contact action-constraint",
     "Singular and of higher order": "cawley krupkova pais-uhlenbeck",
 }

@@ -381,6 +381,14 @@ def heisenberg_vakonomic(d, p, t):
     return {"z'": y * v, "x''": a, "y''": -price * v / m, "z''": lift, "lambda1'": -heavy * lift}
 
 
+@by_hand("martinet", ch.Vakonomic())
+def martinet(d, p, t):
+    """lambda and x' - lambda y^2/2 are constant, y'' = -lambda y x': the heading turns at the rate -lambda y, the speed is constant."""
+    y, v, w, price = d["y"], d["x'"], d["y'"], d["lambda1"]
+    turn = -price * y
+    return {"z'": y**2 * v / 2, "x''": -turn * w, "y''": turn * v, "z''": y * w * v - y**2 * turn * w / 2, "lambda1'": 0.0}
+
+
 @by_hand("snakeboard", ch.DAlembert())
 def snakeboard(d, p, t):
     """The rows say v = u e and theta' = u tan(phi)/l; the difference of the axle forces turns and brakes, their sum steers."""

@@ -1,8 +1,8 @@
 """Orbits, and what happens near them: periodic orbits with their multipliers, exponents of Lyapunov, sections, families.
 
 `flow` has the map over a time with its derivative and the tangent space, `invariants` integrals and symmetries with the eigenvalues that
-they explain, `displacement` the maps of symmetries, `periodic` finds periodic orbits, `lyapunov` exponents in the volume that `volume`
-chooses, `section` the points where motions cross a surface.
+they explain, `displacement` the maps of symmetries. `periodic` finds periodic orbits by the iterations of `closing`, `lyapunov` exponents
+in the volume that `volume` chooses, `section` the points where motions cross a surface.
 
 `continuation` follows families of equilibria, steady motions and periodic orbits: `rest_curve` and `orbit_curve` have their equations,
 `orbit_starts` the points where curves of orbits begin; `arclength` follows a curve, `special_points` finds its special points, `switching`
@@ -11,12 +11,13 @@ the other curve at a branch point, `family` is the result.
 `exact` looks for polynomial integrals and invariant measures of reduced equations.
 """
 
+from chetaev.orbits.closing.orbit import Orbit
 from chetaev.orbits.continuation import continuation
 from chetaev.orbits.exact.first_integrals import Integrals, first_integrals
 from chetaev.orbits.exact.invariant_measure import Measure, invariant_measure
 from chetaev.orbits.family import Family, Point, Special
 from chetaev.orbits.lyapunov import Lyapunov, lyapunov
-from chetaev.orbits.periodic import Orbit, periodic
+from chetaev.orbits.periodic import periodic
 from chetaev.orbits.section import Crossings, section
 
 __all__ = [

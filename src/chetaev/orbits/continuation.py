@@ -23,10 +23,10 @@ from chetaev.numerics.stability.motion_near_state import Local
 from chetaev.numerics.stability.position import directions
 from chetaev.numerics.stability.state_chart import cyclic
 from chetaev.orbits.arclength import Array, Node, at_value, both_ways, followed, node_at, null_space, plane, solved, tangent_at
+from chetaev.orbits.closing.orbit import Orbit
 from chetaev.orbits.family import Family, family_of
 from chetaev.orbits.orbit_curve import OrbitCurve
 from chetaev.orbits.orbit_starts import orbits_along, orbits_from_doubling, orbits_from_hopf
-from chetaev.orbits.periodic import Orbit
 from chetaev.orbits.rest_curve import RestCurve, rest_curve
 from chetaev.orbits.special_points import Found
 from chetaev.orbits.switching import first_beside

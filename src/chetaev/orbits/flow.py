@@ -33,6 +33,10 @@ _RANK = 1e-9
 """Relative to the largest singular value of rows of length 1: smaller ones belong to rows that depend on others."""
 _TURNS = 20
 """Newton's iterations onto the constraints; from near them three are enough."""
+_REPEATS = 1e-7
+"""Relative to their sizes: rates one period later agree up to here."""
+_TRIED = 3
+"""States at which rates one period later are compared; rates that do not repeat agree at one of them only by chance."""
 _QUATERNION = 3
 """The rotations of groups that are stored as quaternions have so many dimensions."""
 _SMALL = 1e-2
@@ -73,6 +77,18 @@ class Flow:
     def rates(self, x: Array, t: float | None = None) -> Array:
         """The rates of the state."""
         return np.asarray(self.run.rates(self.t0 if t is None else t, x, self.p), dtype=float)
+
+    def require_repetition(self, x: Array, duration: float, place: str = "") -> None:
+        """Raise if the rates near a state are not the same after a time; `place` tells at which parameter."""
+        if self.autonomous:
+            return
+        chance, moment = np.random.default_rng(9), self.t0 + 0.37 * duration
+        for _ in range(_TRIED):
+            near = x + 0.1 * self.sizes * chance.normal(size=len(x))
+            a, b = self.rates(near, moment), self.rates(near, moment + duration)
+            if np.any(np.abs(a - b) > _REPEATS * (np.abs(a) + np.abs(b) + self.sizes / duration)):
+                what = f"the equations do not repeat after the period {duration:.6g}{place}."
+                raise StateError(what, where=self.where, hint='a text in the parameters: period="2*pi/w"')
 
     def after(self, x: Array, duration: float, first: Array | None = None) -> tuple[Array, Array, Trajectory]:
         """The state after a time, the derivatives of the flow along the columns of `first` (all directions by default), and the motion."""

@@ -19,9 +19,9 @@ from chetaev.core.errors import InitialError, StateError, UnfinishedError, Usage
 from chetaev.numerics.graphs.binding import number
 from chetaev.numerics.stability.spectrum import Complex
 from chetaev.orbits.arclength import Array, Product
+from chetaev.orbits.closing.orbit_search import Search
 from chetaev.orbits.flow import Flow
 from chetaev.orbits.invariants import Divided, Invariants, divided, phases
-from chetaev.orbits.periodic import Search
 
 _DOUBT = 1e-8
 """Error of a multiplier of size 1, from that of the integrator."""

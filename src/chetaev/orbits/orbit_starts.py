@@ -14,10 +14,12 @@ from chetaev.core.state import State
 from chetaev.core.symbols import Jet
 from chetaev.mechanics.equations import Equations
 from chetaev.orbits.arclength import Array, null_space, plane, solved, tangent_at
+from chetaev.orbits.closing.orbit import Orbit
+from chetaev.orbits.closing.orbit_search import Search
 from chetaev.orbits.flow import Flow, flow_of
 from chetaev.orbits.invariants import invariants_of
 from chetaev.orbits.orbit_curve import OrbitCurve
-from chetaev.orbits.periodic import Orbit, Search, periodic
+from chetaev.orbits.periodic import periodic
 from chetaev.orbits.special_points import Found
 
 _STEPS = 8.0
@@ -28,8 +30,6 @@ _AMPLITUDES = (0.02, 0.05, 0.005)
 """Distances from an equilibrium at which the first orbit of a family is looked for, in units of the unknowns."""
 _STEADY = 1e-7
 """Relative to the rates: a steady motion moves along symmetries up to here."""
-_REPEATS = 1e-7
-"""Relative to their sizes: rates one period later agree up to here."""
 
 Begun = tuple[OrbitCurve, Array, Array, bool]
 """A curve, a point of it, its direction there, and whether it is followed one way only."""
@@ -127,7 +127,6 @@ def _together(curve: OrbitCurve, x: Array) -> list[list[int]]:
 
 def _require_repetition(curve: OrbitCurve, until: tuple[float, float]) -> None:
     """Raise if the equations do not repeat after the period, at some value of the parameter."""
-    chance = np.random.default_rng(9)
     for value in (curve.p0, *until):
         u = np.zeros(curve.size)
         u[-1] = (value - curve.p0) / curve.unit
@@ -135,13 +134,7 @@ def _require_repetition(curve: OrbitCurve, until: tuple[float, float]) -> None:
             flow, duration = curve.flow_at(u), curve.period(u)
         except (StateError, UsageError):
             continue
-        for _ in range(3):
-            x = curve.origin + 0.1 * flow.sizes * chance.normal(size=len(curve.origin))
-            moment = flow.t0 + 0.37 * duration
-            a, b = flow.rates(x, moment), flow.rates(x, moment + duration)
-            if np.any(np.abs(a - b) > _REPEATS * (np.abs(a) + np.abs(b) + flow.sizes / duration)):
-                what = f"the equations do not repeat after the period {duration:.6g} at {curve.name} = {value:.6g}."
-                raise StateError(what, where=curve.where, hint='a text in the parameters: period="2*pi/w"')
+        flow.require_repetition(curve.origin, duration, f" at {curve.name} = {value:.6g}")
 
 
 def orbits_from_hopf(

@@ -1,102 +1,23 @@
-r"""periodic: an orbit that closes after a period, found by Newton's iteration with the exact derivative of the flow.
-
-The unknowns are the start $x$ on the manifold of states, the period $T$ where the system does not depend on time, and, for relative orbits,
-the amounts $a$ by which symmetries displace the end: $\varphi_T(x) = S_a(x)$. Orbits come in families, of energies and of places, where
-Newton's equations are singular. So the integrals keep the values that they have at the start, and steps have no component along time and
-symmetries; of what remains the step of least norm is taken.
-"""
+"""periodic: an orbit that closes after a period, found by Newton's iteration with the exact derivative of the flow."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from chetaev.core.errors import StateError, UnfinishedError, UsageError
+from chetaev.core.errors import StateError, UsageError
 from chetaev.core.state import State
-from chetaev.core.support.frozen import Frozen
-from chetaev.core.symbols import Jet, Place
-from chetaev.numerics.motion.trajectory import Trajectory
-from chetaev.orbits.displacement import displacement_of
-from chetaev.orbits.flow import Array, Flow, flow_of
-from chetaev.orbits.invariants import Invariants, divided, invariants_of, phases
+from chetaev.orbits.closing.chosen_search import ChosenSearch
+from chetaev.orbits.closing.orbit import Orbit
+from chetaev.orbits.closing.orbit_search import TURNS, Search
+from chetaev.orbits.closing.unknowns import unknowns_of
+from chetaev.orbits.flow import Flow, flow_of
+from chetaev.orbits.invariants import Invariants, invariants_of
 
-Complex = NDArray[np.complex128]
-
-_TURNS = 40
-"""Newton's iterations. A start near an orbit needs about five."""
-_CLOSED = 1e-9
-"""Relative to the sizes of the jets: an orbit closes up to here. Its error is that of the integrator times the largest multiplier."""
-_KEPT = 1e-6
-"""Relative to their sizes: the last equations before the end of the iteration hold up to here. Otherwise no orbit has the integrals of the
-start, and Newton's iteration ends at a compromise."""
-_CUT = 1e-8
-"""Relative to the largest singular value: smaller ones belong to families, along which the step has no component."""
-_LEAST = 0.4
-"""The least ratio of the period to the given one, and of the given one to it: beyond it Newton's iteration has left the orbit meant."""
-_FULL = 2 * np.pi
-"""A turn: places that differ by it are the same where the rates are."""
-_LOST = 1e-2
-"""Relative to the rates: what the direction of time may be off after a period. Orbits with digits have 1e-9 and less."""
-_MOVED = 1e-7
-"""A coordinate that changes less over a period has not moved."""
 _AT_REST = 1e-9
 """Rates relative to the sizes of the jets per period: a slower state is an equilibrium."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Orbit:
-    """A periodic orbit."""
-
-    period: float
-    """The time after which it closes."""
-    start: Mapping[str, float]
-    """A state on it, at the first time of `motion`."""
-    multipliers: Complex
-    """Floquet's multipliers on the manifold of states, the largest first: one for each dimension."""
-    explained: Complex
-    """The multipliers that time, integrals and symmetries explain: 1, and for a relative orbit those of the group, such as
-    `exp(i*theta)` where a period turns the orbit by `theta`."""
-    remaining: Complex
-    """The other multipliers, on what is left when time, integrals and symmetries are divided out."""
-    shift: Mapping[str, float]
-    """The displacement after a period, by coordinate, of a relative orbit; empty if the orbit closes."""
-    amounts: Mapping[str, float]
-    """The symmetry that carries the start of a relative orbit into its end, `exp` of the sum of these amounts times their fields; empty if
-    the orbit closes."""
-    motion: Trajectory
-    """One period."""
-    residual: float
-    """The distance between the two ends, relative to the sizes of the jets."""
-    title: str
-
-    @property
-    def trivial(self) -> int:
-        """How many multipliers time, integrals and symmetries explain."""
-        return len(self.explained)
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
-        lines = [self.title, f"  period       {self.period:.12g}", f"  residual     {self.residual:.1e}"]
-        shown = ",  ".join(_text(v) for v in self.multipliers)
-        lines.append(f"  multipliers  {shown}")
-        lines.append(f"  {self.trivial} of {len(self.multipliers)} explained by time, integrals and symmetries")
-        if self.shift:
-            lines.append("  shift        " + ", ".join(f"{name} {v:.12g}" for name, v in self.shift.items()))
-        if self.amounts:
-            lines.append("  symmetry     " + ", ".join(f"{v:.12g} along {name}" for name, v in self.amounts.items()))
-        return "\n".join(lines)
-
-
-def _text(v: complex) -> str:
-    if abs(v.imag) <= 1e-12 * abs(v):
-        return f"{v.real:.6g}"
-    return f"{v.real:.6g} {'-' if v.imag < 0 else '+'} {abs(v.imag):.6g}i"
 
 
 def periodic(
@@ -105,6 +26,7 @@ def periodic(
     period: Any = None,
     parameters: Mapping[str, Any] | None = None,
     *,
+    unknown: Sequence[str] | str | None = None,
     t: float = 0.0,
     inputs: Mapping[str, Any] | None = None,
     relative: bool | None = None,
@@ -115,11 +37,17 @@ def periodic(
     The period of a system that depends on time is kept; otherwise it is found. In families of orbits the integrals of the start (energy,
     momenta) are kept.
 
+    With `unknown`, only what it names changes: jets of the start, parameters, and `"period"`. All else keeps its value, the period too. So
+    `unknown=["th"]` finds the amplitude of a pendulum that has the given period, `unknown=["k"]` the stiffness, and
+    `unknown=["x'", "period"]` a limit cycle through a given place. Values given for unknowns are guesses.
+
     Args:
         equations: Equations or a model.
         start: A state near the orbit; None for that of a model.
         period: An approximate period: a number, or a text in the parameters such as `"2*pi/w"`; exact if the equations depend on time.
         parameters: Values of the parameters.
+        unknown: Names of what may change, in a list or a text with spaces: as many as there are conditions, modulo integrals and
+            symmetries. By default the whole start, with its integrals kept, and the period.
         t: The time at the start.
         inputs: Functions of time for the inputs.
         relative: Whether the orbit may close up to a symmetry; by default only if it does not close otherwise.
@@ -129,8 +57,10 @@ def periodic(
         The orbit, with its period, multipliers and motion.
 
     Raises:
-        StateError: If the start is an equilibrium, or no orbit is found near it.
-        UsageError: If the period is missing.
+        StateError: If the start is an equilibrium, no orbit is found near it, the unknowns are not determined by an orbit, or the equations
+            do not repeat after the period.
+        ParameterError: For an unknown that is neither a jet of the state nor a parameter.
+        UsageError: If the period is missing, or there are more unknowns than conditions.
 
     >>> from chetaev import System, derive
     >>> oscillator = derive(System("x", "k", lagrangian="x'^2/2 - k*x^2/2"))
@@ -148,186 +78,48 @@ def periodic(
             where=flow.where,
             hint="a start away from it; ch.equilibria finds it",
         )
+    if unknown is None:
+        return _all_unknown(flow, invariants, guess, relative)
+    return _chosen(flow, invariants, unknown, period, guess, relative)
+
+
+def _all_unknown(flow: Flow, invariants: Invariants, guess: float, relative: bool | None) -> Orbit:
+    """The orbit near the start with the integrals of the start."""
+    flow.require_repetition(flow.start, guess)
     search = Search(flow, invariants)
-    kinds = [False, True] if relative is None else [relative]
-    for moving in kinds:
+    for moving in [False, True] if relative is None else [relative]:
         found = search.closed(guess, moving and bool(len(search.displacement)))
         if found is not None:
             return found
     raise StateError(
-        f"no periodic orbit was found near the start in {_TURNS} iterations: the ends stay {search.nearest:.1e} apart.",
+        f"no periodic orbit was found near the start in {TURNS} iterations: the ends stay {search.nearest:.1e} apart.",
         where=flow.where,
         why="Newton's iteration converges from a start and a period near those of an orbit.",
         hint="another start or period; relative=True for an orbit that closes up to a symmetry",
     )
 
 
-class Search:
-    """Newton's iteration for one flow."""
-
-    def __init__(self, flow: Flow, invariants: Invariants) -> None:
-        self.flow, self.invariants = flow, invariants
-        self.displacement = displacement_of(flow, invariants, flow.start)
-        self.turning = self._turning()
-        self.nearest = np.inf
-        self.span = float(flow.run.t[1] - flow.run.t[0])
-
-    def _turning(self) -> NDArray[np.bool_]:
-        """The places of the state that are angles: a full turn changes no rate."""
-        flow, found = self.flow, []
-        chance = np.random.default_rng(5)
-        for i, z in enumerate(flow.run.jets):
-            same = z.order == 0
-            for _ in range(3 if same else 0):
-                x = flow.start + 0.1 * flow.sizes * chance.normal(size=len(flow.start))
-                turned = x.copy()
-                turned[i] += _FULL
-                try:
-                    a, b = flow.rates(x), flow.rates(turned)
-                except StateError:
-                    continue
-                same = same and bool(np.all(np.abs(a - b) <= 1e-9 * (np.abs(a) + np.abs(b)) + 1e-9 * flow.sizes))
-            found.append(same)
-        return np.array(found)
-
-    def closed(self, period: float, relative: bool) -> Orbit | None:
-        """The orbit near the start; None if the iteration does not converge."""
-        flow, x = self.flow, self.flow.start.copy()
-        wanted = self.invariants.values(flow, x) if flow.autonomous else np.zeros(0)
-        amounts = self.aligned(x, period) if relative else np.zeros(0)
-        for _ in range(_TURNS):
-            basis = flow.tangent(x)
-            try:
-                end, slopes, _ = flow.after(x, period, flow.sizes[:, None] * basis)
-            except (StateError, UnfinishedError):
-                return None
-            gap, side = self.gap(x, end, amounts)
-            end, slopes = side * end, side[:, None] * slopes
-            self.nearest = min(self.nearest, float(np.abs(gap / flow.sizes).max()))
-            matrix, right = self._equations(x, end, slopes, basis, gap, wanted, amounts)
-            u, s, vt = np.linalg.svd(matrix, full_matrices=False)
-            kept = s > _CUT * s[0]
-            step = -vt[kept].T @ ((u[:, kept].T @ right) / s[kept])
-            d = basis.shape[1]
-            size = float(np.abs(step[:d]).max(initial=0.0))
-            damping = min(1.0, 0.3 / size) if size > 0.3 else 1.0
-            x = flow.settled(x + damping * flow.sizes * (basis @ step[:d]))
-            if flow.autonomous:
-                period = period + damping * step[d] * self.span
-                if not _LEAST * self.span < period < self.span / _LEAST:
-                    return None
-            # a good start may need a better period only
-            rest = max(abs(float(step[d])), float(np.abs(matrix[: len(x), d + 1 :] @ step[d + 1 :]).max(initial=0.0)))
-            amounts = amounts + damping * step[d + 1 :]
-            if damping == 1.0 and max(size, rest) < _CLOSED:
-                return self._orbit(x, period, amounts) if float(np.abs(right).max()) < _KEPT else None
-        return None
-
-    def aligned(self, x: Array, period: float) -> Array:
-        """Amounts of the symmetries that bring the start near its end: tried one after the other, then together."""
-        flow, count = self.flow, len(self.displacement)
-        amounts = np.zeros(count)
-        try:
-            end = flow.after(x, period, np.zeros((len(x), 1)))[0]
-        except (StateError, UnfinishedError):
-            return amounts
-
-        def distance(tried: Array) -> float:
-            return float(np.linalg.norm(self.gap(x, end, tried)[0] / flow.sizes))
-
-        for k in range(count):
-            direction = self.displacement.slopes(x, np.zeros(count))[:, k]
-            length = float(np.sum((direction / flow.sizes) ** 2))
-            along = float(np.sum(self.gap(x, end, amounts)[0] * direction / flow.sizes**2)) / length if length else 0.0
-            trials = [amounts + amount * np.eye(count)[k] for amount in (*np.linspace(-np.pi, np.pi, 25), along)]
-            amounts = min([amounts, *trials], key=distance)
-        for _ in range(20):
-            gap = self.gap(x, end, amounts)[0] / flow.sizes
-            columns = self.displacement.slopes(x, amounts) / flow.sizes[:, None]
-            step = np.linalg.lstsq(columns, gap, rcond=1e-9)[0]
-            while distance(amounts + step) >= distance(amounts) and float(np.abs(step).max(initial=0.0)) > 1e-9:
-                step = step / 2
-            if distance(amounts + step) >= distance(amounts):
-                break
-            amounts = amounts + step
-        return amounts
-
-    def gap(self, x: Array, end: Array, amounts: Array) -> tuple[Array, Array]:
-        """The difference of the ends after the symmetries, full turns left out, and the signs of quaternions at the end."""
-        target = self.displacement.moved(x, amounts) if len(amounts) else x
-        side = self.flow.side(end, target)
-        gap = side * end - target
-        gap[self.turning] -= _FULL * np.round(gap[self.turning] / _FULL)
-        return gap, side
-
-    def _equations(
-        self, x: Array, end: Array, slopes: Array, basis: Array, gap: Array, wanted: Array, amounts: Array
-    ) -> tuple[Array, Array]:
-        """Newton's equations in units of the sizes: closing, integrals that keep their values, no step along time and symmetries."""
-        flow = self.flow
-        unit = flow.sizes[:, None]
-        period = [flow.rates(end)[:, None] / unit] if flow.autonomous else [np.zeros((len(x), 1))]
-        scale = self.span
-        carried = self.displacement.push(amounts) @ (unit * basis) / unit if len(amounts) else basis
-        columns = [slopes / unit - carried, *[scale * column for column in period]]
-        if len(amounts):
-            columns.append(-self.displacement.slopes(x, amounts) / unit)
-        matrix, right = np.hstack(columns), gap / flow.sizes
-        if len(wanted):
-            gradients = self.invariants.gradients(flow, x) * flow.sizes
-            lengths = np.linalg.norm(gradients, axis=1, keepdims=True)
-            lengths[lengths == 0] = 1.0
-            rows = np.hstack([gradients / lengths @ basis, np.zeros((len(gradients), matrix.shape[1] - basis.shape[1]))])
-            off = (self.invariants.values(flow, x) - wanted) / lengths.ravel()
-            matrix, right = np.vstack([matrix, rows]), np.concatenate([right, off])
-        fixed = phases(flow, self.invariants, x, gradients if len(wanted) else np.zeros((0, len(x)))) @ basis
-        rows = np.hstack([fixed, np.zeros((len(fixed), matrix.shape[1] - basis.shape[1]))])
-        return np.vstack([matrix, rows]), np.concatenate([right, np.zeros(len(fixed))])
-
-    def _orbit(self, x: Array, period: float, amounts: Array) -> Orbit | None:
-        flow = self.flow
-        basis = flow.tangent(x)
-        end, slopes, motion = flow.after(x, period, flow.sizes[:, None] * basis)
-        gap, side = self.gap(x, end, amounts)
-        residual = float(np.abs(gap / flow.sizes).max())
-        back = side[:, None] * slopes if not len(amounts) else self.displacement.push(-amounts) @ (side[:, None] * slopes)
-        monodromy = basis.T @ (back / flow.sizes[:, None])
-        if flow.autonomous and not _carries_time(flow, x, basis, monodromy):
-            return None  # so unstable that the integrator's error is larger than the state
-        parts = divided(flow, self.invariants, x, basis, monodromy, with_time=flow.autonomous)
-        values = np.concatenate([parts.explained, parts.remaining])
-        moved = end - x
-        shown = {z.name: float(v) for z, v in zip(flow.run.jets, moved, strict=True) if _shifted(z, v)}
-        turned = {z.name for z, angle in zip(flow.run.jets, self.turning, strict=True) if angle}
-        relative = bool(np.any(np.abs(amounts) > _CLOSED))
-        shift = shown if relative else {name: v for name, v in shown.items() if name in turned}
-        names = [self.invariants.names[k] for k in self.displacement.numbers]
-        return Orbit(
-            period=float(period),
-            start=Frozen(zip(flow.names, map(float, x), strict=True)),
-            multipliers=_ordered(values),
-            explained=_ordered(parts.explained),
-            remaining=_ordered(parts.remaining),
-            shift=Frozen(shift),
-            amounts=Frozen(zip(names, map(float, amounts), strict=True)) if relative else Frozen({}),
-            motion=motion,
-            residual=residual,
-            title=f"periodic orbit of {flow.equations.system.label}",
-        )
-
-
-def _carries_time(flow: Flow, x: Array, basis: Array, monodromy: Array) -> bool:
-    """Whether the direction of time returns to itself after a period, as it must: digits that instability has used up are not there."""
-    along = basis.T @ (flow.rates(x) / flow.sizes)
-    return float(np.linalg.norm(monodromy @ along - along)) <= _LOST * float(np.linalg.norm(along))
-
-
-def _shifted(z: Jet, v: float) -> bool:
-    """Whether a coordinate has moved; the numbers of a group element say nothing by themselves."""
-    return z.order == 0 and not isinstance(z, Place) and abs(v) > _MOVED * max(1.0, abs(v))
-
-
-def _ordered(values: Complex) -> Complex:
-    """Multipliers, the largest first."""
-    found: Complex = values[np.argsort(-np.abs(values), kind="stable")]
-    return found
+def _chosen(flow: Flow, invariants: Invariants, unknown: Sequence[str] | str, period: Any, guess: float, relative: bool | None) -> Orbit:
+    """The orbit for which only what is unknown changes."""
+    search = ChosenSearch(flow, invariants, unknowns_of(flow, unknown), period, guess)
+    symmetric = bool(len(search.search.displacement))
+    search.require_few(bool(relative) and symmetric)
+    for moving in [False, True] if relative is None else [relative]:
+        if moving and not (symmetric and search.determined(True)):
+            continue
+        found = search.closed(moving)
+        if found is not None:
+            return found
+    have, need = search.count(bool(relative) and symmetric)
+    few = (
+        f"  {have} of the unknowns for {need} conditions are too few in general; constraints, integrals and symmetries are not counted."
+        if have < need
+        else ""
+    )
+    names = ", ".join(search.unknowns.names)
+    raise StateError(
+        f"no periodic orbit was found near the start by changing {names}: the ends stay {search.nearest:.1e} apart.",
+        where=flow.where,
+        why=f"Newton's iteration converges from values near those of an orbit.{few}",
+        hint="other guesses; more unknowns, which may be jets of the start, parameters and the period" if few else "other guesses",
+    )

@@ -1,0 +1,73 @@
+"""What `periodic(..., unknown=[...])` may change: jets of the start, parameters, the period."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chetaev.core.errors import ParameterError, UsageError, did_you_mean
+from chetaev.core.notation.lexer import spell
+from chetaev.core.symbols import Place
+from chetaev.orbits.flow import Flow
+
+PERIOD = "period"
+"""The name of the period among the unknowns, unless a parameter has this name."""
+
+
+@dataclass(frozen=True)
+class Unknowns:
+    """The quantities that Newton's iteration changes; all others keep their values."""
+
+    names: tuple[str, ...]
+    jets: tuple[int, ...]
+    """Places in the state."""
+    parameters: tuple[int, ...]
+    """Places among the parameters."""
+    period: bool
+
+
+def unknowns_of(flow: Flow, given: Sequence[str] | str) -> Unknowns:
+    """Read the names of the unknowns.
+
+    Args:
+        flow: The flow of the equations.
+        given: Names in a list, or in a text with spaces.
+
+    Returns:
+        The unknowns, in the order of the state and of the parameters.
+
+    Raises:
+        UsageError: If nothing is named, or the period of equations that depend on time.
+        ParameterError: For a name that is neither a jet of the state nor a parameter.
+    """
+    jets = [z.name for z in flow.run.jets if not isinstance(z, Place)]
+    parameters = [str(z.name) for z in flow.equations.system.parameters]
+    known = [*jets, *parameters, *([] if PERIOD in parameters else [PERIOD])]
+    names = list(dict.fromkeys(spell(_text(name, flow)) for name in (given.split() if isinstance(given, str) else given)))
+    if not names:
+        raise UsageError("no unknown is named.", where=flow.where, hint=f'unknown=["{known[0]}"], of {" ".join(known)}; or leave it out')
+    for name in names:
+        if name not in known:
+            hint = did_you_mean(name, known) or f"jets: {' '.join(jets)}; parameters: {' '.join(parameters) or 'none'}; {PERIOD}"
+            raise ParameterError(f"{name} is neither a jet of the state nor a parameter.", where=flow.where, hint=hint)
+    period = PERIOD in names and PERIOD not in parameters
+    if period and not flow.autonomous:
+        raise UsageError(
+            "the equations depend on time, so that their period is given and cannot be unknown.",
+            where=flow.where,
+            hint='leave "period" out of unknown; period="2*pi/w" follows an unknown parameter w',
+        )
+    state = list(flow.names)
+    return Unknowns(
+        tuple(names),
+        tuple(sorted(state.index(name) for name in names if name in jets)),
+        tuple(sorted(parameters.index(name) for name in names if name in parameters)),
+        period,
+    )
+
+
+def _text(name: Any, flow: Flow) -> str:
+    if not isinstance(name, str):
+        raise UsageError(f"{name!r} is no name of an unknown.", where=flow.where, hint='unknown=["x\'", "k", "period"]')
+    return name
