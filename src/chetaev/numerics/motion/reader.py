@@ -15,6 +15,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.graphs.binding import Binding
+from chetaev.numerics.smooth_pieces.clear_readings import read
 from chetaev.numerics.smooth_pieces.piece import Layout, Piece
 
 
@@ -64,9 +65,10 @@ class Reader:
             piece = self.pieces[int(k)]
             here = which == k
             replaced = self.switched.read if reading else self.switched.driven
-            function = piece.setting.function([replaced(e, piece.setting.configuration)])
+            own = replaced(e, piece.setting.configuration)
+            written = piece.setting.written(own)
             native = self.layout.native(piece, states[here])
-            found[here] = piece.setting.mapped(function, times[here], native, piece.reference)[0]
+            found[here] = read(piece, piece.setting.flow.function([written]), written, own, times[here], native)
         return found
 
     def energy(self, times: Array, states: Array, pieces: NDArray[np.int64] | None = None) -> tuple[Array, Array]:
@@ -77,7 +79,7 @@ class Reader:
             piece = self.pieces[int(k)]
             here = which == k
             native = self.layout.native(piece, states[here])
-            energy[here] = piece.setting.mapped(piece.setting.energy, times[here], native, piece.reference)[0]
+            energy[here] = read(piece, piece.setting.energy, piece.setting.flow.energy, "energy", times[here], native)
             done = native[:, -1] if piece.setting.flow.has_power else piece.work
             work[here] = done + piece.energy - self.pieces[0].energy
         return energy, work
