@@ -157,3 +157,45 @@ def test_the_certificate_says_what_was_not_looked_at(given, missing):
 def test_given_output_times_have_all_figures():
     motion = ch.simulate(ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2")), {"x": 1, "x'": 0}, [0, 1, 2])
     assert motion.certificate.missing == ()
+
+
+@pytest.mark.parametrize(
+    ("drive", "of_time"),
+    [
+        ("exp(-sqrt(1 + (100*(t - 2))^2))", lambda t: np.exp(-np.sqrt(1 + (100 * (t - 2)) ** 2))),
+        ("1e8*cos(100*t)", lambda t: 1e8 * np.cos(100 * t)),
+        ("((x + 3*sin(90*t))^2 - x^2 - 6*x*sin(90*t))/2", lambda t: 4.5 * np.sin(90 * t) ** 2),
+    ],
+)
+def test_a_function_of_time_alone_in_the_lagrangian_spoils_no_certificate(drive, of_time):
+    """It changes no equation, the energy by its own value, and the work by the same; x = cos(t)."""
+    motion = ch.simulate(ch.derive(ch.System("x", lagrangian=f"x'^2/2 - x^2/2 + {drive}")), {"x": 1, "x'": 0}, t=(0, 5))
+    assert motion.outcome == "finished"
+    assert motion.final["x"] == pytest.approx(np.cos(5), abs=1e-7)
+    assert motion.energy == pytest.approx(0.5 - of_time(motion.t), rel=1e-12, abs=1e-7)
+    assert np.abs(motion.balance).max() < 1e-8
+
+
+def test_kapitza_at_its_equilibrium_with_the_drive_in_the_lagrangian_is_certified():
+    pivot = "(a'^2 + 2*0.1*50*a'*sin(50*t)*sin(a) + (0.1*50)^2*sin(50*t)^2)/2 - 9.81*(cos(a) + 0.1*cos(50*t))"
+    motion = ch.simulate(ch.derive(ch.System("a", lagrangian=pivot)), {"a": 0, "a'": 0}, t=(0, 5))
+    t = motion.t
+    assert motion.outcome == "finished"
+    assert motion.energy == pytest.approx(9.81 * (1 + 0.1 * np.cos(50 * t)) - 12.5 * np.sin(50 * t) ** 2, abs=1e-12)
+
+
+def test_the_energy_with_a_function_of_time_is_no_first_integral():
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2 + cos(t)"))
+    with pytest.raises(ch.UsageError, match="energy"):
+        ch.simulate(equations, {"x": 1, "x'": 0}, t=(0, 1), conserve="energy")
+
+
+def test_a_function_of_time_under_herglotz_stays_in_the_balance():
+    """s' = L, and L_s = -0.1 damps: the energy obeys E' = -f'(t) - 0.1 E."""
+    system = ch.System("x", lagrangian="x'^2/2 - x^2/2 + sin(t) - 0.1*s", action="s")
+    motion = ch.simulate(ch.derive(system, ch.Herglotz()), {"x": 1, "x'": 0, "s": 0}, t=(0, 5))
+    t = motion.t
+    assert motion.outcome == "finished"
+    assert np.abs(motion.balance).max() < 1e-7
+    fed = (np.exp(0.1 * t) * (0.1 * np.cos(t) + np.sin(t)) - 0.1) / 1.01
+    assert motion.energy == pytest.approx(np.exp(-0.1 * t) * (0.5 - fed), abs=1e-7)

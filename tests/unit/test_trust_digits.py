@@ -12,6 +12,7 @@ from chetaev.numerics.machine.interpreter import interprets
 from chetaev.numerics.machine.kernels import compile_kernel
 from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.methods import dop853
+from chetaev.numerics.smooth_pieces.clear_readings import LostDigitsWarning
 
 FAR = 1_000_000_000
 WIDTH = 1e-3
@@ -256,3 +257,60 @@ def test_a_body_at_rest_in_balance_stays():
         equations = ch.derive(ch.System("x", "a b", lagrangian=text))
         motion = ch.simulate(equations, {"x": 0, "x'": 0}, (0, 1), parameters={"a": 0.1, "b": 0.1})
         assert motion.outcome == "finished" and motion.final["x"] == 0 and not motion.certificate.repeated
+
+
+# ------------------------------------------------------------ reading
+
+
+def quartic(x):
+    """10^20*(sqrt(1 + x^2) - 1 - x^2/2) with 80 digits; about -10^20*x^4/8."""
+    with mpmath.workdps(80):
+        return float(mpmath.mpf(10) ** 20 * (mpmath.sqrt(1 + mpmath.mpf(x) ** 2) - 1 - mpmath.mpf(x) ** 2 / 2))
+
+
+QUARTIC = "1e20*(sqrt(1 + x^2) - 1 - x^2/2)"
+QUARTIC_WELL = ch.derive(ch.System("x", lagrangian=f"x'^2/2 + {QUARTIC}"))
+
+
+def test_energy_and_expressions_read_from_a_motion_keep_their_digits():
+    """All digits of the potential cancel in doubles: it reads 0 or 2048 instead of -1250."""
+    motion = ch.simulate(QUARTIC_WELL, {"x": 1e-4, "x'": 3.0}, t=(0, 1e-5))
+    exact = np.array([quartic(x) for x in motion["x"]])
+    assert exact[0] == pytest.approx(-1250, rel=1e-8)
+    np.testing.assert_allclose(motion[QUARTIC], exact, rtol=1e-13)
+    np.testing.assert_allclose(motion.energy, motion["x'"] ** 2 / 2 - exact, rtol=1e-13)
+    assert motion.energy == pytest.approx(1254.5, rel=1e-8)
+    assert motion.final[QUARTIC] == pytest.approx(exact[-1], rel=1e-13)
+
+
+def test_a_value_of_evaluate_keeps_its_digits():
+    now = ch.evaluate(QUARTIC_WELL, {"x": 1e-4, "x'": 0})
+    assert now[QUARTIC] == pytest.approx(quartic(1e-4), rel=1e-13)
+    assert now["1/(1 - cos(x/1e6))"] == pytest.approx(2e20, rel=1e-8)  # 1/0 in doubles
+
+
+def test_an_expression_with_an_input_read_from_a_motion_keeps_its_digits():
+    system = ch.System("x", lagrangian="x'^2/2 - x^2/2", inputs={"u": "cos(t*1e-9)"}, forces={"x": "u"})
+    motion = ch.simulate(ch.derive(system), {"x": 0.0, "x'": 1.0}, t=(1, 2))
+    with mpmath.workdps(60):
+        exact = [float(mpmath.mpf(x) * (1 - mpmath.cos(mpmath.mpf(t) / 10**9))) for x, t in zip(motion["x"], motion.t, strict=True)]
+    np.testing.assert_allclose(motion["x*(1 - u)"], exact, rtol=1e-12)
+
+
+def test_residuals_of_rows_that_hold_are_read_in_doubles():
+    """x^2 + y^2 - 1 cancels for the rounded state too: more digits would say nothing."""
+    system = ch.System("x y", lagrangian="(x'^2 + y'^2)/2 - y", kinematic=["x^2 + y^2 = 1"])
+    equations, start = ch.derive(system, ch.DAlembert()), {"x": 0.6, "y": 0.8, "x'": 0, "y'": 0}
+    read = [ch.evaluate(equations, start)["x^2 + y^2 - 1"], *ch.simulate(equations, start, t=(0, 1))["x^2 + y^2 - 1"]]
+    assert np.abs(read).max() < 1e-15
+    assert (np.array(read) / np.finfo(float).eps % 0.25 == 0).all()  # sums of doubles near one have no smaller digits
+
+
+def test_lost_values_that_would_take_too_long_are_left_out_with_a_warning(monkeypatch):
+    monkeypatch.setattr("chetaev.numerics.smooth_pieces.clear_readings._WORK", 1000)
+    motion = ch.simulate(QUARTIC_WELL, {"x": 1e-4, "x'": 0.0}, t=(0, 1e-5)).at(np.linspace(0, 1e-5, 500))
+    with pytest.warns(LostDigitsWarning, match="at 500 of 500 times doubles lose its digits"):
+        values = motion[QUARTIC]
+    known = np.isfinite(values)
+    assert 8 <= known.sum() < 500
+    np.testing.assert_allclose(values[known], [quartic(x) for x in motion["x"][known]], rtol=1e-13)

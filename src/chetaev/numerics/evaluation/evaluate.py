@@ -18,7 +18,7 @@ from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Input, Jet, jets_in
 from chetaev.core.system import group_named
-from chetaev.core.values import Tape, Undefined, value
+from chetaev.core.values import Tape, Undefined
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
@@ -27,6 +27,7 @@ from chetaev.mechanics.tolerances import CONTRADICTION
 from chetaev.numerics.corners.modes import smooth
 from chetaev.numerics.driving.feedback import with_feedback
 from chetaev.numerics.driving.schedule import at_time
+from chetaev.numerics.evaluation.clear_values import clear_value
 from chetaev.numerics.evaluation.many_digits import with_all_digits
 from chetaev.numerics.evaluation.printed_numbers import written
 from chetaev.numerics.flow.local_rank import factored_at, require_clear
@@ -115,7 +116,7 @@ class Evaluation(Mapping[str, float]):
         return matrices(group, np.array([self.jets[z] for z in group.places]))
 
     def _value(self, expression: Expr, modes: Mapping[Symbol, float] = MappingProxyType({})) -> float:
-        expression = for_doubles(self.equations.system.charted(expression))
+        expression = self.equations.system.charted(expression)
         missing = jets_in(expression) - self.jets.keys() - jets_in(expression, Input) - modes.keys()
         if missing:
             raise NotationError(
@@ -123,7 +124,7 @@ class Evaluation(Mapping[str, float]):
             )
         try:
             given = self.binding.at(expression.free_symbols - modes.keys(), self.t)
-            return float(value(expression, {**given, **self.jets, **modes}))
+            return clear_value(expression, {**given, **self.jets, **modes})
         except Undefined as cause:
             where = f"evaluation of {self.equations.system.label}"
             raise StateError(f"{show(expression)} has no finite value here ({cause}).", where=where) from None

@@ -146,7 +146,7 @@ class Compiled:
         return self._made["conserving"]
 
     def energy_at(self, t: float, x: Array, p: Array) -> float:
-        """Return the energy at one state: the balance with a zero reference, whose code is already compiled."""
+        """Return the balanced energy at one state: the balance with a zero reference, whose code is already compiled."""
         state, values = np.array(x), np.array(p)
         values[-1] = 0.0
         state[len(self.flow.state) :] = 0.0
@@ -165,8 +165,8 @@ class Compiled:
 
     @cached_property
     def energy(self) -> Kernel:
-        """The energy on the state."""
-        return compile_kernel(self.flow.function([self.flow.energy], "energy"), hot=False)
+        """The balanced energy on the state."""
+        return compile_kernel(self.flow.function([self.flow.balanced_energy], "energy"), hot=False)
 
     @cached_property
     def _made(self) -> dict[Any, Kernel]:

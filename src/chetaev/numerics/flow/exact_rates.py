@@ -54,6 +54,8 @@ def with_enough_digits(compute: Callable[[mpmath.MPContext], Sequence[Any]], nee
         except _NO_VALUE:
             before = None
             continue
+        if not np.isfinite(found).all():  # too large for doubles
+            return None
         if before is not None and (np.abs(found - before) <= np.maximum(_AGREE * np.abs(found), needed)).all():
             return found
         before = found

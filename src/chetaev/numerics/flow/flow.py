@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import casadi as ca
 import numpy as np
-from sympy import Expr, Symbol
+from sympy import Expr, S, Symbol
 
 from chetaev.core.calculus import Calculus, total_derivative
 from chetaev.core.exact.signature import has_values
@@ -31,7 +31,7 @@ from chetaev.numerics.flow.elimination import (
     solve,
     solve_positive,
 )
-from chetaev.numerics.flow.energy import energy_and_power
+from chetaev.numerics.flow.energy import energy_and_power, of_time_alone
 from chetaev.numerics.flow.nested.rows import ExtendedRows, extended, nested_lagrangian, nested_rows
 from chetaev.numerics.flow.projection import projection
 from chetaev.numerics.flow.prolongation import Prolongation
@@ -97,7 +97,8 @@ class Flow:
     def inputs(self) -> tuple[Input, ...]:
         """The jets of inputs that occur."""
         pairs = [*self.system.hidden(), *self.system.stage(0)]
-        present = self.system.symbols(pairs) | self.graph.symbols(self._energy[0]) | self.graph.symbols(self._energy[1])
+        energies = [*self._energy, self.energy_of_time]
+        present = self.system.symbols(pairs).union(*map(self.graph.symbols, energies))
         return tuple(sorted((z for z in present if isinstance(z, Input)), key=lambda z: z.name))
 
     @cached_property
@@ -138,7 +139,24 @@ class Flow:
 
     @cached_property
     def _energy(self) -> tuple[ca.SX, ca.SX]:
-        return energy_and_power(self.system.equations, self._writing)
+        return energy_and_power(self.system.equations, self._writing, self._lagrangian[1])
+
+    @cached_property
+    def _lagrangian(self) -> tuple[Expr, Expr]:
+        """A function of time alone in the Lagrangian, and the rest; zero and all of it where the rate of an action variable contains it,
+        and where sums are nested.
+        """
+        lowered = self.system.equations.lowered
+        if lowered.action is not None or lowered.system.equations or self._writing is not self.graph:
+            return S.Zero, lowered.lagrangian
+        found = of_time_alone(lowered.lagrangian)
+        moves = any(z == TIME or isinstance(z, Input) for z in found[0].free_symbols)
+        return found if moves else (S.Zero, lowered.lagrangian)
+
+    @cached_property
+    def energy_of_time(self) -> ca.SX:
+        """The part of the energy that is a function of time alone: it changes without work that would have to be integrated."""
+        return self.graph.of(-self._lagrangian[0])
 
     @cached_property
     def _writing(self) -> GraphAlgebra:
@@ -149,26 +167,36 @@ class Flow:
     @cached_property
     def energy(self) -> ca.SX:
         """The energy on the state."""
+        return self.balanced_energy + self.energy_of_time if self._lagrangian[0] != 0 else self.balanced_energy
+
+    @cached_property
+    def balanced_energy(self) -> ca.SX:
+        """The energy on the state without its function of time alone; its rate is `power`."""
         return self.on_state(self._energy[0])
 
     @cached_property
     def power(self) -> ca.SX:
-        """The power on the state.
+        """The rate of the balanced energy on the state.
 
         Reactions that were eliminated from the equations have no expression here; with them the power is the rate of the energy.
         """
         power = self.on_state(self._energy[1])
         eliminated = any(isinstance(z, Multiplier) and z not in self.state for z in self.graph.symbols(power))
-        return self.rate_of(self.energy) if eliminated else power
+        return self.rate_of(self.balanced_energy) if eliminated else power
 
     @property
     def has_power(self) -> bool:
-        """Whether the energy may change: False only if the power is proved to vanish on the constraint manifold."""
-        return self.conserves_energy is not True
+        """Whether the balanced energy may change: False only if the power is proved to vanish on the constraint manifold."""
+        return self._powerless is not True
 
     @cached_property
     def conserves_energy(self) -> bool | None:
-        """Whether the energy is a first integral: the power vanishes on the constraint manifold; None if that is undecided.
+        """Whether the energy is a first integral; None if that is undecided."""
+        return self._powerless if self._lagrangian[0] == 0 else False
+
+    @cached_property
+    def _powerless(self) -> bool | None:
+        """Whether the power vanishes on the constraint manifold; None if that is undecided.
 
         It vanishes there if it vanishes where some of the rows hold. The power of reactions alone usually vanishes where the few rows hold
         that restrict the highest jets of the state: these come first. Those for the tops and for the velocities are the easiest to satisfy.
@@ -284,7 +312,7 @@ class Flow:
     def measure(self) -> tuple[ca.Function, tuple[str, ...]]:
         """Residuals of all constraints on the state and the balance of energy, with their names; then the sums of their terms' sizes."""
         hidden = self.system.hidden()
-        balance = self.energy - self.start_energy - sum(self.work)
+        balance = self.balanced_energy - self.start_energy - sum(self.work)
         rows = (nested_rows(self.system, hidden) if self.extended is not None and hidden else None) or [
             self.system.row(pair) for pair in hidden
         ]
@@ -295,7 +323,7 @@ class Flow:
     @property
     def _terms_of_energy(self) -> ca.SX:
         """Return an expression with the terms of the energy, each once: a Lagrangian of first order has them up to signs."""
-        lagrangian = self.system.equations.lowered.lagrangian
+        lagrangian = self._lagrangian[1]
         first = all(order <= 1 for order in highest_orders(lagrangian.free_symbols).values())
         return self._writing.of(lagrangian) if first else self._energy[0]
 

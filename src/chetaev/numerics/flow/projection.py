@@ -60,7 +60,7 @@ def _onto_groups(flow: Flow) -> list[ca.Function]:
 
 def _stages(flow: Flow, conserve: bool) -> list[ca.Function]:
     system = flow.system
-    energy = [flow.energy - flow.start_energy] if conserve else []
+    energy = [flow.balanced_energy - flow.start_energy] if conserve else []
     if not _stages_suffice(flow):
         return [_at_once(flow, energy)]
     stages = [_stage(flow, k) for k in system.stages()]

@@ -15,6 +15,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.graphs.binding import Binding
+from chetaev.numerics.smooth_pieces.clear_readings import read
 from chetaev.numerics.smooth_pieces.piece import Layout, Piece
 
 
@@ -64,9 +65,10 @@ class Reader:
             piece = self.pieces[int(k)]
             here = which == k
             replaced = self.switched.read if reading else self.switched.driven
-            function = piece.setting.function([replaced(e, piece.setting.configuration)])
+            own = replaced(e, piece.setting.configuration)
+            written = piece.setting.written(own)
             native = self.layout.native(piece, states[here])
-            found[here] = piece.setting.mapped(function, times[here], native, piece.reference)[0]
+            found[here] = read(piece, piece.setting.flow.function([written]), written, own, times[here], native)
         return found
 
     def energy(self, times: Array, states: Array, pieces: NDArray[np.int64] | None = None) -> tuple[Array, Array]:
@@ -77,10 +79,20 @@ class Reader:
             piece = self.pieces[int(k)]
             here = which == k
             native = self.layout.native(piece, states[here])
-            energy[here] = piece.setting.mapped(piece.setting.energy, times[here], native, piece.reference)[0]
+            energy[here] = read(piece, piece.setting.energy, piece.setting.flow.energy, "energy", times[here], native)
             done = native[:, -1] if piece.setting.flow.has_power else piece.work
-            work[here] = done + piece.energy - self.pieces[0].energy
+            work[here] = done + piece.energy - self.pieces[0].energy + self._of_time(piece, times[here], native)
         return energy, work
+
+    def _of_time(self, piece: Piece, times: Array, native: Array) -> Array | float:
+        """The energy of time alone, which the balance of the piece leaves out of energy and work."""
+        flow = piece.setting.flow
+        if flow.energy_of_time.is_zero():
+            return 0.0
+        begin = self.pieces[0]
+        function, first = (each.setting.flow.function([each.setting.flow.energy_of_time]) for each in (piece, begin))
+        now: Array = piece.setting.mapped(function, times, native, piece.reference)[0]
+        return now - float(begin.setting.numbers(first, begin.begin, begin.first)[0])
 
     def mode(self, s: Expr, times: Array, states: Array, pieces: NDArray[np.int64] | None = None) -> Array:
         """The sign of a switching function, and while the motion slides on its surface the value between -1 and 1 that keeps it there."""

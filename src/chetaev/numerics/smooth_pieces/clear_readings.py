@@ -1,0 +1,134 @@
+"""Values read from a motion whose digits cancel, in as many digits as they need.
+
+Expressions are read in doubles. Bounds of their round-off (`chetaev.numerics.machine.rounding_bounds`) tell at which nodes the digits of a
+value may be lost; these are computed again in many digits. What cancels for the rounded state as well is left alone: the residual of a
+constraint that holds, an energy that is zero. Where bounds are only too large, as for multipliers of long chains, a few nodes show it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from chetaev.core.support.frozen import Frozen
+from chetaev.numerics.flow.compiled import Array
+from chetaev.numerics.flow.exact_rates import Exact
+from chetaev.numerics.graphs.rounding_bounds import EPSILON
+from chetaev.numerics.machine.kernels import compile_kernel
+from chetaev.numerics.machine.rounding_bounds import doubting
+from chetaev.numerics.methods import dop853
+from chetaev.numerics.smooth_pieces.piece import Piece, Setting
+
+EXCUSED = 16.0
+"""Errors of a value, in units of what one unit in the last place of the symbols makes of it, that are no errors of the formula. With less,
+residuals of rows that hold would be computed again; with much more, a value with few correct digits would stay."""
+_LOST = 1e-6
+"""Relative bound of the error of a value that puts it in doubt. States of a motion have errors of their tolerance, and bounds exceed errors
+many times: a smaller number computes again what is right."""
+_FAR = 2.0**-20
+"""Relative distance of states between which the effect of the state's last place is seen. A longer one leaves narrow features."""
+_LOOKS = 8
+"""Nodes in doubt that are computed with many digits first. If doubles are right there, bounds were too large, and all values stay."""
+_LONGEST = 20_000
+"""Most instructions of an expression that is looked at: one node of a longer one would take a second in many digits."""
+_WORK = 400_000
+"""Instructions in many digits for one reading, about five seconds; nodes beyond them have no value, and a warning says so."""
+_TINY = 1e-300
+"""An absolute error that does not matter."""
+_SIGNS = np.random.default_rng(11).choice([-1.0, 1.0], size=(3, 257))
+"""Directions in which the state is moved, the same in every run."""
+
+
+class LostDigitsWarning(UserWarning):
+    """Values of an expression are left out, because they have no correct digit in doubles and many digits would take too long."""
+
+
+def read(piece: Piece, function: ca.Function, expression: ca.SX, name: Hashable, times: Array, native: Array) -> Array:
+    """The values of an expression at states of a piece.
+
+    Args:
+        piece: The piece.
+        function: The expression as a function of (t, x, p).
+        expression: The same as a graph on the state.
+        name: What tells this expression from others of the same equations.
+        times: The times.
+        native: The states, a row each, in the layout of the piece's flow.
+
+    Returns:
+        A value for each time; not a number where it has no finite value, or where it is lost and too expensive to compute again.
+    """
+    setting = piece.setting
+    values: Array = setting.mapped(function, times, native, piece.reference)[0]
+    if not len(times) or not _may_cancel(function):
+        return values
+    unsure = _in_doubt(piece, function, times, native, values)
+    if not len(unsure):
+        return values
+    key = ("read", name, Frozen(setting.binding.inputs))
+    exact = Exact(setting.compiled, setting.binding, key, lambda: [expression])
+    first = _spread(unsure, _LOOKS)
+    seen = _with_digits(piece, exact, times, native, values, first)
+    if (np.abs(seen - values[first]) <= _LOST * np.abs(seen)).all():
+        return values
+    computed = _spread(unsure, max(_WORK // max(exact.length, 1), _LOOKS))
+    found = values.copy()
+    found[unsure] = np.nan
+    found[computed] = _with_digits(piece, exact, times, native, values, computed)
+    left = len(unsure) - len(computed)
+    if left:
+        warnings.warn(
+            f"the terms of the expression cancel, and at {len(unsure)} of {len(times)} times doubles lose its digits; the values at {left} "
+            "of these are left out (NaN), since they take too long in many digits. Read it at fewer times: motion.at(times)[...]",
+            LostDigitsWarning,
+            stacklevel=5,
+        )
+    return found
+
+
+def _spread(places: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """At most `count` of some places, evenly spread."""
+    return places[np.unique(np.linspace(0, len(places) - 1, min(count, len(places))).astype(int))]
+
+
+def _may_cancel(function: ca.Function) -> bool:
+    """Whether an expression that is not too long has a sum or a difference: nothing else loses digits that the state has."""
+    count = function.n_instructions()
+    return count <= _LONGEST and any(function.instruction_id(k) in (ca.OP_ADD, ca.OP_SUB) for k in range(count))
+
+
+def _in_doubt(piece: Piece, function: ca.Function, times: Array, native: Array, values: Array) -> NDArray[np.int64]:
+    """The places of values that rounding may have changed by more than `_LOST`, and by more than it does through the state."""
+    setting, compiled = piece.setting, piece.setting.compiled
+    first = len(compiled.flow.system.equations.system.parameters)
+    address = doubting(compile_kernel(function, hot=False), compiled.inputs(setting.binding), first)
+    if not address:
+        return np.zeros(0, dtype=np.int64)
+    p = setting.parameters(float(times[0]), piece.reference)
+    both = dop853.evaluate(address, times, native, p, 2)
+    with np.errstate(invalid="ignore", over="ignore"):
+        bounds = np.abs(both[:, 0] - both[:, 1]) / 2
+        unsure = np.flatnonzero(~(bounds <= _LOST * np.abs(values)))
+        for signs in _SIGNS:
+            if not len(unsure):
+                break
+            moved = native[unsure] * (1 + _FAR * np.resize(signs, native.shape[1]))
+            there = setting.mapped(function, times[unsure], moved, piece.reference)[0]
+            through_state = EPSILON / _FAR * np.abs(there - values[unsure])
+            unsure = unsure[~(bounds[unsure] <= EXCUSED * through_state)]
+    return unsure
+
+
+def _with_digits(piece: Piece, exact: Exact, times: Array, native: Array, values: Array, which: NDArray[np.int64]) -> Array:
+    """Values in many digits; those in doubles where there are none."""
+    setting: Setting = piece.setting
+    found = values[which].copy()
+    for k, node in enumerate(which):
+        t = float(times[node])
+        right = exact(t, native[node], setting.parameters(t, piece.reference), _TINY)
+        if right is not None:
+            found[k] = right[0]
+    return found
