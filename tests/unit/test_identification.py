@@ -106,6 +106,16 @@ def test_a_picture_of_what_is_left():
         found.column("y")
 
 
+def test_a_report_has_a_section_on_the_fit():
+    times = np.linspace(0, 6, 30)
+    found = ch.fit(MODEL, noisy({"t": times, "x": exact(times)}, 3), {"k": (1, 6), "c": None})
+    html = ch.report(found, animation=False).html
+    section = html[html.index('id="fit"') : html.index('id="motion"')]
+    assert "Fit to data" in section and "from 30 measured values" in section and "28 degrees of freedom" in section
+    assert f"{found.values['k']:.8g}" in section and "<svg" in section
+    assert 'id="fit"' not in ch.report(found.model, animation=False).html
+
+
 def test_tables_of_other_packages():
     pandas, xarray = pytest.importorskip("pandas"), pytest.importorskip("xarray")
     times = np.linspace(0, 6, 30)
