@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import chetaev as ch
 
@@ -105,6 +106,16 @@ def test_a_picture_of_what_is_left():
         found.column("y")
 
 
+def test_a_report_has_a_section_on_the_fit():
+    times = np.linspace(0, 6, 30)
+    found = ch.fit(MODEL, noisy({"t": times, "x": exact(times)}, 3), {"k": (1, 6), "c": None})
+    html = ch.report(found, animation=False).html
+    section = html[html.index('id="fit"') : html.index('id="motion"')]
+    assert "Fit to data" in section and "from 30 measured values" in section and "28 degrees of freedom" in section
+    assert f"{found.values['k']:.8g}" in section and "<svg" in section
+    assert 'id="fit"' not in ch.report(found.model, animation=False).html
+
+
 def test_tables_of_other_packages():
     pandas, xarray = pytest.importorskip("pandas"), pytest.importorskip("xarray")
     times = np.linspace(0, 6, 30)
@@ -194,3 +205,42 @@ def test_no_principle_fits_another_law():
     data = {"t": times, "x": np.exp(-times) + 0.3 * times}
     answer = ch.which([MODEL, replace(MODEL, start={"x": 1, "x'": 0.2})], data, unknown={"k": (1, 10)}, seeds=2)
     assert answer.best is None and "no candidate fits" in answer.reason
+
+
+def lorenz_record(end, count):
+    """A record by SciPy of Lorenz' system with rho = 28 and noise of 0.1; neighbouring motions part by a factor e in 1.1 units of time."""
+    times = np.linspace(0, end, count)
+
+    def rate(t, u):
+        return [10 * (u[1] - u[0]), u[0] * (28 - u[2]) - u[1], u[0] * u[1] - 8 / 3 * u[2]]
+
+    seen = solve_ivp(rate, (0, end), [1.2, 0.9, 20.3], method="DOP853", rtol=1e-13, atol=1e-13, t_eval=times).y
+    random = np.random.default_rng(3)
+    return {"t": times, "x": seen[0] + 0.1 * random.standard_normal(count), "z": seen[2] + 0.1 * random.standard_normal(count)}
+
+
+def test_a_chaotic_record_is_fitted_in_segments():
+    rows = {"x": "x' - sigma*(y - x)", "y": "y' - x*(rho - z) + y", "z": "z' - x*y + beta*z"}
+    lorenz = ch.System("x y z", "sigma rho beta", equations=rows, name="Lorenz")
+    model = ch.Model(lorenz, ch.AsStated(), {"sigma": 10, "rho": 26, "beta": 8 / 3}, {"x": 1, "y": 1, "z": 20}, (0, 20))
+    data, unknown = lorenz_record(20, 400), {"rho": None, "x": None, "y": None, "z": None}
+    assert ch.fit(model, data, unknown, segments=1).deviations["x"] > 3  # one motion finds a wrong minimum
+    found = ch.fit(model, data, unknown)
+    for name, truth in {"rho": 28, "x": 1.2, "y": 0.9, "z": 20.3}.items():
+        assert abs(found.values[name] - truth) < 3 * found.errors[name]
+    assert found.unidentifiable == [] and 1e-4 < found.errors["rho"] < 2e-3
+    assert found.deviations["x"] == pytest.approx(0.1, rel=0.15) and found.deviations["z"] == pytest.approx(0.1, rel=0.15)
+    assert found.curve("x", data["t"]) - data["x"] == pytest.approx(found.residuals["x"], abs=1e-3)
+
+
+def test_segments_between_constrained_states_change_nothing():
+    data = noisy(skated(), 4)
+    unknown = {"g": (0.5, 3), "th'": (0.5, 2)}
+    one, several = (ch.fit(ON_ICE, data, unknown, segments=count) for count in (1, 3))
+    for name in unknown:
+        assert several.values[name] == pytest.approx(one.values[name], rel=1e-6)
+        assert several.errors[name] == pytest.approx(one.errors[name], rel=1e-4)
+    with pytest.raises(ch.UsageError, match="40 segments for 80 values with 5 free initial data"):
+        ch.fit(ON_ICE, data, unknown, segments=40)
+    with pytest.raises(ch.UsageError, match="segments=0 is not a number of segments"):
+        ch.fit(ON_ICE, data, unknown, segments=0)

@@ -367,3 +367,15 @@ def test_friction_with_an_upper_limit_and_a_falling_law() -> None:
     found = solve_ivp(rates, (0, 3), [0, 1], "DOP853", events=stops, rtol=1e-12, atol=1e-13)
     assert motion.switches[0].t == pytest.approx(found.t[-1], rel=1e-8)
     assert motion.final["x"] == pytest.approx(found.y[0, -1], rel=1e-8)
+
+
+def test_rest_with_a_force_that_is_not_linear_in_the_multiplier_is_refused_with_this_reason():
+    """A block under friction mu*lambda1^2 slows down by mu*g^2, m = 1; it is its rest that is not computed."""
+    forces = {"x": "-mu*lambda1^2*sign(x')"}
+    block = ch.System("x y", "g mu", lagrangian="(x'^2 + y'^2)/2 - g*y", kinematic=["y = 0"], forces=forces, name="block")
+    equations, parameters = ch.derive(block, ch.DAlembert()), {"g": 9.81, "mu": 0.02}
+    motion = ch.simulate(equations, {"x": 0, "x'": 1}, (0, 2), parameters=parameters)
+    assert not motion.outcome.reached_end and motion.end[0] == pytest.approx(1 / (0.02 * 9.81**2), rel=1e-9)
+    assert "forces are not linear in lambda1" in motion.message and "corner" not in motion.message
+    with pytest.raises(ch.InitialError, match="forces are not linear in lambda1"):
+        ch.simulate(equations, {"x": 0, "x'": 0}, (0, 2), parameters=parameters)

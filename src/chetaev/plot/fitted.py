@@ -41,11 +41,11 @@ def residuals(found: Fit | Answer) -> Picture:
 def _column(line: Any, name: str, fits: list[tuple[str, Fit]]) -> None:
     left, right = line
     for k, (label, one) in enumerate(fits):
-        t, data, motion = one.column(name)
+        t, data, _ = one.column(name)
         if k == 0:
             left.plot(t, data, ".", color=SOFT, markersize=4, label="data")
         fine = np.linspace(float(t[0]), float(t[-1]), 300)
-        left.plot(fine, motion.at(fine)[name.partition(": ")[2] or name], color=COLOURS[k % len(COLOURS)], label=label or "motion")
+        left.plot(fine, one.curve(name, fine), color=COLOURS[k % len(COLOURS)], label=label or "motion")
         right.plot(t, one.residuals[name], ".", color=COLOURS[k % len(COLOURS)], markersize=4)
     right.axhline(0.0, color=SOFT, linewidth=0.9)
     left.set_ylabel(name, fontsize=_WORD_SIZE)

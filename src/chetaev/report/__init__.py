@@ -3,7 +3,7 @@
     ch.report(ch.gallery("rocard")).save("rocard.html")
 
 `subject` computes what the page needs, once; `sections` writes the mathematics and the references, `motion` the motion with its pictures,
-`prose` running text with formulas, `html_text` tables and sentences, and `page` the page with its style sheet and figures.
+`fitted` a fit, `prose` running text with formulas, `html_text` tables and sentences, and `page` the page with its style sheet and figures.
 
 The package is callable, so that importing it does not hide the public function of the same name.
 """
@@ -23,6 +23,7 @@ from chetaev.core.support.version import VERSION
 from chetaev.io.writing import dumps
 from chetaev.mechanics.analysis import Analysis
 from chetaev.mechanics.model import Model
+from chetaev.numerics.identification.result import Fit
 from chetaev.numerics.motion.trajectory import Trajectory
 
 
@@ -72,14 +73,14 @@ def report(
     sliders: Mapping[str, Any] | None = None,
     simplify: bool = False,
 ) -> Report:
-    """Return a page about a model, equations with a start, or a motion.
+    """Return a page about a model, equations with a start, a motion or a fit.
 
     The system as it is written, its constraints classified, the equations typeset, the analysis, the motion in pictures and as an
     animation, its drift and a certificate by `motion.verify()`, and the references. If the verdict allows no motion, or a branch or a gauge
     has to be chosen, the page says so.
 
     Args:
-        model: A model, equations or a motion.
+        model: A model, equations, a motion, or what `fit` returned: then the page has the values found, with data and residuals.
         start: As in `simulate`.
         t: As in `simulate`.
         parameters: As in `simulate`.
@@ -111,18 +112,21 @@ def report(
     """
     from chetaev.report import motion as moving
     from chetaev.report import sections
+    from chetaev.report.fitted import fit_section
     from chetaev.report.page import page
     from chetaev.report.sections import citations
     from chetaev.report.subject import subject_of
 
     settings = {"parameters": parameters, "inputs": inputs, "tolerance": tolerance, "scale": scale, "method": method, "events": events}
     settings |= {"branch": branch, "gauge": gauge, "conserve": conserve, "max_step": max_step}
-    subject = subject_of(model, start, t, settings)
+    fitted = model if isinstance(model, Fit) else None
+    subject = subject_of(model if fitted is None else fitted.model, start, t, settings)
     parts = [
         ("system", "System", sections.system(subject)),
         ("classification", "Constraints", sections.classification(subject)),
         ("equations", "Equations of motion", sections.equations(subject, simplify)),
         ("analysis", "Analysis", sections.analysis(subject)),
+        ("fit", "Fit to data", "" if fitted is None else fit_section(fitted)),
         ("motion", "Motion", moving.motion(subject, animation, sliders)),
         ("accuracy", "Accuracy", moving.accuracy(subject)),
         ("principles", "Other principles", moving.others(subject)),

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from html import escape
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import stats
-from scipy.optimize import least_squares
 
-from chetaev.core.display.html import card, columns, facts, number, set_name
 from chetaev.core.errors import StateError, UsageError
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
@@ -21,119 +16,29 @@ from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.identification.evidence import is_noise
-from chetaev.numerics.identification.experiments import Experiment, labels, read_experiments
+from chetaev.numerics.identification.experiments import labels, read_experiments
+from chetaev.numerics.identification.minimum import covariance_of, minimum
 from chetaev.numerics.identification.problem import Problem, read_unknowns
+from chetaev.numerics.identification.result import Fit
+from chetaev.numerics.identification.shooting import Shooting, shooting_of
 from chetaev.numerics.motion.trajectory import Trajectory
 
 _PARTS = (0.2, 0.5)
 """Parts of the record that are fitted before the whole: over a short time a motion depends on its values without many minima."""
 _FEW = 4
 """Times of a record, for each unknown, with less of which parts are not fitted by themselves."""
-_OPEN = 1e-7
-"""Relative singular value of the derivatives, in units of their columns, below which a combination of unknowns has no influence:
-derivatives are exact to 1e-9."""
 _ROUNDS = 3
 """How often the weights of columns are found from their residuals, where no weights are given."""
 _EXACT = 1e-9
 """Relative to the values of a column: residuals below this are errors of the motion, not noise."""
-_ROUGH, _FINE = 1e-4, 1e-12
-"""Relative changes of the sum of squares, and of the unknowns, that end a search: one of several, and the last one."""
-_FEW_CALLS, _MOST_CALLS = 25, 100
-"""The most motions of a search: one of several, and the last one."""
 _POLISHED = 3
 """How many of several rough minima are searched to the end."""
+_SAME = 1.001
+"""Ratio of sums of squares of one motion and of joined segments up to which the motion follows the record as the segments do."""
+_NO_GAIN = 1e-3
+"""Difference of the measure of `_squares` below which two fits are the same minimum."""
 _SPREAD = 0.5
 """Relative spread of random first values of unknowns without bounds."""
-
-
-@dataclass(frozen=True, repr=False)
-class Fit:
-    """Values found by least squares, with what they are worth."""
-
-    values: Frozen[str, float]
-    """The value of each unknown."""
-    covariance: Array
-    """The covariance of the unknowns, in their order; infinite where data do not determine them."""
-    unidentifiable: list[dict[str, float]]
-    """Combinations of unknowns that the data do not determine, each as the changes of the unknowns that leave the data as they are."""
-    model: Model
-    """The model with these values."""
-    motions: tuple[Trajectory, ...]
-    """The motion of each experiment."""
-    residuals: Frozen[str, Array]
-    """Motion minus data, by column; those of several experiments have its number before: `2: x`."""
-    chi2: float
-    """The weighted sum of squares."""
-    degrees: int
-    """The number of values less the number of unknowns that they determine."""
-    weighted: bool
-    """Whether the user gave weights."""
-    message: str
-    """How the search ended."""
-    deviations: Frozen[str, float] = field(default_factory=Frozen)
-    """The standard deviation of the residuals of each column."""
-    experiments: tuple[Experiment, ...] = ()
-    """The data."""
-
-    def column(self, name: str) -> tuple[Array, Array, Trajectory]:
-        """The times and values of a column of the data, by its name in `residuals`, and the motion of its experiment."""
-        for k, own in labels(self.experiments):
-            if name == (f"{k + 1}: {own}" if len(self.experiments) > 1 else own):
-                return self.experiments[k].t, self.experiments[k].columns[own], self.motions[k]
-        raise UsageError(f"{name} is no column of the data.", where="fit", hint=f"columns: {', '.join(self.residuals)}")
-
-    @property
-    def motion(self) -> Trajectory:
-        """The motion of the first experiment."""
-        return self.motions[0]
-
-    @cached_property
-    def errors(self) -> dict[str, float]:
-        """The standard error of each unknown; without weights by the variance of the residuals."""
-        return {name: float(np.sqrt(v)) for name, v in zip(self.values, np.diag(self.covariance), strict=True)}
-
-    @cached_property
-    def correlations(self) -> Array:
-        """The correlations of the unknowns."""
-        sizes = np.sqrt(np.diag(self.covariance))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            found: Array = self.covariance / np.outer(sizes, sizes)
-        return found
-
-    def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
-        """The confidence interval of an unknown, by Student's distribution."""
-        if name not in self.values:
-            raise UsageError(f"{name} is no unknown of the fit.", where="fit", hint=f"unknowns: {' '.join(self.values)}")
-        width = float(stats.t.ppf(0.5 + level / 2, max(self.degrees, 1))) * self.errors[name]
-        return self.values[name] - width, self.values[name] + width
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        title, *lines = str(self).splitlines()
-        found = []
-        for name, v in self.values.items():
-            low, high = self.interval(name)
-            found.append((set_name(name), number(v, 8), f"± {number(self.errors[name], 2)}", f"{number(low)} to {number(high)}"))
-        table = columns(("", "value", "error", "95 %"), found)
-        return card(title, table, facts(escape(line.strip()) for line in lines[len(self.values) :]))
-
-    def __str__(self) -> str:
-        lines = [f"fit of {self.model.system.name or 'system'} · {self.model.principle}"]
-        width = max(map(len, self.values))
-        for name, v in self.values.items():
-            low, high = self.interval(name)
-            lines.append(f"  {name:<{width}}  {v:.8g} ± {self.errors[name]:.2g}  (95 %: {low:.6g} to {high:.6g})")
-        kind = "chi squared" if self.weighted else "sum of squares, in units of the residuals' spread"
-        lines.append(f"  {kind}: {self.chi2:.6g}, {self.degrees} degrees of freedom")
-        lines += [f"  residuals of {name}: {size:.3g}" for name, size in self.deviations.items()]
-        lines += [f"  not determined: {_combination(one)}" for one in self.unidentifiable]
-        return "\n".join(lines)
-
-
-def _combination(one: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} by {v:.4g}" for name, v in one.items()) + " together change nothing"
 
 
 def fit(
@@ -146,11 +51,13 @@ def fit(
     parameters: Mapping[str, Any] | None = None,
     t: tuple[float, float] | None = None,
     seeds: int = 1,
+    segments: int | None = None,
 ) -> Fit:
     r"""Find unknown parameters and initial values by least squares, $\sum_i w_i^2 (y(t_i) - y_i)^2$.
 
     The derivatives of motions are exact (`simulate(..., slopes=...)`), so that errors and covariances are too. Long records are fitted part
-    by part first.
+    by part first. If that leaves residuals that are a curve and no noise, as it does with chaotic motions, the record is cut into segments
+    whose first states are unknowns too, and which are joined in the end (multiple shooting).
 
     Args:
         model: A model, or a list of models that differ in their starts, one for each experiment; or equations, with `start` and `t`.
@@ -163,6 +70,8 @@ def fit(
         t: The interval of the motion; its first time is that of the start. By default that of the model.
         seeds: The number of first values from which the search may start. Others than the given ones are random, and tried if the residuals
             of the first fit are a curve and no noise.
+        segments: The number of segments into which each record is cut; 1 for one motion. By default the record is cut only if one motion
+            does not fit, by the number of values.
 
     Returns:
         The values, with errors, covariance and what the data leave open.
@@ -181,7 +90,9 @@ def fit(
     """
     problem = problem_of(model, data, unknown, weights, start, parameters, t)
     require_seeds(seeds, problem.where)
-    return solve(problem, seeds)
+    if segments is not None and (isinstance(segments, bool) or not isinstance(segments, int) or segments < 1):
+        raise UsageError(f"segments={segments!r} is not a number of segments.", where=problem.where, hint="segments=20, or None")
+    return solve(problem, seeds) if segments == 1 else _solve_with_segments(problem, seeds, segments)
 
 
 def require_seeds(seeds: Any, where: str) -> None:
@@ -257,9 +168,53 @@ def solve(problem: Problem, seeds: int) -> Fit:
         rough = sorted((_searched(problem, first, scales, True) for first in firsts[1:]), key=lambda one: one[1])
         found += [_search(problem, one[0], scales, None) for one in rough[:_POLISHED]]
     x, _, message = min(found, key=lambda one: one[1])
+    return _finished(problem, x, scales, message)
+
+
+def _solve_with_segments(problem: Problem, seeds: int, count: int | None) -> Fit:
+    """The best fit with each record in segments; without their number only where one motion does not fit."""
+    whole: Fit | None = None
+    if count is None:
+        whole = solve(problem, seeds)
+        noise = all(is_noise(whole.residuals[name], whole.column(name)[1]) for name in whole.residuals)
+        if noise and not whole.unidentifiable:  # derivatives that grow without bound hide what the data determine
+            return whole
+    first = np.array([u.first for u in problem.unknowns])
+    try:
+        shooting = shooting_of(problem, first, _scales(problem, None), count)
+        return _joined(problem.with_limit(first), shooting, whole)
+    except (StateError, UsageError):
+        if whole is None:
+            raise
+        return whole  # segments were no wish of the user, and the fit of one motion shows in its residuals what it misses
+
+
+def _joined(problem: Problem, shooting: Shooting, whole: Fit | None) -> Fit:
+    """The fit by segments: as one motion, if one computed motion follows the record; not worse than that without segments."""
+    scales = _scales(problem, None)
+    found, cost, message = shooting.solved(scales)
     if problem.experiments[0].weights is None:
         for _ in range(_ROUNDS):
-            new = _scales(problem, x)
+            scales = _scales(problem, found.residuals_of())
+            found, cost, message = found.solved(scales, found.last_penalty)
+    result = _result_of_segments(found, scales, message)
+    x, same, message = _search(problem, found.x[: len(problem.unknowns)], scales, None)
+    if same <= cost * _SAME:
+        result = replace(_result(problem, x, scales, message), covariance=result.covariance, unidentifiable=result.unidentifiable)
+        result = replace(result, degrees=sum(one.size for one in problem.experiments) - len(x) + len(result.unidentifiable))
+    return whole if whole is not None and _squares(whole) < _squares(result) - _NO_GAIN else result
+
+
+def _squares(found: Fit) -> float:
+    """A measure for fits of the same data, with or without weights."""
+    return found.chi2 if found.weighted else sum(len(v) * float(np.log(np.mean(v**2) or 1e-300)) for v in found.residuals.values())
+
+
+def _finished(problem: Problem, x: Array, scales: Mapping[tuple[int, str], float], message: str) -> Fit:
+    """The fit of one motion near x; without weights those of the columns are found from their residuals."""
+    if problem.experiments[0].weights is None:
+        for _ in range(_ROUNDS):
+            new = _scales(problem, _off(problem, problem.motions(x, slopes=False)))
             x, _, message = _search(problem, x, new, None)
             close = all(abs(new[key] / scales[key] - 1) < 1e-3 for key in new)
             scales = new
@@ -268,18 +223,25 @@ def solve(problem: Problem, seeds: int) -> Fit:
     return _result(problem, x, scales, message)
 
 
-def _scales(problem: Problem, x: Array | None) -> dict[tuple[int, str], float]:
+def _off(problem: Problem, motions: Sequence[Trajectory]) -> dict[tuple[int, str], Array]:
+    """Motion minus data, of each column of each experiment."""
+    return {
+        (k, name): motions[k].at(problem.experiments[k].t)[name] - problem.experiments[k].columns[name]
+        for k, name in labels(problem.experiments)
+    }
+
+
+def _scales(problem: Problem, residuals: Mapping[tuple[int, str], Array] | None) -> dict[tuple[int, str], float]:
     """What residuals of columns are divided by: the spread of the data at first, then that of their residuals; nothing with weights."""
     if problem.experiments[0].weights is not None:
         return {}
-    motions = None if x is None else problem.motions(x, slopes=False)
     found: dict[str, list[Array]] = {}
     sizes: dict[str, float] = {}
     for k, name in labels(problem.experiments):
         one = problem.experiments[k]
         column = one.columns[name]
         sizes[name] = max(sizes.get(name, 0.0), float(np.abs(column).max()))
-        off = column - column.mean() if motions is None else motions[k].at(one.t)[name] - column
+        off = column - column.mean() if residuals is None else residuals[k, name]
         found.setdefault(name, []).append(off)
     spread = {name: float(np.sqrt(np.mean(np.concatenate(parts) ** 2))) for name, parts in found.items()}
     spread = {name: max(size, _EXACT * sizes[name]) or 1.0 for name, size in spread.items()}
@@ -295,8 +257,7 @@ def _firsts(problem: Problem, seeds: int) -> list[Array]:
     for _ in range(seeds - 1):
         free = first + _SPREAD * sizes * random.standard_normal(len(first)) * random.choice([0.3, 1.0, 3.0])
         inside = np.array([random.uniform(u.low, u.high) if u.bounded else v for u, v in zip(problem.unknowns, free, strict=True)])
-        low, high = (np.array([getattr(u, side) for u in problem.unknowns]) for side in ("low", "high"))
-        found.append(np.clip(inside, low, high))
+        found.append(np.clip(inside, *problem.bounds))
     return found
 
 
@@ -333,45 +294,51 @@ def _misses_nothing(problem: Problem, x: Array, scales: Mapping[tuple[int, str],
 def _search(
     problem: Problem, x: Array, scales: Mapping[tuple[int, str], float], until: float | None, quick: bool = False
 ) -> tuple[Array, float, str]:
-    low, high = (np.array([getattr(u, side) for u in problem.unknowns]) for side in ("low", "high"))
-    inside = np.clip(x, low, high)
-    found = least_squares(
-        lambda v: problem.residuals(v, scales, until)[0],
-        inside,
-        jac=lambda v: problem.residuals(v, scales, until)[1],
-        bounds=(low, high),
-        x_scale="jac",
-        xtol=_ROUGH if quick else _FINE,
-        ftol=_ROUGH if quick else _FINE,
-        gtol=_ROUGH if quick else _FINE,
-        max_nfev=_FEW_CALLS if quick else _MOST_CALLS,
-    )
-    return np.array(found.x), float(found.cost), str(found.message)
+    return minimum(lambda v: problem.residuals(v, scales, until), x, *problem.bounds, quick)
 
 
 def _result(problem: Problem, x: Array, scales: Mapping[tuple[int, str], float], message: str) -> Fit:
     residual, jacobian = problem.residuals(x, scales)
     if np.all(residual >= 1e6):
         raise StateError("no values were found with which there is a motion.", where=problem.where, hint="other first values, or seeds=20")
+    motions = problem.motions(x)
+    return _told(problem, x, residual, covariance_of(jacobian, problem.names), motions, _off(problem, motions), message)
+
+
+def _result_of_segments(found: Shooting, scales: Mapping[tuple[int, str], float], message: str) -> Fit:
+    problem, x = found.problem, found.x[: len(found.problem.unknowns)]
+    residual, _, _, _ = found.parts(found.x, scales)
+    fitted = _told(problem, x, residual, found.covariance(scales), problem.motions(x), found.residuals_of(), message)
+    motions = list(zip(found.segments, found.motions(found.x), strict=True))
+    parts = tuple(tuple(own for segment, own in motions if segment.experiment == k) for k in range(len(problem.experiments)))
+    return replace(fitted, segments=parts)
+
+
+def _told(
+    problem: Problem,
+    x: Array,
+    residual: Array,
+    uncertain: tuple[Array, list[dict[str, float]], int],
+    motions: Sequence[Trajectory],
+    residuals: Mapping[tuple[int, str], Array],
+    message: str,
+) -> Fit:
+    """The values at x with what they are worth: `uncertain` is what `covariance_of` found."""
     weighted = problem.experiments[0].weights is not None
     chi2 = float(residual @ residual)
-    covariance, combinations, rank = _covariance(jacobian, problem.names)
+    covariance, combinations, rank = uncertain
     degrees = len(residual) - rank
     if not weighted:
         known = np.isfinite(covariance) & (degrees > 0)
         covariance = np.where(known, np.where(known, covariance, 0.0) * (chi2 / max(degrees, 1)), np.inf)
-    motions = tuple(problem.motions(x))
     several = len(problem.experiments) > 1
-    off = {
-        (f"{k + 1}: {name}" if several else name): motions[k].at(problem.experiments[k].t)[name] - problem.experiments[k].columns[name]
-        for k, name in labels(problem.experiments)
-    }
+    off = {(f"{k + 1}: {name}" if several else name): v for (k, name), v in residuals.items()}
     return Fit(
         Frozen(problem.values_of(x)),
         covariance,
         combinations,
         problem.model_at(x),
-        motions,
+        tuple(motions),
         Frozen(off),
         chi2,
         degrees,
@@ -380,22 +347,3 @@ def _result(problem: Problem, x: Array, scales: Mapping[tuple[int, str], float],
         Frozen({name: float(np.sqrt(np.mean(v**2))) for name, v in off.items()}),
         problem.experiments,
     )
-
-
-def _covariance(jacobian: Array, names: list[str]) -> tuple[Array, list[dict[str, float]], int]:
-    """The inverse of J^T J, infinite for unknowns in combinations without influence, these combinations, and the rank."""
-    norms = np.sqrt((jacobian**2).sum(axis=0))
-    units = np.where(norms > 0, norms, 1.0)
-    _, s, v = np.linalg.svd(jacobian / units, full_matrices=True)
-    s = np.concatenate([s, np.zeros(len(names) - len(s))])
-    determined = s > _OPEN * max(float(s.max(initial=0.0)), 1e-300)
-    covariance = (v[determined].T / s[determined] ** 2) @ v[determined]
-    combinations = []
-    for line in v[~determined]:
-        moved = line / units
-        moved = moved / np.abs(moved).max() * np.sign(moved[np.abs(moved).argmax()])
-        combinations.append({name: float(c) for name, c in zip(names, moved, strict=True) if abs(c) > 1e-6})
-    covariance = covariance / np.outer(units, units)
-    loose = [k for k, name in enumerate(names) if any(name in one for one in combinations)]
-    covariance[loose, loose] = np.inf
-    return covariance, combinations, int(determined.sum())

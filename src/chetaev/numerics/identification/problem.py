@@ -17,7 +17,7 @@ from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.graphs.binding import number
 from chetaev.numerics.identification.experiments import Experiment
 from chetaev.numerics.motion.simulate import simulate
-from chetaev.numerics.motion.trajectory import Trajectory
+from chetaev.numerics.motion.trajectory import Outcome, Trajectory
 
 _FINER = 1e-2
 """The tolerance of motions relative to what a model asks for, at most `_FINEST`: derivatives are compared with differences of residuals."""
@@ -28,7 +28,7 @@ _MORE_STEPS = 50
 multiplier of a million. Without a limit a single one takes minutes."""
 _STEPS = 5000
 """The least limit of steps."""
-_FAR = 1e6
+FAR = 1e6
 """A residual where there is no motion, in units of the data: such values are never accepted."""
 
 
@@ -69,6 +69,11 @@ class Problem:
         """The names of the unknowns."""
         return [u.name for u in self.unknowns]
 
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        """The lower and the upper bounds of the unknowns."""
+        return np.array([u.low for u in self.unknowns]), np.array([u.high for u in self.unknowns])
+
     def values_of(self, x: Array) -> dict[str, float]:
         """Values by name."""
         return dict(zip(self.names, map(float, x), strict=True))
@@ -95,28 +100,41 @@ class Problem:
     def motions(self, x: Array, until: float | None = None, slopes: bool = True) -> list[Trajectory]:
         """The motions of all experiments."""
         found: list[Trajectory] = []
-        tolerance = self.model.tolerance if isinstance(self.model.tolerance, float | int) else self.model.tolerance[0]
         known: dict[tuple[float, int], Trajectory] = {}
         for one, model in zip(self.experiments, self.models, strict=True):
             last = float(one.t[-1]) if until is None else min(float(one.t[-1]), until)
             place = (last, id(model))
             if place not in known:
                 end = last if last != self.t[0] else self.t[1]
-                settings = {name: v for name, v in model.run.items() if name not in ("tolerance", "slopes", "keep")}
-                settings["max_steps"] = settings.get("max_steps") or self.max_steps
                 parameters, start = self.given(x, model)
-                known[place] = simulate(
-                    self.equations,
-                    start,
-                    (self.t[0], end),
-                    parameters=parameters,
-                    inputs=dict(model.inputs),
-                    tolerance=min(_FINEST, _FINER * float(tolerance)),
-                    slopes=self.names if slopes else None,
-                    progress=False,
-                    **settings,
-                )
+                known[place] = self.motion(model, parameters, start, (self.t[0], end), self.names if slopes else None)
             found.append(known[place])
+        return found
+
+    def motion(
+        self, model: Model, parameters: Mapping[str, Any], start: State, interval: tuple[float, float], slopes: Sequence[str] | None
+    ) -> Trajectory:
+        """A motion of a model from a start, with the settings of the model, and its slopes.
+
+        Raises:
+            KeyboardInterrupt: If the user interrupts the motion: half a motion is no motion with these values, and the search would go on.
+        """
+        tolerance = self.model.tolerance if isinstance(self.model.tolerance, float | int) else self.model.tolerance[0]
+        settings = {name: v for name, v in model.run.items() if name not in ("tolerance", "slopes", "keep")}
+        settings["max_steps"] = settings.get("max_steps") or self.max_steps
+        found = simulate(
+            self.equations,
+            start,
+            interval,
+            parameters=parameters,
+            inputs=dict(model.inputs),
+            tolerance=min(_FINEST, _FINER * float(tolerance)),
+            slopes=slopes,
+            progress=False,
+            **settings,
+        )
+        if found.outcome is Outcome.INTERRUPTED:
+            raise KeyboardInterrupt
         return found
 
     def with_limit(self, x: Array) -> Problem:
@@ -139,7 +157,7 @@ class Problem:
 
     def _residuals(self, x: Array, scales: Mapping[tuple[int, str], float], until: float | None) -> tuple[Array, Array]:
         count = sum(int((one.t <= (np.inf if until is None else until)).sum()) * len(one.columns) for one in self.experiments)
-        nothing = np.full(count, _FAR), np.zeros((count, len(x)))
+        nothing = np.full(count, FAR), np.zeros((count, len(x)))
         try:
             motions = self.motions(x, until)
         except ChetaevError:

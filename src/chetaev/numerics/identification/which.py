@@ -24,8 +24,9 @@ from chetaev.numerics.flow.prolongation import prolongation
 from chetaev.numerics.graphs.binding import number
 from chetaev.numerics.identification.evidence import criteria, is_noise
 from chetaev.numerics.identification.experiments import Experiment
-from chetaev.numerics.identification.fit import Fit, problem_of, require_seeds, solve
+from chetaev.numerics.identification.fit import problem_of, require_seeds, solve
 from chetaev.numerics.identification.problem import Problem
+from chetaev.numerics.identification.result import Fit
 from chetaev.numerics.motion.values_at import values_at
 
 _GAP = 10.0

@@ -270,7 +270,8 @@ class Transitions:
         if limit is not None and (far > FAR or self.surfaces.sliding_fault(after, t, lambda _: jets)):
             return outcomes.accumulation(text, t, limit if np.isfinite(limit) else None)
         if not far <= FAR:
-            return outcomes.corner_of_constraints(text, t)
+            reason = self.surfaces.nonlinear_multipliers(before)
+            return outcomes.no_continuation(text, t, reason, decided=False) if reason else outcomes.corner_of_constraints(text, t)
         for j, (m, new) in enumerate(zip(before, after, strict=True)):
             if m != new:
                 self.record.switches.append(Switch(self.request.switched.modes[j].text, t, m, new))

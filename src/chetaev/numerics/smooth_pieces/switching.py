@@ -16,7 +16,7 @@ from itertools import product
 import numpy as np
 
 from chetaev.core.errors import StateError
-from chetaev.core.symbols import Jet
+from chetaev.core.symbols import Jet, Multiplier
 from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Mode
 from chetaev.numerics.corners.modes import bends_momenta
 from chetaev.numerics.flow.compiled import Array
@@ -302,8 +302,20 @@ class Surfaces(SurfaceValues):
         except StateError:
             return f"the equations do not determine the motion while {names}."
         if set(slides) != set(self.jets(configuration)):
-            return f"motion with {names} has other initial values than motion off it."
+            return self.nonlinear_multipliers(configuration) or f"motion with {names} has other initial values than motion off it."
         return ""
+
+    def nonlinear_multipliers(self, configuration: Configuration) -> str:
+        """Return the reason why motion on a surface is refused if the state holds multipliers of reactions; empty if it holds none.
+
+        Rows that are linear in a multiplier determine it, so that it is no part of the state; it would jump where a force does.
+        """
+        reactions = {m.base for m in self.switched.base(configuration).lowered.reactions}
+        names = sorted({z.base for z in self.jets(configuration) if isinstance(z, Multiplier) and z.base in reactions})
+        if not names:
+            return ""
+        listed = ", ".join(names)
+        return f"forces are not linear in {listed}; rest is computed where they are linear in a multiplier or in its absolute value."
 
     def sliding_fault(self, configuration: Configuration, t: float, jets: Jets) -> str:
         """Return the reason why the motion cannot slide in a configuration; empty if it can."""

@@ -1,0 +1,127 @@
+"""What a fit found, and what it is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+
+import numpy as np
+from scipy import stats
+
+from chetaev.core.display.html import card, columns, facts, number, set_name
+from chetaev.core.errors import UsageError
+from chetaev.core.support.frozen import Frozen
+from chetaev.mechanics.model import Model
+from chetaev.numerics.flow.compiled import Array
+from chetaev.numerics.identification.experiments import Experiment, labels
+from chetaev.numerics.motion.trajectory import Trajectory
+
+
+@dataclass(frozen=True, repr=False)
+class Fit:
+    """Values found by least squares, with what they are worth."""
+
+    values: Frozen[str, float]
+    """The value of each unknown."""
+    covariance: Array
+    """The covariance of the unknowns, in their order; infinite where data do not determine them."""
+    unidentifiable: list[dict[str, float]]
+    """Combinations of unknowns that the data do not determine, each as the changes of the unknowns that leave the data as they are."""
+    model: Model
+    """The model with these values."""
+    motions: tuple[Trajectory, ...]
+    """The motion of each experiment."""
+    residuals: Frozen[str, Array]
+    """Motion minus data, by column; those of several experiments have its number before: `2: x`."""
+    chi2: float
+    """The weighted sum of squares."""
+    degrees: int
+    """The number of values less the number of unknowns that they determine."""
+    weighted: bool
+    """Whether the user gave weights."""
+    message: str
+    """How the search ended."""
+    deviations: Frozen[str, float] = field(default_factory=Frozen)
+    """The standard deviation of the residuals of each column."""
+    experiments: tuple[Experiment, ...] = ()
+    """The data."""
+    segments: tuple[tuple[Trajectory, ...], ...] = ()
+    """The motions of the segments of each experiment, where one computed motion cannot follow the record to its end: neighbouring motions
+    part too fast. Residuals are those of the segments. Empty where `motions` follow the records."""
+
+    def column(self, name: str) -> tuple[Array, Array, Trajectory]:
+        """The times and values of a column of the data, by its name in `residuals`, and the motion of its experiment."""
+        for k, own in labels(self.experiments):
+            if name == (f"{k + 1}: {own}" if len(self.experiments) > 1 else own):
+                return self.experiments[k].t, self.experiments[k].columns[own], self.motions[k]
+        raise UsageError(f"{name} is no column of the data.", where="fit", hint=f"columns: {', '.join(self.residuals)}")
+
+    def curve(self, name: str, times: Array) -> Array:
+        """The fitted motion of a column of the data, by its name in `residuals`, at any times of the record."""
+        _, _, motion = self.column(name)
+        own = name.partition(": ")[2] if len(self.experiments) > 1 else name
+        if not self.segments:
+            return np.asarray(motion.at(times)[own])
+        parts = self.segments[int(name.partition(": ")[0]) - 1 if len(self.experiments) > 1 else 0]
+        place = np.clip(np.searchsorted([one.end[0] for one in parts], times, side="right"), 0, len(parts) - 1)
+        found = np.empty(len(times))
+        for k, one in enumerate(parts):
+            found[place == k] = one.at(times[place == k])[own]
+        return found
+
+    @property
+    def motion(self) -> Trajectory:
+        """The motion of the first experiment."""
+        return self.motions[0]
+
+    @cached_property
+    def errors(self) -> dict[str, float]:
+        """The standard error of each unknown; without weights by the variance of the residuals."""
+        return {name: float(np.sqrt(v)) for name, v in zip(self.values, np.diag(self.covariance), strict=True)}
+
+    @cached_property
+    def correlations(self) -> Array:
+        """The correlations of the unknowns."""
+        sizes = np.sqrt(np.diag(self.covariance))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found: Array = self.covariance / np.outer(sizes, sizes)
+        return found
+
+    def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
+        """The confidence interval of an unknown, by Student's distribution."""
+        if name not in self.values:
+            raise UsageError(f"{name} is no unknown of the fit.", where="fit", hint=f"unknowns: {' '.join(self.values)}")
+        width = float(stats.t.ppf(0.5 + level / 2, max(self.degrees, 1))) * self.errors[name]
+        return self.values[name] - width, self.values[name] + width
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        title, *lines = str(self).splitlines()
+        found = []
+        for name, v in self.values.items():
+            low, high = self.interval(name)
+            found.append((set_name(name), number(v, 8), f"± {number(self.errors[name], 2)}", f"{number(low)} to {number(high)}"))
+        table = columns(("", "value", "error", "95 %"), found)
+        return card(title, table, facts(escape(line.strip()) for line in lines[len(self.values) :]))
+
+    def __str__(self) -> str:
+        lines = [f"fit of {self.model.system.name or 'system'} · {self.model.principle}"]
+        width = max(map(len, self.values))
+        for name, v in self.values.items():
+            low, high = self.interval(name)
+            lines.append(f"  {name:<{width}}  {v:.8g} ± {self.errors[name]:.2g}  (95 %: {low:.6g} to {high:.6g})")
+        kind = "chi squared" if self.weighted else "sum of squares, in units of the residuals' spread"
+        lines.append(f"  {kind}: {self.chi2:.6g}, {self.degrees} degrees of freedom")
+        lines += [f"  residuals of {name}: {size:.3g}" for name, size in self.deviations.items()]
+        if self.segments:
+            lines.append(f"  joined from {sum(map(len, self.segments))} segments: no computed motion follows the record to its end")
+        lines += [f"  not determined: {_combination(one)}" for one in self.unidentifiable]
+        return "\n".join(lines)
+
+
+def _combination(one: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} by {v:.4g}" for name, v in one.items()) + " together change nothing"
