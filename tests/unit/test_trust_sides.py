@@ -140,3 +140,15 @@ def test_hidden_corners_are_met_exactly(text, force, surface, scale):
     wanted = across(lambda x: -0.3 * scale * force(x), surface - 1, 2.5, 1, surface)
     assert motion.outcome == "finished" and motion.switches
     assert [motion.final["x"], motion.final["x'"]] == pytest.approx(wanted, abs=3e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_a_square_with_parameters_below_is_a_hidden_corner(unit):
+    """V = k u^2 sqrt(x^2/u^2 - 2 x/u + 1) = k u |x - u|: a constant force towards x = u on either side, in any unit of length."""
+    equations = ch.derive(ch.System("x", "k u", lagrangian="x'^2/2 - k*u^2*sqrt(x^2/u^2 - 2*x/u + 1)"))
+    motion = ch.simulate(equations, {"x": 0, "x'": 2 * unit}, (0, 1), parameters={"k": 0.7, "u": unit}, tolerance=1e-10)
+    met = (math.sqrt(4 + 2 * 0.7) - 2) / 0.7
+    speed, left = 2 + 0.7 * met, 1 - met
+    assert motion.outcome == "finished" and [s.t for s in motion.switches] == pytest.approx([met], abs=1e-9)
+    assert motion.final["x"] / unit == pytest.approx(1 + speed * left - 0.35 * left**2, abs=1e-9)
+    assert motion.final["x'"] / unit == pytest.approx(speed - 0.7 * left, abs=1e-9)

@@ -68,15 +68,19 @@ def _root(base: Expr, exponent: Expr) -> Expr | None:
     """A root with the squares in its argument taken out; None if there are none, or if the root is real nowhere else."""
     if not base.is_Add or len(base.args) > _MOST_TERMS:
         return None  # squares that are factors are taken out already
+    above, below = sympy.fraction(sympy.together(_with_half_angles(_with_one_wave(base))))
+    if moves(below):
+        return None  # a pole, which is no corner
     try:
-        number, factors = sympy.factor_list(_with_half_angles(_with_one_wave(base)))
+        number, factors = sympy.factor_list(above)
     except sympy.PolynomialError:
         return None
-    if not any(count > 1 and moves(f) for f, count in factors):
+    squares = {f: count // 2 for f, count in factors if count > 1 and moves(f)}
+    if not squares:
         return None
-    outside = [Magnitude(f) ** (2 * exponent * (count // 2)) for f, count in factors if count > 1]
-    inside = sympy.Mul(number, *[f for f, count in factors if count % 2])
-    found = sympy.Mul(*outside, inside**exponent)
+    inside = sympy.Mul(number / below, *[f ** (count - 2 * squares.get(f, 0)) for f, count in factors])
+    root = (inside**exponent).replace(sympy.Abs, Magnitude)  # SymPy takes squares of parameters out by itself
+    found = sympy.Mul(*[Magnitude(f) ** (2 * exponent * n) for f, n in squares.items()], root)
     return None if found.has(S.ImaginaryUnit) else found
 
 
