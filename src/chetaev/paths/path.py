@@ -90,7 +90,7 @@ class Path:
 
     @property
     def kind(self) -> str:
-        """`normal`, `abnormal` or `both`: whether the end-point map is singular along the path as well."""
+        """`normal`, `abnormal` or `both`: whether the end-point map is singular along the path as well; `undecided` if not computed."""
         return str(self.facts.kind)
 
     @property

@@ -352,9 +352,14 @@ class Candidate:
 
     @property
     def kind(self) -> str:
-        """`both` if the end-point map is singular along the path; a path that is abnormal only has no start among normal extremals."""
-        corank = 0 if self.variation is None else self.variation.corank
-        return "both" if corank > 0 and self.motion.equations.lowered.costates else "normal"
+        """`both` if the end-point map is singular along the path, `undecided` if its variations could not be computed; a path that is
+        abnormal only has no start among normal extremals.
+        """
+        if not self.motion.equations.lowered.costates:
+            return "normal"
+        if self.variation is None:
+            return "undecided"
+        return "both" if self.variation.corank > 0 else "normal"
 
     def certified(self) -> Trajectory:
         """The motion with the first variation of the action among the figures of its certificate."""
