@@ -27,6 +27,7 @@ import large_input
 import long_runs
 import many_bodies
 import methods
+import pages
 import paths_between
 import setup_time
 import slopes
@@ -48,6 +49,7 @@ PARTS = {
     "identification": identification,
     "slopes": slopes,
     "paths_between": paths_between,
+    "pages": pages,
 }
 RESULTS = Path(__file__).with_name("results.md")
 
