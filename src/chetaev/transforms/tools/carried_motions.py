@@ -16,10 +16,10 @@ from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Jet, Place
 from chetaev.mechanics.equations import Equations
+from chetaev.numerics.evaluation.values_at import values_at
 from chetaev.numerics.flow.prolongation import prolongation
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
-from chetaev.numerics.motion.values_at import values_at
 from chetaev.transforms.tools.morphism import Morphism
 
 Array = NDArray[np.float64]
