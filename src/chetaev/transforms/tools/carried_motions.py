@@ -251,7 +251,7 @@ def _difference(a: Array, b: Array) -> float:
 
 
 def _values_of(motion: Trajectory) -> dict[str, Any]:
-    binding = motion.reader.binding  # type: ignore[attr-defined]
+    binding = motion.reader.binding
     return {
         "parameters": {z.name: v for z, v in binding.parameters.items()},
         "inputs": dict(binding.inputs),
