@@ -209,8 +209,9 @@ SMOOTH: dict[str, Smooth] = {
     "sqrt": Smooth(sympy.sqrt, increasing=True, whole_line=False),
 }
 """The smooth functions of one argument. A new one that CasADi has and that rises everywhere is one entry here, with its slope. Another one
-needs its rules of computation too: its values in exact arithmetic (`core/exact/functions.py`), its slope (`numerics/graphs/doubts.py`), its
-intervals (`numerics/enclosures/expression.py` and `ranges.py`) and its Taylor coefficients (`numerics/methods/series.py`)."""
+needs its rules of computation too: its values in exact arithmetic (`core/exact/functions.py`), its slope
+(`numerics/graphs/rounding_bounds.py`), its intervals (`numerics/enclosures/expression.py` and `ranges.py`) and its Taylor coefficients
+(`numerics/methods/series.py`)."""
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
     **{name: (function.make, 1) for name, function in SMOOTH.items()},

@@ -12,7 +12,7 @@ from typing import Any
 import sympy
 from sympy import Expr, Matrix
 
-from chetaev.core.errors import ModelError, UsageError
+from chetaev.core.errors import ModelError, UsageError, VelocityWarning
 from chetaev.core.system import System
 from chetaev.interop.kinematics import Kinematics, fixed_point
 from chetaev.mechanics.ranks.exact import exact_rank
@@ -20,10 +20,6 @@ from chetaev.mechanics.ranks.exact import exact_rank
 _DIFFERS = 1e-9
 """Relative difference of two velocities at a random state above which they are not the same: both are computed with 15 digits."""
 _WHERE = "from_mechanics"
-
-
-class VelocityWarning(UserWarning):
-    """Declared velocities differ from those of the positions, which were used."""
 
 
 @dataclass

@@ -31,7 +31,7 @@ from chetaev.report.subject import Subject
 
 _MOST_EVENTS = 12
 """Events and switches in the table; the number of further ones is given."""
-_LONGEST = 20_000
+_LARGEST_COMPARED = 20_000
 """Size of the equations under two principles that are compared, at most, which takes a second or two; the report says if it is larger."""
 _CHECKS = {
     "nodes": "stored states against the dense output",
@@ -135,7 +135,7 @@ def others(subject: Subject) -> str:
     facts = []
     for name, other in subject.others.items():
         same, reason = None, "the equations are too long for a report to compare them"
-        if sum(nodes_of(row.residual) for each in (subject.equations, other.equations) for row in each.rows) <= _LONGEST:
+        if sum(nodes_of(row.residual) for each in (subject.equations, other.equations) for row in each.rows) <= _LARGEST_COMPARED:
             same, reason = same_motions(subject.equations, other.equations)
         words = {True: "agree with", False: "differ from", None: "may agree with or differ from"}[same]
         facts.append(f"Motions under <code>{escape(name)}</code> {words} those under <code>{escape(own)}</code>: {escape(reason)}.")

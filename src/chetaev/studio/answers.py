@@ -36,7 +36,7 @@ _FILM_SECONDS = 4.0
 """Seconds that a film lasts at most: its hundred pictures take about five seconds to draw, well within the limit of a request."""
 _FILM_WIDTH = 480
 """Pixels of a film across."""
-_SAMPLES = 401
+_TIMES_SENT = 401
 """Times at which a motion is sent to the page: enough for a smooth curve on a wide screen, and some tens of kilobytes."""
 
 
@@ -137,7 +137,7 @@ def _motion(motion: Trajectory) -> dict[str, Any]:
 def _times(motion: Trajectory) -> Any:
     if not motion.reader.dense or len(motion.t) < 2:
         return motion.t
-    return np.linspace(float(motion.t[0]), float(motion.t[-1]), _SAMPLES)
+    return np.linspace(float(motion.t[0]), float(motion.t[-1]), _TIMES_SENT)
 
 
 def _compare(asked: Asked) -> dict[str, Any]:

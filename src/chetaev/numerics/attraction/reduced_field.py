@@ -18,7 +18,7 @@ from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.stability.motion_near_state import Local
 from chetaev.numerics.stability.position import directions
 
-_MINORS = 3
+_MOST_ROWS_BY_MINORS = 3
 """Most rows of one stage that are solved by minors; the number of their terms grows as the factorial."""
 
 
@@ -131,7 +131,7 @@ def _bound(local: Local, graph: GraphAlgebra) -> dict[Jet, Any]:
         jets = [z for z in state if z in chosen and z in at_stage]
         rows = [_replaced(graph, system.row(pair), found) for pair in system.stage(k)]
         names = " ".join(z.name for z in jets)
-        if len(jets) != len(rows) or len(rows) > _MINORS:
+        if len(jets) != len(rows) or len(rows) > _MOST_ROWS_BY_MINORS:
             raise NotReduced(f"{len(rows)} constraint rows at once are not solved for {names or 'any jet'} by formulas")
         slopes = [graph.gradient(row, jets) for row in rows]
         if any(z in graph.symbols(e) for line in slopes for e in line for z in jets):

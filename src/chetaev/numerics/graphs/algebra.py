@@ -44,10 +44,10 @@ from chetaev.numerics.graphs.rewriting.dominant import growths
 from chetaev.numerics.graphs.rewriting.removable import removable
 from chetaev.numerics.machine.tape import LIMIT, program_of
 
-_FORWARD = 2
+_MOST_FORWARD = 2
 """Most symbols for which derivatives are taken in forward mode, one symbol at a time. Reverse mode, for more, leaves more round-off where
 slopes vanish."""
-_PROGRAMS = 24
+_CACHED_PROGRAMS = 24
 """Size of the cache of programs. With a smaller one the programs of a single analysis evict each other, which costs time only."""
 _BINARY = {"atan2": int(ca.OP_ATAN2), "min": int(ca.OP_FMIN), "max": int(ca.OP_FMAX)}
 
@@ -150,11 +150,11 @@ class GraphAlgebra:
     def program(self, expressions: Sequence[ca.SX], symbols: Sequence[Symbol] | None = None) -> tuple[Program, list[Symbol]]:
         """Return the expressions as instructions for exact arithmetic, and the symbols that are its inputs; numbers are exact.
 
-        The last `_PROGRAMS` results are cached, because several analyses use the same rows.
+        The last `_CACHED_PROGRAMS` results are cached, because several analyses use the same rows.
         """
         key = tuple(int(e.element_hash()) if e.nnz() else 0 for e in expressions), None if symbols is None else tuple(symbols)
         if key not in self._programs:
-            if len(self._programs) == _PROGRAMS:
+            if len(self._programs) == _CACHED_PROGRAMS:
                 del self._programs[next(iter(self._programs))]
             self._programs[key] = (list(expressions), *self._new_program(expressions, symbols))
         _, program, order = self._programs[key]
@@ -179,12 +179,12 @@ class GraphAlgebra:
     def gradient(self, e: ca.SX, symbols: Sequence[Symbol]) -> list[ca.SX]:
         """Return the partial derivatives. One reverse sweep gives the derivatives by all moving symbols, and is cached.
 
-        For at most `_FORWARD` symbols a forward sweep for each is made instead, as CasADi does by default: it leaves less round-off where
-        slopes vanish.
+        For at most `_MOST_FORWARD` symbols a forward sweep for each is made instead, as CasADi does by default: it leaves less round-off
+        where slopes vanish.
         """
         occurring = self.symbols(e)
         present = [z for z in symbols if z in occurring]
-        several = len(present) > _FORWARD
+        several = len(present) > _MOST_FORWARD
         key = (int(e.element_hash()), () if several else tuple(present))
         known = self._gradients.setdefault(key, (e, {}))[1]
         missing = {z for z in present if z not in known}
@@ -322,14 +322,14 @@ class GraphAlgebra:
             del self._known[e]
 
 
-_SHORT = 2**13
+_LARGEST_SHORT_NUMBER = 2**13
 """Largest numerator and denominator of a number that CasADi may multiply: a product of four of these is exactly a double. With larger
 numbers 1e12*1e12 becomes a double beside 1e24, and exact arithmetic finds a difference that is not in the text."""
 
 
 def _is_short(node: Expr) -> bool:
     """Tell whether a rational number is a double with few digits, so that products of some of these are exact."""
-    return bool(node.q & (node.q - 1) == 0 and abs(node.p) <= _SHORT and node.q <= _SHORT)
+    return bool(node.q & (node.q - 1) == 0 and abs(node.p) <= _LARGEST_SHORT_NUMBER and node.q <= _LARGEST_SHORT_NUMBER)
 
 
 def _float(node: Expr) -> float:

@@ -9,7 +9,7 @@ from scipy.optimize import least_squares
 
 from chetaev.numerics.flow.compiled import Array
 
-_ROUGH, _FINE = 1e-4, 1e-12
+_ROUGH_CHANGE, _FINE_CHANGE = 1e-4, 1e-12
 """Relative changes of the sum of squares, and of the unknowns, that end a search: one of several, and the last one."""
 _FEW_CALLS, _MOST_CALLS = 25, 100
 """The most motions of a search: one of several, and the last one."""
@@ -25,7 +25,7 @@ Residuals = Callable[[Array], tuple[Array, Array]]
 
 def minimum(residuals: Residuals, x: Array, low: Array, high: Array, quick: bool = False) -> tuple[Array, float, str]:
     """The unknowns at a minimum near x, half their sum of squares, and how the search ended; with `quick` roughly."""
-    limit = _ROUGH if quick else _FINE
+    limit = _ROUGH_CHANGE if quick else _FINE_CHANGE
     found = least_squares(
         lambda v: residuals(v)[0],
         np.clip(x, low, high),

@@ -22,11 +22,10 @@ from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.machine.kernels import MOST_JOINED, Foreign, Kernel, joined_kernel
 from chetaev.numerics.machine.lanes import Lanes, lanes_with
 from chetaev.numerics.machine.rounding_bounds import doubting
-from chetaev.numerics.methods import dop853
+from chetaev.numerics.methods import METHODS, dop853
 from chetaev.numerics.methods.accuracy import Accuracy, Measures
 from chetaev.numerics.methods.dop853.arguments import width_of
 from chetaev.numerics.methods.dop853.types import Array, Integers, Run
-from chetaev.numerics.methods.registry import METHODS
 
 if TYPE_CHECKING:
     from chetaev.numerics.methods.stepper import Stepper
@@ -34,10 +33,10 @@ if TYPE_CHECKING:
 NESTED, POWERS = "nested", "powers"
 
 _NO_SLOPE = 1e-2
-"""Relative to the tolerance and to the size of a jet over that of what it is differentiated by: errors of slopes that always are allowed. A
-larger part would show in slopes that are small, a smaller one follows round-off where slopes vanish."""
+"""Relative to the tolerance and to the typical size of a slope: errors of slopes that are always allowed. A larger part would show in small
+slopes, a smaller one follows round-off where slopes vanish."""
 _ROUND_OFF = 16 * float(np.finfo(float).eps)
-"""The same relative to the sizes alone, where the tolerance is as fine as round-off."""
+"""Relative to the typical size of a slope: the least error that is allowed, where the tolerance is as fine as round-off."""
 _FIRST_STEPS = 128
 """Steps that are tried with code that need not be made: with it they take about a quarter of the time in which optimised code is made."""
 
@@ -73,7 +72,7 @@ class Wide:
     lanes: int
     """The number of slopes of a jet."""
     usual: Array
-    """Sizes beside which slopes count: that of the jet over that of what it is differentiated by."""
+    """Typical sizes of slopes: the size of the jet divided by that of the parameter or initial value."""
 
     def limits(self, own: dop853.Limits) -> dop853.Limits:
         """The limits of a state, for the state and its slopes.
@@ -184,7 +183,7 @@ class Method(Specified, ABC):
     basis: ClassVar[str] = POWERS
     """The polynomials of its steps."""
     smooth: ClassVar[bool] = True
-    """Whether these have almost the order of the method, so that their derivatives tell something."""
+    """Whether these have almost the order of the method, so that the defect of their derivatives is evidence."""
 
     def stepper(self, task: Task) -> Stepper:
         """What makes the steps of one smooth piece."""

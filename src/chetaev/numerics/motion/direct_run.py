@@ -45,8 +45,8 @@ _PROJECTIONS = 3
 """Most projections of a start; each squares what is left of a residual of at most 1e-8."""
 _LARGEST = float(np.finfo(float).max)
 """Larger parameters are infinite."""
-_KNOWN = 64
-"""Vectors of parameters, and numbers of steps, for which it is remembered what follows from them."""
+_CACHE_SIZE = 64
+"""Size of the caches by vectors of parameters, and by numbers of steps."""
 
 
 class Straight:
@@ -130,7 +130,7 @@ class Straight:
         """Whether a pivot may vanish at some state, with these values of the parameters."""
         key = p[: self.parameters].tobytes()
         if key not in self._touching:
-            if len(self._touching) >= _KNOWN:
+            if len(self._touching) >= _CACHE_SIZE:
                 self._touching.clear()
             values = zip(self.flow.system.equations.system.parameters, map(float, p), strict=False)
             known = {z: (v, v) for z, v in values if isinstance(z, Parameter)}
@@ -140,7 +140,7 @@ class Straight:
     def allowed(self, accepted: int) -> tuple[float, float]:
         """The largest errors of the balance after a number of steps: on the way, and at the end."""
         if accepted not in self._allowed:
-            if len(self._allowed) >= _KNOWN:
+            if len(self._allowed) >= _CACHE_SIZE:
                 self._allowed.clear()
             self._allowed[accepted] = balance_allowed(self.tolerance, accepted), left_allowed(self.tolerance, accepted)
         return self._allowed[accepted]

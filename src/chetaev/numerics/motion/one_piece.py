@@ -46,9 +46,9 @@ from chetaev.numerics.start.clear_states import Clear, clear_states
 from chetaev.numerics.start.data import read_state
 from chetaev.numerics.verdict.branch_choice import decided_by_numbers
 
-_SHORT = 64
+_MOST_LOST_STEPS = 64
 """Most steps of a motion that may be lost, when it begins anew, each time: they take less time than the decisions of a motion."""
-_SMALL = 5000
+_MOST_INSTRUCTIONS = 5000
 """Most instructions of the rates of a system here. A run first checks for interruption after 64 steps, a few milliseconds at this size."""
 _PIECES: Remembered[OnePiece | None]
 
@@ -105,7 +105,7 @@ class OnePiece:
         wide = None if directions is None else self._wide(here, state.state, start, binding, directions, wanted.times, where)
         run = self._run(here, y, p, WORST_PIVOT * min(1.0, pivot), wanted, progress, wide)
         if run.status not in (dop853.Status.FINISHED, dop853.Status.INTERRUPTED):
-            self.useful = run.accepted <= _SHORT
+            self.useful = run.accepted <= _MOST_LOST_STEPS
             return None
         dense = not wanted.final and len(wanted.times) == 2
         net = Net(wanted.accuracy.relative, True)
@@ -118,7 +118,7 @@ class OnePiece:
         found = record.joined(flow.state, verdict(dop853.Status(run.status), Ending(float(run.t))))
         if (found.certificate.ok and not net.unsettled) or run.status is dop853.Status.INTERRUPTED:
             return found
-        self.useful = run.accepted <= _SHORT
+        self.useful = run.accepted <= _MOST_LOST_STEPS
         return None
 
     def _wide(
@@ -235,7 +235,7 @@ def _one_piece(equations: Equations, inputs: Frozen[str, Expr]) -> OnePiece | No
     clear = clear_states(compiled.flow.system)
     if clear is None:
         return None
-    fits = clear.system is compiled.flow.system and compiled.rhs.instructions <= _SMALL
+    fits = clear.system is compiled.flow.system and compiled.rhs.instructions <= _MOST_INSTRUCTIONS
     return OnePiece(switched, compiled, clear, inputs) if fits else None
 
 

@@ -266,8 +266,8 @@ _EXPENSIVE = 400_000
 """Instructions in many digits, each a few microseconds, that a motion may take when it is computed again in many digits."""
 _STAGES = 16
 """Evaluations of the rates that a step takes, with its looks inside and with rejected steps beside it."""
-_FEWEST = 30
-"""Steps: a motion that could not take so many is not computed again in many digits."""
+_FEWEST_STEPS = 30
+"""Fewest steps that must be affordable in many digits: otherwise the motion is not computed again."""
 
 
 def _affordable_steps(begun: Start, request: Request) -> int:
@@ -278,7 +278,7 @@ def _affordable_steps(begun: Start, request: Request) -> int:
     if not request.method.smooth or request.slopes is not None:
         return 0
     steps = _EXPENSIVE // (_STAGES * max(begun.setting.compiled.rhs.instructions, 1))
-    return min(request.max_steps, steps) if steps >= _FEWEST else 0
+    return min(request.max_steps, steps) if steps >= _FEWEST_STEPS else 0
 
 
 def _first_slopes(request: Request, begun: Start, start: Any, equations: Equations) -> dict[Jet, Array] | None:

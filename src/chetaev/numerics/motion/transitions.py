@@ -30,7 +30,7 @@ FALLEN_PIVOT = 1e-4
 locus is reported as the reason."""
 TOO_SOON = 1e-9
 """Relative to the duration of the run: shorter intervals between events of one kind are an accumulation, which ends the run."""
-_IN_A_ROW = 3
+_MOST_CLOSE_EVENTS = 3
 """Number of such intervals in a row that end the run."""
 FAR = 10.0
 """Tolerances: a larger correction is not round-off."""
@@ -291,9 +291,9 @@ class Transitions:
         """Return the time at which events of a kind accumulate, infinity if it is not known; None if they do not accumulate."""
         times = self.recent.setdefault(kind, [])
         times.append(t)
-        del times[: -_IN_A_ROW - 1]
+        del times[: -_MOST_CLOSE_EVENTS - 1]
         gaps = np.abs(np.diff(times))
-        if len(gaps) < _IN_A_ROW or not np.all(gaps < TOO_SOON * self.request.span):
+        if len(gaps) < _MOST_CLOSE_EVENTS or not np.all(gaps < TOO_SOON * self.request.span):
             return None
         ratio = float(gaps[-1] / gaps[-2]) if gaps[-2] > 0 else 1.0
         return t + (times[-1] - times[-2]) * ratio / (1 - ratio) if ratio < 1 else np.inf

@@ -26,7 +26,7 @@ from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import kinds_of
 from chetaev.numerics.methods.base import interpolate
 
-_FEW = 1000
+_MOST_BY_EARLY_CODE = 1000
 """Most states that are projected by code for few calls; for more, optimised code is compiled."""
 _WATCHES: Remembered[Kernel] = Remembered(128)
 _EXACT_WATCHES: Remembered[Kernel] = Remembered(16)
@@ -278,7 +278,7 @@ class Piece:
         if self.project is None:
             return found
         kernels = (self.project, self.setting.compiled.inputs(self.setting.binding))
-        few = len(times) <= _FEW
+        few = len(times) <= _MOST_BY_EARLY_CODE
         project, inputs = (0 if kernel is None else kernel.early if few else kernel.address for kernel in kernels)
         p = self.setting.parameters(float(times[0]), self.reference)
         first = len(self.setting.flow.system.equations.system.parameters)

@@ -165,7 +165,7 @@ def _stated_only(system: Prolongation) -> bool:
 
 @lru_cache(maxsize=32)
 def stated_only_as_written(equations: Equations) -> bool:
-    """Tell the same before rows are differentiated, if every coordinate has a derivative of its own."""
+    """As `_stated_only`, decided before rows are differentiated, if every coordinate has a derivative of its own."""
     found = structure(equations, GraphAlgebra())
     if found is None or not _stated_only(Prolongation(equations, found)):
         return False

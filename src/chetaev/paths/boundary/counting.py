@@ -16,9 +16,9 @@ from chetaev.mechanics.classify import Classification, classify
 from chetaev.paths.boundary.ends import Array, Rows
 from chetaev.paths.boundary.shooting import Shooting, Unknowns
 
-_RANK = 1e-9
+_DEPENDENT_CONDITION = 1e-9
 """Relative to the largest singular value of rows of length 1: smaller ones belong to conditions that follow from others."""
-_HOLDS = 1e-8
+_CONTRADICTION = 1e-8
 """Relative to the sizes of the jets: ends whose holonomic rows are off by more contradict them."""
 
 
@@ -84,7 +84,7 @@ def _rank(matrix: Array) -> int:
     if not matrix.size:
         return 0
     s = np.linalg.svd(matrix, compute_uv=False)
-    return int(np.sum(s > _RANK * s[0]))
+    return int(np.sum(s > _DEPENDENT_CONDITION * s[0]))
 
 
 def check_reachable(shooting: Shooting, known: Sequence[Mapping[Jet, float]], where: str) -> str:
@@ -96,7 +96,7 @@ def check_reachable(shooting: Shooting, known: Sequence[Mapping[Jet, float]], wh
             if row.order == 0:
                 residual = system.charted(row.residual)
                 off = _value(residual, {**parameters, **values}, t)
-                if off is not None and abs(off) > _HOLDS * _scale(residual, {**parameters, **values}, t):
+                if off is not None and abs(off) > _CONTRADICTION * _scale(residual, {**parameters, **values}, t):
                     raise InitialError(
                         f"the {end.word} contradicts {label}: it is off by {off:.3g}.", where=where, hint=f"values with {row}"
                     )
@@ -108,7 +108,7 @@ def check_reachable(shooting: Shooting, known: Sequence[Mapping[Jet, float]], wh
             _value(system.charted(integral), {**parameters, **values}, t)
             for values, t in zip(known, (shooting.flow.t0, shooting.t1), strict=True)
         )
-        if first is not None and last is not None and abs(last - first) > _HOLDS * max(abs(first), abs(last)):
+        if first is not None and last is not None and abs(last - first) > _CONTRADICTION * max(abs(first), abs(last)):
             return separation(known_rows, integral, first, last)
     return ""
 

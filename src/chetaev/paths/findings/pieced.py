@@ -19,9 +19,9 @@ from chetaev.paths.search.transcription import LINKS, Rough
 
 _MET = 1e-9
 """Relative to the sizes: a chain whose residuals are larger is no path."""
-_NEAR = 0.1
+_LEADS_TO_KNOWN_PATH = 0.1
 """Relative to the sizes of the coordinates: a rough curve that is nowhere further from a path leads to it."""
-_MOST = 6
+_MOST_CURVES = 6
 """Rough curves that are followed by multiple shooting; each takes about half a second."""
 
 
@@ -35,7 +35,7 @@ def in_pieces(shooting: Shooting, curves: Sequence[Rough], paths: Sequence[Path]
     tried = 0
     for curve in curves:
         points = _positions(shooting, curve.states)
-        if tried >= _MOST or any(_apart(shooting, points, other) < _NEAR for other in seen):
+        if tried >= _MOST_CURVES or any(_apart(shooting, points, other) < _LEADS_TO_KNOWN_PATH for other in seen):
             continue
         seen.append(points)
         tried += 1

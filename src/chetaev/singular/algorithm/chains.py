@@ -23,7 +23,7 @@ from chetaev.singular.algorithm.reality import never_vanishes
 from chetaev.singular.algorithm.ring import Poly, support
 from chetaev.singular.algorithm.space import Space
 
-_LARGEST = 3
+_LARGEST_BLOCK = 3
 """Equations of one block. Determinants of more of them cost more than the search they shorten."""
 _CHOICES = 40
 """Blocks among which the one with the simplest determinant is taken. With fewer of them more cases are distinguished than needed."""
@@ -145,7 +145,7 @@ def _cost(space: Space, block: Block, nonzero: Sequence[Poly]) -> tuple[bool, in
 
 
 def _blocks(space: Space, f: Poly, beside: Sequence[Poly], leading: Sequence[int], basis: Sequence[Poly]) -> Iterator[Block]:
-    for size in range(1, min(_LARGEST, len(beside) + 1, len(leading)) + 1):
+    for size in range(1, min(_LARGEST_BLOCK, len(beside) + 1, len(leading)) + 1):
         for more in combinations(beside, size - 1):
             rows = (f, *more)
             for columns in combinations(leading, size):

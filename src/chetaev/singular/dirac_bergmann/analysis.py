@@ -39,10 +39,10 @@ from chetaev.singular.dirac_bergmann.closure import Closure, Manifold, close, do
 from chetaev.singular.dirac_bergmann.legendre_map import Primary, Source, legendre_map, read_source, tidied
 from chetaev.singular.dirac_bergmann.result import Dirac, in_entries
 
-_POINTS = 4
+_POINTS_OF_MANIFOLD = 4
 """Real points of the final manifold at which gauge directions are counted; the largest count is taken."""
 
-_SHORT = 60
+_LARGEST_IN_PLACE = 60
 """Size of a Lagrangian whose Legendre map is computed in place, within a tenth of a second."""
 
 
@@ -82,7 +82,7 @@ def dirac(given: Any, principle: Principle | None = None, *, seconds: float = 30
     where = f"dirac {source.label}"
     result: Dirac | None = None
     with deep(), refusals(where, written=source.written):
-        small = size(source.lagrangian) <= _SHORT
+        small = size(source.lagrangian) <= _LARGEST_IN_PLACE
         primary = limited(legendre_map, source, where, seconds=seconds, small=small).value  # SymPy solves for the velocities
         if primary is not None:
             with allowance(seconds):
@@ -157,7 +157,7 @@ class _Analysis:
         classes = classify(Manifold.of(space, closure.branch), kept, self.pairs)
         # two independent components of r x p = 0 also vanish where r3 = p3 = 0, so points are sought with all generators
         vanishing = [space.expression(g) for g in closure.branch.constraints(space) if g not in space.relations]
-        points = points_on(vanishing, self._symbols(), count=_POINTS)
+        points = points_on(vanishing, self._symbols(), count=_POINTS_OF_MANIFOLD)
         generators = self._generators(values, free, names)
         determined = Add(
             primary.hamiltonian,

@@ -15,9 +15,9 @@ from chetaev.mechanics.quantities import unit_of
 if TYPE_CHECKING:
     from chetaev.numerics.motion.trajectory import Trajectory
 
-_MOST = 24
+_MOST_QUANTITIES = 24
 """Quantities in the table; more would fill more than a screen, and the number of further ones is given."""
-_POINTS = 120
+_POINTS_OF_CURVE = 120
 """Times at which a curve is drawn, evenly spaced: enough for its small width."""
 _MOST_LINES = 8
 """Events, and switches, in the list."""
@@ -43,12 +43,12 @@ def motion_html(motion: Trajectory) -> str:
 def _table(motion: Trajectory) -> str:
     names = [z.name for z in motion.jets] + [m.name for m in motion.equations.multipliers if m not in motion.jets]
     dense = motion.reader.dense and len(motion.t) > 1
-    shown = motion.at(np.linspace(motion.t[0], motion.end[0], _POINTS)) if dense else motion
+    shown = motion.at(np.linspace(motion.t[0], motion.end[0], _POINTS_OF_CURVE)) if dense else motion
     lines = []
-    for name in names[:_MOST]:
+    for name in names[:_MOST_QUANTITIES]:
         unit = unit_of(motion.equations, name)
         picture = curve(shown.t.tolist(), np.asarray(shown[name], dtype=float).tolist(), label=f"{name} over time")
         ends = number(np.asarray(motion[name], dtype=float)[0]), number(motion.final[name])
         lines.append((set_symbol(name), escape(typeset(unit)), picture, *ends))
-    more = f"<p>and {len(names) - _MOST} more quantities</p>" if len(names) > _MOST else ""
+    more = f"<p>and {len(names) - _MOST_QUANTITIES} more quantities</p>" if len(names) > _MOST_QUANTITIES else ""
     return columns(("", "", "", "start", "end"), lines, numbers_from=3) + more
