@@ -17,9 +17,9 @@ from chetaev.core.errors import InitialError, StateError
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Coordinate
 from chetaev.mechanics.equations import Equations
+from chetaev.numerics.evaluation.values_at import values_at
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Trajectory
-from chetaev.numerics.motion.values_at import values_at
 
 Array = NDArray[np.float64]
 _STEPS = 12

@@ -19,6 +19,7 @@ from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.model import Model
 from chetaev.mechanics.principles import Principle
 from chetaev.numerics.evaluation.evaluate import evaluate
+from chetaev.numerics.evaluation.values_at import values_at
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.flow.prolongation import prolongation
 from chetaev.numerics.graphs.binding import number
@@ -27,7 +28,6 @@ from chetaev.numerics.identification.experiments import Experiment
 from chetaev.numerics.identification.fit import problem_of, require_seeds, solve
 from chetaev.numerics.identification.problem import Problem
 from chetaev.numerics.identification.result import Fit
-from chetaev.numerics.motion.values_at import values_at
 
 _GAP = 10.0
 """The difference of Akaike's criterion that decides. A superfluous unknown gains as much as this in one of two thousand records."""

@@ -18,11 +18,12 @@ from chetaev.numerics.methods.base import Task, Wide
 from chetaev.numerics.methods.implicit import Implicit
 from chetaev.numerics.motion import outcomes
 from chetaev.numerics.motion.certification import Net
+from chetaev.numerics.motion.event_transitions import LEAST, EventTransitions
 from chetaev.numerics.motion.outcomes import Ending, Verdict
 from chetaev.numerics.motion.progress import Progress
 from chetaev.numerics.motion.record import Record, wanted_times
 from chetaev.numerics.motion.trajectory import Outcome, Switch, Trajectory
-from chetaev.numerics.motion.transitions import FAR, LEAST, Transitions
+from chetaev.numerics.motion.transitions import FAR
 from chetaev.numerics.motion.watched_functions import SMALLEST_PIVOT, Watching, changes_of, make_task, watching
 from chetaev.numerics.slopes.augmented import beside
 from chetaev.numerics.slopes.jumps import carried, ends_of, time_slopes
@@ -53,7 +54,7 @@ _ROUND_OFF = 8 * float(np.finfo(float).eps)
 
 
 @dataclass
-class Course(Transitions):
+class Course(EventTransitions):
     """A running simulation."""
 
     progress: Progress = field(kw_only=True)
@@ -256,7 +257,7 @@ class Course(Transitions):
         request = self.request
         modes = changes_of(request.switched, piece.setting.configuration)
         texts = [*[event.text for event in request.events], *[request.switched.modes[change.mode].text for change in modes]]
-        span = abs(float(request.times[-1] - request.times[0]))
+        span = request.span
         sides = [*[0] * len(request.events), *[-change.direction for change in modes]]
         self.record.net.watch(piece, watched.functions[: len(texts)], sides, texts, task.watch, span)
 

@@ -18,7 +18,7 @@ import numpy as np
 from chetaev.core.errors import StateError
 from chetaev.core.symbols import Jet, Multiplier
 from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Mode
-from chetaev.numerics.corners.modes import bends_momenta
+from chetaev.numerics.corners.sliding import bends_momenta
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.smooth_pieces.piece import Setting

@@ -15,7 +15,8 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.mechanics.analysis import NOTHING_COMMON, Analysis, Verdict
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.corners.mode import SLIDING, Mode, Touch
-from chetaev.numerics.corners.modes import Switched, smooth, with_numbers
+from chetaev.numerics.corners.modes import Switched, smooth
+from chetaev.numerics.corners.sliding import with_numbers
 from chetaev.numerics.graphs.binding import Binding, bind
 from chetaev.numerics.start.signs import apart_at, signs_at
 

@@ -16,10 +16,10 @@ from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Jet, Place
 from chetaev.mechanics.equations import Equations
+from chetaev.numerics.evaluation.values_at import values_at
 from chetaev.numerics.flow.prolongation import prolongation
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
-from chetaev.numerics.motion.values_at import values_at
 from chetaev.transforms.tools.morphism import Morphism
 
 Array = NDArray[np.float64]
@@ -251,7 +251,7 @@ def _difference(a: Array, b: Array) -> float:
 
 
 def _values_of(motion: Trajectory) -> dict[str, Any]:
-    binding = motion.reader.binding  # type: ignore[attr-defined]
+    binding = motion.reader.binding
     return {
         "parameters": {z.name: v for z, v in binding.parameters.items()},
         "inputs": dict(binding.inputs),
