@@ -308,7 +308,7 @@ class Trajectory(GroupColumns):
         return str(self)
 
     def _repr_html_(self) -> str:
-        from chetaev.numerics.motion.display.summary import motion_html
+        from chetaev.numerics.motion.display import motion_html
 
         return motion_html(self)
 

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import sympy
+from sympy import Expr
 
 from chetaev.core.errors import InitialError, UsageError
+from chetaev.core.notation import show
 from chetaev.core.symbols import Jet
 from chetaev.core.values import Tape, Undefined
-from chetaev.mechanics.classify import classify
+from chetaev.mechanics.classify import Classification, classify
 from chetaev.paths.boundary.ends import Array, Rows
-from chetaev.paths.boundary.separation import separation
 from chetaev.paths.boundary.shooting import Shooting, Unknowns
 
 _RANK = 1e-9
@@ -127,3 +128,13 @@ def _value(e: sympy.Expr, point: Mapping[sympy.Symbol, float], t: float | None) 
 def _scale(e: sympy.Expr, point: Mapping[sympy.Symbol, float], t: float | None) -> float:
     terms = [_value(term, point, t) for term in sympy.Add.make_args(sympy.expand(e))]
     return max((abs(v) for v in terms if v is not None), default=1.0) or 1.0
+
+
+def separation(known: Classification, integral: Expr, before: float, after: float) -> str:
+    """The sentence on ends that an integral of the constraints separates: the rows, their integral and its values at both ends."""
+    names = " ".join(known.system.kinematic_labels[k] for k in known.velocity_rows)
+    word = "is holonomic in disguise" if len(known.velocity_rows) == 1 and known.integrable else "have an integral"
+    return (
+        f"the end cannot be reached: {names} {word}, {show(integral)} is constant on every motion, "
+        f"{before:g} at the start and {after:g} at the end (ch.classify(system))."
+    )

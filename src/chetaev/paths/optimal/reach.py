@@ -18,7 +18,7 @@ from chetaev.mechanics.classify import classify
 from chetaev.numerics.corners.modes import smooth
 from chetaev.numerics.evaluation.motion_start import begin
 from chetaev.numerics.smooth_pieces.switching import Surfaces
-from chetaev.paths.boundary.separation import separation
+from chetaev.paths.boundary.counting import separation
 from chetaev.paths.optimal.problem import Array, Problem
 from chetaev.paths.optimal.transcription import Ends
 

@@ -14,8 +14,8 @@ their points there are motions, all of them tangent, and their rates are known u
 The answer is exact over the rational functions of the parameters. `Leaf.real` and `Tree.complete` report what algebra cannot decide.
 
 `translation` replaces functions by algebraic variables, `ring` and `space` hold the polynomial ring, `ideals` Gröbner bases, `reality`
-arguments over the reals, `multipliers` blocks of linear equations for multipliers, `chains` blocks for any jets, `task` and `branches` sets
-of zeros and their splitting, `elimination` linear equations on a branch, `search` the search, `redundancy` removes leaves inside others,
+arguments over the reals, `multipliers` blocks of linear equations for multipliers, `chains` blocks for any jets, `branches` sets of zeros
+and their splitting, `elimination` linear equations on a branch, `search` the search, `redundancy` removes leaves inside others,
 `points` finds real points, `leaf` and `tree` are the result.
 """
 
