@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,7 +52,8 @@ def growth_of(
     directions = Directions(by, dict(zip(run.jets, units.tolist(), strict=True)))
     method = Carrying(frame.shape[1], dict(zip(run.jets, units.tolist(), strict=True)), momenta, run.t[0], span, parts)
     where = f"exponents of {run.equations.system.label}"
-    motion = followed(run, y0, p, directions, units[:, None] * frame, run.t[0] + span, where, method)
+    long = replace(run, max_steps=parts * run.max_steps)  # what is enough for a motion is not for a mean over a long one
+    motion = followed(long, y0, p, directions, units[:, None] * frame, run.t[0] + span, where, method)
     some = method.lengths > 0
     end = state_at_the_end(run, motion) if motion.slopes.pieces else np.array(y0)
     return Growth(method.logs[some], method.lengths[some], end, motion.outcome)
