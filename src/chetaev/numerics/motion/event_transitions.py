@@ -151,7 +151,7 @@ class EventTransitions(Transitions):
         here, t = piece.setting, float(piece.run.t)
         limit = self._accumulates(f"event {event.text}", t)
         if limit is not None:
-            return outcomes.accumulation(event.text, t, limit if np.isfinite(limit) else None)
+            return outcomes.accumulation(event.text, t, limit if np.isfinite(limit) else None, self._contact(piece, event))
         assert event.reset is not None  # noqa: S101 - only events with a reset come here
         jets = here.named(piece.run.y)
         new = [self.request.switched.read(e, here.configuration) for e in event.reset.values()]
