@@ -248,6 +248,7 @@ def code_of(task: Task, addresses: Sequence[int], often: bool = False) -> dop853
         n_nodes=0 if task.nodes is None else task.nodes.n_out // 2,
         columns=columns_read(len(task.y0), task.nodes, task.bounds, task.turns),
         boxed=len(task.y0),
+        angles=angles_of(task.compiled, task.project, task.inputs, task.watch if task.watches else None),
         doubting=doubting(task.compiled.rhs, None if isinstance(task.inputs, Lanes) else task.inputs, task.first_input, often),
     )
 
@@ -295,6 +296,17 @@ def _run(
         led=led,
     )
     return run if task.wide is None else run.narrowed(n)
+
+
+def angles_of(compiled: Compiled, project: Kernel | None, *others: Kernel | None) -> tuple[int, ...]:
+    """The components of a state that its rates and residuals, the projection and other code depend on as on angles.
+
+    The sizes of terms that are measured too depend on the angles themselves, as the rounding of a sine does: on what is left of them.
+    """
+    read = [compiled.measure.angles(outputs=len(compiled.labels)), *(k.angles() for k in (compiled.rhs, *others) if k is not None)]
+    read += [] if project is None else [project.angles(moving=True)]
+    angles, unsuited = (frozenset[int]().union(*sets) for sets in zip(*read, strict=True))
+    return tuple(sorted(angles - unsuited))
 
 
 def columns_read(n: int, *tubes: Kernel | None) -> list[int]:

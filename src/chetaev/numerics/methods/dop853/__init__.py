@@ -320,7 +320,7 @@ def run_many(
 
     def some(first: int) -> None:
         last, system, nothing = min(first + portion, members), code.system(np.empty(given.shape[1])), np.empty(0)
-        control = control_of(n, limits, code.boxed)
+        control = control_of(n, limits, code.boxed, code.angles)
         room = (
             room_to_keep(FINAL, 0, n),
             room_for_roots(0, n),
