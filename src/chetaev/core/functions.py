@@ -225,7 +225,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
 }
 """Every function of the notation with its number of arguments; nothing else can be called."""
 
-DECLARABLE = {"step", "piecewise"}
+DECLARABLE = {"step", "erf", "piecewise"}
 """Functions whose names a system may declare too: before a parenthesis the name is the function, elsewhere the declared quantity.
 `notation.defined` adds the functions that programs register."""
 

@@ -33,6 +33,8 @@ class Point:
     """True: disturbances decay, except along the family and symmetries. False: one grows. None: to first order, one does neither."""
     period: float | None
     """The period of a periodic orbit; None otherwise."""
+    velocities: Mapping[str, float]
+    """Of a steady motion whose attitude turns: the velocities of the symmetries that carry it along, by name; empty otherwise."""
 
     def __repr__(self) -> str:
         return f"Point(value={self.value:.12g}, stable={self.stable})"
@@ -216,6 +218,7 @@ def _figures(node: Node, explained: int) -> dict[str, Any]:
         "eigenvalues": ordered(np.concatenate([values, curve.left_out(node.u)])),
         "stable": _stable(curve, values, doubts, explained),
         "period": curve.period(node.u),
+        "velocities": Frozen(curve.carried(node.u)),
     }
 
 

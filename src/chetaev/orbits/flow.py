@@ -25,7 +25,8 @@ from chetaev.numerics.flow.prolongation import Problem, prolongation
 from chetaev.numerics.graphs.binding import bind, number
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.prepared import end_and_slopes, prepare
-from chetaev.numerics.stability.position import fields, normalised
+from chetaev.numerics.stability.position import fields
+from chetaev.numerics.stability.position import normalised as on_their_groups
 
 Array = NDArray[np.float64]
 
@@ -66,6 +67,11 @@ class Flow:
     def t0(self) -> float:
         """The first time."""
         return float(self.run.t[0])
+
+    @property
+    def known(self) -> dict[Any, float]:
+        """The values of the parameters."""
+        return dict(zip(self.equations.system.parameters, map(float, self.p), strict=True))
 
     @cached_property
     def autonomous(self) -> bool:
@@ -137,24 +143,24 @@ class Flow:
 
     def settled(self, x: Array) -> Array:
         """The state moved onto the constraints by the smallest change, in units of `sizes`."""
-        x = self._normalised(x)
+        x = self.normalised(x)
         for _ in range(_TURNS):
             residual, rows = self.constraints(x)
             if not len(rows):
                 break
             kept = self.on_groups(x)
             step = kept @ np.linalg.lstsq(rows @ kept, residual, rcond=_RANK)[0]
-            x = self._normalised(x - self.sizes * step)
+            x = self.normalised(x - self.sizes * step)
             if float(np.abs(step).max(initial=0.0)) < 1e-14:
                 break
         return x
 
-    def _normalised(self, x: Array) -> Array:
+    def normalised(self, x: Array) -> Array:
         """The state with its group elements moved onto their groups."""
         system, jets = self.equations.system, self.run.jets
         if not system.groups:
             return x
-        found = normalised(system, dict(zip(jets, map(float, x), strict=True)))
+        found = on_their_groups(system, dict(zip(jets, map(float, x), strict=True)))
         return np.array([found[z] for z in jets])
 
     def constraints(self, x: Array) -> tuple[Array, Array]:

@@ -273,6 +273,11 @@ class OrbitCurve:
         return float(np.linalg.det(matrix + np.eye(len(matrix))))
 
     @staticmethod
+    def carried(_: Array) -> dict[str, float]:
+        """A periodic orbit has no velocities of symmetries; relative ones are displaced over a period."""
+        return {}
+
+    @staticmethod
     def trivial(_: Array) -> int:
         """None of the multipliers that are left is trivial."""
         return 0

@@ -32,7 +32,7 @@ from chetaev.numerics.machine.kernels import Kernel, compile_kernel, joined_kern
 from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy
-from chetaev.numerics.methods.base import columns_read, ends_kernel
+from chetaev.numerics.methods.base import angles_of, columns_read, ends_kernel
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.dop853.arguments import width_of
 from chetaev.numerics.methods.dop853.repeated_calls import Runner, state_row
@@ -160,6 +160,7 @@ class Straight:
             n_measure=compiled.measure.n_out,
             n_nodes=0 if nodes is None else nodes.n_out // 2,
             columns=columns_read(self.size, nodes, None, turns),
+            angles=angles_of(compiled, compiled.project, self.input_kernel, watch),
             doubting=doubting(compiled.rhs, self.input_kernel, self.parameters, often=True),
         )
         watching = dop853.Watching() if lasting else dop853.Watching(terminal=[True, False])

@@ -11,7 +11,7 @@ from sympy import Expr
 from chetaev.core.errors import InitialError
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
-from chetaev.core.symbols import TIME, Jet
+from chetaev.core.symbols import TIME, Coordinate, Jet, jets_in
 from chetaev.numerics.corners.mode import Configuration
 from chetaev.numerics.evaluation.motion_start import Start, begin
 from chetaev.numerics.methods import dop853
@@ -19,6 +19,7 @@ from chetaev.numerics.motion import outcomes
 from chetaev.numerics.motion.outcomes import Ending, Verdict
 from chetaev.numerics.motion.transitions import FAR, TOO_SOON, Transitions
 from chetaev.numerics.slopes.jumps import Crossing, Moves
+from chetaev.numerics.smooth_pieces.bounces import LOWEST
 from chetaev.numerics.smooth_pieces.events import Watched
 from chetaev.numerics.smooth_pieces.piece import Evaluator, Piece, Setting
 from chetaev.numerics.smooth_pieces.request import Place
@@ -151,7 +152,7 @@ class EventTransitions(Transitions):
         here, t = piece.setting, float(piece.run.t)
         limit = self._accumulates(f"event {event.text}", t)
         if limit is not None:
-            return outcomes.accumulation(event.text, t, limit if np.isfinite(limit) else None)
+            return outcomes.accumulation(event.text, t, limit if np.isfinite(limit) else None, self._contact(piece, event))
         assert event.reset is not None  # noqa: S101 - only events with a reset come here
         jets = here.named(piece.run.y)
         new = [self.request.switched.read(e, here.configuration) for e in event.reset.values()]
@@ -166,14 +167,31 @@ class EventTransitions(Transitions):
         after = there.compiled.energy_at(t, there.native(start.jets, work), there.parameters(t))
         before = here.compiled.energy_at(t, piece.run.y, here.parameters(t))
         back = self._sent_back(piece, there, start.jets, event)
-        if back is not None and back[1] < TOO_SOON * self.request.span:
+        if back is not None and (back[1] < TOO_SOON * self.request.span or self._unresolved(there, event, t, start.jets)):
             times = self.recent[f"event {event.text}"]
             ratio = back[1] / abs(times[-1] - times[-2]) if len(times) > 1 else 0.0
-            return outcomes.accumulation(event.text, t, t + self.surfaces.direction * back[1] / (1 - ratio) if ratio < 1 else None)
+            limit = t + self.surfaces.direction * back[1] / (1 - ratio) if ratio < 1 else None
+            return outcomes.accumulation(event.text, t, limit, self._contact(piece, event))
         surface = self.request.switched.read(self.request.events[index].expression, here.configuration)
         crossing = Crossing(surface, dict(zip(event.reset, new, strict=True)), self._reset_map(dict(zip(event.reset, new, strict=True))))
         found = Place(there, t, start.jets, work, piece.energy + after - before, jump=True, crossing=crossing)
         return found if back is None else replace(found, awaited=(index, back[0]), soon=back[1])
+
+    def _unresolved(self, here: Setting, event: Watched, t: float, jets: Mapping[Jet, float]) -> bool:
+        """Whether the function of an event turns back before it differs from zero by more than the round-off of the state."""
+        function = self.request.switched.read(event.expression, here.configuration)
+        _, rate, second = self._rates_of(here, event, t, jets)
+        terms = here.numbers(here.function([function.diff(z) * z for z in (TIME, *jets_in(function))]), t, here.native(jets, 0.0))
+        return bool(rate**2 <= 2 * abs(second) * LOWEST * float(np.abs(terms).sum()))
+
+    def _contact(self, piece: Piece, event: Watched) -> str:
+        """Return the inequality that the resets of an event keep, if it restricts positions; otherwise nothing."""
+        jets = jets_in(event.expression)
+        if not jets or any(z.order or not isinstance(z, Coordinate) for z in jets):
+            return ""
+        here, t = piece.setting, float(piece.run.t)
+        rising = event.direction or self._rates_of(here, event, t, here.named(piece.run.y))[1]
+        return f"{event.text} {'<=' if rising > 0 else '>='} 0"
 
     def _reset_map(self, new: Mapping[Jet, Expr]) -> Moves:
         """The state after a reset from the state before, with any values of the parameters."""

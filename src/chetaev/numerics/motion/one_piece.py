@@ -31,7 +31,7 @@ from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy
-from chetaev.numerics.methods.base import NESTED, Wide, columns_read, ends_kernel
+from chetaev.numerics.methods.base import NESTED, Wide, angles_of, columns_read, ends_kernel
 from chetaev.numerics.motion.certification import Net
 from chetaev.numerics.motion.outcomes import Ending, verdict
 from chetaev.numerics.motion.progress import Progress
@@ -205,6 +205,7 @@ class OnePiece:
                 n_measure=compiled.measure.n_out,
                 n_nodes=0 if nodes is None else nodes.n_out // 2,
                 columns=tuple(columns_read(self.flow.size, nodes, None, turns)),
+                angles=angles_of(compiled, compiled.project, inputs, watch),
                 doubting=doubting(compiled.rhs, inputs, len(self.flow.system.equations.system.parameters), often=True),
             )
         return self._codes[lasting, touching]

@@ -81,7 +81,7 @@ def impact(
         chosen = dict(zip((*touched, *rubbing), values, strict=True))
         configuration = tuple(chosen.get(k, m) for k, m in enumerate(idle))
         tried = _Blow(surfaces, configuration, touched, rubbing, bounce, t, jets).result()
-        if tried is not None and not any(_alike(tried, other) for other in found):
+        if tried is not None and not any(_alike(tried, other, jets) for other in found):
             found.append(tried)
     if not found:
         raise Refused("no impulses of the contacts agree with the coefficients of restitution.")
@@ -119,8 +119,9 @@ def _called(function: ca.Function, values: Array, v: Array) -> Array:
     return np.array(function(v, values))
 
 
-def _alike(a: Impact, b: Impact) -> bool:
-    size = max(max(map(abs, one.jets.values()), default=0.0) for one in (a, b))
+def _alike(a: Impact, b: Impact, before: Mapping[Jet, float]) -> bool:
+    """Whether two choices lead to the same velocities, relative to those before too: an impact may end in rest."""
+    size = max((abs(one[z]) for one in (a.jets, b.jets, before) for z in a.jets if z.order), default=0.0)
     return all(abs(v - b.jets[z]) <= _SAME_IMPACT * size for z, v in a.jets.items())
 
 

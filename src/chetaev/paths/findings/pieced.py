@@ -30,7 +30,8 @@ def in_pieces(shooting: Shooting, curves: Sequence[Rough], paths: Sequence[Path]
     system = shooting.flow.equations.system
     if shooting.t1 is None or shooting.unknown or system.groups or shooting.ends.periodic:
         return []
-    seen = [np.array([path.motion.at(times)[q.name] for q in system.coordinates]) for times in [_times(shooting)] for path in paths]
+    shown = _shown(shooting)
+    seen = [np.array([path.motion.at(times)[name] for name in shown]) for times in [_times(shooting)] for path in paths]
     found: list[Path] = []
     tried = 0
     for curve in curves:
@@ -53,15 +54,23 @@ def _times(shooting: Shooting) -> Array:
     return np.linspace(shooting.flow.t0, shooting.t1, LINKS + 1)[:-1]
 
 
-def _positions(shooting: Shooting, states: Sequence[Array]) -> Array:
+def _shown(shooting: Shooting) -> list[str]:
+    """The coordinates of the state. A control such as u in x' = u is none, if an algebraic row determines it."""
+    names = set(shooting.flow.names)
+    return [q.name for q in shooting.flow.equations.system.coordinates if q.name in names]
+
+
+def _places(shooting: Shooting) -> list[int]:
     names = list(shooting.flow.names)
-    places = [names.index(q.name) for q in shooting.flow.equations.system.coordinates]
-    return np.array(states).T[places]
+    return [names.index(name) for name in _shown(shooting)]
+
+
+def _positions(shooting: Shooting, states: Sequence[Array]) -> Array:
+    return np.array(states).T[_places(shooting)]
 
 
 def _apart(shooting: Shooting, one: Array, other: Array) -> float:
-    names = list(shooting.flow.names)
-    sizes = shooting.flow.sizes[[names.index(q.name) for q in shooting.flow.equations.system.coordinates]]
+    sizes = shooting.flow.sizes[_places(shooting)]
     return float(np.max(np.abs(one - other) / np.maximum(sizes, np.abs(one).max(axis=1))[:, None]))
 
 

@@ -88,10 +88,13 @@ class Candidate:
 
     @property
     def _seen(self) -> dict[str, float]:
-        """What is compared along curves, with typical sizes: coordinates, and the entries of group elements."""
-        system = self.motion.equations.system
+        """What is compared along curves, with typical sizes: coordinates, and the entries of group elements.
+
+        A control has no momentum, and belongs to the curve of the others: a heading and the same after a full turn are one path.
+        """
+        system, pairs = self.motion.equations.system, self.shooting.ends.boundary.pairs
         entries = {name: e for group in system.groups.values() for name, e in group.entries.items() if e.free_symbols}
-        seen = {q.name: self._typical(q) for q in system.coordinates if q not in system.frame.turning}
+        seen = {q.name: self._typical(q) for q in system.coordinates if q not in system.frame.turning and (q in pairs or not pairs)}
         return seen | dict.fromkeys(entries, 1.0)
 
     def same_curve(self, other: Candidate) -> bool:
@@ -243,12 +246,10 @@ class Candidate:
         return self._end_form()
 
     def _legendre(self) -> bool | None:
-        """Whether the second derivatives of L by the highest velocities that rows allow are positive along the path."""
+        """Whether the second derivatives of L by the highest velocities that rows allow, and by controls, are positive along the path."""
         equations = self.motion.equations
         system, ends = equations.system, self.shooting.ends
-        tops = [
-            q.d(1 + max(z.order for z in ends.boundary.pairs if z.base == q.base)) for q in system.coordinates if q in ends.boundary.pairs
-        ]
+        tops = [q.d(1 + max((z.order for z in ends.boundary.pairs if z.base == q.base), default=-1)) for q in system.coordinates]
         if not tops:
             return None
         graph = ends.flow.graph

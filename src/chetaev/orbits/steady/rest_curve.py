@@ -23,7 +23,8 @@ from chetaev.numerics.stability.motion_near_state import Local
 from chetaev.numerics.stability.position import directions, jets_at, normalised
 from chetaev.numerics.stability.spectrum import Complex, inverse_of, scaled, spectrum_of
 from chetaev.numerics.stability.state_chart import Spot, natural, slopes_by, spot_at, view_at
-from chetaev.orbits.arclength import Array, Product, at_value, null_space, solved
+from chetaev.orbits.arclength import Array, at_value, null_space, solved
+from chetaev.orbits.steady.eigenvalue_kind import Rates
 
 _WORN = 1e-3
 """Least singular value of the scaled constraints by the bound jets: below it another choice of independent jets is made."""
@@ -34,7 +35,7 @@ _STEPS = 10.0
 
 
 @dataclass(frozen=True, eq=False)
-class RestCurve:
+class RestCurve(Rates):
     """Equations of a curve of equilibria or steady motions."""
 
     local: Local
@@ -68,26 +69,6 @@ class RestCurve:
     met = 1e-8
     difference = 1e-5
     cut = 1e-11
-
-    @staticmethod
-    def growth(values: Complex) -> Array:
-        """The rates at which disturbances grow."""
-        return np.asarray(values).real
-
-    @staticmethod
-    def crossings() -> tuple[tuple[str, Product], ...]:
-        """Functions of two eigenvalues that vanish where one crosses the axis, and the kinds of these points."""
-        return (("branch", lambda p, q: p * q),)
-
-    @staticmethod
-    def gap(a: complex, b: complex) -> complex:
-        """A smooth function that vanishes where two eigenvalues meet: positive beside the axis of growth."""
-        return (a - b) ** 2
-
-    @staticmethod
-    def mirrored(v: complex) -> complex:
-        """The eigenvalue that a conservative system has together with this one, in the same half of the plane."""
-        return -v.conjugate()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -254,16 +235,6 @@ class RestCurve:
         matrix = self.matrix(u)[0]
         values, doubts = self.spectrum(u)
         return max(int(np.sum(np.abs(values) <= doubts)), len(matrix) - inverse_of(matrix)[1])
-
-    @staticmethod
-    def from_trivial(values: Complex) -> Array:
-        """The distances of eigenvalues from the trivial one, 0."""
-        return np.abs(values)
-
-    @staticmethod
-    def period(_: Array) -> None:
-        """Equilibria and steady motions have no period."""
-        return
 
     def keeping_all_but_one(self, across: Array, u: Array) -> RestCurve:
         """The curve with all but one of the directions `across` excluded: the jets that change most along the others are kept."""
