@@ -13,7 +13,8 @@ from sympy import Expr, Symbol
 from chetaev.core.errors import StateError
 from chetaev.core.symbols import TIME, Input, Jet, Place
 from chetaev.mechanics.ranks.generic import Matrix
-from chetaev.numerics.flow.flow import Flow, make_flow
+from chetaev.numerics.flow.flow import Flow
+from chetaev.numerics.flow.pivot_choice import make_flow
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.stability.motion_near_state import Local
 from chetaev.numerics.stability.position import directions

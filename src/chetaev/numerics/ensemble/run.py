@@ -20,7 +20,7 @@ from chetaev.numerics.ensemble.side_by_side import wide_of
 from chetaev.numerics.ensemble.threads import Task, Workers
 from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.flow.elimination import PivotOrder, pivot_orders
-from chetaev.numerics.flow.flow import WORST_PIVOT, constant_entries
+from chetaev.numerics.flow.pivot_choice import WORST_PIVOT, constant_entries
 from chetaev.numerics.graphs.rounding_bounds import EPSILON
 from chetaev.numerics.machine.interpreter import interprets
 from chetaev.numerics.machine.kernels import Kernel

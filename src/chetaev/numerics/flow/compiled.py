@@ -19,7 +19,8 @@ from chetaev.core.symbols import TIME, Jet
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.factored import Factored, is_regular
 from chetaev.numerics.flow.component import component_at
-from chetaev.numerics.flow.flow import Flow, make_flow
+from chetaev.numerics.flow.flow import Flow
+from chetaev.numerics.flow.pivot_choice import make_flow
 from chetaev.numerics.flow.pole_rewriting import without_poles
 from chetaev.numerics.flow.prolongation import Problem, Prolongation, prolongation, square_prolongation
 from chetaev.numerics.graphs.binding import Binding

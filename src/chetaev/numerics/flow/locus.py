@@ -16,11 +16,11 @@ from chetaev.core.notation import show
 from chetaev.core.symbols import Jet
 from chetaev.core.values import Tape, Undefined, value
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.ranks.factored import Factored
+from chetaev.mechanics.ranks.factored import Factored, open_jets
 from chetaev.mechanics.ranks.generic import matrices_at
 from chetaev.mechanics.ranks.sizes import ORDINARY, largest_of_kind
 from chetaev.mechanics.singular_locus import locus_factors
-from chetaev.numerics.flow.prolongation import Prolongation, open_jets, prolongation
+from chetaev.numerics.flow.prolongation import Prolongation, prolongation
 
 _ON_LOCUS = 1e-8
 """Relative to its terms: a smaller factor vanishes at a state. A single term is compared with its size at the largest jets."""

@@ -24,7 +24,7 @@ from chetaev.numerics.corners.modes import Switched, smooth
 from chetaev.numerics.enclosures.global_bounds import may_vanish
 from chetaev.numerics.enclosures.kernels import nodes_kernel, turns_kernel
 from chetaev.numerics.flow.compiled import Array, Compiled, compile_equations
-from chetaev.numerics.flow.flow import WORST_PIVOT
+from chetaev.numerics.flow.pivot_choice import WORST_PIVOT
 from chetaev.numerics.flow.prolongation import Problem, square_prolongation
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.graphs.identity_cache import Remembered

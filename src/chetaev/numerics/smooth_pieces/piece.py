@@ -17,7 +17,8 @@ from chetaev.numerics.corners.mode import Configuration
 from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.flow.compiled import Array, Compiled, compile_at, compile_beside_zeros, compile_equations, compile_on_component
 from chetaev.numerics.flow.exact_rates import Exact, with_exact_functions, with_exact_rates
-from chetaev.numerics.flow.flow import WORST_PIVOT, Flow
+from chetaev.numerics.flow.flow import Flow
+from chetaev.numerics.flow.pivot_choice import WORST_PIVOT
 from chetaev.numerics.flow.pole_rewriting import has_pole
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.graphs.identity_cache import Remembered

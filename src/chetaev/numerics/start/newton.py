@@ -16,10 +16,10 @@ import numpy as np
 
 from chetaev.core.errors import StateError
 from chetaev.core.symbols import Input, Jet, Place
-from chetaev.mechanics.ranks.factored import Factored, Flags, Indices, Matrix, equilibrated_stack, singular_values, thin_svd
+from chetaev.mechanics.ranks.factored import Factored, Flags, Indices, Matrix, equilibrated_stack, open_jets, singular_values, thin_svd
 from chetaev.mechanics.ranks.sizes import Sizes
 from chetaev.mechanics.tolerances import NOISE
-from chetaev.numerics.flow.prolongation import Pair, Prolongation, open_jets
+from chetaev.numerics.flow.prolongation import Pair, Prolongation
 from chetaev.numerics.flow.sampling import points_near
 from chetaev.numerics.start.conditions import EXACT, FIRST, Conditions, Rows, alone, line, residual_of
 

@@ -30,12 +30,13 @@ from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Sliding, Slope, Stated
+from chetaev.mechanics.ranks.factored import null_space
 from chetaev.mechanics.ranks.generic import Matrix, Point, matrices_at
 from chetaev.mechanics.ranks.sizes import units_of
 from chetaev.mechanics.structure import Structure
 from chetaev.numerics.corners.modes import smooth, with_shown_corners
 from chetaev.numerics.flow.closure import Closure, End
-from chetaev.numerics.flow.prolongation import Pair, Prolongation, null_space
+from chetaev.numerics.flow.prolongation import Pair, Prolongation
 from chetaev.numerics.flow.state_families import families
 from chetaev.numerics.verdict.branch_choice import bends_in_tops, decided_by_numbers, stated_only_as_written
 from chetaev.numerics.verdict.branches import SECONDS, SECONDS_DECIDED, Branches, branches_of, with_rows
