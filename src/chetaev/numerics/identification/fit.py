@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,10 +17,11 @@ from chetaev.mechanics.model import Model
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.identification.evidence import is_noise
 from chetaev.numerics.identification.experiments import labels, read_experiments
-from chetaev.numerics.identification.minimum import covariance_of, minimum
+from chetaev.numerics.identification.minimum import STOPPED, covariance_of, minimum, variances_by_columns
 from chetaev.numerics.identification.problem import Problem, read_unknowns
 from chetaev.numerics.identification.result import Fit
 from chetaev.numerics.identification.shooting import Shooting, shooting_of
+from chetaev.numerics.identification.work import MOST_STEPS, Work
 from chetaev.numerics.motion.trajectory import Trajectory
 
 _PARTS_OF_RECORD = (0.2, 0.5)
@@ -52,6 +53,8 @@ def fit(
     t: tuple[float, float] | None = None,
     seeds: int = 1,
     segments: int | None = None,
+    steps: int = MOST_STEPS,
+    progress: bool | None = None,
 ) -> Fit:
     r"""Find unknown parameters and initial values by least squares, $\sum_i w_i^2 (y(t_i) - y_i)^2$.
 
@@ -72,6 +75,9 @@ def fit(
             of the first fit are a curve and no noise.
         segments: The number of segments into which each record is cut; 1 for one motion. By default the record is cut only if one motion
             does not fit, by the number of values.
+        steps: The most steps of a search. A result whose search ended there says so in its `remarks`.
+        progress: Whether a long search shows the motions computed so far and the size of the residuals. By default it does on a terminal
+            and in a notebook.
 
     Returns:
         The values, with errors, covariance and what the data leave open.
@@ -90,9 +96,22 @@ def fit(
     """
     problem = problem_of(model, data, unknown, weights, start, parameters, t)
     require_seeds(seeds, problem.where)
+    require_segments(segments, problem.where)
+    with Work(progress, problem.where, problem.where, read_steps(steps, problem.where)) as work:
+        return solve_with_segments(replace(problem, work=work), seeds, segments)
+
+
+def require_segments(segments: Any, where: str) -> None:
+    """Raise a UsageError if `segments` is neither None nor a number of segments."""
     if segments is not None and (isinstance(segments, bool) or not isinstance(segments, int) or segments < 1):
-        raise UsageError(f"segments={segments!r} is not a number of segments.", where=problem.where, hint="segments=20, or None")
-    return solve(problem, seeds) if segments == 1 else _solve_with_segments(problem, seeds, segments)
+        raise UsageError(f"segments={segments!r} is not a number of segments.", where=where, hint="segments=20, or None")
+
+
+def read_steps(steps: Any, where: str) -> int:
+    """The most steps of a search, as a user gave them."""
+    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
+        raise UsageError(f"steps={steps!r} is not a number of steps.", where=where, hint=f"steps={MOST_STEPS}")
+    return steps
 
 
 def require_seeds(seeds: Any, where: str) -> None:
@@ -171,8 +190,10 @@ def solve(problem: Problem, seeds: int) -> Fit:
     return _finished(problem, x, scales, message)
 
 
-def _solve_with_segments(problem: Problem, seeds: int, count: int | None) -> Fit:
+def solve_with_segments(problem: Problem, seeds: int, count: int | None) -> Fit:
     """The best fit with each record in segments; without their number only where one motion does not fit."""
+    if count == 1:
+        return solve(problem, seeds)
     whole: Fit | None = None
     if count is None:
         whole = solve(problem, seeds)
@@ -183,10 +204,11 @@ def _solve_with_segments(problem: Problem, seeds: int, count: int | None) -> Fit
     try:
         shooting = shooting_of(problem, first, _scales(problem, None), count)
         return _joined(problem.with_limit(first), shooting, whole)
-    except (StateError, UsageError):
+    except (StateError, UsageError) as fault:
         if whole is None:
             raise
-        return whole  # segments were no wish of the user, and the fit of one motion shows in its residuals what it misses
+        # segments were no wish of the user
+        return replace(whole, remarks=(*whole.remarks, f"fitted as one motion; in segments: {fault.what}"))
 
 
 def _joined(problem: Problem, shooting: Shooting, whole: Fit | None) -> Fit:
@@ -294,7 +316,7 @@ def _misses_nothing(problem: Problem, x: Array, scales: Mapping[tuple[int, str],
 def _search(
     problem: Problem, x: Array, scales: Mapping[tuple[int, str], float], until: float | None, quick: bool = False
 ) -> tuple[Array, float, str]:
-    return minimum(lambda v: problem.residuals(v, scales, until), x, *problem.bounds, quick)
+    return minimum(lambda v: problem.residuals(v, scales, until), x, *problem.bounds, problem.work.steps, quick)
 
 
 def _result(problem: Problem, x: Array, scales: Mapping[tuple[int, str], float], message: str) -> Fit:
@@ -302,16 +324,24 @@ def _result(problem: Problem, x: Array, scales: Mapping[tuple[int, str], float],
     if np.all(residual >= 1e6):
         raise StateError("no values were found with which there is a motion.", where=problem.where, hint="other first values, or seeds=20")
     motions = problem.motions(x)
-    return _told(problem, x, residual, covariance_of(jacobian, problem.names), motions, _off(problem, motions), message)
+    columns = [name for k, name in labels(problem.experiments) for _ in problem.experiments[k].t]
+    uncertain = covariance_of(jacobian, problem.names, _variances(problem, residual, columns))
+    return _told(problem, x, residual, uncertain, motions, _off(problem, motions), message)
 
 
 def _result_of_segments(found: Shooting, scales: Mapping[tuple[int, str], float], message: str) -> Fit:
     problem, x = found.problem, found.x[: len(found.problem.unknowns)]
     residual, _, _, _ = found.parts(found.x, scales)
-    fitted = _told(problem, x, residual, found.covariance(scales), problem.motions(x), found.residuals_of(), message)
+    uncertain = found.covariance(scales, _variances(problem, residual, found.columns))
+    fitted = _told(problem, x, residual, uncertain, problem.motions(x), found.residuals_of(), message)
     motions = list(zip(found.segments, found.motions(found.x), strict=True))
     parts = tuple(tuple(own for segment, own in motions if segment.experiment == k) for k in range(len(problem.experiments)))
     return replace(fitted, segments=parts)
+
+
+def _variances(problem: Problem, residual: Array, columns: Sequence[str]) -> Callable[[Array], Array]:
+    """The variances of the values: those of the weights, or else of the residuals of each column."""
+    return np.ones_like if problem.experiments[0].weights is not None else variances_by_columns(residual, columns)
 
 
 def _told(
@@ -328,9 +358,8 @@ def _told(
     chi2 = float(residual @ residual)
     covariance, combinations, rank = uncertain
     degrees = len(residual) - rank
-    if not weighted:
-        known = np.isfinite(covariance) & (degrees > 0)
-        covariance = np.where(known, np.where(known, covariance, 0.0) * (chi2 / max(degrees, 1)), np.inf)
+    if not weighted and degrees <= 0:
+        covariance = np.full(covariance.shape, np.inf)
     several = len(problem.experiments) > 1
     off = {(f"{k + 1}: {name}" if several else name): v for (k, name), v in residuals.items()}
     return Fit(
@@ -346,4 +375,5 @@ def _told(
         message,
         Frozen({name: float(np.sqrt(np.mean(v**2))) for name, v in off.items()}),
         problem.experiments,
+        remarks=(f"{STOPPED}, {problem.work.steps}; other values near may fit better",) if message == STOPPED else (),
     )

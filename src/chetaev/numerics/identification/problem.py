@@ -16,6 +16,7 @@ from chetaev.mechanics.model import Model
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.graphs.binding import number
 from chetaev.numerics.identification.experiments import Experiment
+from chetaev.numerics.identification.work import Work
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
 
@@ -62,6 +63,8 @@ class Problem:
     where: str
     max_steps: int | None = None
     """The most steps of a motion, where the model has no limit of its own."""
+    work: Work = field(default_factory=Work, repr=False, compare=False)
+    """What the search has done so far."""
     _known: dict[bytes, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -135,6 +138,7 @@ class Problem:
         )
         if found.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
+        self.work.count()
         return found
 
     def with_limit(self, x: Array) -> Problem:
@@ -174,6 +178,7 @@ class Problem:
                 parts.append((at[name] - column[some]) * weight)
                 slopes.append(at.all_slopes(name) * np.reshape(weight, (-1, 1)))
         found, jacobian = np.concatenate(parts), np.concatenate(slopes)
+        self.work.far(float(np.sqrt(np.mean(found**2))))
         return (found, jacobian) if np.all(np.isfinite(found)) and np.all(np.isfinite(jacobian)) else nothing
 
     def model_at(self, x: Array) -> Model:

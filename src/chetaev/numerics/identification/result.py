@@ -50,6 +50,8 @@ class Fit:
     segments: tuple[tuple[Trajectory, ...], ...] = ()
     """The motions of the segments of each experiment, where one computed motion cannot follow the record to its end: neighbouring motions
     part too fast. Residuals are those of the segments. Empty where `motions` follow the records."""
+    remarks: tuple[str, ...] = ()
+    """What else there is to know, such as a search that ended at its limit."""
 
     def column(self, name: str) -> tuple[Array, Array, Trajectory]:
         """The times and values of a column of the data, by its name in `residuals`, and the motion of its experiment."""
@@ -120,6 +122,7 @@ class Fit:
         if self.segments:
             lines.append(f"  joined from {sum(map(len, self.segments))} segments: no computed motion follows the record to its end")
         lines += [f"  not determined: {_combination(one)}" for one in self.unidentifiable]
+        lines += [f"  {remark}" for remark in self.remarks]
         return "\n".join(lines)
 
 
