@@ -35,9 +35,9 @@ from chetaev.orbits.steady.rest_curve import RestCurve, rest_curve
 from chetaev.orbits.switching import first_beside
 
 KINDS = ("equilibria", "steady", "periodic")
-_MOMENT = 1e-9
+_SHORT_DURATION = 1e-9
 """A duration after which a motion has not left its start: the sizes of its jets are those at the start."""
-_MANY = 100.0
+_ROUND_OFF_MULTIPLE = 100.0
 """Singular values below this multiple of round-off, at every point, mean that the family has more than one dimension."""
 
 
@@ -235,7 +235,9 @@ def _turning(
     except (InitialError, StateError):
         return None  # an incomplete start is that of another steady motion, or nobody's
     begin = t or 0.0
-    flow, _ = flow_of("continuation", equations, start, parameters, begin, max(_MOMENT, _MOMENT * abs(begin)), tolerance, inputs)
+    flow, _ = flow_of(
+        "continuation", equations, start, parameters, begin, max(_SHORT_DURATION, _SHORT_DURATION * abs(begin)), tolerance, inputs
+    )
     kept = [(name, read_value(name, equations.vocabulary, where)) for name in fixed]
     curve = relative_curve(flow, invariants_of(flow), along, until, kept, where)
     if curve is None:
@@ -254,7 +256,7 @@ def _outside(name: str, value: float, until: tuple[float, float], where: str) ->
 
 def _forward(curve: Any, u: Array) -> Array:
     """A direction in which the curve certainly has a component: along, or at a fold that of the null space."""
-    null = null_space(curve, u, _MANY * curve.cut)
+    null = null_space(curve, u, _ROUND_OFF_MULTIPLE * curve.cut)
     direction = null @ (null.T @ curve.along)
     if float(np.linalg.norm(direction)) > 1e-6:
         found: Array = direction / np.linalg.norm(direction)
@@ -300,7 +302,7 @@ def _require_curve(nodes: Sequence[Node]) -> None:
     if len(nodes) < 2:
         return
     for node in (nodes[0], nodes[len(nodes) // 2], nodes[-1]):
-        null = null_space(node.curve, node.u, _MANY * node.curve.cut)
+        null = null_space(node.curve, node.u, _ROUND_OFF_MULTIPLE * node.curve.cut)
         if null.shape[1] <= 1:
             return
     curve = nodes[0].curve

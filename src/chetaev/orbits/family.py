@@ -15,7 +15,7 @@ from chetaev.numerics.stability.spectrum import Complex, matched, ordered
 from chetaev.orbits.arclength import Array, Node
 from chetaev.orbits.special_points import Found, special_points
 
-_SHOWN = 12
+_POINTS_SHOWN = 12
 """Points of a family in its text; of more, evenly spaced ones are shown."""
 
 
@@ -159,7 +159,7 @@ class Family:
                 values = [p.value for p in self.points[begin:k]]
                 found.append((self.points[begin].stable, f"{self.along} = {_range(values)}"))
                 begin = k
-        return found[:_SHOWN]
+        return found[:_POINTS_SHOWN]
 
 
 def _range(values: Sequence[float]) -> str:

@@ -24,9 +24,9 @@ from chetaev.orbits.volume import canonical
 
 Array = NDArray[np.float64]
 
-_PARTS = 400
+_PARTS_OF_RUN = 400
 """Parts of a run whose growth is told apart: more than blocks, so that blocks of equal lengths can be made of them."""
-_BLOCKS = 20
+_BLOCKS_OF_PARTS = 20
 """Blocks of parts whose means give the error: longer than the memory of most motions."""
 
 
@@ -102,7 +102,7 @@ def lyapunov(
         raise UsageError(f"number = {number!r} is no count of exponents.", where=flow.where, hint=f'1 to {d}, or "all"')
     count = d if number == "all" else int(number)
     frame = basis @ np.linalg.qr(np.random.default_rng(0).normal(size=(d, count)))[0]
-    grown = growth_of(flow.run, flow.start, flow.p, frame, flow.sizes, canonical(flow), whole, _PARTS)
+    grown = growth_of(flow.run, flow.start, flow.p, frame, flow.sizes, canonical(flow), whole, _PARTS_OF_RUN)
     # at the end: a direction that was independent at the start may have decayed, as that of time does where a motion becomes steady
     zeros = explained(flow, invariants_of(flow), grown.y, flow.tangent(grown.y), with_time=flow.autonomous)
     return _means(grown.logs, grown.lengths, zeros, count == d, str(grown.outcome), flow.equations.system.label)
@@ -111,7 +111,7 @@ def lyapunov(
 def _means(logs: Array, lengths: Array, zeros: int, whole: bool, outcome: str, label: str) -> Lyapunov:
     total = float(lengths.sum())
     exponents = logs.sum(axis=0) / total if total > 0 else np.full(logs.shape[1], np.nan)
-    blocks = np.array_split(np.arange(len(lengths)), min(_BLOCKS, max(1, len(lengths))))
+    blocks = np.array_split(np.arange(len(lengths)), min(_BLOCKS_OF_PARTS, max(1, len(lengths))))
     means = np.array([logs[b].sum(axis=0) / lengths[b].sum() for b in blocks if len(b)]).reshape(-1, logs.shape[1])
     spread = means.std(axis=0, ddof=1) / np.sqrt(len(means)) if len(means) > 1 else np.full(logs.shape[1], np.nan)
     order = np.argsort(-exponents)

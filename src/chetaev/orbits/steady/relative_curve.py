@@ -26,17 +26,17 @@ from chetaev.orbits.flow import Flow
 from chetaev.orbits.invariants import Divided, Invariants, divided
 from chetaev.orbits.steady.eigenvalue_kind import Rates
 
-_STEP = 1e-3
+_DIFFERENCE_STEP = 1e-3
 """The step of differences, in units of the jets: the fourth power, and round-off over it, are both about 1e-12."""
-_DOUBT = 1e-9
+_EIGENVALUE_ERROR = 1e-9
 """Error of an eigenvalue relative to the largest, from that of differences."""
-_SLANT = 0.3
+_LEAST_COSINE = 0.3
 """Least cosine of the angle between symmetries here and at the state from which no other moves along them."""
-_FAMILY = 1e-8
+_FAMILY_SINGULAR_VALUE = 1e-8
 """Relative to the largest singular value: smaller ones belong to families."""
-_STEPS = 10.0
+_UNITS_OF_INTERVAL = 10.0
 """Units of the quantity along which the curve is followed in the interval; a step is at most a tenth of one."""
-_SPEED = 1e-3
+_LEAST_VELOCITY = 1e-3
 """Relative to the largest velocity of a symmetry: a smaller one has no size of its own."""
 
 
@@ -136,7 +136,7 @@ class RelativeCurve(Rates):
     def _speed_units(self) -> Array:
         """Velocities of the symmetries that change the state by about its size in the unit of time."""
         lengths = np.linalg.norm(self._moved(self.origin) / self.flow.sizes[:, None], axis=0)
-        return 1 / (np.maximum(lengths, _SPEED * lengths.max(initial=0.0)) * self.time)
+        return 1 / (np.maximum(lengths, _LEAST_VELOCITY * lengths.max(initial=0.0)) * self.time)
 
     def _moved(self, x: Array) -> Array:
         """The fields of the symmetries at a state, a column each."""
@@ -204,7 +204,7 @@ class RelativeCurve(Rates):
         n, sizes = len(x), self.flow.sizes
 
         def along(direction: Array) -> Array:
-            return _slope(lambda s: self._rates(flow, x + s * _STEP * sizes * direction)) / _STEP
+            return _slope(lambda s: self._rates(flow, x + s * _DIFFERENCE_STEP * sizes * direction)) / _DIFFERENCE_STEP
 
         columns = [along(e) for e in np.eye(n)]
         turned = np.tensordot(velocities, self.displacement.matrices, 1)[:n, :n] * sizes
@@ -216,17 +216,17 @@ class RelativeCurve(Rates):
         value = self.value(u)
 
         def both(s: float) -> Array:
-            there = self._with(parameter, value + s * _STEP * self.unit)
+            there = self._with(parameter, value + s * _DIFFERENCE_STEP * self.unit)
             return np.concatenate([self.time * self._rates(there, x) / self.flow.sizes, there.constraints(x)[0]])
 
-        found = _slope(both) / _STEP
+        found = _slope(both) / _DIFFERENCE_STEP
         return found[: len(x)], found[len(x) :]
 
     @cached_property
     def _phases(self) -> Array:
         """Slopes of the amounts by which symmetries move a state away from the reference, a row each, orthonormal."""
         left, s, _ = np.linalg.svd(self._moved(self.reference) / self.flow.sizes[:, None], full_matrices=False)
-        found: Array = left[:, s > _FAMILY * s.max(initial=0.0)].T
+        found: Array = left[:, s > _FAMILY_SINGULAR_VALUE * s.max(initial=0.0)].T
         return found
 
     def renewed(self, u: Array) -> RelativeCurve:
@@ -234,7 +234,7 @@ class RelativeCurve(Rates):
         later = replace(self, reference=self.state(u), known={})
         if len(later._phases) == len(self._phases):
             s = np.linalg.svd(later._phases @ self._phases.T, compute_uv=False)
-            if s.min(initial=1.0) > _SLANT:
+            if s.min(initial=1.0) > _LEAST_COSINE:
                 return self
         return later
 
@@ -260,7 +260,7 @@ class RelativeCurve(Rates):
     def spectrum(self, u: Array) -> tuple[Complex, Array]:
         """The eigenvalues that neither symmetries nor integrals explain, with bounds of their errors."""
         values, doubts = spectrum_of(self._divided(u).block)
-        return values, np.maximum(doubts, _DOUBT * max(float(np.abs(values).max(initial=0.0)), 1 / self.time))
+        return values, np.maximum(doubts, _EIGENVALUE_ERROR * max(float(np.abs(values).max(initial=0.0)), 1 / self.time))
 
     def left_out(self, u: Array) -> Complex:
         """The eigenvalues that symmetries and integrals explain."""
@@ -287,7 +287,7 @@ class RelativeCurve(Rates):
                 continue
         turning = np.abs(self.displacement.matrices[:, : len(self.origin), : len(self.origin)]).max(axis=(1, 2), initial=0.0) > 0
         for k in np.argsort(~turning, kind="stable"):
-            free = min((null_space(curve, point, _FAMILY) for point in points), key=lambda null: null.shape[1])
+            free = min((null_space(curve, point, _FAMILY_SINGULAR_VALUE) for point in points), key=lambda null: null.shape[1])
             if free.shape[1] <= 1:
                 break
             still = free @ np.linalg.svd((self.along @ free)[None, :])[2][1:].T
@@ -321,7 +321,7 @@ def relative_curve(
     else:
         assert quantity is not None  # noqa: S101 - one of the two is there
         p0 = quantity.at(flow, x)[0]
-    unit = (until[1] - until[0]) / _STEPS
+    unit = (until[1] - until[0]) / _UNITS_OF_INTERVAL
     kept = [(q, q.at(flow, x)[0]) for q in (Quantity.of(name, e, flow) for name, e in fixed)]
     return RelativeCurve(
         flow, invariants, displacement, parameter, quantity, x, speeds, p0, unit, time, x, tuple(kept), (), str(along), where

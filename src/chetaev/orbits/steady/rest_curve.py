@@ -26,11 +26,11 @@ from chetaev.numerics.stability.state_chart import Spot, natural, slopes_by, spo
 from chetaev.orbits.arclength import Array, at_value, null_space, solved
 from chetaev.orbits.steady.eigenvalue_kind import Rates
 
-_WORN = 1e-3
+_LEAST_SINGULAR_VALUE = 1e-3
 """Least singular value of the scaled constraints by the bound jets: below it another choice of independent jets is made."""
-_FAMILY = 1e-9
+_FAMILY_SINGULAR_VALUE = 1e-9
 """Relative to the largest singular value: smaller ones belong to families."""
-_STEPS = 10.0
+_UNITS_OF_INTERVAL = 10.0
 """Units of the quantity along which the curve is followed in the interval; a step is at most a tenth of one."""
 
 
@@ -193,7 +193,7 @@ class RestCurve(Rates):
             return self
         rows = spot_at(self.problem(u), self.state(u)).rows[:, bound]
         s = np.linalg.svd(scaled(rows)[1], compute_uv=False)
-        if s[len(bound) - 1] > _WORN * s[0]:
+        if s[len(bound) - 1] > _LEAST_SINGULAR_VALUE * s[0]:
             return self
         problem = self.problem(u)
         return replace(self, local=Local.of(problem, jets_at(problem, self.state(u))), seen={}, known={})
@@ -257,7 +257,7 @@ class RestCurve(Rates):
             except StateError:
                 continue
         for i, v in candidates:
-            free = min((null_space(curve, point, _FAMILY) for point in points), key=lambda null: null.shape[1])
+            free = min((null_space(curve, point, _FAMILY_SINGULAR_VALUE) for point in points), key=lambda null: null.shape[1])
             if free.shape[1] <= 1:
                 break
             still = free @ np.linalg.svd((self.along @ free)[None, :])[2][1:].T
@@ -273,7 +273,7 @@ def rest_curve(
     x = np.asarray(local.view.spot.x, dtype=float)
     state = directions(local.problem.system)
     sizes = natural(x, local.view.spot.units)
-    unit = (until[1] - until[0]) / _STEPS
+    unit = (until[1] - until[0]) / _UNITS_OF_INTERVAL
     if along in state:
         place, parameter, p0 = state.index(along), None, 0.0
         sizes = sizes.copy()
