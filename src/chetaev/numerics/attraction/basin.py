@@ -179,7 +179,7 @@ def basin(
     runs = Runs(equations, tuple(ranges), others, parameters, inputs, target, guesses, tolerance, threads)
     axes = [np.linspace(low, high, n) for (low, high), n in zip(ranges.values(), numbers, strict=True)]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
-    fates, time, late = runs.patient(points, _DECAY_TIMES / _slowest(local) if t is None else float(t), _MOST_DOUBLINGS)
+    fates, time, late = runs.doubled(points, _DECAY_TIMES / _slowest(local) if t is None else float(t), _MOST_DOUBLINGS)
     fate = fates.reshape(numbers)
     inside = fate == Fate.ATTRACTED
 
@@ -187,7 +187,9 @@ def basin(
         return runs.fates(states, time) == Fate.ATTRACTED
 
     every, some = cells(inside)
-    first, second, beyond = halved(axes, fate, Fate.ATTRACTED, lambda states: runs.stubborn(states, time, _MOST_DOUBLINGS), halvings)
+    first, second, beyond = halved(
+        axes, fate, Fate.ATTRACTED, lambda states: runs.doubled(states, time, _MOST_DOUBLINGS, always=True)[0], halvings
+    )
     missed = {}
     for seed_shift, (side, whole) in enumerate((("inside", every), ("outside", ~some))):
         sample = drawn(axes, whole, checks, seed + seed_shift)

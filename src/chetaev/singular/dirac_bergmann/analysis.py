@@ -136,22 +136,7 @@ class _Analysis:
             "irregular": tuple(space.expression(f) for f in closure.irregular),
         }
         if closure.solved is None:
-            failing = tuple(space.expression(closure.branch.reduce(space, f)) for f in closure.failing)
-            nothing = Classes((), (), Matrix(0, 0, []), ())
-            return Dirac(
-                **shared,
-                consistent=False,
-                failing=failing,
-                multipliers=Frozen({}),
-                free=(),
-                classes=nothing,
-                primary_first_class=(),
-                gauge_directions=None,
-                rates=Frozen({}),
-                excluded=tuple(excluded),
-                assumptions=parameter_assumptions(space),
-                point=None,
-            )
+            return self._inconsistent(shared, space, closure, excluded)
         values = _multipliers(space, closure.solved, names)
         free = tuple(names[k] for k in closure.solved.free)
         classes = classify(Manifold.of(space, closure.branch), kept, self.pairs)
@@ -176,6 +161,24 @@ class _Analysis:
             excluded=tuple(dict.fromkeys([*excluded, *_loci(closure.solved, space), *_zeros_on(space, closure, classes)])),
             assumptions=parameter_assumptions(space),
             point=points[0] if points else None,
+        )
+
+    @staticmethod
+    def _inconsistent(shared: dict[str, Any], space: Space, closure: Closure, excluded: Sequence[Expr]) -> Dirac:
+        """The result where no state satisfies all constraints."""
+        return Dirac(
+            **shared,
+            consistent=False,
+            failing=tuple(space.expression(closure.branch.reduce(space, f)) for f in closure.failing),
+            multipliers=Frozen({}),
+            free=(),
+            classes=Classes((), (), Matrix(0, 0, []), ()),
+            primary_first_class=(),
+            gauge_directions=None,
+            rates=Frozen({}),
+            excluded=tuple(excluded),
+            assumptions=parameter_assumptions(space),
+            point=None,
         )
 
     def _generations(self, space: Space, closure: Closure, phis: Sequence[Fraction]) -> tuple[tuple[tuple[Expr, ...], ...], list[Fraction]]:
