@@ -39,8 +39,6 @@ class _Read:
     lagrangian: Expr | None = None
     origin: Any = None
     auxiliary: list[Expr] = field(default_factory=list)
-    ignores_potentials: bool = False
-    """Whether the object takes forces from its loads alone."""
 
 
 def from_mechanics(obj: Any, *, origin: Any = None, name: str = "") -> System:
@@ -138,7 +136,6 @@ def _of_system(given: Any) -> _Read:
         velocity=list(given.nonholonomic_constraints),
         origin=given.fixed_point,
         auxiliary=list(given.u_aux),
-        ignores_potentials=True,
     )
 
 
@@ -179,7 +176,6 @@ def _of_kane(given: Any) -> _Read:
         holonomic=list(given._f_h),
         velocity=list(velocity),
         auxiliary=list(given._uaux or []),
-        ignores_potentials=True,
     )
 
 

@@ -115,8 +115,6 @@ class Task:
     """How far the arguments of sine and cosine move in a tube, where the determinant may touch zero."""
     determinant: Kernel | None
     """The determinant of the system Jacobian, if it may touch zero."""
-    first_determinant: float
-    """Its size at the beginning."""
     p: Array
     """Parameters, room for the inputs, the energy at the start."""
     first_input: int

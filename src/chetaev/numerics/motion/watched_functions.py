@@ -123,7 +123,6 @@ def make_task(
         bounds=watched.bounds,
         turns=turns_kernel(here.flow, here.binding.inputs) if touching else None,
         determinant=here.compiled.determinant if touching else None,
-        first_determinant=abs(float(determinant)),
         p=p,
         first_input=len(here.flow.system.equations.system.parameters),
         t0=place.t,
