@@ -398,6 +398,9 @@ class Transitions:
             total = here.flow.system.equations.total
             self.derivatives[key] = here, here.evaluator([function, total(function), total(function, 2)])
         value, rate, second = map(float, self.derivatives[key][1](here, t, here.native(jets, 0.0)))
+        span = abs(float(self.request.times[-1] - self.request.times[0]))
+        if abs(value) <= _AT_ONCE * span * abs(rate) and here.keeps(function):
+            rate = second = 0.0  # round-off of a function that is constant along the motion
         return value, rate * self.surfaces.direction, second
 
     def _sent_back(self, piece: Piece, there: Setting, jets: Mapping[Jet, float], event: Watched) -> tuple[int, float] | None:
