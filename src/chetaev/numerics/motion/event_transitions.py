@@ -127,6 +127,8 @@ class EventTransitions(Transitions):
             total = here.flow.system.equations.total
             self.derivatives[key] = here, here.evaluator([function, total(function), total(function, 2)])
         value, rate, second = map(float, self.derivatives[key][1](here, t, here.native(jets, 0.0)))
+        if abs(value) <= _SIMULTANEOUS * self.request.span * abs(rate) and here.keeps(function):
+            rate = second = 0.0  # round-off of a function that is constant along the motion
         return value, rate * self.surfaces.direction, second
 
     def _sent_back(self, piece: Piece, there: Setting, jets: Mapping[Jet, float], event: Watched) -> tuple[int, float] | None:

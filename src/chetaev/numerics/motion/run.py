@@ -235,7 +235,7 @@ class Course(EventTransitions):
     def _piece(self, place: Place, until: float) -> tuple[Piece, Task]:
         here, request = self.surfaces.watched(place.setting, place.t, place.jets), self.request
         place = replace(place, setting=here)
-        watched = watching(_awaiting(request, place.awaited), here)
+        watched = watching(_awaiting(request, place.awaited), place)
         until = self._before_others(here, watched, place, until)
         conserving = request.conserve and not here.flow.has_power
         project = here.compiled.conserving() if conserving else here.compiled.project

@@ -13,6 +13,7 @@ from sympy import Expr, Symbol
 
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Jet
+from chetaev.mechanics.ranks.exact import exactly_zero
 from chetaev.numerics.corners.mode import Configuration
 from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.flow.compiled import Array, Compiled, compile_at, compile_beside_zeros, compile_equations, compile_on_component
@@ -31,6 +32,7 @@ _MOST_BY_EARLY_CODE = 1000
 """Most states that are projected by code for few calls; for more, optimised code is compiled."""
 _WATCHES: Remembered[Kernel] = Remembered(128)
 _EXACT_WATCHES: Remembered[Kernel] = Remembered(16)
+_KEPT: Remembered[bool] = Remembered(256)
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,16 @@ class Setting:
         return _EXACT_WATCHES.get(
             self.compiled, key, lambda: with_exact_functions(code, self.compiled, self.binding, key, self._written(functions))
         )
+
+    def keeps(self, e: Expr) -> bool:
+        """Whether an expression is proved to be constant along every motion."""
+
+        def proved() -> bool:
+            system = self.flow.system
+            rows = [system.row(pair) for pair in system.hidden()]
+            return exactly_zero([self.flow.rate_of(self.written(e))], rows, self.flow.graph, system.staged(-1)) == [True]
+
+        return _KEPT.get(self.compiled, (e, Frozen(self.binding.inputs)), proved)
 
     def evaluator(self, expressions: Sequence[Expr]) -> Evaluator:
         """Expressions as a function of time and state, in many digits if watched functions are computed so, and have a value then.
