@@ -28,7 +28,7 @@ from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Trajectory
 
 Array = NDArray[np.float64]
-_POINTS = 201
+_TIMES_COMPARED = 201
 """Times at which motions over an interval are compared; the largest distance may be missed between them."""
 _SHOWN = 9
 """Most coordinates whose differences are printed one by one: a line of a page, and all entries of a rotation."""
@@ -175,7 +175,7 @@ def compare(
         "inputs": {**(model.inputs if model else {}), **(inputs or {})},
     }
     stepping = {name: model.run[name] for name in ("method", "max_step", "scale")} if model else {}
-    times = np.linspace(float(t[0]), float(t[-1]), _POINTS) if len(t) == 2 else np.asarray(t, dtype=float)
+    times = np.linspace(float(t[0]), float(t[-1]), _TIMES_COMPARED) if len(t) == 2 else np.asarray(t, dtype=float)
     equations = {p: derive(model.system if model else system, p) for p in cases}
     motions = {p: simulate(equations[p], cases[p], times, tolerance=tolerance, **stepping, **values) for p in cases}
     motions = {p: replace(motion, scene=model.scene if model else None) for p, motion in motions.items()}

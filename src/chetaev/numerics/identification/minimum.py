@@ -5,17 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from scipy.linalg import null_space, qr
 from scipy.optimize import least_squares
 
 from chetaev.numerics.flow.compiled import Array
 
-_ROUGH, _FINE = 1e-4, 1e-12
+_ROUGH_CHANGE, _FINE_CHANGE = 1e-4, 1e-12
 """Relative changes of the sum of squares, and of the unknowns, that end a search: one of several, and the last one."""
-_FEW_CALLS, _MOST_CALLS = 25, 100
-"""The most motions of a search: one of several, and the last one."""
+_FEW_STEPS = 25
+"""The most steps of a rough search, one of several."""
+_HELD = 1e-10
+"""Weight of the first values relative to that of the data: without it a search moves unknowns that the data do not determine to any size.
+Those that they determine are moved by its square."""
+STOPPED = "the search reached its limit of steps before it converged"
+"""How a search ended that did not converge."""
 _OPEN = 1e-7
 """Relative singular value of the derivatives, in units of their columns, below which a combination of unknowns has no influence:
 derivatives are exact to 1e-9."""
+_LEFT = 0.5
+"""Values of a column that the unknowns must leave, for a variance of its own."""
+_NO_INFLUENCE = 1e-12
+"""Influence of an unknown on the data, by a change of its own size and relative to that of others, which is round-off."""
 _NO_PART = 1e-6
 """Relative to its largest part, a smaller part of a combination is round-off."""
 
@@ -23,41 +33,91 @@ Residuals = Callable[[Array], tuple[Array, Array]]
 """Weighted differences between motions and data at the unknowns, and their derivatives."""
 
 
-def minimum(residuals: Residuals, x: Array, low: Array, high: Array, quick: bool = False) -> tuple[Array, float, str]:
-    """The unknowns at a minimum near x, half their sum of squares, and how the search ended; with `quick` roughly."""
-    limit = _ROUGH if quick else _FINE
+def minimum(residuals: Residuals, x: Array, low: Array, high: Array, steps: int, quick: bool = False) -> tuple[Array, float, str]:
+    """The unknowns at a minimum near x, half their sum of squares, and how the search ended after at most `steps`; `quick` is rough."""
+    limit, first = _ROUGH_CHANGE if quick else _FINE_CHANGE, np.clip(x, low, high)
+    sizes = sizes_of(first)
+    held = np.diag(_HELD * np.sqrt((residuals(first)[1] ** 2).sum(axis=0) * sizes**2).max(initial=0.0) / sizes)
     found = least_squares(
-        lambda v: residuals(v)[0],
-        np.clip(x, low, high),
-        jac=lambda v: residuals(v)[1],
+        lambda v: np.concatenate([residuals(v)[0], held @ (v - first)]),
+        first,
+        jac=lambda v: np.concatenate([_without_round_off(residuals(v)[1], sizes), held]),
         bounds=(low, high),
         x_scale="jac",
         xtol=limit,
         ftol=limit,
         gtol=limit,
-        max_nfev=_FEW_CALLS if quick else _MOST_CALLS,
+        max_nfev=min(steps, _FEW_STEPS) if quick else steps,
     )
-    return np.array(found.x), float(found.cost), str(found.message)
+    off = residuals(found.x)[0]
+    return np.array(found.x), 0.5 * float(off @ off), str(found.message) if found.status > 0 else STOPPED
 
 
-def covariance_of(jacobian: Array, names: Sequence[str], basis: Array | None = None) -> tuple[Array, list[dict[str, float]], int]:
-    """The inverse of J^T J, infinite for unknowns in combinations without influence, these combinations, and the rank.
+def _without_round_off(jacobian: Array, sizes: Array) -> Array:
+    """The derivatives, with zeros in place of columns that are round-off."""
+    norms = np.sqrt((jacobian**2).sum(axis=0)) * sizes
+    return np.where(norms > _NO_INFLUENCE * norms.max(initial=0.0), jacobian, 0.0)
 
-    With `basis` the columns of J are derivatives along the columns of the basis, whose lines are the changes of the unknowns: directions in
-    which constraints between the unknowns hold.
+
+def sizes_of(x: Array) -> Array:
+    """The sizes of unknowns, of which changes are measured in parts: their own values, or one."""
+    return np.where(x != 0, np.abs(x), 1.0)
+
+
+def covariance_of(
+    jacobian: Array, names: Sequence[str], variances: Callable[[Array], Array], sizes: Array, basis: Array | None = None
+) -> tuple[Array, list[dict[str, float]], int]:
+    """The covariance of the unknowns, infinite for those in combinations without influence, these combinations, and the rank.
+
+    `variances` gives the variance of each value, in units of its weight, from the leverages: the parts of the values that the unknowns take
+    up, whose sum is the rank. `sizes` are those of the unknowns. With `basis` the columns of J are derivatives along the columns of the
+    basis, whose lines are the changes of the unknowns: directions in which constraints between the unknowns hold.
     """
-    norms = np.sqrt((jacobian**2).sum(axis=0))
-    units = np.where(norms > 0, norms, 1.0)
-    _, s, v = np.linalg.svd(jacobian / units, full_matrices=True)
-    s = np.concatenate([s, np.zeros(jacobian.shape[1] - len(s))])
+    along = np.diag(sizes) if basis is None else basis
+    scaled = jacobian * sizes if basis is None else jacobian
+    norms = np.sqrt((scaled**2).sum(axis=0))
+    felt = norms > _NO_INFLUENCE * norms.max(initial=0.0)
+    units = np.where(felt, norms, 1.0)
+    along = along / units
+    u, s, v = np.linalg.svd(np.where(felt, scaled, 0.0) / units, full_matrices=False)
     determined = s > _OPEN * max(float(s.max(initial=0.0)), 1e-300)
-    along = np.diag(1 / units) if basis is None else basis / units
-    covariance = along @ ((v[determined].T / s[determined] ** 2) @ v[determined]) @ along.T
+    u, inverse = u[:, determined], along @ (v[determined].T / s[determined])
+    covariance = inverse @ (u.T * variances((u**2).sum(axis=1))) @ u @ inverse.T
+    open_ways = null_space(v[determined]) if determined.any() else np.eye(len(norms))
     combinations = []
-    for line in v[~determined]:
-        moved = along @ line
-        moved = moved / np.abs(moved).max() * np.sign(moved[np.abs(moved).argmax()])
-        combinations.append({name: float(c) for name, c in zip(names, moved, strict=True) if abs(c) > _NO_PART})
+    for parts in _apart((along @ open_ways).T / sizes):
+        moved = parts * sizes / (parts * sizes)[np.abs(parts).argmax()]
+        combinations.append({name: float(c) for name, c, part in zip(names, moved, parts, strict=True) if abs(part) > _NO_PART})
     loose = [k for k, name in enumerate(names) if any(name in one for one in combinations)]
     covariance[loose, loose] = np.inf
     return covariance, combinations, int(determined.sum())
+
+
+def _apart(lines: Array) -> Array:
+    """Other lines with the same span, each with an entry 1 that no other one has: combinations of few unknowns say more than mixtures."""
+    if not len(lines):
+        return lines
+    _, triangle, order = qr(lines, pivoting=True, mode="economic")
+    sizes = np.abs(np.diagonal(triangle))
+    rank = int((sizes > _NO_PART * sizes.max(initial=0.0)).sum())
+    found = np.zeros((rank, lines.shape[1]))
+    found[:, order] = np.linalg.solve(triangle[:rank, :rank], triangle[:rank])
+    return found
+
+
+def variances_by_columns(residual: Array, columns: Sequence[str]) -> Callable[[Array], Array]:
+    """The variances of values whose columns are known, from the squares of their residuals: a column has one value less for every unknown
+    that it determines. A column without a value left has the variance of all.
+    """
+
+    def found(leverages: Array) -> Array:
+        pooled = float(residual @ residual) / max(len(residual) - float(leverages.sum()), 1.0)
+        variances = np.full(len(residual), pooled)
+        for name in set(columns):
+            own = np.array([column == name for column in columns])
+            left = own.sum() - leverages[own].sum()
+            if left > _LEFT:
+                variances[own] = (residual[own] ** 2).sum() / left
+        return variances
+
+    return found
