@@ -302,7 +302,7 @@ class Integration:
             places=[-1, -1, *kernels.places],
         )
         p, starts, times = self._parameters(kernels, members), self.y[members], self.at[members]
-        wide = wide_of(len(members), **used) if suits(watching) else ONE_BY_ONE
+        wide = wide_of(len(members), len(self.read.equations.system.parameters), **used) if suits(watching) else ONE_BY_ONE
 
         def together(t0: float, some: Indices) -> None:
             target, wanted = self._room(members[some])

@@ -514,6 +514,23 @@ column_in: Callable[..., None] = intrinsic(_column_in)
 """`column_in(m, row, n, lane, source.ctypes)`: an array into n rows of a lane."""
 
 
+def _column_to(typingctx: Any, m: Any, lane: Any, other: Any, to: Any, row: Any, n: Any) -> tuple[Any, Callable[..., Any]]:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        base, lane, other, to, row, n = arguments
+        first = builder.mul(row, row.type(LANES))
+        with cgutils.for_range(builder, n) as loop:
+            place = builder.add(first, builder.mul(loop.index, row.type(LANES)))
+            number = builder.load(builder.gep(base, [builder.add(place, lane)]))
+            builder.store(number, builder.gep(other, [builder.add(place, to)]))
+        return context.get_dummy_value()
+
+    return types.void(_POINTER, _ROW, _POINTER, *[_ROW] * 3), generate
+
+
+column_to: Callable[..., None] = intrinsic(_column_to)
+"""`column_to(m, lane, other, to, row, n)`: n rows of a lane, from `row` on, into the lane `to` of another table."""
+
+
 def _raise_among(typingctx: Any, m: Any, mask: Any, y: Any, among: Any, n: Any, kinds: Any) -> tuple[Any, Callable[..., Any]]:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         base, mask, y, among, n, kinds = arguments
