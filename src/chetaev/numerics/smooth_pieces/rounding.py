@@ -243,12 +243,13 @@ def rows_in_doubt(compiled: Compiled, times: Array, states: Array, p: Array, all
     kernel, (first, *others) = compiled.restricting, _beside(size)
     single = p.ndim == 1
     both = dop853.evaluate(doubting(kernel), times, states, p, 2 * rows).reshape(count, 2, rows)
-    pairs = np.concatenate([states, states * first])
-    found = dop853.evaluate(kernel.early, np.concatenate([times, times]), pairs, p if single else np.concatenate([p, p]), rows)
-    values, moved = found.reshape(2, count, rows)
+    values, moved = (dop853.evaluate(kernel.early, times, there, p, rows) for there in (states, states * first))
     with np.errstate(invalid="ignore", over="ignore"):
         doubts, terms = np.abs(both[:, 0] - both[:, 1]) / 2, np.abs(moved - values) / _FAR
-        unsure: NDArray[np.bool_] = np.asarray(~(doubts <= allowed * terms).all(axis=1))
+        clear = doubts <= allowed * terms
+        if clear.all():
+            return np.zeros(count, bool)
+        unsure: NDArray[np.bool_] = np.asarray(~clear.all(axis=1))
         for factors in others:
             left = unsure.nonzero()[0]
             if not len(left):
