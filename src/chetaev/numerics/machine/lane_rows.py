@@ -357,13 +357,14 @@ def _remember(
             faded = table.larger(builder.fmul(memory, last), builder.fmul(least, new))
             own = builder.and_(which, builder.fcmp_ordered("<", known, table.equal(0.0)))
             table.blend(own, table.larger(faded, size), table.next(sizes, j))
-        table.store(table.flags(builder.and_(which, builder.load(any_above))), grew)
-        return context.get_dummy_value()
+        above = builder.and_(which, builder.load(any_above))
+        table.store(table.flags(above), grew)
+        return table.any(above)
 
-    return types.void(_POINTER, *[_ROW] * 8, types.UniTuple(types.float64, 3)), generate
+    return types.boolean(_POINTER, *[_ROW] * 8, types.UniTuple(types.float64, 3)), generate
 
 
-remember: Callable[..., None] = intrinsic(_remember)
+remember: Callable[..., bool] = intrinsic(_remember)
 """`remember(m, mask, largest, sizes, given, among, y, n, grew, (memory, least, much))`: as `native.renew_largest`."""
 
 

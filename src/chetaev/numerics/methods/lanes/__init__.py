@@ -51,7 +51,7 @@ def prepare() -> None:
 
 def build(folder: str) -> None:
     """Write the loop as machine code for the kinds of machine that a wheel is built for into a folder: what a wheel holds."""
-    LANE_LOOP.build(Path(folder), targets_to_build())
+    LANE_LOOP.build(Path(folder), targets_to_build(wide=True))
 
 
 def suits(watching: Watching) -> bool:

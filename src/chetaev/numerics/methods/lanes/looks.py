@@ -37,7 +37,6 @@ from chetaev.numerics.methods.lanes.layout import (
     EXTRA,
     FINITE,
     FIRST,
-    FIRST_ROW,
     MASK,
     MEMBER,
     PREVIOUS,
@@ -66,7 +65,8 @@ def _chance(number: float) -> float:
 def remember_step(m: Matrix, lane: int, seen: Matrix, column: int, at: Places, doubting: bool) -> None:
     """The step just made in a lane into a column, where it waits; and what the lane knows after a look inside it. MASK becomes 1."""
     n, number, moved = at.n, m[COUNT + ACCEPTED, lane], False
-    column_to(m.ctypes, lane, seen.ctypes, column, 0, FIRST_ROW)
+    for row in (T, STEP, MEMBER, COUNT + ACCEPTED, COUNT + LOOKED):
+        seen[row, column] = m[row, lane]
     column_to(m.ctypes, lane, seen.ctypes, column, at.y, n)
     column_to(m.ctypes, lane, seen.ctypes, column, at.k, n)
     column_to(m.ctypes, lane, seen.ctypes, column, at.k + 3 * n, 9 * n)  # nobody reads the others

@@ -427,8 +427,8 @@ def integrate_lanes(
                     go_on(m, at, lane, most, one, results, series)
                     m[MASK, lane] = 0.0
                     fill = True
-        remember(x, MASK, at.largest, at.sizes, at.given, at.among, at.end, at.n, GREW, (MEMORY, SMALL_PART, MUCH_LARGER))
-        raise_among(x, GREW, at.end, at.among, at.n, control.kinds.ctypes)
+        if remember(x, MASK, at.largest, at.sizes, at.given, at.among, at.end, at.n, GREW, (MEMORY, SMALL_PART, MUCH_LARGER)):
+            raise_among(x, GREW, at.end, at.among, at.n, control.kinds.ctypes)
         commit(x, MASK, at.y, at.end, at.k, at.slope, at.minima, at.maxima, at.n)
         if at.residual > 0:
             measured(x, MASK, at.residuals, at.measured, at.residual, STEP, INTEGRAL, LATEST)
