@@ -188,7 +188,7 @@ class Integration:
         rest = np.flatnonzero(~found)
 
         def usual() -> Array:
-            return np.array([usual_sizes(own, state, float(t)) for own, t in zip(sizes[rest], span[rest], strict=True)])
+            return usual_sizes(sizes[rest], state, span[rest])
 
         if len(rest):
             seen, own = self.inside[members[rest]], sizes[rest]
