@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import peer
-from hand import CASES
+from cases import CASES
 from loop import recorded
 from measure import Effort, Spread, Table, figures, seconds_of, take_turns
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chetaev.numerics.machine.lane_rows import LANES, moment, stage, weighed
 from chetaev.numerics.machine.native import inner, part
 from chetaev.numerics.methods.dop853 import tableau as c8
-from chetaev.numerics.methods.dop853.codes import KEPT
+from chetaev.numerics.methods.dop853.codes import DOUBLE_TURN, KEPT
 from chetaev.numerics.methods.dop853.types import Array, Matrix
 from chetaev.numerics.methods.lanes.calls import call
 from chetaev.numerics.methods.lanes.layout import AT, COUNT, FINITE, STEP, T_NEW, Places, T, Wide
@@ -57,7 +57,7 @@ def states_at_times(m: Matrix, at: Places, lane: int, times: Array, series: Matr
     while size < times.size and (times[size] - t_new) * h <= 0.0:
         if times[size] == t_new:
             for j in range(n):
-                series[size, j] = m[at.end + j, lane]
+                series[size, j] = m[at.end + j, lane] + m[at.turns + j, lane] * DOUBLE_TURN
         else:
             theta = (times[size] - t) / (t_new - t)
             rest = 1.0 - theta
@@ -68,5 +68,6 @@ def states_at_times(m: Matrix, at: Places, lane: int, times: Array, series: Matr
                 series[size, j] = m[at.y + j, lane] + theta * (
                     m[d + j, lane] + rest * (m[d + n + j, lane] + theta * (m[d + 2 * n + j, lane] + rest * high))
                 )
+                series[size, j] += m[at.turns + j, lane] * DOUBLE_TURN
         size += 1
     m[COUNT + KEPT, lane] = float(size)

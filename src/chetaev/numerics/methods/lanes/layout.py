@@ -83,12 +83,14 @@ class Places(NamedTuple):
     dense: int
     absolute: int
     given: int
+    bound: int
     past: int
     p: int
     largest: int
     sizes: int
     among: int
     noise: int
+    turns: int
     minima: int
     maxima: int
     measured: int
@@ -106,9 +108,9 @@ def places_of(n: int, width: int, watched: int, residuals: int, parameters: int,
     """Rows for a state of n numbers, whose slope has room for `width`, and for what belongs to it."""
     sizes = {
         "y": n, "k": 16 * n, "stage": n, "free": n, "end": n, "trial": n, "fifth": n, "slope": width, "after": watched,
-        "residuals": residuals, "dense": 7 * n, "absolute": n, "given": n, "past": n, "p": parameters, "largest": n, "sizes": n,
-        "among": n, "noise": n, "minima": n, "maxima": n, "measured": residuals, "moved": n, "before": watched, "signs": watched,
-        "rough": watched, "box": 4 * n + 2, "values": 2 * nodes, "limits": 4 * watched,
+        "residuals": residuals, "dense": 7 * n, "absolute": n, "given": n, "bound": n, "past": n, "p": parameters, "largest": n, "sizes": n,
+        "among": n, "noise": n, "turns": n, "minima": n, "maxima": n, "measured": residuals, "moved": n, "before": watched,
+        "signs": watched, "rough": watched, "box": 4 * n + 2, "values": 2 * nodes, "limits": 4 * watched,
     }  # fmt: skip
     found, at = {}, FIRST_ROW
     for name, size in sizes.items():

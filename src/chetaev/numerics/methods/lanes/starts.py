@@ -1,6 +1,7 @@
 """The beginnings of several members at once, as `dop853.loop` begins one run: rates, sizes and the first step.
 
-They stand in a table like that of the lanes, until a lane is free. A member whose rates are not finite is left to the loop for one state.
+They stand in a table like that of the lanes, until a lane is free. A member whose rates are not finite, or with an angle that has to be
+folded, is left to the loop for one state.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numba.extending import intrinsic
 
 from chetaev.numerics.machine.lane_rows import LANES, Rows, column_to, finite_lanes, measured, raise_among
 from chetaev.numerics.machine.native import inner
-from chetaev.numerics.methods.dop853.codes import EVALUATIONS, GIVEN, KEPT, LOOK, STOPPER, TIMES
+from chetaev.numerics.methods.dop853.codes import BOUND, EVALUATIONS, GIVEN, KEPT, LOOK, STOPPER, TIMES
 from chetaev.numerics.methods.dop853.proof import sign_of
 from chetaev.numerics.methods.dop853.scale_constants import AT_ONCE, BESIDE, FIRST_LOOK
 from chetaev.numerics.methods.dop853.scales import EPSILON
@@ -136,7 +137,7 @@ def _sizes(m: Matrix, at: Places, one: One) -> None:
             m[at.largest + j, lane] = size
             m[at.sizes + j, lane] = given if given >= 0.0 else size
             m[at.trial + j, lane] = max(size, m[at.sizes + j, lane])
-            m[at.among + j, lane] = m[at.noise + j, lane] = m[at.moved + j, lane] = 0.0
+            m[at.among + j, lane] = m[at.noise + j, lane] = m[at.moved + j, lane] = m[at.turns + j, lane] = 0.0
             m[at.minima + j, lane] = m[at.maxima + j, lane] = m[at.y + j, lane]
     for j in range(at.residual):
         for lane in range(LANES):
@@ -152,7 +153,7 @@ def _first_steps(wide: Wide, m: Matrix, at: Places, one: One, t0: float, t1: flo
     for j in range(n):
         for lane in range(LANES):
             m[k + j, lane] = m[at.slope + j, lane]
-            m[FINITE, lane] += 0.0 * m[at.y + j, lane]
+            m[FINITE, lane] += 0.0 * m[at.y + j, lane] if abs(m[at.y + j, lane]) <= control.rows[BOUND, j] else 1.0
     for lane in range(LANES):
         m[ALIVE, lane] = 1.0 if m[FINITE, lane] == 0.0 else 0.0
     _slowest_time(x, at.y, k, n, SIZE)
