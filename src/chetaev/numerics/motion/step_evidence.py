@@ -50,7 +50,8 @@ def clearly_small(inside: Array, sizes: Array, steps: Any, tolerance: float) -> 
     """
     defect, rounded = min(_CLEAR_DEFECT, defect_allowed(tolerance)), min(_LEAST_ROUNDED, rounding_allowed(tolerance))
     off = inside[..., OFF, :] <= defect * np.maximum(sizes, inside[..., CHANGE, :])
-    return (off & (np.sqrt(steps * inside[..., ROUNDED, :]) <= rounded * sizes)).all(axis=-1)
+    small = off & (np.sqrt(steps * inside[..., ROUNDED, :]) <= rounded * sizes)
+    return np.ones(small.shape[:-1], bool) if small.ndim > 1 and small.all() else small.all(axis=-1)  # mostly all are
 
 
 def defects(inside: Array, sizes: Array, usual: Callable[[], Array]) -> Array:

@@ -47,6 +47,8 @@ _NEGLIGIBLE = 1e-2
 """Part of the allowed error to which exact rates are needed."""
 _DISTANCE_FOR_TERMS = 2.0**-20
 """Relative distance of states between which the terms of a row are seen."""
+_OFTEN = 1000
+"""States above which rows are evaluated by optimised code: it takes half the time, and some milliseconds to make, once per process."""
 _NEGLIGIBLE_ERROR = 1e-300
 """An absolute error that does not matter."""
 _UNIT = float(np.finfo(float).eps)
@@ -241,19 +243,21 @@ def rows_in_doubt(compiled: Compiled, times: Array, states: Array, p: Array, all
     if not rows or not count:
         return np.zeros(count, bool)
     kernel, (first, *others) = compiled.restricting, _beside(size)
-    single = p.ndim == 1
-    both = dop853.evaluate(doubting(kernel), times, states, p, 2 * rows).reshape(count, 2, rows)
-    pairs = np.concatenate([states, states * first])
-    found = dop853.evaluate(kernel.early, np.concatenate([times, times]), pairs, p if single else np.concatenate([p, p]), rows)
-    values, moved = found.reshape(2, count, rows)
+    single, often = p.ndim == 1, count > _OFTEN
+    both = dop853.evaluate(doubting(kernel, often=often), times, states, p, 2 * rows).reshape(count, 2, rows)
+    code = kernel.address if often else kernel.early
+    values, moved = (dop853.evaluate(code, times, there, p, rows) for there in (states, states * first))
     with np.errstate(invalid="ignore", over="ignore"):
         doubts, terms = np.abs(both[:, 0] - both[:, 1]) / 2, np.abs(moved - values) / _DISTANCE_FOR_TERMS
-        unsure: NDArray[np.bool_] = np.asarray(~(doubts <= allowed * terms).all(axis=1))
+        clear = doubts <= allowed * terms
+        if clear.all():
+            return np.zeros(count, bool)
+        unsure: NDArray[np.bool_] = np.asarray(~clear.all(axis=1))
         for factors in others:
             left = unsure.nonzero()[0]
             if not len(left):
                 break
-            moved = dop853.evaluate(kernel.early, times[left], states[left] * factors, p if single else p[left], rows)
+            moved = dop853.evaluate(code, times[left], states[left] * factors, p if single else p[left], rows)
             terms[left] = np.maximum(terms[left], np.abs(moved.reshape(-1, rows) - values[left]) / _DISTANCE_FOR_TERMS)
             unsure[left] = ~(doubts[left] <= allowed * terms[left]).all(axis=1)
     return unsure
