@@ -94,6 +94,8 @@ class _Sides:
         optimise(self.equations)
         with recorded() as calls:
             self.motion(tolerance)
+        for call in calls:
+            call.optimise()
         once = seconds_of(lambda: [call.again() for call in calls])
         copies = min(COPIES, 1 + int(_LONG / max(once, _LONG / COPIES)))
 
@@ -128,7 +130,7 @@ def _to_error(all_sides: list[_Sides], effort: Effort) -> Table:
         "CPU milliseconds with the tolerance in brackets; the error is the largest of all coordinates and velocities at the end. "
         '`simulate`: the whole call with keep="final" on compiled equations. `loop`: the compiled loop within it, with projection and '
         "measures, in all coordinates. C, heyoka and numba integrate equations reduced by hand, without projection. `loop` and C: the mean "
-        f"of up to {COPIES} runs in one call. Best: the faster of C and heyoka."
+        f"of up to {COPIES} runs in one call, with the code of runs of a million steps. Best: the faster of C and heyoka."
         + ("" if peer.has_heyoka() else " heyoka is not installed."),
     )
     for sides in all_sides:

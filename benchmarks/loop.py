@@ -24,6 +24,10 @@ class Call(NamedTuple):
         code, *rest = self.arguments
         return dop853.run(code if project else code._replace(project=0), *rest, **self.options)
 
+    def optimise(self) -> None:
+        """Have the code made that a run gets after a million steps."""
+        dop853.stages_of(self.arguments[0], len(self.arguments[3]))
+
     def many(self, starts: Any, threads: int | None = None, floor: Any = 0.0) -> dop853.Ensemble:
         """The same run from other states, keeping the ends only; floors, which belong to one start, must be given."""
         code, t0, t1, _, p, limits, watching = self.arguments

@@ -63,7 +63,9 @@ class Kernel:
     def address(self) -> int:
         """The address of the code for many calls."""
         in_line = self._optimised and interprets()
-        return made(text_of(self.program, interpreted(self.program)) if in_line else self.text, self._optimised)
+        found = made(text_of(self.program, interpreted(self.program)) if in_line else self.text, self._optimised)
+        _PROGRAMS[found] = self.program
+        return found
 
     @cached_property
     def with_library(self) -> int | None:
@@ -164,6 +166,14 @@ def made(text: str, optimised: bool) -> int:
     for name in CALLED.findall(text):
         bind(name)
     return machine_code(text, optimised)
+
+
+_PROGRAMS: dict[int, bytes] = {}
+
+
+def program_at(address: int) -> bytes | None:
+    """The program whose code for many calls is at an address; None if there is none, as for a kernel that computes in another way."""
+    return _PROGRAMS.get(address)
 
 
 def most_optimised() -> int:

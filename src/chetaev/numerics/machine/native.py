@@ -52,6 +52,21 @@ The address is an argument and not part of the caller's code, so one compiled ca
 """
 
 
+def _call_stages(typingctx: Any, address: Any, t: Any, h: Any, y: Any, p: Any, k: Any) -> tuple[Any, Callable[..., Any]]:
+    for name, kind in (("y", y), ("p", p), ("k", k)):
+        _check_pointer("call_stages", name, kind)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(ir.IntType(64), [_DOUBLE, _DOUBLE, *[_DOUBLE.as_pointer()] * 3])
+        return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
+
+    return types.int64(types.intp, types.float64, types.float64, *[_POINTER] * 3), generate
+
+
+call_stages: Callable[[int, float, float, Any, Any, Any], int] = intrinsic(_call_stages)
+"""`call_stages(address, t, h, y.ctypes, p.ctypes, k.ctypes)`: a function of `stage_code`, and what it returns."""
+
+
 def _add_rows(typingctx: Any, out: Any, y: Any, h: Any, k: Any, width: Any, rows: Any) -> tuple[Any, Callable[..., Any]]:
     for name, kind in (("out", out), ("y", y), ("k", k)):
         _check_pointer("add_rows", name, kind)

@@ -13,6 +13,7 @@ machine code `void f(double t, double* y, double* p, double* out)` given by addr
 | `measure` | residuals whose largest absolute values are reported |
 | `doubting` | $y'$ plus, then minus, bounds of its rounding errors (`chetaev.numerics.machine.rounding_bounds`; 0 = not asked for) |
 | `ends` | the rates, watched functions and residuals together, each with the bits of its own kernel (`types.System`) |
+| `stages` | the rates in all stages of a step, with the bits of `rhs`; made where many steps were taken (`repeated_calls.stages_of`) |
 | `nodes` | largest and smallest absolute values of functions over a tube |
 | `bounds` | bounds of watched functions and of their rates over a tube |
 | `turns` | how far angles turn in a tube, at most |
@@ -81,7 +82,15 @@ from chetaev.numerics.methods.dop853.arguments import (
 )
 from chetaev.numerics.methods.dop853.codes import FINAL, STEPS, TIMES
 from chetaev.numerics.methods.dop853.loaded import LOOP
-from chetaev.numerics.methods.dop853.repeated_calls import NEVER, Room, interpolated, room_for, with_more_room
+from chetaev.numerics.methods.dop853.repeated_calls import (
+    NEVER,
+    Room,
+    interpolated,
+    room_for,
+    stages_of,
+    with_more_room,
+    with_stages,
+)
 from chetaev.numerics.methods.dop853.scale_constants import SHAKEN
 from chetaev.numerics.methods.dop853.types import Array, Control, Integers, Progress, Results, Run, System
 
@@ -105,6 +114,7 @@ __all__ = [
     "run",
     "run_many",
     "settle",
+    "stages_of",
 ]
 
 _SHORTEST = 10 * 2.0**-52
@@ -211,17 +221,20 @@ def run(
     if keep == TIMES and not _in_order(np.concatenate(([t0], wanted, [t1]))):
         raise ValueError("times must lie between t0 and t1 and run from t0 towards t1")
     check(code, values.size, t0, t1, keep)
+    code = with_stages(code, y.size)
     with room_for(code, y.size, values.size, keep, wanted.size) as room:
         room.fill(y, values, t0, t1, limits, watching, wanted, flag)
         control, progress = room.control, room.progress
         go = room.run if led is None else led(room)
-        status, portion, many = codes.NEW, _FIRST_PORTION, NEVER if round_off is None else MANY_STEPS
+        status, portion, many, taken = codes.NEW, _FIRST_PORTION, NEVER if round_off is None else MANY_STEPS, 0
         while status in (codes.NEW, codes.NO_ROOM):
             progress.counts[codes.STATUS] = codes.NEW if status == codes.NEW else codes.RUNNING
             began = time.perf_counter()
             control.pause[0] = many if paused is None else min(many, progress.counts[codes.ACCEPTED] + portion)
             go()
             status = int(progress.counts[codes.STATUS])
+            room.after(int(progress.counts[codes.ACCEPTED]) - taken)
+            taken = int(progress.counts[codes.ACCEPTED])
             long = status == codes.NO_ROOM and progress.counts[codes.ACCEPTED] >= many
             if round_off is not None and (long or status == codes.STEP_TOO_SMALL):
                 many = max(many, 2 * int(progress.counts[codes.ACCEPTED]))
@@ -313,6 +326,7 @@ def run_many(
     parameters = np.array(np.broadcast_to(given, (members, given.shape[1])), order="C")
     limits = limits._replace(before=0.0)
     check(code, given.shape[1], t0, t1, FINAL)
+    code = with_stages(code, n)
     control_of(n, limits)
     results = results_for(starts, float(t0), code.n_measure, code.boxed)
     stop = np.zeros(1, np.int64) if flag is None else flag

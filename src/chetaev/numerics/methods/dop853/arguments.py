@@ -57,10 +57,12 @@ class Code(NamedTuple):
     doubting: int = 0
     boxed: int = 0
     angles: ArrayLike = ()
+    stages: int = 0
 
     def system(self, p: Array) -> System:
         """The code that reads states, with its parameters."""
-        return System(self.rhs, self.project, self.inputs, self.watch, self.measure, self.first_input, p, self.ends, self.doubting)
+        states = self.rhs, self.project, self.inputs, self.watch, self.measure
+        return System(*states, self.first_input, p, self.ends, self.doubting, self.stages)
 
 
 class Limits(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chetaev.numerics.machine.native import add_row, add_rows, all_finite, copy_row, inner, part, sum_rows, sum_squares
+from chetaev.numerics.machine.native import add_row, add_rows, all_finite, call_stages, copy_row, inner, part, sum_rows, sum_squares
 from chetaev.numerics.methods.dop853 import tableau as c
 from chetaev.numerics.methods.dop853.calls import HUGE, bounded, call, finite, settle_in_line
 from chetaev.numerics.methods.dop853.codes import AMONG, ATOL, EVALUATIONS, HISS, PROJECTIONS, SIZES
@@ -68,6 +68,17 @@ def first_step(system: System, control: Control, t: float, y: Array, span: float
 @inner
 def _stages(system: System, t: float, h: float, y: Array, work: Work) -> bool:
     """Stages 1-11 from stage 0, and the end of the step in `free`; whether that is finite."""
+    k, z = work.k, work.stage
+    width = k.shape[1]
+    if system.stages == 0 or call_stages(system.stages, t, h, y.ctypes, system.p.ctypes, k.ctypes) == 0:
+        _one_by_one(system, t, h, y, work)
+    sum_rows(z.ctypes, h, k.ctypes, width, c.B)
+    return add_row(work.free.ctypes, y.ctypes, z.ctypes, width)  # all at once, with one rounding error of the size of y
+
+
+@inner
+def _one_by_one(system: System, t: float, h: float, y: Array, work: Work) -> None:
+    """Stages 1-11 by calls of the right-hand side."""
     k, z, f = work.k, work.stage, system.rhs
     width = k.shape[1]
     add_rows(z.ctypes, y.ctypes, h, k.ctypes, width, c.A1)
@@ -92,8 +103,6 @@ def _stages(system: System, t: float, h: float, y: Array, work: Work) -> bool:
     call(f, system, t + c.C10 * h, z, k[10])
     add_rows(z.ctypes, y.ctypes, h, k.ctypes, width, c.A11)
     call(f, system, t + h, z, k[11])
-    sum_rows(z.ctypes, h, k.ctypes, width, c.B)
-    return add_row(work.free.ctypes, y.ctypes, z.ctypes, width)  # all at once, with one rounding error of the size of y
 
 
 @inner

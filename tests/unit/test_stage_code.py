@@ -1,0 +1,137 @@
+"""The stages of a step in one function: the bits are those of stages made one by one."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from chetaev.numerics.machine.kernels import compile_kernel, program_at
+from chetaev.numerics.machine.stage_code import LONGEST, stages_code
+from chetaev.numerics.methods.dop853 import FINAL, STEPS, Code, Limits, repeated_calls, run, run_many, stages_of
+from chetaev.numerics.methods.dop853.repeated_calls import Runner, state_row
+
+T, P = ca.SX.sym("t"), ca.SX.sym("p", 2)
+
+
+def kernel_of(n, rates):
+    y = ca.SX.sym("y", n)
+    return compile_kernel(ca.Function("f", [T, y, P], [ca.vertcat(*rates(y))]))
+
+
+SYSTEMS = {
+    "one number, driven": (1, lambda y: [ca.sin(P[0] * T) / P[1] - y[0]], [0.3]),
+    "pendulum": (2, lambda y: [y[1], -P[0] * ca.sin(y[0]) / P[1]], [0.5, 2.0]),
+    "five numbers": (
+        5,
+        lambda y: [y[3] * ca.cos(y[2]), y[3] * ca.sin(y[2]), y[4], P[0] * y[4] ** 2, -P[1] * y[3] * y[4]],
+        [0, 0, 1, 1, 2.0],
+    ),
+    "a power and a root": (4, lambda y: [y[2], y[3], *(-P[0] * y[k] / (y[0] ** 2 + y[1] ** 2) ** 1.5 for k in (0, 1))], [1, 0, 0.1, 1.1]),
+    "no state at all": (3, lambda y: [P[0], T * P[1], 2.0], [0.0, 0.0, 0.0]),
+}
+
+
+@pytest.fixture
+def fresh(monkeypatch):
+    """No stages are known, and none are made unless somebody asks."""
+    monkeypatch.setattr(repeated_calls, "_stages", {})
+    monkeypatch.setattr(repeated_calls, "_steps", type(repeated_calls._steps)())
+
+
+def ends_of(found):
+    return [
+        found.t,
+        found.accepted,
+        found.rejected,
+        found.evaluations,
+        found.y,
+        found.nodes,
+        found.states,
+        found.coefficients,
+        found.inside,
+    ]
+
+
+def equal(one, other):
+    return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(ends_of(one), ends_of(other), strict=True))
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("keep", [FINAL, STEPS])
+def test_a_run_has_the_same_bits(fresh, name, keep):
+    n, rates, start = SYSTEMS[name]
+    code = Code(kernel_of(n, rates).address)
+    plain = run(code, 0.0, 7.0, start, [1.3, 0.7], Limits(1e-10), keep=keep)
+    assert stages_of(code, n) != 0
+    assert equal(plain, run(code, 0.0, 7.0, start, [1.3, 0.7], Limits(1e-10), keep=keep))
+
+
+def test_members_and_prepared_runs_have_the_same_bits(fresh):
+    n, rates, start = SYSTEMS["five numbers"]
+    code = Code(kernel_of(n, rates).address)
+    plain = run(code, 0.0, 7.0, start, [1.3, 0.7], keep=FINAL)
+    assert stages_of(code, n)
+    assert np.array_equal(run_many(code, 0.0, 7.0, [start] * 3, [1.3, 0.7]).y, [plain.y] * 3)
+    y, p = state_row(n), np.array([1.3, 0.7])
+    prepared = Runner(code, y, p, 0.0, 7.0, Limits(), repeated_calls.Watching())
+    y[:] = start
+    prepared()
+    assert np.array_equal(y, plain.y)
+
+
+def test_large_angles_are_left_to_the_right_hand_side(fresh):
+    code = Code(kernel_of(2, SYSTEMS["pendulum"][1]).address)
+    start = [2.0**30 - 1.0, 3.0]  # beyond 2^30 sines are those of the library
+    plain = run(code, 0.0, 3.0, start, [1.3, 0.7], Limits(1e-13), keep=STEPS)
+    assert plain.y[0] > 2.0**30
+    assert stages_of(code, 2)
+    assert equal(plain, run(code, 0.0, 3.0, start, [1.3, 0.7], Limits(1e-13), keep=STEPS))
+
+
+def test_stages_are_made_where_many_steps_were_taken(fresh, monkeypatch):
+    n, rates, start = SYSTEMS["pendulum"]
+    code = Code(kernel_of(n, rates).address)
+    monkeypatch.setattr(repeated_calls, "_PAYS", 100)
+    found = run(code, 0.0, 1.0, start, [1.3, 0.7])
+    assert repeated_calls.with_stages(code, n).stages == 0
+    for _ in range(100 // found.accepted + 1):
+        run(code, 0.0, 1.0, start, [1.3, 0.7])
+    assert repeated_calls.with_stages(code, n).stages != 0
+
+
+def test_a_prepared_run_uses_them_from_then_on(fresh, monkeypatch):
+    n, rates, start = SYSTEMS["pendulum"]
+    code = Code(kernel_of(n, rates).address)
+    monkeypatch.setattr(repeated_calls, "_PAYS", 20)
+    y, p = state_row(n), np.array([1.3, 0.7])
+    prepared, ends = Runner(code, y, p, 0.0, 1.0, Limits(), repeated_calls.Watching()), set()
+    for _ in range(40):
+        y[:] = start
+        prepared()
+        ends.add(tuple(y))
+    assert repeated_calls.with_stages(code, n).stages != 0
+    assert len(ends) == 1
+
+
+def test_long_programs_and_unknown_code_have_none(fresh):
+    long = kernel_of(1, lambda y: [sum((ca.exp(y[0] * (k + 2)) for k in range(LONGEST)), ca.SX(0))])
+    assert stages_code(long.program, 1, (), ()) == 0
+    turning = kernel_of(5, lambda y: [ca.sin(y[k]) for k in range(5)])
+    assert stages_of(Code(turning.address), 5) == 0
+    assert program_at(12345) is None
+    assert stages_of(Code(12345), 1) == 0
+    short = kernel_of(2, SYSTEMS["pendulum"][1])
+    assert stages_of(Code(short.address, inputs=short.address), 2) == 0
+
+
+def test_a_long_run_uses_them_before_its_end(fresh, monkeypatch):
+    n, rates, start = SYSTEMS["pendulum"]
+    code = Code(kernel_of(n, rates).address)
+    plain = run(code, 0.0, 400.0, start, [1.3, 0.7])
+    monkeypatch.setattr(repeated_calls, "_steps", type(repeated_calls._steps)())
+    monkeypatch.setattr(repeated_calls, "_PAYS", 100)
+    seen = []
+    again = run(code, 0.0, 400.0, start, [1.3, 0.7], paused=lambda t: seen.append(bool(repeated_calls._stages)))
+    assert plain.accepted > 200
+    assert any(seen)
+    assert not seen[0]
+    assert equal(plain, again)
