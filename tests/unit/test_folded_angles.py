@@ -64,6 +64,18 @@ def test_roots_extremes_and_given_times_are_whole():
     np.testing.assert_allclose(found["theta"], -turned(times)[0], rtol=0, atol=1e-8)
 
 
+def test_whole_angles_are_on_the_constraints():
+    """At z = 3e5 neighbouring angles are 6e-11 apart: states that were on the row with the remainder are off it by as much unless moved."""
+    system = ch.System("x y z", lagrangian="(x'^2 + y'^2 + z'^2)/2 - (x^2 + y^2)/2 + cos(z)", kinematic=["x' + sin(z)*y' = 0"])
+    equations, start = ch.derive(system, ch.DAlembert()), {"x": 1, "y": 0, "z": 2 * np.pi * 50_000, "y'": 0.3, "z'": 2.5}
+    motion = ch.simulate(equations, start, (0, 20), tolerance=1e-12, events=["sin(z)"])
+    assert motion.final["z"] > start["z"] + 12 * np.pi
+    assert motion.events
+    states = [(motion[z] for z in ("x'", "y'", "z")), *([e.state[z] for z in ("x'", "y'", "z")] for e in motion.events)]
+    for speed, other, angle in states:
+        np.testing.assert_allclose(speed + np.sin(angle) * other, 0, atol=1e-13)
+
+
 def test_members_of_an_ensemble_turn_as_alone():
     equations, speeds, times = ch.derive(pendulum()), np.linspace(2.5, 6, 24), np.linspace(0, 30, 5)
     starts = {"theta": 0.3, "theta'": speeds}

@@ -58,7 +58,7 @@ from chetaev.numerics.methods.dop853.dense import (
     to_be_looked_at,
 )
 from chetaev.numerics.methods.dop853.proof import level_part, may_touch
-from chetaev.numerics.methods.dop853.scales import begin_sizes, fold, put_back, sizes_again, unfold
+from chetaev.numerics.methods.dop853.scales import begin_sizes, fold, make_whole, put_back, sizes_again, unfold
 from chetaev.numerics.methods.dop853.step import ACCURATE, BROKEN, DRIFTED, EPSILON, attempt, factor, first_step
 from chetaev.numerics.methods.dop853.tube import may_surprise, safe_part
 from chetaev.numerics.methods.dop853.types import (
@@ -104,11 +104,12 @@ def _keep_start(keep: int, times: Array, kept: Kept, t: float, y: Array, counts:
 
 
 @part
-def _keep_step(kept: Kept, rows: Matrix, t_new: float, work: Work, counts: Integers) -> None:
+def _keep_step(system: System, control: Control, kept: Kept, t_new: float, work: Work, counts: Integers) -> None:
     size = counts[KEPT]
     kept.nodes[size] = t_new
-    copy(work.end, kept.states[size])
-    unfold(rows, kept.states[size])
+    copy(work.end, work.stage)
+    make_whole(system, control, t_new, work.stage, work.trial)
+    copy(work.stage, kept.states[size])
     for i in range(7):
         for j in range(work.end.size):
             kept.coefficients[size - 1, i, j] = work.dense[i, j]
@@ -149,7 +150,7 @@ def _measure(h: float, residuals: Array, seen: Seen) -> None:
 @inner
 def _commit(
     system: System,
-    rows: Matrix,
+    control: Control,
     t: float,
     t_new: float,
     step: float,
@@ -167,10 +168,10 @@ def _commit(
     For steps to be kept the interpolant is there.
     """
     if keep == STEPS and t_new != t:
-        _keep_step(kept, rows, t_new, work, counts)
+        _keep_step(system, control, kept, t_new, work, counts)
     elif keep == TIMES:
-        _keep_times(times, kept, system, rows, t, t_new, step, y, work, counts)
-    width = work.k.shape[1]
+        _keep_times(times, kept, system, control.rows, t, t_new, step, y, work, counts)
+    width, rows = work.k.shape[1], control.rows
     copy_row(work.end.ctypes, y.ctypes, width)
     copy_fresh(work.slope.ctypes, work.k.ctypes, width)
     counts[ACCEPTED] += 1
@@ -361,7 +362,7 @@ def _follow(
             interpolant_in_line(system, t, step, y, work, counts)
         if looked_at:
             look_inside(system, t, step, y, seen, work, counts)
-        _commit(system, control.rows, t, t_new, step, status == WATCH, y, keep, times, kept, seen, work, counts)
+        _commit(system, control, t, t_new, step, status == WATCH, y, keep, times, kept, seen, work, counts)
         t = t_new
         if status != RUNNING:
             return status, t, h
@@ -390,7 +391,7 @@ def integrate(
     if status == RUNNING:
         status, t, h = _follow(system, t, t1, h, y, control, watches, keep, times, flag, kept, found, seen, work, tube, counts)
     if status != NO_ROOM:
-        put_back(control.rows, y)
+        put_back(system, control, t, y, work.trial)
     progress.clock[NOW], progress.clock[STEP], counts[STATUS] = t, h, status
 
 
@@ -427,7 +428,7 @@ def integrate_some(
         if status == RUNNING:
             status, t, h = _follow(system, t0, t1, h, y, control, watches, FINAL, times, flag, kept, found, seen, work, tube, counts)
         results.status[i], results.index[i], results.t[i] = status, counts[STOPPER], t
-        put_back(control.rows, y)
+        put_back(system, control, t, y, work.trial)
         copy(y, results.y[i])
         copy(seen.minima, results.minima[i])
         copy(seen.maxima, results.maxima[i])

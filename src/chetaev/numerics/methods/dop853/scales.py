@@ -7,8 +7,8 @@ rates are computed once more at states and parameters some units in the last pla
 
 An angle that turns on and on has the size of its remainder. A component that all code reads through sines and cosines of whole and half
 multiples alone is *folded*: where it leaves $[-3\pi, 3\pi]$, two turns of $2\pi$ are taken out and counted. Steps, errors and sizes see the
-remainder; what leaves the loop is whole. Without that, the rounding of an angle of a million disturbs the motion by 1e-10 in every step,
-and a relative tolerance allows for as much.
+remainder; what leaves the loop is whole, and projected once more. Without that, the rounding of an angle of a million disturbs the motion
+by 1e-10 in every step, and a relative tolerance allows for as much.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from chetaev.numerics.machine.native import inner, part, renew_largest
-from chetaev.numerics.methods.dop853.calls import call, in_tolerances
+from chetaev.numerics.methods.dop853.calls import call, in_tolerances, settle
 from chetaev.numerics.methods.dop853.codes import (
     AMONG,
     BEFORE,
@@ -196,8 +196,20 @@ def unfold(rows: Matrix, x: Array) -> None:
 
 
 @part
-def put_back(rows: Matrix, y: Array) -> None:
-    """The state at the end of a run, with its turns; none are left."""
-    unfold(rows, y)
+def make_whole(system: System, control: Control, t: float, x: Array, trial: Array) -> None:
+    """A state with its whole turns, on the constraints: a whole angle has fewer digits than its remainder. Rows as those of `Work`."""
+    turned = False
+    for j in range(x.size):
+        turned |= control.rows[TURNS, j] != 0.0
+    if turned:
+        unfold(control.rows, x)
+        if system.project != 0:
+            settle(system, control, t, 0.0, x, trial, 0.0)
+
+
+@part
+def put_back(system: System, control: Control, t: float, y: Array, trial: Array) -> None:
+    """The state at the end of a run, as `make_whole` leaves it; no turns are left."""
+    make_whole(system, control, t, y, trial)
     for j in range(y.size):
-        rows[TURNS, j] = 0.0
+        control.rows[TURNS, j] = 0.0

@@ -187,7 +187,7 @@ def _follow(m: Matrix, at: Places, lane: int, most: int, one: One, kept: int, re
 def report(results: Results, i: int, status: int, t: float, one: One) -> None:
     """The run of a member is over in the loop for one state: what remains of it."""
     y, seen, counts = one.work.start, one.seen, one.progress.counts
-    put_back(one.control.rows, y)
+    put_back(one.system, one.control, t, y, one.work.trial)
     results.status[i], results.index[i], results.t[i] = status, counts[STOPPER], t
     for j in range(y.size):
         results.y[i, j], results.minima[i, j], results.maxima[i, j] = y[j], seen.minima[j], seen.maxima[j]
