@@ -14,7 +14,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from hand import CASES
+from cases import CASES
 from measure import Effort, Table, figures, seconds_per_call, take_turns
 
 import chetaev as ch

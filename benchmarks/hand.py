@@ -1,22 +1,14 @@
-"""Four systems as a careful hand would write them for a numerical method: explicit first-order equations, y' = f(t, y, p).
+"""Nine systems as a careful hand would write them for a numerical method: explicit first-order equations, y' = f(t, y, p).
 
-Each function serves numba (SciPy's right-hand side) and NumPy's long doubles (the reference solution); the C in `native/` is the same.
-`Case` says how its state is related to the names of the gallery's model.
+Each function serves numba (SciPy's right-hand side), heyoka (executed once with its expressions) and NumPy's long doubles (the reference
+solution); the C in `native/` is the same. `cases` says how the states are related to the names of the gallery's models.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-import symbolic
-from numba import njit
-from peer import Rhs, lambdified
-
-import chetaev as ch
 
 
 def double_pendulum(t: Any, y: Any, p: Any, out: Any) -> None:
@@ -75,145 +67,104 @@ def cartesian_pendulum(t: Any, y: Any, p: Any, out: Any) -> None:
     out[3] = pull * y[1] - g
 
 
-@dataclass(frozen=True)
-class Case:
-    """A system on all sides. `named` turns the hand's state into the values of `names`, by which errors are measured."""
+def rocard(t: Any, y: Any, p: Any, out: Any) -> None:
+    """psi, theta, epsilon, x1, x2, psi', theta' for psi' > 0.
 
-    name: str
-    t: float
-    rhs: Callable[[Any, Any, Any, Any], None]
-    from_start: Callable[[Any], Sequence[float]]
-    names: Sequence[str]
-    named: Callable[[Any, Any], Sequence[Any]]
-    peer: Callable[[Sequence[float], Sequence[float]], symbolic.Symbolic]
-
-    @cached_property
-    def model(self) -> ch.Model:
-        """The gallery's model."""
-        return ch.gallery(self.name)
-
-    @cached_property
-    def now(self) -> Any:
-        """The start, completed."""
-        return ch.evaluate(self.model)
-
-    @cached_property
-    def p(self) -> Any:
-        """Parameters in the model's order."""
-        return np.array([float(v) for v in self.model.parameters.values()])
-
-    @cached_property
-    def y0(self) -> Any:
-        """The hand's state at the start."""
-        return np.array(self.from_start(self.now), dtype=float)
-
-    @cached_property
-    def jitted(self) -> Rhs:
-        """The right-hand side compiled by numba, for solve_ivp."""
-        inner, p = njit(self.rhs), self.p
-
-        @njit
-        def rhs(t: float, y: Any) -> Any:
-            out = np.empty(y.size)
-            inner(t, y, p, out)
-            return out
-
-        rhs(0.0, self.y0)
-        found: Rhs = rhs
-        return found
-
-    @cached_property
-    def lambdified(self) -> Rhs:
-        """The peer's right-hand side, in all coordinates and velocities."""
-        return lambdified(self.peer(list(self.p), self.full_start))
-
-    @cached_property
-    def full_start(self) -> list[float]:
-        """All coordinates, then all velocities."""
-        jets = [z.name for z in self.model.system.coordinates]
-        return [self.now[z] for z in jets] + [self.now[f"{z}'"] for z in jets]
-
-    @cached_property
-    def full_names(self) -> list[str]:
-        """What the peer's state is called."""
-        jets = [z.name for z in self.model.system.coordinates]
-        return jets + [f"{z}'" for z in jets]
+    (M + I cos(epsilon)) psi'' = -a sin(epsilon)^2, psi' (theta' - epsilon') = tan(epsilon) (psi'' + a/M), J theta'' = -K epsilon.
+    """
+    I, J, M, K, a = p[0], p[1], p[2], p[3], p[4]  # noqa: E741
+    s, c = np.sin(y[2]), np.cos(y[2])
+    rolling, turning = y[5], y[6]
+    slower = -a * s * s / (M + I * c)
+    out[0] = rolling
+    out[1] = turning
+    out[2] = turning - s / c * (slower + a / M) / rolling
+    out[3] = rolling * np.cos(y[1] - y[2])
+    out[4] = rolling * np.sin(y[1] - y[2])
+    out[5] = slower
+    out[6] = -K * y[2] / J
 
 
-def _sleigh_named(y: Any, p: Any) -> list[Any]:
-    return [y[0], y[1], y[2], y[3] * np.cos(y[2]), y[3] * np.sin(y[2]), y[4]]
+def lagrange_top(t: Any, y: Any, p: Any, out: Any) -> None:
+    """A unit quaternion (w, x, y, z), which nothing brings back to length one, and the angular velocity in the body."""
+    m, g, l, I, J = p[0], p[1], p[2], p[3], p[4]  # noqa: E741
+    w, x, u, z, a, b, c = y[0], y[1], y[2], y[3], y[4], y[5], y[6]
+    pull = m * g * l
+    out[0] = -0.5 * (x * a + u * b + z * c)
+    out[1] = 0.5 * (w * a + u * c - z * b)
+    out[2] = 0.5 * (w * b + z * a - x * c)
+    out[3] = 0.5 * (w * c + x * b - u * a)
+    out[4] = ((I - J) * b * c + pull * 2.0 * (u * z + w * x)) / I
+    out[5] = ((J - I) * a * c - pull * 2.0 * (x * z - w * u)) / I
+    out[6] = 0.0 * c
 
 
-def _disk_named(y: Any, p: Any) -> list[Any]:
-    return [*y[:7], y[7] + y[5] * np.sin(y[3])]
+def vakonomic_disk(t: Any, y: Any, p: Any, out: Any) -> None:
+    """x, y, theta, varphi, varphi'. Three momenta are constant and stand behind the parameters: m x' + lambda1, m y' + lambda2 and
+    (I + m R^2) theta' - R (p1 cos(varphi) + p2 sin(varphi)).
+    """
+    m, R, I, J, p1, p2, p3 = p[0], p[1], p[2], p[3], p[4], p[5], p[6]  # noqa: E741
+    s, c = np.sin(y[3]), np.cos(y[3])
+    spin = (p3 + R * (p1 * c + p2 * s)) / (I + m * R * R)
+    out[0] = R * spin * c
+    out[1] = R * spin * s
+    out[2] = spin
+    out[3] = y[4]
+    out[4] = R * spin * (p1 * s - p2 * c) / J
 
 
-CASES = (
-    Case(
-        "double_pendulum",
-        5.0,
-        double_pendulum,
-        lambda now: [now["theta1"], now["theta2"], now["theta1'"], now["theta2'"]],
-        ("theta1", "theta2", "theta1'", "theta2'"),
-        lambda y, p: y,
-        symbolic.double_pendulum,
-    ),
-    Case(
-        "sleigh",
-        10.0,
-        sleigh,
-        lambda now: [now["x"], now["y"], now["theta"], now["x'*cos(theta) + y'*sin(theta)"], now["theta'"]],
-        ("x", "y", "theta", "x'", "y'", "theta'"),
-        _sleigh_named,
-        symbolic.sleigh,
-    ),
-    Case(
-        "leaning_disk",
-        5.0,
-        leaning_disk,
-        lambda now: [now[z] for z in ("x", "y", "phi", "theta", "psi", "phi'", "theta'", "psi' - phi'*sin(theta)")],
-        ("x", "y", "phi", "theta", "psi", "phi'", "theta'", "psi'"),
-        _disk_named,
-        symbolic.leaning_disk,
-    ),
-    Case(
-        "cartesian_pendulum",
-        10.0,
-        cartesian_pendulum,
-        lambda now: [now[z] for z in ("x", "y", "x'", "y'")],
-        ("x", "y", "x'", "y'"),
-        lambda y, p: y,
-        symbolic.cartesian_pendulum,
-    ),
-)
+def trailer(t: Any, y: Any, p: Any, out: Any) -> None:
+    """x, y, headings theta_0 ... theta_n, speed v and spin of the tractor, which is constant; masses, inertias, lengths of the bars.
+
+    The speed of axle k is v g_k and its spin v h_k; the energy of the train v^2 G/2 with G = sum m_k g_k^2 + sum J_k h_k^2 is constant, so
+    v' = -v G'/(2 G).
+    """
+    n = (len(p) - 2) // 3
+    v, w = y[n + 3], y[n + 4]
+    speed, change, before = 1.0, 0.0, w
+    total, growth = p[0], 0.0
+    out[0] = v * np.cos(y[2])
+    out[1] = v * np.sin(y[2])
+    out[2] = w
+    for k in range(1, n + 1):
+        s, c = np.sin(y[k + 1] - y[k + 2]), np.cos(y[k + 1] - y[k + 2])
+        d = p[2 * n + 1 + k]
+        turn = speed * s / d
+        bend = before - v * turn
+        turn_change = (change * s + speed * c * bend) / d
+        speed, change = speed * c, change * c - speed * s * bend
+        before = v * turn
+        out[k + 2] = before
+        total = total + p[k] * speed * speed + p[n + 1 + k] * turn * turn
+        growth = growth + p[k] * speed * change + p[n + 1 + k] * turn * turn_change
+    out[n + 3] = -v * growth / total
+    out[n + 4] = 0.0 * w
 
 
-def reference(case: Case, steps_per_unit: int = 64, columns: int = 8) -> list[float]:
-    """The values at the end by extrapolation of the midpoint rule (Gragg, Bulirsch, Stoer) of order 16 in long doubles."""
-    y = np.array(case.y0, np.longdouble)
-    p = np.array(case.p, np.longdouble)
-    steps = round(case.t * steps_per_unit)
-    h = np.longdouble(case.t) / steps
-    for _ in range(steps):
-        y = _extrapolated(case.rhs, y, p, h, columns)
-    return [float(v) for v in case.named(y, p)]
-
-
-def _extrapolated(rhs: Callable[..., None], y: Any, p: Any, h: Any, columns: int) -> Any:
-    rows: list[Any] = []
-    for j in range(1, columns + 1):
-        new = [_midpoints(rhs, y, p, h, 2 * j)]
-        for k, old in enumerate(rows):
-            new.append(new[k] + (new[k] - old) / ((np.longdouble(j) / (j - k - 1)) ** 2 - 1))
-        rows = new
-    return rows[-1]
-
-
-def _midpoints(rhs: Callable[..., None], y: Any, p: Any, h: Any, n: int) -> Any:
-    step, slope = h / n, np.empty_like(y)
-    rhs(0, y, p, slope)
-    before, at = y, y + step * slope
-    for _ in range(n - 1):
-        rhs(0, at, p, slope)
-        before, at = at, before + 2 * step * slope
-    return at
+def chain(t: Any, y: Any, p: Any, out: Any) -> None:
+    """Angles of the rods and their rates, in O(n) operations: the tensions of the rods satisfy a tridiagonal system."""
+    n = len(y) // 2
+    g = p[2 * n]
+    s, c = [np.sin(y[k]) for k in range(n)], [np.cos(y[k]) for k in range(n)]
+    before = 1.0 / (1.0 / p[0])
+    weight = p[n] * y[n] * y[n] + g * c[0]
+    inverse, side, right = [before], [0.0 * g], [weight * before]
+    for k in range(1, n):
+        link = -(s[k] * s[k - 1] + c[k] * c[k - 1]) / p[k - 1]
+        factor = link * before
+        weight = p[n + k] * y[n + k] * y[n + k] - factor * weight
+        before = 1.0 / (1.0 / p[k] + 1.0 / p[k - 1] - factor * link)
+        inverse.append(before)
+        side.append(link)
+        right.append(weight * before)
+    for k in range(n - 2, -1, -1):
+        right[k] = right[k] - inverse[k] * side[k + 1] * right[k + 1]
+    ax, ay = 0.0 * g, 0.0 * g
+    for k in range(n):
+        bx, by = -right[k] * s[k], -right[k] * c[k]
+        if k + 1 < n:
+            bx, by = bx + right[k + 1] * s[k + 1], by + right[k + 1] * c[k + 1]
+        bx, by = bx / p[k], g + by / p[k]
+        out[k] = y[n + k]
+        out[n + k] = ((bx - ax) * c[k] - (by - ay) * s[k]) / p[n + k]
+        ax, ay = bx, by

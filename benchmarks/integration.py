@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 import peer
+from cases import CASES, Case, reference
 from compiler import Native, compiled
-from hand import CASES, Case, reference
 from loop import optimise, recorded
-from measure import Effort, Spread, Table, figures, seconds_per_call, take_turns
+from measure import Effort, Spread, Table, figures, seconds_of, seconds_per_call, take_turns
 from numba import njit
 
 import chetaev as ch
@@ -38,8 +38,12 @@ RATIOS = (
     ("loop", "heyoka"),
 )
 COPIES = 1024
-"""Runs in one call of the compiled loops, so that the call itself, half a millisecond for threads and arrays, does not count."""
+"""Most runs in one call of the compiled loops, so that the call itself, half a millisecond for threads and arrays, does not count."""
+_LONG = 0.05
+"""Seconds that one call may take: runs that are longer need fewer copies."""
 _SAMPLES = 64
+_WARM = 60
+"""Calls before anything is measured: after fifty the library makes code for many."""
 
 Run = Callable[[float], Any]
 """The values of a case's names at its end, for a tolerance."""
@@ -61,41 +65,46 @@ class _Sides:
 
     @classmethod
     def of(cls, case: Case) -> _Sides:
-        return cls(case, ch.derive(case.model), compiled(case.name, case.p))
+        found = cls(case, ch.derive(case.model), compiled(case.name, case.p, *case.defined))
+        for _ in range(_WARM):  # pieces of a motion, as where a sign has its value, have code of their own, which is made for many calls
+            found.motion(1e-6, case.t / _WARM)
+        return found
 
     def runs(self) -> dict[str, Run]:
-        found: dict[str, Run] = {
-            "simulate": self.simulate,
-            "heyoka": self.heyoka,
-            "SciPy, numba": self.numba,
-            "SciPy, lambdify": self.lambdify,
-        }
-        return found if self.native is None else {**found, "C": self.c}
+        found: dict[str, Run] = {"simulate": self.simulate, "SciPy, numba": self.numba}
+        if self.native is not None:
+            found["C"] = self.c
+        if peer.has_heyoka():
+            found["heyoka"] = self.heyoka
+        if self.case.peer is not None:
+            found["SciPy, lambdify"] = self.lambdify
+        return found
 
     def simulate(self, tolerance: float) -> Any:
         motion = self.motion(tolerance)
         return [motion.final[name] for name in self.case.names]
 
-    def motion(self, tolerance: float) -> ch.Trajectory:
+    def motion(self, tolerance: float, t: float | None = None) -> ch.Trajectory:
         case = self.case
-        return ch.simulate(
-            self.equations, case.model.start, (0.0, case.t), parameters=case.model.parameters, tolerance=tolerance, keep="final"
-        )
+        interval = (0.0, case.t if t is None else t)
+        return ch.simulate(self.equations, case.model.start, interval, parameters=case.model.parameters, tolerance=tolerance, keep="final")
 
-    def loop(self, tolerance: float) -> Callable[[], None]:
-        """What the compiled loop does within `simulate`."""
+    def loop(self, tolerance: float) -> tuple[Callable[[], None], int]:
+        """What the compiled loop does within `simulate`, and how many times."""
         optimise(self.equations)
         with recorded() as calls:
             self.motion(tolerance)
+        once = seconds_of(lambda: [call.again() for call in calls])
+        copies = min(COPIES, 1 + int(_LONG / max(once, _LONG / COPIES)))
 
         def again() -> None:
             for call in calls:
-                call.copies(COPIES)
+                call.copies(copies)
 
-        return again
+        return again, copies
 
     def native_loop(self, tolerance: float) -> None:
-        """As many runs of the loop in C."""
+        """Many runs of the loop in C."""
         self.native.repeat(COPIES, self.case.t, self.case.y0, tolerance)  # type: ignore[union-attr]
 
     def c(self, tolerance: float) -> Any:
@@ -115,11 +124,12 @@ class _Sides:
 def _to_error(all_sides: list[_Sides], effort: Effort) -> Table:
     found = Table(
         "(b) Time to a global error",
-        ["system", "error", *COLUMNS, *[f"{a.removeprefix('SciPy, ')} / {b}" for a, b in RATIOS]],
+        ["system", "error", *COLUMNS, *[f"{a.removeprefix('SciPy, ')} / {b}" for a, b in RATIOS], "loop / best"],
         "CPU milliseconds with the tolerance in brackets; the error is the largest of all coordinates and velocities at the end. "
         '`simulate`: the whole call with keep="final" on compiled equations. `loop`: the compiled loop within it, with projection and '
         "measures, in all coordinates. C, heyoka and numba integrate equations reduced by hand, without projection. `loop` and C: the mean "
-        f"of {COPIES} runs in one call.",
+        f"of up to {COPIES} runs in one call. Best: the faster of C and heyoka."
+        + ("" if peer.has_heyoka() else " heyoka is not installed."),
     )
     for sides in all_sides:
         exact = reference(sides.case)
@@ -132,20 +142,22 @@ def _to_error(all_sides: list[_Sides], effort: Effort) -> Table:
 
 def _timed(sides: _Sides, needed: Mapping[str, float | None], effort: Effort) -> list[Any]:
     work: dict[str, Callable[[], Any]] = {name: partial(run, t) for name, run in sides.runs().items() if (t := needed[name]) is not None}
-    tolerance = needed["simulate"]
+    tolerance, copies = needed["simulate"], {"loop": COPIES, "C": COPIES}
     if tolerance is not None:
         work["simulate"] = partial(sides.motion, tolerance)
-        work["loop"] = sides.loop(tolerance)
-    if (series := needed["heyoka"]) is not None:
+        work["loop"], copies["loop"] = sides.loop(tolerance)
+    if (series := needed.get("heyoka")) is not None:
         work["heyoka"] = partial(peer.taylor(sides.case.rhs, tuple(sides.case.y0), tuple(sides.case.p), series), sides.case.t)
     if (in_c := needed.get("C")) is not None:
         work["C"] = partial(sides.native_loop, in_c)
     at_least = 0.01 if effort.quick else 0.05
     times = take_turns({name: partial(seconds_per_call, w, at_least) for name, w in work.items()}, effort.repetitions + 2)
-    times |= {name: times[name].scaled(1 / COPIES) for name in ("loop", "C") if name in times}
+    times |= {name: times[name].scaled(1 / copies[name]) for name in copies if name in times}
     marks = {**needed, "loop": tolerance}
     cells: list[Any] = [f"{figures(times[name].median * 1e3)} ({marks[name]:.0e})" if name in times else None for name in COLUMNS]
-    return [*cells, *[times[a].over(times[b]) if a in times and b in times else None for a, b in RATIOS]]
+    ratios = [times[a].over(times[b]) if a in times and b in times else None for a, b in RATIOS]
+    best = min((times[name] for name in ("C", "heyoka") if name in times), key=lambda found: found.median, default=None)
+    return [*cells, *ratios, times["loop"].over(best) if best is not None and "loop" in times else None]
 
 
 def _errors(run: Run, exact: list[float]) -> list[float]:

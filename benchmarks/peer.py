@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from importlib.util import find_spec
 from types import FunctionType
 from typing import Any
 
@@ -47,6 +48,11 @@ def integrate(rhs: Rhs, t: float, start: Any, tolerance: float, method: str = "D
     """The state at t, from 0."""
     found: Array = solve_ivp(rhs, (0.0, t), start, method=method, rtol=tolerance, atol=tolerance).y[:, -1]
     return found
+
+
+def has_heyoka() -> bool:
+    """Whether heyoka is installed."""
+    return find_spec("heyoka") is not None
 
 
 @lru_cache(maxsize=64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from scipy.integrate import solve_ivp
 
 import chetaev as ch
 
@@ -97,3 +98,20 @@ def test_round_off_that_no_identity_explains_does_not_shorten_steps():
     assert found.t[-1] == 10
     assert abs(found.final["x"]) < 1e-13
     assert len(found.t) < 5000
+
+
+@pytest.mark.parametrize(
+    ("potential", "force"),
+    [
+        ("cosh(x)^2 - sinh(x)^2 + x^2", lambda x: -2 * x),
+        ("x^4/100 - cos(x)^2 - sin(x)^2 + cosh(x)^2 - sinh(x)^2 + x^2", lambda x: -2 * x - x**3 / 25),
+        ("cosh(x)^2 - sinh(x)^2 + exp(-x/10) + x*sin(x)", lambda x: math.exp(-x / 10) / 10 - math.sin(x) - x * math.cos(x)),
+    ],
+)
+def test_a_part_of_a_sum_cancels(potential, force):
+    """At x = 30 the terms of cosh(x)^2 - sinh(x)^2 are 3e25, and their round-off was taken for a force."""
+    equations = ch.derive(ch.System("x", lagrangian=f"x'^2/2 - ({potential})"))
+    motion = ch.simulate(equations, {"x": 30, "x'": 0}, (0, 1))
+    right = solve_ivp(lambda _, y: [y[1], force(y[0])], (0, 1), [30, 0], method="DOP853", rtol=1e-12, atol=1e-12).y[0, -1]
+    assert motion.outcome == "finished"
+    assert motion.final["x"] == pytest.approx(right, abs=1e-7)

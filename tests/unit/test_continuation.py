@@ -59,6 +59,24 @@ def test_circular_motions_of_the_bicycle_start_from_the_capsize_point():
     np.testing.assert_allclose(linear.eigenvalues[:3], point.eigenvalues[:3], atol=1e-7)
 
 
+def test_the_weave_of_the_bicycle():
+    """Motions that weave begin at the weave speed, with the published frequency; they are periodic up to a displacement.
+
+    They exist where riding straight is unstable, and are therefore stable.
+    """
+    family = straight()
+    weaving = family.switch(only(family, "hopf"), most=3)
+    first = weaving.points[0]
+    assert len(weaving) == 3 and np.all(np.diff(weaving.values) < 0)
+    assert first.value == pytest.approx(4.29238253634111, abs=1e-3)
+    assert first.period == pytest.approx(2 * np.pi / 3.43503384866144, abs=1e-3)
+    amplitudes, off = np.abs(weaving["lean'"]), 4.29238253634111 - weaving.values
+    np.testing.assert_allclose(off / amplitudes**2, (off / amplitudes**2)[0], rtol=0.05)  # a Hopf point: the square root of the distance
+    assert all(p.stable for p in weaving.points)
+    with pytest.raises(ch.UsageError, match="no number of points"):
+        family.switch(1, most=0)
+
+
 HOOP = ch.System("th", "w g R", lagrangian="R^2*th'^2/2 + w^2*R^2*sin(th)^2/2 + g*R*cos(th)", name="hoop")
 
 
@@ -328,9 +346,6 @@ def test_refusals():
         follow(hoop, {"th": 1}, "w", (0, 2), "periodic", values)
     with pytest.raises(ch.StateError, match="equilibrium"):
         follow(hoop, {"th": 0, "th'": 0}, "w", (0, 2), "periodic", values, period=6)
-    sleeping = {"A": np.eye(3), "A1'": 0, "A2'": 0, "A3'": 75}
-    with pytest.raises(ch.ModelError, match="a frame that turns with it"):
-        follow(ch.gallery("lagrange-top"), sleeping, along="A3'", until=(1, 80), kind="steady")
     driven = ch.derive(ch.System("x", "A", lagrangian="x'^2/2 - x^2 + A*cos(t)*x"))
     with pytest.raises(ch.StateError, match="do not repeat"):
         follow(driven, {"x": 0, "x'": 0}, "A", (0, 1), "periodic", {"A": 0.0}, period=5)

@@ -5,7 +5,10 @@ import pytest
 
 import chetaev as ch
 from chetaev.numerics.ensemble import simulate_many
+from chetaev.numerics.ensemble.batch import all_in_rows, as_slice
+from chetaev.numerics.flow.compiled import compile_equations
 from chetaev.numerics.flow.elimination import Samples, elimination_order, pivot_orders
+from chetaev.numerics.methods.accuracy import usual_sizes
 
 BLOCK = ch.derive(ch.System("x", "mu k", lagrangian="x'^2/2 - k*x^2/2", forces={"x": "-mu*sign(x')"}, name="block with dry friction"))
 
@@ -144,3 +147,19 @@ def test_orders_of_elimination_chosen_together_are_those_chosen_alone():
                 together[k] = order
         alone = [elimination_order(Samples.of([a, *samples]), n, lasting) for a in matrices]
         assert together == [order if len(order.pairs) == n else None for order in alone]
+
+
+def test_typical_sizes_of_several_motions_at_once():
+    state = compile_equations(ch.derive(ch.System("x y", lagrangian="(x'^2 + y'^2 - x^2 - y^2)/2"))).flow.state
+    assert [z.name for z in state] == ["x", "x'", "y", "y'"]
+    found = usual_sizes(np.array([[1.0, 3.0, 4.0, 0.5], [1.0, 3.0, 4.0, 0.5], [0.0, 0.0, 2.0, 1.0]]), state, np.array([-1.0, 8.0, 0.0]))
+    assert found.tolist() == [[4.0, 4.0, 4.0, 4.0], [4.0, 3.0, 4.0, 3.0], [2.0, 1.0, 2.0, 1.0]]
+    assert usual_sizes(np.array([1.0, 3.0, 4.0, 0.5]), state, 0.5).tolist() == [4.0, 8.0, 4.0, 8.0]
+
+
+def test_members_that_follow_each_other_are_a_slice():
+    assert as_slice(np.arange(3, 9)) == slice(3, 9)
+    for members in ([], [1, 3, 2, 4], [0, 2, 3], [2, 1]):
+        assert as_slice(found := np.array(members, np.int64)) is found
+    assert all_in_rows(np.array([[True, True], [False, True]])).tolist() == [True, False]
+    assert all_in_rows(np.ones((2, 3), bool)).tolist() == [True, True]

@@ -13,7 +13,7 @@ import pytest
 from chetaev.core.errors import UsageError
 from chetaev.numerics.machine import precompiled, processor
 from chetaev.numerics.machine.precompiled import Code, Precompiled
-from chetaev.numerics.machine.processor import TARGETS, targets_to_build, this_target
+from chetaev.numerics.machine.processor import TARGETS, WIDE_TARGETS, targets_to_build, this_target
 
 SOURCE = """
 from __future__ import annotations
@@ -115,9 +115,13 @@ def test_a_wheel_holds_machine_code_for_every_kind_of_machine_and_bitcode(folder
 
 
 def test_a_wheel_for_this_machine_only(monkeypatch):
-    assert targets_to_build() == TARGETS
+    assert targets_to_build() == TARGETS and targets_to_build(wide=True) == TARGETS + WIDE_TARGETS
     monkeypatch.setenv("CHETAEV_BUILD_FOR", "host")
     assert targets_to_build() == ((this_target(),) if this_target() else ())
+    monkeypatch.setattr(processor, "wide_target", lambda: None)
+    assert targets_to_build(wide=True) == targets_to_build()
+    monkeypatch.setattr(processor, "wide_target", lambda: WIDE_TARGETS[0])
+    assert targets_to_build(wide=True) == WIDE_TARGETS[:1] and targets_to_build() != WIDE_TARGETS[:1]
 
 
 OLDER = next((t for t in TARGETS if this_target() is not None and f"{t.name}-v3" == this_target().name), this_target())
@@ -135,6 +139,18 @@ def test_installed_code_is_used_as_it_is(folder, monkeypatch, target):
         file.unlink()
     assert call(lines_of(folder, f"installed_{target is OLDER}", 30 + (target is OLDER)))[0] == [4.0, 37.0 + (target is OLDER)]
     assert not kept_in(folder)
+
+
+@pytest.mark.skipif(this_target() is None, reason="no machine code is built for this kind of machine")
+def test_code_for_wider_registers_is_preferred_where_it_is_installed(folder, monkeypatch):
+    (folder / "built").mkdir()
+    wider = replace(this_target(), name="wider")
+    lines_of(folder, "wide", 90).build(folder / "built", [wider])
+    monkeypatch.setattr(precompiled, "wide_target", lambda: wider)
+    monkeypatch.setattr(precompiled, "object_for", lambda *_: pytest.fail("something was compiled"))
+    for file in kept_in(folder):
+        file.unlink()
+    assert call(lines_of(folder, "wide", 90))[0] == [4.0, 97.0] and not kept_in(folder)
 
 
 def test_bitcode_serves_machines_of_other_kinds(folder, monkeypatch):
@@ -183,7 +199,17 @@ def test_the_kind_of_a_machine(monkeypatch, system, machine, features, name):
     monkeypatch.setattr(processor.platform, "machine", lambda: machine)
     monkeypatch.setattr(processor, "name_and_features", lambda: ("any", features))
     found = processor.this_target()
-    assert (found and found.name) == name
+    assert (found and found.name) == name and processor.wide_target() is None
+
+
+def test_registers_of_512_bits_are_a_kind_of_their_own(monkeypatch):
+    older = "+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe"
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(processor.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(processor, "name_and_features", lambda: ("any", f"{older},+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"))
+    assert (processor.wide_target().name, processor.this_target().name) == ("linux-x86-64-v4", "linux-x86-64-v3")
+    monkeypatch.setattr(processor, "name_and_features", lambda: ("any", f"{older},+avx512f"))
+    assert processor.wide_target() is None
 
 
 def test_a_changed_source_is_compiled_again(folder):
@@ -294,7 +320,7 @@ def test_a_user_without_a_home(monkeypatch):
 def test_what_a_wheel_is_built_with_needs_no_package_besides_the_build_requirements():
     """`hatch_build.py` imports the loops in an environment with numba, llvmlite and NumPy alone."""
     absent = "import sys; sys.modules.update(dict.fromkeys(('casadi', 'sympy', 'mpmath', 'scipy', 'click', 'rich', 'tqdm')))"
-    loops = "dop853, lanes, compiled_steps"
+    loops = "dop853, lanes, compiled_steps, frames"
     wanted = f"from chetaev.numerics.methods import {loops}; print(*[x.build.__name__ for x in ({loops})])"
     done = subprocess.run([sys.executable, "-c", f"{absent}; {wanted}"], capture_output=True, text=True, check=False)  # noqa: S603
-    assert (done.stdout, done.stderr) == ("build build build\n", "")
+    assert (done.stdout, done.stderr) == ("build build build build\n", "")

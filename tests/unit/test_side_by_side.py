@@ -14,7 +14,8 @@ import chetaev as ch
 from chetaev.numerics.ensemble import many, run, side_by_side
 from chetaev.numerics.machine.engine import entry_of
 from chetaev.numerics.machine.kernels import compile_kernel
-from chetaev.numerics.machine.vector_code import LANES, code_in_lanes, runs_in_lanes, text_in_lanes
+from chetaev.numerics.machine.rounding_bounds import doubting
+from chetaev.numerics.machine.vector_code import LANES, code_in_lanes, doubts_in_lanes, runs_in_lanes, text_in_lanes
 from chetaev.numerics.methods.dop853 import Code, Limits, Status, Watching
 from chetaev.numerics.methods.dop853 import run as run_one
 from chetaev.numerics.methods.lanes import ONE_BY_ONE, run_side_by_side, suits
@@ -84,8 +85,8 @@ def seen(monkeypatch):
     """Whether ensembles used code for several states."""
     found = []
 
-    def spy(members, **kernels):
-        wide = side_by_side.wide_of(members, **kernels)
+    def spy(members, *more, **kernels):
+        wide = side_by_side.wide_of(members, *more, **kernels)
         found.append(wide.rhs != 0)
         return wide
 
@@ -137,16 +138,42 @@ def test_many_angles_are_computed_by_calls_with_the_same_bits():
         assert _same(kernel(0.0, states[:, lane], []), out[:, lane])
 
 
+def test_bounds_of_round_off_have_the_bits_of_one_state_in_every_lane():
+    t, y, p = ca.SX.sym("t"), ca.SX.sym("y", 3), ca.SX.sym("p", 2)
+    a, b = y[0], y[1]
+    functions = [ca.sin, ca.cos, ca.sqrt, ca.fabs, ca.sign, ca.floor]
+    e = [f(a) for f in functions] + [f(p[0] * b - 0.1) for f in functions]
+    e += [a + b, a - b, a * b, a / b, a / p[1], a**3, 1 / (a - b), ca.fmin(a, b), ca.fmax(a, b), a * b + t, t - a * b, a < b, a == b]
+    e += [ca.if_else(a < b, a, ca.cos(b)), ca.copysign(a, b), 3.25 + 0 * a, ca.logic_and(a, b), 2 * a, ca.logic_not(y[2]), 0.3 - a * a]
+    kernel = _program(e, t, y, p)
+    odd = [0.0, -0.0, np.inf, np.nan, 1e300, -1e-300, 3e9, 1.5]
+    random = np.random.default_rng(5)
+    address, one = doubts_in_lanes(kernel.program, kernel.n_out), np.zeros(2 * kernel.n_out)
+    wide = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(address)
+    for turn in range(6):
+        states, values, times = random.normal(size=(3, LANES)), random.uniform(-2, 2, (2, LANES)), random.normal(size=LANES)
+        if turn >= 3:
+            states[:2] = random.choice(odd, (2, LANES))
+        out = np.zeros((2 * kernel.n_out, LANES))
+        wide(times.ctypes.data, states.ctypes.data, values.ctypes.data, out.ctypes.data)
+        for lane in range(LANES):
+            own, own_p = states[:, lane].copy(), values[:, lane].copy()
+            entry_of(doubting(kernel))(times[lane], own.ctypes.data, own_p.ctypes.data, one.ctypes.data)
+            assert _same(one, out[:, lane])
+    assert doubts_in_lanes(_program([ca.exp(a)], t, y, p).program, 1) == 0
+
+
 # ------------------------------------------------------------ the loop, against closed forms and single runs
 
 
 @cache
-def _oscillator():
-    """x'' = -k x, with x' watched, as code for one state and for several."""
+def _oscillator(in_lanes=True):
+    """x'' = -k x, with x' watched, as code for one state and for several; bounds of round-off for several states or for one."""
     t, y, p = ca.SX.sym("t"), ca.SX.sym("y", 2), ca.SX.sym("p", 1)
     rhs, watch = _program([y[1], -p[0] * y[0]], t, y, p), _program([y[1]], t, y, p)
-    code = Code(rhs.address, watch=watch.address, n_watch=1)
-    return code, ONE_BY_ONE._replace(rhs=code_in_lanes(rhs.program), watch=code_in_lanes(watch.program))
+    code = Code(rhs.address, watch=watch.address, n_watch=1, doubting=doubting(rhs))
+    wide = ONE_BY_ONE._replace(rhs=code_in_lanes(rhs.program), watch=code_in_lanes(watch.program))
+    return code, wide._replace(doubting=doubts_in_lanes(rhs.program, 2)) if in_lanes else wide
 
 
 def test_oscillators_side_by_side_end_where_cosines_do():
@@ -161,7 +188,7 @@ def test_oscillators_side_by_side_end_where_cosines_do():
 
 @pytest.mark.parametrize("backwards", [False, True])
 def test_a_member_has_the_bits_of_its_own_run_and_stops_where_that_stops(backwards):
-    code, wide = _oscillator()
+    code, wide = _oscillator(in_lanes=not backwards)
     k, y0, t1 = np.linspace(0.3, 90.0, 41), np.tile([1.0, -0.2], (41, 1)), -3.0 if backwards else 3.0
     times = np.linspace(0, t1, 23)
     watching = Watching(terminal=True, directions=1)
@@ -177,6 +204,8 @@ def test_a_member_has_the_bits_of_its_own_run_and_stops_where_that_stops(backwar
                 and np.isnan(series[i, len(one.states) :]).all()
             )
             assert [found.accepted[i], found.rejected[i], found.evaluations[i]] == [one.accepted, one.rejected, one.evaluations]
+            assert _same(found.inside[i], one.inside) and (found.usual[i], found.worst[i]) == (one.usual, one.worst)
+            assert _same(found.minima[i], one.minima) and _same(found.maxima[i], one.maxima)
     assert len(set(found.status.tolist())) >= 1
 
 

@@ -130,6 +130,33 @@ def test_a_fix_is_applied_by_a_button(opened):
     assert page.input_value("#principle") == "vakonomic"
 
 
+DISK = """name = "my disk"
+lagrangian = "m/2*(x'^2 + y'^2) + I/2*theta'^2 + K/2*phi'^2"
+
+[coordinates]
+x = "line"
+y = "line"
+theta = "angle"
+phi = "angle"
+
+[constraints]
+kinematic = ["x' = R*theta'*cos(phi)", "y' = R*theta'*sin(phi)"]
+"""
+
+
+def test_a_newcomer_gets_from_energy_and_rolling_to_a_motion_by_buttons_alone(opened):
+    page = opened(DISK)
+    for name in "mIKR":
+        page.get_by_role("button", name=f"declare {name} as a parameter").click()
+    page.get_by_role("button", name="use dalembert").click()
+    page.get_by_role("button", name="write initial values to change").click()
+    frame_of(page).locator("[data-chetaev-slider='R']").wait_for()
+    found = loads(page.input_value("#model"))
+    assert found.principle == ch.DAlembert() and found.parameters == dict.fromkeys("mIKR", 1.0)
+    assert dict(found.start.fixed) == {"x": 0, "y": 0, "theta": 0, "phi": 0, "x'": 1, "phi'": 1}
+    assert not page.complaints
+
+
 @pytest.mark.parametrize("table", [True, False])
 def test_an_unknown_name_becomes_a_parameter_by_a_button(opened, table):
     """From an energy with a new letter to its motion, without reading anything; also where there is no table of parameters yet."""

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
+from scipy.special import ellipk
 
 import chetaev as ch
 
@@ -246,3 +247,27 @@ def test_an_event_that_underflows_to_zero_on_both_sides_of_its_root(factor, meth
     motion = ch.simulate(spring, {"x": 1, "x'": 0}, (0, 7), events=[f"{factor}*exp(-((x - 0.517)/0.01)^2)"], method=method, tolerance=1e-11)
     first = math.acos(0.495)
     assert [event.t for event in motion.events] == pytest.approx([first, 2 * math.pi - first], abs=1e-8)
+
+
+FALL = ch.System("y", lagrangian="y'^2/2 - 9.81*y")
+ROD = ch.System("x y", "l g", lagrangian="(x'^2 + y'^2)/2 - g*y", kinematic=["x^2 + y^2 = l^2"])
+
+
+@METHODS
+def test_first_integrals_have_no_roots(method):
+    """Events that are zero along the whole motion up to round-off, beside one with the known root t = sqrt(1/9.81)."""
+    events = ["y'' + 9.81", "y' + 9.81*t", "y'^2/2 + 9.81*y - 9.81", "y - 1/2"]
+    motion = ch.simulate(ch.derive(FALL), {"y": 1, "y'": 0}, (0, 1), events=events, method=method)
+    assert motion.outcome == "finished"
+    assert [event.t for event in motion.events] == pytest.approx([9.81**-0.5], abs=1e-10)
+
+
+@METHODS
+def test_rows_and_the_energy_have_no_roots(method):
+    """The pendulum of amplitude a: x = 0 at odd quarters of the period 4 K(sin(a/2)^2)/sqrt(g), and nothing else."""
+    events = ["x^2 + y^2 - l^2", "x*x' + y*y'", "(x'^2 + y'^2)/2 + g*y + 4*g/5", "x"]
+    rod = ch.derive(ROD, ch.DAlembert())
+    motion = ch.simulate(rod, {"x": 0.6, "y": -0.8, "x'": 0}, (0, 5), parameters={"l": 1, "g": 9.81}, events=events, method=method)
+    quarter = ellipk(np.sin(np.arcsin(0.6) / 2) ** 2) / np.sqrt(9.81)
+    assert motion.outcome == "finished"
+    assert [event.t for event in motion.events] == pytest.approx(quarter * np.arange(1, 10, 2), abs=1e-8)

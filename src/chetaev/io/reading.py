@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from chetaev.core.errors import ChetaevError, Location, ModelError, NotationError, ParameterError, PrincipleError, UsageError
+from chetaev.core.fixes import UsePrinciple
 from chetaev.core.notation import Vocabulary, parse_expression
 from chetaev.core.notation.lexer import spell
 from chetaev.core.parts import PARTS
@@ -24,7 +25,7 @@ from chetaev.io.meaning import Meaning
 from chetaev.io.places import place, place_in_scene
 from chetaev.io.schema import check
 from chetaev.mechanics.model import MODEL_TEXTS, Model
-from chetaev.mechanics.principles import PRINCIPLES, AsStated, Principle, of_spec
+from chetaev.mechanics.principles import PRINCIPLES, AsStated, DAlembert, Hamilton, Principle, Vakonomic, of_spec
 from chetaev.numerics.motion.run_settings import RUN_SETTINGS, Form, finite
 from chetaev.numerics.start.attitude import split_list
 
@@ -225,9 +226,7 @@ class _File:
         if not given and table == "principle" and self.data.get("equations"):
             return AsStated()  # a dynamical form needs no principle
         if "name" not in given:
-            raise ModelError(
-                "no principle is named.", where=place(self.source, self.text, table), hint=f"name = one of {' '.join(PRINCIPLES)}"
-            )
+            raise self._unnamed(table)
         try:
             return of_spec({key: value for key, value in given.items() if key != "fixed"}, where)
         except (PrincipleError, UsageError) as fault:
@@ -236,6 +235,16 @@ class _File:
 
             wrong.voice = partial(in_the_file, principle_table="[principle]" if table == "principle" else f"[[{table}]]")
             raise wrong from None
+
+    def _unnamed(self, table: str) -> ModelError:
+        """The error where no principle is named, with those that suit the constraints first."""
+        usual = [UsePrinciple(DAlembert()), UsePrinciple(Vakonomic())] if self.data.get("constraints") else [UsePrinciple(Hamilton())]
+        rest = f"; the names are {' '.join(PRINCIPLES)}"
+        wrong = ModelError("no principle is named.", where=place(self.source, self.text, table), hint=(*usual, rest))
+        from chetaev.io.writing import in_the_file
+
+        wrong.voice = partial(in_the_file, principle_table="[principle]" if table == "principle" else f"[[{table}]]")
+        return wrong
 
     def _value(self, name: str, entry: Any) -> Any:
         value = entry["value"] if isinstance(entry, dict) else entry

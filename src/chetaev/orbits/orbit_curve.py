@@ -23,9 +23,9 @@ from chetaev.orbits.closing.orbit_search import Search
 from chetaev.orbits.flow import Flow
 from chetaev.orbits.invariants import Divided, Invariants, divided, phases
 
-_DOUBT = 1e-8
+_MULTIPLIER_ERROR = 1e-8
 """Error of a multiplier of size 1, from that of the integrator."""
-_SLANT = 0.3
+_LEAST_COSINE = 0.3
 """Least cosine of the angle between an orbit and the normal of the plane in which its first state lies."""
 
 Evaluated = tuple[Array, Array, Array, Array, Array]
@@ -82,10 +82,10 @@ class OrbitCurve:
 
     @cached_property
     def _amount_units(self) -> Array:
-        """Amounts of the symmetries that move a state by about its size."""
+        """Amounts of the symmetries that move a state by about its size, or as far as the first orbit goes: the angle of a wheel grows."""
         moved = self.search.displacement.slopes(self.origin, np.zeros(len(self.relative))) / self.flow.sizes[:, None]
         lengths = np.linalg.norm(moved, axis=0)
-        return np.where(lengths > 0, 1 / np.where(lengths > 0, lengths, 1.0), 1.0)
+        return np.maximum(np.where(lengths > 0, 1 / np.where(lengths > 0, lengths, 1.0), 1.0), np.abs(self.relative))
 
     @property
     def _amounts_at(self) -> slice:
@@ -139,17 +139,21 @@ class OrbitCurve:
         """The flow with the parameter of a point."""
         return self.flow if self.parameter is None else replace(self.flow, p=self._values(u))
 
-    def _evaluated(self, u: Array) -> Evaluated:
+    def check(self, u: Array) -> None:
+        """Raise a StateError if round-off makes a point of the curve wrong: iterations do not wait for that."""
+        self._evaluated(u, judged=True)
+
+    def _evaluated(self, u: Array, judged: bool = False) -> Evaluated:
         """State at the start, at the end, derivatives by state and parameter in units of the jets, and the rates at the end."""
         key = u.tobytes()
-        if key not in self.seen:
+        if key not in self.seen or judged:
             flow, duration = self.flow_at(u), self.period(u)
             if not duration > 0:
                 raise StateError("the period is not positive.", where=self.where)
             try:
                 x = flow.settled(self.state(u))
                 name = None if self.parameter is None else str(self.parameter.name)
-                end, slopes, column = flow.after_by(x, duration, name, self._moved(u))
+                end, slopes, column = flow.after_by(x, duration, name, self._moved(u), judged)
                 side = self.search.gap(x, end, self.amounts(u))[1]
                 end, slopes, column = side * end, side[:, None] * slopes, side * column
             except (UnfinishedError, InitialError) as failure:
@@ -236,7 +240,7 @@ class OrbitCurve:
         later = replace(self, flow=self.flow_at(u), reference=self.state(u))
         if len(later._phases) == len(self._phases):
             s = np.linalg.svd(later._phases @ self._phases.T, compute_uv=False)
-            if s.min(initial=1.0) > _SLANT:
+            if s.min(initial=1.0) > _LEAST_COSINE:
                 return self
         return later
 
@@ -261,7 +265,7 @@ class OrbitCurve:
     def spectrum(self, u: Array) -> tuple[Complex, Array]:
         """The multipliers that nothing explains, with bounds of their errors."""
         values = self._divided(u).remaining
-        return values, np.full(len(values), _DOUBT * max(1.0, float(np.abs(values).max(initial=0.0))))
+        return values, np.full(len(values), _MULTIPLIER_ERROR * max(1.0, float(np.abs(values).max(initial=0.0))))
 
     def left_out(self, u: Array) -> Complex:
         """The multipliers that time, integrals and symmetries explain."""
@@ -271,6 +275,11 @@ class OrbitCurve:
         """The determinant that vanishes where a multiplier is -1."""
         matrix = self._divided(u).block
         return float(np.linalg.det(matrix + np.eye(len(matrix))))
+
+    @staticmethod
+    def carried(_: Array) -> dict[str, float]:
+        """A periodic orbit has no velocities of symmetries; relative ones are displaced over a period."""
+        return {}
 
     @staticmethod
     def trivial(_: Array) -> int:

@@ -41,22 +41,28 @@ def span_of(fault: ChetaevError, text: str) -> Span:
     """Return where in `text` an error lies: the faulty characters, or the line that the error names, or the table to change."""
     line = _line(fault, text)
     if isinstance(fault, NotationError) and fault.text:
-        found = _quoted_span(text, line, fault.text, *fault.span)
+        found = _quoted_span(text, line or 1, fault.text, *fault.span)
         if found is not None:
             return found
     if isinstance(fault, NotationError):
         found = _toml_span(text)
         if found is not None:
             return found
-    return _whole_line(text, line)
+    return _whole_line(text, line) if line else _end(text)
 
 
 def _line(fault: ChetaevError, text: str) -> int:
+    """The line that an error names, or that of the table to change; 0 if the text has no such table."""
     found = _LINE.search(fault.where)
     if found:
         return int(found[1])
     table = next((name for kind, name in _TABLES if isinstance(fault, kind)), "")
-    return (line_of(text, table) if table else None) or 1
+    return (line_of(text, table) if table else None) or 0
+
+
+def _end(text: str) -> Span:
+    """The end of the text, where what is missing can be added."""
+    return _within(text, text.count("\n") + 1, len(text) - text.rfind("\n"), 1)
 
 
 def _toml_span(text: str) -> Span | None:
@@ -67,7 +73,7 @@ def _toml_span(text: str) -> Span | None:
         found = _TOML_PLACE.search(str(cause))
         if found:
             return _within(text, int(found[1]), int(found[2]), 1)
-        return _within(text, text.count("\n") + 1, len(text) - text.rfind("\n"), 1)  # at the end of the document
+        return _end(text)
     except (ValueError, RecursionError):  # a number too long, brackets too deep: the error names the line
         return None
     return None

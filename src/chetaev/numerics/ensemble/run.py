@@ -12,7 +12,7 @@ from chetaev.mechanics.ranks.factored import is_regular
 from chetaev.numerics.enclosures.global_bounds import may_vanish
 from chetaev.numerics.enclosures.kernels import nodes_kernel, turns_kernel
 from chetaev.numerics.ensemble.arguments import Given
-from chetaev.numerics.ensemble.batch import Array, Indices, Mask, each, mapped
+from chetaev.numerics.ensemble.batch import Array, Indices, Mask, all_in_rows, as_slice, each, mapped
 from chetaev.numerics.ensemble.completion import Completed, noted
 from chetaev.numerics.ensemble.pivoted import Pivoted, pivoted
 from chetaev.numerics.ensemble.result import COUNTS, NOT_STARTED
@@ -20,14 +20,14 @@ from chetaev.numerics.ensemble.side_by_side import wide_of
 from chetaev.numerics.ensemble.threads import Task, Workers
 from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.flow.elimination import PivotOrder, pivot_orders
-from chetaev.numerics.flow.flow import WORST_PIVOT, constant_entries
+from chetaev.numerics.flow.pivot_choice import WORST_PIVOT, constant_entries
 from chetaev.numerics.graphs.rounding_bounds import EPSILON
 from chetaev.numerics.machine.interpreter import interprets
 from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy, usual_sizes
-from chetaev.numerics.methods.base import columns_read, ends_kernel
+from chetaev.numerics.methods.base import angles_of, columns_read, ends_kernel
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.lanes import ONE_BY_ONE, run_side_by_side, suits
 from chetaev.numerics.motion import step_evidence
@@ -147,12 +147,19 @@ class Integration:
             return agree
         agree &= self._balanced(members) & self._follow_the_equations(members)
         for t, states in ((np.full(self.read.size, self.read.t), self.completion.states), (self.at, self.y)):
-            for k in np.unique(self.which[members]):
-                some = np.flatnonzero(self.which[members] == k)
+            for k, some in self._by_order(members):
                 agree[some] &= self._rows_hold(members[some], self.pivoted[k], t, states)
             if interprets():
-                agree &= ~rows_in_doubt(self.pivoted[0].compiled, t[members], states[members], self.read.batch.at(t, members), ROWS)
+                here = as_slice(members)
+                agree &= ~rows_in_doubt(self.pivoted[0].compiled, t[here], states[here], self.read.batch.at(t, members), ROWS)
         return agree & self._signs_certain(members)
+
+    def _by_order(self, members: Indices) -> list[tuple[int, Any]]:
+        """The orders of elimination of members, and the places of those that have them."""
+        which = self.which[as_slice(members)]
+        if not which.any():
+            return [(0, slice(None))] if len(members) else []
+        return [(int(k), np.flatnonzero(which == k)) for k in np.unique(which)]
 
     def _signs_certain(self, members: Indices) -> Mask:
         """Return which members have switching functions whose signs are certain, as far as some states between their extrema tell: for the
@@ -174,13 +181,14 @@ class Integration:
 
     def _follow_the_equations(self, members: Indices) -> Mask:
         """Return which members follow the equations inside their steps, with rates that have enough digits."""
-        state, sizes = self.pivoted[0].compiled.flow.state, np.maximum(np.abs(self.low[members]), np.abs(self.high[members]))
-        n, span = len(state), self.at[members] - self.read.t
-        found: Mask = step_evidence.clearly_small(self.inside[members][..., :n], sizes[:, :n], self.counts[members, :1], self.tolerance)
+        here = as_slice(members)
+        state, sizes = self.pivoted[0].compiled.flow.state, np.maximum(np.abs(self.low[here]), np.abs(self.high[here]))
+        n, span = len(state), self.at[here] - self.read.t
+        found: Mask = step_evidence.clearly_small(self.inside[here][..., :n], sizes[:, :n], self.counts[here, :1], self.tolerance)
         rest = np.flatnonzero(~found)
 
         def usual() -> Array:
-            return np.array([usual_sizes(own, state, float(t)) for own, t in zip(sizes[rest], span[rest], strict=True)])
+            return usual_sizes(sizes[rest], state, span[rest])
 
         if len(rest):
             seen, own = self.inside[members[rest]], sizes[rest]
@@ -192,14 +200,14 @@ class Integration:
 
     def _rows_hold(self, members: Indices, kernels: Pivoted, t: Array, states: Array) -> Mask:
         """Whether the compiled rates satisfy the rows, at one state of each member."""
-        p = self.read.batch.at(t, members)
-        rates = each(kernels.compiled.rhs, t[members], states[members], p)
+        here, p = as_slice(members), self.read.batch.at(t, members)
+        rates = each(kernels.compiled.rhs, t[here], states[here], p)
         held = held_function(kernels.compiled)
         if held is None:
             return self._rows_fit(members, kernels, t, states, rates, p)
         graph, code = held
-        y = np.hstack([states[members], rates])
-        found = _hold(each(code, t[members], y, p))
+        y = np.hstack([states[here], rates])
+        found = _hold(each(code, t[here], y, p))
         some = np.unique(np.linspace(0, len(members) - 1, _ASKED).astype(np.int64))
         if not _hold(mapped(graph, t[members[some]], y[some], p[some]))[found[some]].all():
             found[:] = False  # machine code is wrong about the rows: CasADi's evaluation decides
@@ -217,7 +225,7 @@ class Integration:
         if not (residuals <= ROWS * scale).all():
             residuals, sizes = fitted_residuals(rows, t[members], states[members], rates, p, np.maximum(scale, WEAK * usual))
             scale = np.maximum(np.maximum(scale, WEAK * usual), sizes)
-        return np.asarray((residuals <= ROWS * scale).all(axis=1))
+        return all_in_rows(residuals <= ROWS * scale)
 
     def leave_to_simulate(self) -> None:
         """Leave all members without contradictory data to `simulate`, from their data as given."""
@@ -256,7 +264,7 @@ class Integration:
     def _advanced(self, members: Indices, t1: float) -> Indices:
         """Integrate members; return those whose pivots became too small."""
         before = self.counts[members, 0]
-        tasks = [task for k in np.unique(self.which[members]) for task in self._tasks(members[self.which[members] == k], t1)]
+        tasks = [task for _, some in self._by_order(members) for task in self._tasks(members[some], t1)]
         self.workers.run(tasks)
         status = self.status[members]
         at_once = (status == dop853.Status.NOT_FINITE) & (self.counts[members, 0] == before)
@@ -288,6 +296,7 @@ class Integration:
             n_measure=compiled.measure.n_out,
             n_nodes=0 if nodes is None else nodes.n_out // 2,
             columns=columns_read(flow.size, nodes, kernels.bounds, turns),
+            angles=angles_of(compiled, compiled.project, self.inputs, kernels.watch),
             doubting=doubting(compiled.rhs, self.inputs, len(self.read.equations.system.parameters), often=True),
         )
         limits = self.measures.limits(self.max_step, self.max_steps)._replace(before=0.0)
@@ -302,7 +311,7 @@ class Integration:
             places=[-1, -1, *kernels.places],
         )
         p, starts, times = self._parameters(kernels, members), self.y[members], self.at[members]
-        wide = wide_of(len(members), **used) if suits(watching) else ONE_BY_ONE
+        wide = wide_of(len(members), len(self.read.equations.system.parameters), **used) if suits(watching) else ONE_BY_ONE
 
         def together(t0: float, some: Indices) -> None:
             target, wanted = self._room(members[some])
@@ -369,15 +378,20 @@ class Integration:
         """Store the results of one or several runs."""
         if not len(members):
             return  # every member of the group goes on alone
-        here: Any = members
-        if int(members[-1]) - int(members[0]) == len(members) - 1:
-            here = slice(int(members[0]), int(members[-1]) + 1)  # without copies
+        here, inside = as_slice(members), done.inside.reshape(len(members), codes.INSIDE, -1)
+        first = (self.status[here] == NOT_STARTED).all()
         self.at[here], self.y[here], self.status[here], self.index[here] = done.t, done.y, done.status, done.index
+        if first:  # nothing to compare with
+            self.measured[here], self.low[here], self.high[here] = done.measured, done.minima, done.maxima
+            self.worst[here], self.usual[here], self.inside[here] = done.worst, done.usual, inside
+            for k, name in enumerate(COUNTS):
+                self.counts[here, k] = getattr(done, name)
+            return
         self.measured[here] = np.fmax(self.measured[here], done.measured)
         self.low[here], self.high[here] = np.minimum(self.low[here], done.minima), np.maximum(self.high[here], done.maxima)
         self.worst[here] = np.maximum(self.worst[here], done.worst)
         self.usual[here] += done.usual
-        self._store_inside(here, done.inside.reshape(len(members), codes.INSIDE, -1))
+        self._store_inside(here, inside)
         for k, name in enumerate(COUNTS):
             self.counts[here, k] += getattr(done, name)
 
@@ -429,7 +443,7 @@ class Integration:
 def _hold(found: Array) -> Mask:
     """Where the residuals of all rows, the first half of the columns, are small beside their terms, the other half."""
     residuals, sizes = np.hsplit(found, 2)
-    return np.asarray((residuals <= ROWS * sizes).all(axis=1))
+    return all_in_rows(residuals <= ROWS * sizes)
 
 
 def _classes(times: Array) -> list[Indices]:

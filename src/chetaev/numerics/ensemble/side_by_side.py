@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from chetaev.numerics.machine.kernels import Foreign, Kernel
 from chetaev.numerics.machine.processor import LANES
-from chetaev.numerics.machine.vector_code import code_in_lanes, is_made, runs_in_lanes
+from chetaev.numerics.machine.rounding_bounds import program_with_inputs
+from chetaev.numerics.machine.vector_code import code_in_lanes, doubts_in_lanes, is_made, runs_in_lanes
 from chetaev.numerics.methods.lanes import ONE_BY_ONE, Wide
 
 _LONGEST = 4000
@@ -14,10 +15,10 @@ _ENOUGH = 128
 """Members for whom code is made that does not exist yet: it takes as long as some thousands of steps."""
 
 
-def wide_of(members: int, **kernels: Kernel | None) -> Wide:
+def wide_of(members: int, first_input: int = 0, **kernels: Kernel | None) -> Wide:
     """The addresses of kernels for several states, under the names of `Wide`; no code at all if it is not worth making.
 
-    What members find does not depend on it.
+    What members find does not depend on it. The inputs stand in p from `first_input` on.
     """
     if kernels.get("ends") is not None:
         kernels |= {"watch": None, "measure": None}
@@ -28,4 +29,6 @@ def wide_of(members: int, **kernels: Kernel | None) -> Wide:
         return ONE_BY_ONE
     if not runs_in_lanes() or members < (LANES if made else _ENOUGH) or (long and not made):
         return ONE_BY_ONE
-    return ONE_BY_ONE._replace(**{name: code_in_lanes(kernel.program) for name, kernel in used.items()})
+    rates = kernels["rhs"]
+    doubting = 0 if rates is None else doubts_in_lanes(program_with_inputs(rates, kernels.get("inputs"), first_input), rates.n_out)
+    return ONE_BY_ONE._replace(doubting=doubting, **{name: code_in_lanes(kernel.program) for name, kernel in used.items()})

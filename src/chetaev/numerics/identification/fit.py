@@ -24,17 +24,17 @@ from chetaev.numerics.identification.shooting import Shooting, shooting_of
 from chetaev.numerics.identification.work import MOST_STEPS, Work
 from chetaev.numerics.motion.trajectory import Trajectory
 
-_PARTS = (0.2, 0.5)
+_PARTS_OF_RECORD = (0.2, 0.5)
 """Parts of the record that are fitted before the whole: over a short time a motion depends on its values without many minima."""
-_FEW = 4
+_TIMES_PER_UNKNOWN = 4
 """Times of a record, for each unknown, with less of which parts are not fitted by themselves."""
-_ROUNDS = 3
+_ROUNDS_OF_WEIGHTS = 3
 """How often the weights of columns are found from their residuals, where no weights are given."""
-_EXACT = 1e-9
+_ERROR_OF_MOTIONS = 1e-9
 """Relative to the values of a column: residuals below this are errors of the motion, not noise."""
 _POLISHED = 3
 """How many of several rough minima are searched to the end."""
-_SAME = 1.001
+_SAME_SQUARES = 1.001
 """Ratio of sums of squares of one motion and of joined segments up to which the motion follows the record as the segments do."""
 _NO_GAIN = 1e-3
 """Difference of the measure of `_squares` below which two fits are the same minimum."""
@@ -216,12 +216,12 @@ def _joined(problem: Problem, shooting: Shooting, whole: Fit | None) -> Fit:
     scales = _scales(problem, None)
     found, cost, message = shooting.solved(scales)
     if problem.experiments[0].weights is None:
-        for _ in range(_ROUNDS):
+        for _ in range(_ROUNDS_OF_WEIGHTS):
             scales = _scales(problem, found.residuals_of())
             found, cost, message = found.solved(scales, found.last_penalty)
     result = _result_of_segments(found, scales, message)
     x, same, message = _search(problem, found.x[: len(problem.unknowns)], scales, None)
-    if same <= cost * _SAME:
+    if same <= cost * _SAME_SQUARES:
         result = replace(_result(problem, x, scales, message), covariance=result.covariance, unidentifiable=result.unidentifiable)
         result = replace(result, degrees=sum(one.size for one in problem.experiments) - len(x) + len(result.unidentifiable))
     return whole if whole is not None and _squares(whole) < _squares(result) - _NO_GAIN else result
@@ -235,7 +235,7 @@ def _squares(found: Fit) -> float:
 def _finished(problem: Problem, x: Array, scales: Mapping[tuple[int, str], float], message: str) -> Fit:
     """The fit of one motion near x; without weights those of the columns are found from their residuals."""
     if problem.experiments[0].weights is None:
-        for _ in range(_ROUNDS):
+        for _ in range(_ROUNDS_OF_WEIGHTS):
             new = _scales(problem, _off(problem, problem.motions(x, slopes=False)))
             x, _, message = _search(problem, x, new, None)
             close = all(abs(new[key] / scales[key] - 1) < 1e-3 for key in new)
@@ -266,7 +266,7 @@ def _scales(problem: Problem, residuals: Mapping[tuple[int, str], Array] | None)
         off = column - column.mean() if residuals is None else residuals[k, name]
         found.setdefault(name, []).append(off)
     spread = {name: float(np.sqrt(np.mean(np.concatenate(parts) ** 2))) for name, parts in found.items()}
-    spread = {name: max(size, _EXACT * sizes[name]) or 1.0 for name, size in spread.items()}
+    spread = {name: max(size, _ERROR_OF_MOTIONS * sizes[name]) or 1.0 for name, size in spread.items()}
     return {(k, name): spread[name] for k, name in labels(problem.experiments)}
 
 
@@ -291,10 +291,10 @@ def _searched(problem: Problem, first: Array, scales: Mapping[tuple[int, str], f
     begin = problem.t[0]
     last = max(float(one.t[-1]) for one in problem.experiments)
     x = first
-    for part in _PARTS:
+    for part in _PARTS_OF_RECORD:
         until = begin + part * (last - begin)
         times = sum(int((one.t <= until).sum()) for one in problem.experiments)
-        if times >= _FEW * len(x):
+        if times >= _TIMES_PER_UNKNOWN * len(x):
             x, _, _ = _search(problem, x, scales, until, quick)
     found = _search(problem, x, scales, None, quick)
     return found if whole is None else min(found, whole, key=lambda one: one[1])
@@ -353,7 +353,7 @@ def _told(
     residuals: Mapping[tuple[int, str], Array],
     message: str,
 ) -> Fit:
-    """The values at x with what they are worth: `uncertain` is what `covariance_of` found."""
+    """The fit with the values x; `uncertain` is the result of `covariance_of`."""
     weighted = problem.experiments[0].weights is not None
     chi2 = float(residual @ residual)
     covariance, combinations, rank = uncertain

@@ -10,7 +10,7 @@ from scipy.optimize import least_squares
 
 from chetaev.numerics.flow.compiled import Array
 
-_ROUGH, _FINE = 1e-4, 1e-12
+_ROUGH_CHANGE, _FINE_CHANGE = 1e-4, 1e-12
 """Relative changes of the sum of squares, and of the unknowns, that end a search: one of several, and the last one."""
 _FEW_STEPS = 25
 """The most steps of a rough search, one of several."""
@@ -35,7 +35,7 @@ Residuals = Callable[[Array], tuple[Array, Array]]
 
 def minimum(residuals: Residuals, x: Array, low: Array, high: Array, steps: int, quick: bool = False) -> tuple[Array, float, str]:
     """The unknowns at a minimum near x, half their sum of squares, and how the search ended after at most `steps`; `quick` is rough."""
-    limit, first = _ROUGH if quick else _FINE, np.clip(x, low, high)
+    limit, first = _ROUGH_CHANGE if quick else _FINE_CHANGE, np.clip(x, low, high)
     sizes = sizes_of(first)
     held = np.diag(_HELD * np.sqrt((residuals(first)[1] ** 2).sum(axis=0) * sizes**2).max(initial=0.0) / sizes)
     found = least_squares(

@@ -27,7 +27,7 @@ _FINEST = 1e-10
 _MORE_STEPS = 50
 """Times the steps of the motion with the first values: one that takes more is no motion like the data, such as a vakonomic motion with a
 multiplier of a million. Without a limit a single one takes minutes."""
-_STEPS = 5000
+_LEAST_LIMIT_OF_STEPS = 5000
 """The least limit of steps."""
 FAR = 1e6
 """A residual where there is no motion, in units of the data: such values are never accepted."""
@@ -148,7 +148,7 @@ class Problem:
         except ChetaevError:
             return self
         steps = max(motion.counts["accepted"] for motion in motions)
-        return replace(self, max_steps=max(_STEPS, _MORE_STEPS * steps))
+        return replace(self, max_steps=max(_LEAST_LIMIT_OF_STEPS, _MORE_STEPS * steps))
 
     def residuals(self, x: Array, scales: Mapping[tuple[int, str], float], until: float | None = None) -> tuple[Array, Array]:
         """Weighted differences between motions and data, and their derivatives; very large ones where there is no motion."""

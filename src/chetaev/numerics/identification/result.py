@@ -1,4 +1,4 @@
-"""What a fit found, and what it is worth."""
+"""The result of a fit: values, their errors, and what the data leave open."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from chetaev.numerics.motion.trajectory import Trajectory
 
 @dataclass(frozen=True, repr=False)
 class Fit:
-    """Values found by least squares, with what they are worth."""
+    """Values found by least squares, with their errors and what the data leave open."""
 
     values: Frozen[str, float]
     """The value of each unknown."""

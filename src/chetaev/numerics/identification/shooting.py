@@ -22,11 +22,11 @@ from chetaev.numerics.identification.problem import FAR, Problem
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.verdict.analyze import analyze
 
-_VALUES = 4
+_VALUES_PER_UNKNOWN = 4
 """Values of a segment for each number of its first state, at least: fewer do not determine it."""
-_MOST = 30
+_MOST_SEGMENTS = 30
 """The most segments of a record: the work of a search grows with the third power of their number."""
-_PULL = 1e-2
+_WEIGHT_OF_PREVIOUS_END = 1e-2
 """Weight of the state in which the segment before ends, when the first state of a segment is estimated from the segment's data: small
 beside that of the data, and enough for what these leave open."""
 _PENALTIES = (1.0, 1e2, 1e4, 1e6)
@@ -253,7 +253,7 @@ def _state_of(problem: Problem) -> tuple[list[str], int]:
 def _cut(problem: Problem, k: int, count: int | None, dimension: int) -> list[Segment]:
     """The segments of a record, with about as many values each."""
     one = problem.experiments[k]
-    most = min(_MOST, one.size // (_VALUES * dimension))
+    most = min(_MOST_SEGMENTS, one.size // (_VALUES_PER_UNKNOWN * dimension))
     if count is not None and count > most:
         what = f"{count} segments for {one.size} values with {dimension} free initial data."
         raise UsageError(what, where=problem.where, hint=f"segments={most}" if most > 1 else "segments=1, which fits one motion")
@@ -301,7 +301,7 @@ def _estimated(
 ) -> Segment:
     """The segment with a first state fitted to its data, near that in which the segment before ends, which may be far from the record."""
     expected = _values(segment)
-    units = np.array([sizes[name] or 1.0 for name in segment.free]) / _PULL
+    units = np.array([sizes[name] or 1.0 for name in segment.free]) / _WEIGHT_OF_PREVIOUS_END
     pull = np.diag(1 / units)
 
     def residuals(v: Array) -> tuple[Array, Array]:

@@ -20,6 +20,7 @@ from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.model import Model
 from chetaev.mechanics.principles import Principle
 from chetaev.numerics.evaluation.evaluate import evaluate
+from chetaev.numerics.evaluation.values_at import values_at
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.flow.prolongation import prolongation
 from chetaev.numerics.graphs.binding import number
@@ -29,11 +30,10 @@ from chetaev.numerics.identification.fit import problem_of, read_steps, require_
 from chetaev.numerics.identification.problem import Problem
 from chetaev.numerics.identification.result import Fit
 from chetaev.numerics.identification.work import MOST_STEPS, Work
-from chetaev.numerics.motion.values_at import values_at
 
-_GAP = 10.0
+_DECISIVE_DIFFERENCE = 10.0
 """The difference of Akaike's criterion that decides. A superfluous unknown gains as much as this in one of two thousand records."""
-_TRAINED = 0.7
+_FITTED_PART = 0.7
 """The part of the record from which the rest is predicted."""
 _IMPOSSIBLE = 1e-6
 """Probability of a sum of weighted squares below which a principle does not fit."""
@@ -258,7 +258,7 @@ def _usual_multiplier(model: Model) -> float:
 def _prediction(problem: Problem, found: Fit, sizes: Mapping[str, float]) -> float:
     """The error of the last part of the record, predicted by a fit of the first part that starts from the whole fit."""
     last = max(float(one.t[-1]) for one in problem.experiments)
-    until = problem.t[0] + _TRAINED * (last - problem.t[0])
+    until = problem.t[0] + _FITTED_PART * (last - problem.t[0])
     first = tuple(_cut(one, one.t <= until) for one in problem.experiments)
     if any(one.size == 0 for one in first) or sum(one.size for one in first) < len(problem.unknowns):
         return float("nan")
@@ -295,6 +295,6 @@ def _decision(rows: Sequence[Row]) -> tuple[Any, str]:
     if len(rows) == 1:
         return first.candidate, "there is one candidate, and it fits."
     gap = rows[1].aic - first.aic
-    if gap < _GAP:
-        return None, f"cannot tell: the best two differ by {gap:.3g} in Akaike's criterion, less than {_GAP:g}."
+    if gap < _DECISIVE_DIFFERENCE:
+        return None, f"cannot tell: the best two differ by {gap:.3g} in Akaike's criterion, less than {_DECISIVE_DIFFERENCE:g}."
     return first.candidate, f"{first.candidate if isinstance(first.candidate, Principle) else first.candidate.name} fits best."

@@ -357,37 +357,43 @@ def _remember(
             faded = table.larger(builder.fmul(memory, last), builder.fmul(least, new))
             own = builder.and_(which, builder.fcmp_ordered("<", known, table.equal(0.0)))
             table.blend(own, table.larger(faded, size), table.next(sizes, j))
-        table.store(table.flags(builder.and_(which, builder.load(any_above))), grew)
-        return context.get_dummy_value()
+        above = builder.and_(which, builder.load(any_above))
+        table.store(table.flags(above), grew)
+        return table.any(above)
 
-    return types.void(_POINTER, *[_ROW] * 8, types.UniTuple(types.float64, 3)), generate
+    return types.boolean(_POINTER, *[_ROW] * 8, types.UniTuple(types.float64, 3)), generate
 
 
-remember: Callable[..., None] = intrinsic(_remember)
+remember: Callable[..., bool] = intrinsic(_remember)
 """`remember(m, mask, largest, sizes, given, among, y, n, grew, (memory, least, much))`: as `native.renew_largest`."""
 
 
 def _commit(
-    typingctx: Any, m: Any, mask: Any, y: Any, end: Any, k: Any, slope: Any, low: Any, high: Any, n: Any
+    typingctx: Any, m: Any, mask: Any, y: Any, end: Any, k: Any, slope: Any, low: Any, high: Any, bound: Any, turns: Any, turn: Any, n: Any
 ) -> tuple[Any, Callable[..., Any]]:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        base, mask, y, end, k, slope, low, high, n = arguments
+        base, mask, y, end, k, slope, low, high, bound, turns, turn, n = arguments
         table = Rows(builder, base)
-        which = table.chosen(mask)
+        which, whole = table.chosen(mask), table.spread(turn)
+        beyond = cgutils.alloca_once_value(builder, ir.Constant(ir.VectorType(ir.IntType(1), LANES), [0] * LANES))
         with cgutils.for_range(builder, n) as loop:
             j = loop.index
-            new, rate, least, most = (table.load(table.next(row, j)) for row in (end, slope, low, high))
-            table.blend(which, new, table.next(y, j))
+            here, rate, least, most = (table.load(table.next(row, j)) for row in (end, slope, low, high))
+            table.blend(which, here, table.next(y, j))
             table.blend(which, rate, table.next(k, j))
+            above = builder.fcmp_ordered(">", table.size(here), table.load(table.next(bound, j)))
+            builder.store(builder.or_(builder.load(beyond), above), beyond)
+            new = table.fused(table.load(table.next(turns, j)), whole, here)
             table.blend(which, table.smaller(least, new), table.next(low, j))
             table.blend(which, table.larger(most, new), table.next(high, j))
-        return context.get_dummy_value()
+        return table.any(builder.and_(which, builder.load(beyond)))
 
-    return types.void(_POINTER, *[_ROW] * 8), generate
+    return types.boolean(_POINTER, *[_ROW] * 9, _NUMBER, _ROW), generate
 
 
-commit: Callable[..., None] = intrinsic(_commit)
-"""`commit(m, mask, y, end, k, slope, low, high, n)`: the end of a step becomes the state, and its slope the first stage of the next."""
+commit: Callable[..., bool] = intrinsic(_commit)
+"""`commit(m, mask, y, end, k, slope, low, high, bound, turns, turn, n)`: the end of a step becomes the state, and its slope the first stage
+of the next; extremes as `native.widen_range`. Whether some lane has a component above its bound."""
 
 
 def _measured(
@@ -512,6 +518,23 @@ def _column_in(typingctx: Any, m: Any, row: Any, n: Any, lane: Any, source: Any)
 
 column_in: Callable[..., None] = intrinsic(_column_in)
 """`column_in(m, row, n, lane, source.ctypes)`: an array into n rows of a lane."""
+
+
+def _column_to(typingctx: Any, m: Any, lane: Any, other: Any, to: Any, row: Any, n: Any) -> tuple[Any, Callable[..., Any]]:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        base, lane, other, to, row, n = arguments
+        first = builder.mul(row, row.type(LANES))
+        with cgutils.for_range(builder, n) as loop:
+            place = builder.add(first, builder.mul(loop.index, row.type(LANES)))
+            number = builder.load(builder.gep(base, [builder.add(place, lane)]))
+            builder.store(number, builder.gep(other, [builder.add(place, to)]))
+        return context.get_dummy_value()
+
+    return types.void(_POINTER, _ROW, _POINTER, *[_ROW] * 3), generate
+
+
+column_to: Callable[..., None] = intrinsic(_column_to)
+"""`column_to(m, lane, other, to, row, n)`: n rows of a lane, from `row` on, into the lane `to` of another table."""
 
 
 def _raise_among(typingctx: Any, m: Any, mask: Any, y: Any, among: Any, n: Any, kinds: Any) -> tuple[Any, Callable[..., Any]]:

@@ -33,7 +33,7 @@ import numpy as np
 from chetaev.core.errors import UsageError
 from chetaev.core.support.files import open_file, replacing
 from chetaev.numerics.machine.engine import bind, load_object, object_for
-from chetaev.numerics.machine.processor import Target, name_and_features, this_target
+from chetaev.numerics.machine.processor import Target, name_and_features, this_target, wide_target
 
 _DIGEST = 32
 """Bytes of the digest in front of a file."""
@@ -109,8 +109,8 @@ class Precompiled:
 
     def _machine_code(self) -> Code:
         """For this machine: as it was installed, as it was made here before, or made now."""
-        target = this_target()
-        installed = _read(_built() / f"{self._stem}-{target.name}.o") if target is not None else None
+        names = [target.name for target in (wide_target(), this_target()) if target is not None]
+        installed = next((found for name in names if (found := _read(_built() / f"{self._stem}-{name}.o")) is not None), None)
         made_here = f"{self._stem}-{_digest_of_this_machine()}.o"
         found = installed or _kept(made_here)
         if found is None:

@@ -17,6 +17,7 @@ interpreter like that of `interpreter`, compiled once per process, so that no sy
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from functools import cache, lru_cache
 
 import casadi
@@ -49,7 +50,7 @@ def doubting(kernel: Kernel, inputs: Kernel | None = None, first: int = 0, often
         return kernel.doubts
     if not interprets():
         return 0
-    program, size = _driven(kernel.program, inputs.program, first) if inputs else kernel.program, kernel.n_out
+    program, size = program_with_inputs(kernel, inputs, first), kernel.n_out
     with _LOCK:
         if (program, size, often) not in _ENTRIES:
             if not _FREE[often]:
@@ -58,6 +59,11 @@ def doubting(kernel: Kernel, inputs: Kernel | None = None, first: int = 0, often
             line[:] = np.frombuffer(program, np.int8).ctypes.data, len(program) // 16, size
             _ENTRIES[program, size, often] = entry
         return _ENTRIES[program, size, often]
+
+
+def program_with_inputs(kernel: Kernel, inputs: Kernel | None, first: int) -> bytes:
+    """The program of a kernel that computes the inputs itself, which stand in p from `first` on."""
+    return _driven(kernel.program, inputs.program, first) if inputs else kernel.program
 
 
 @lru_cache(maxsize=256)
@@ -115,10 +121,10 @@ def _block(operation: int, case: str) -> tuple[str, tuple[str, str]]:
 
 
 class _Lines:
-    """Lines in LLVM's language for one operation."""
+    """Lines in LLVM's language for one operation. The bounds of its arguments are `known`, or stand behind their values."""
 
-    def __init__(self, case: str, text: list[str], names: dict[str, str]) -> None:
-        self.case, self.text, self.names, self._count = case, text, names, 0
+    def __init__(self, case: str, text: list[str], names: dict[str, str], known: Mapping[str, str] | None = None) -> None:
+        self.case, self.text, self.names, self._known, self._count = case, text, names, known, 0
 
     def line(self, what: str) -> str:
         """A new value."""
@@ -155,6 +161,8 @@ class _Lines:
 
     def doubt(self, name: str) -> str:
         """The bound of an argument."""
+        if self._known is not None:
+            return self._known[name]
         field = f"%{self.case}.{name}"
         place = self.line(f"getelementptr double, ptr {field}.q, i64 1")
         return self.line(f"load double, ptr {place}")
@@ -165,6 +173,18 @@ class _Lines:
 
     def rounded(self, value: str, unit: float) -> str:
         return self.times(self.size(value), f"0x{np.float64(unit).view(np.uint64):016X}")
+
+
+def bound_lines(operation: int, names: dict[str, str], doubts: Mapping[str, str], r: str) -> tuple[list[str], str]:
+    """Lines for the bound of the error of a value `r`, from its arguments and their bounds by name, and the name of the bound."""
+    new = _Lines(f"{r.lstrip('%')}.e", [], names, doubts)
+    found = _bound(operation, new, r)
+    return new.text, found
+
+
+def bound_of_constant(number: float, low: int) -> float:
+    """The bound of a constant; `low` are the last 32 of its bits, of which a number with few digits has none."""
+    return abs(number) * _ROUNDED if low else 0.0
 
 
 def _bound(operation: int, new: _Lines, r: str) -> str:

@@ -29,6 +29,7 @@ from chetaev.numerics.machine.instructions import (
 )
 from chetaev.numerics.machine.interpreter import interpreted, interprets
 from chetaev.numerics.machine.processor import LANES
+from chetaev.numerics.machine.rounding_bounds import bound_lines, bound_of_constant
 from chetaev.numerics.machine.tape import lines_of
 
 _TYPE = re.compile(r"\b(double|i64|i1)\b")
@@ -49,6 +50,10 @@ def runs_in_lanes() -> bool:
 
 
 _MADE: dict[bytes, int] = {}
+_DOUBTING: dict[tuple[bytes, int], int] = {}
+_MOST_DOUBTED = 400
+"""Most values of a program whose bounds are computed for several states: such code is five times as long as that of the values, and takes
+a tenth of a second to make; it is called once in fifty steps."""
 
 
 def is_made(program: bytes) -> bool:
@@ -61,6 +66,18 @@ def code_in_lanes(program: bytes) -> int:
     if program not in _MADE:
         _MADE[program] = _code(program)
     return _MADE[program]
+
+
+def doubts_in_lanes(program: bytes, size: int) -> int:
+    """The address of code for several states that stores `size` results plus, and behind them minus, bounds of their errors, as
+    `rounding_bounds.doubting` for one state; 0 for programs that are long or call the mathematical library.
+    """
+    table = np.frombuffer(program, np.int32).reshape(-1, 4)
+    if len(table) > _MOST_DOUBTED or np.isin(table[:, 0], list(_LOOSE.difference(TURNING))).any() or not sine.IN_LINE:
+        return 0
+    if (program, size) not in _DOUBTING:
+        _DOUBTING[program, size] = _made(text_in_lanes(program, bounds=size))
+    return _DOUBTING[program, size]
 
 
 def _code(program: bytes) -> int:
@@ -125,14 +142,16 @@ def _made(text: str) -> int:
     return machine_code(text, optimised=True)
 
 
-def text_in_lanes(program: bytes, otherwise: int | None = None) -> str:
+def text_in_lanes(program: bytes, otherwise: int | None = None, bounds: int = 0) -> str:
     """Return a program for several states in LLVM's language.
 
     `otherwise` is the address of other code for the same program. With it sines and cosines are computed inline, and the other code is
-    called where an argument in some lane is too large for that.
+    called where an argument in some lane is too large for that. With `bounds`, the number of results, these are stored plus and minus
+    bounds of their errors (`rounding_bounds`).
     """
     lines = [f"%t = load {_wide('double')}, ptr %times, align 8"]
     names: list[str] = []
+    doubts: list[str] = []
     called: set[int] = set()
     circles: dict[str, tuple[str, str]] = {}
     near = ""
@@ -145,9 +164,11 @@ def text_in_lanes(program: bytes, otherwise: int | None = None) -> str:
         elif operation in (STATE, PARAMETER):
             lines += [f"{name}.at = getelementptr {_wide('double')}, ptr {'%y' if operation == STATE else '%p'}, i64 {a}"]
             lines += [f"{name} = load {_wide('double')}, ptr {name}.at, align 8"]
+        elif operation == STORE and bounds:
+            for how, place in (("fadd", a), ("fsub", a + bounds)):
+                lines += [widened(f"{name}.{how} = {how} double {names[b]}, {doubts[b]}"), *_stored(f"{name}.{how}", place)]
         elif operation == STORE:
-            lines += [f"{name}.at = getelementptr {_wide('double')}, ptr %out, i64 {a}"]
-            lines += [f"store {_wide('double')} {_spelled(names[b])}, ptr {name}.at, align 8"]
+            lines += _stored(names[b], a, name)
         elif operation in TURNING and sine.IN_LINE:
             if names[a] not in circles:
                 new = sine.Lines(f"%c{k}")
@@ -166,6 +187,10 @@ def text_in_lanes(program: bytes, otherwise: int | None = None) -> str:
         else:
             called.add(operation)
             lines += [widened(line) for line in CASES[operation].format(r=name, a=names[a], b=names[b], c=names[c]).splitlines()]
+        if bounds:
+            more, doubt = _doubted(name, (operation, a, b, c), names, doubts)
+            lines += more
+            doubts.append(doubt)
         names.append(name)
     head = {line if operation in _LOOSE else widened(line) for operation in called if (line := DECLARATIONS.get(operation)) is not None}
     end = ["ret void", "}", ""]
@@ -184,6 +209,28 @@ def text_in_lanes(program: bytes, otherwise: int | None = None) -> str:
     elif circles:
         head = {line for line in head if line not in _CIRCLE_HEAD} | {*_CIRCLE_HEAD, _circle()}
     return "\n".join([*sorted(head), f"define void @{NAME}({_SIGNATURE}) nounwind {{", *lines, *end])
+
+
+def _stored(value: str, place: int, prefix: str = "") -> list[str]:
+    """Lines that store a value, or a constant, in a place of the result."""
+    at = f"{prefix or value}.at"
+    return [
+        f"{at} = getelementptr {_wide('double')}, ptr %out, i64 {place}",
+        f"store {_wide('double')} {_spelled(value)}, ptr {at}, align 8",
+    ]
+
+
+def _doubted(name: str, line: tuple[int, int, int, int], names: list[str], doubts: list[str]) -> tuple[list[str], str]:
+    """Lines for the bound of the error of a value, and its name."""
+    operation, a, b, c = line
+    if operation == CONST:
+        number = float(np.array([b, c], np.int32).view(np.float64)[0])
+        return [], sine.bits(bound_of_constant(number, b))
+    if operation in (TIME, STATE, PARAMETER, STORE):
+        return [], "0.0"
+    used = {letter: value for letter, value in zip("abc", (a, b, c), strict=True) if f"{{{letter}}}" in CASES[operation]}
+    found, bound = bound_lines(operation, {z: names[v] for z, v in used.items()}, {z: doubts[v] for z, v in used.items()}, name)
+    return [widened(each) for text in found for each in text.splitlines()], bound
 
 
 def widened(line: str) -> str:

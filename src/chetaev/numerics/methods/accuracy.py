@@ -101,17 +101,21 @@ def _kinds(state: tuple[Jet, ...], size: int) -> NDArray[np.int64]:
     return np.array([known[key] for key in keys], np.int64)
 
 
-def usual_sizes(sizes: Array, state: Sequence[Jet], span: float) -> Array:
-    """For each component the largest of its kind; a velocity is at least a coordinate over a time."""
-    kinds = kinds_of(state, len(sizes))
-    among = np.zeros(len(sizes))
-    np.maximum.at(among, kinds, sizes)
-    found: NDArray[np.float64] = among[kinds]
+def usual_sizes(sizes: Array, state: Sequence[Jet], span: Any) -> Array:
+    """For each component the largest of its kind; a velocity is at least a coordinate over a time. Rows of several motions may be given at
+    once, each with its duration.
+    """
+    kinds = kinds_of(state, sizes.shape[-1])
+    among = np.zeros(sizes.shape)
+    np.maximum.at(among.T, kinds, sizes.T)
+    found: NDArray[np.float64] = among[..., kinds]
+    duration = np.abs(span)
+    duration = np.where(duration != 0, duration, np.inf)
     places = {z: k for k, z in enumerate(state)}
     for z in sorted(places, key=lambda z: z.order):
         below = places.get(type(z)(z.base, z.order - 1)) if z.order else None
-        if below is not None and span != 0:
-            found[places[z]] = max(found[places[z]], found[below] / abs(span))
+        if below is not None:
+            found[..., places[z]] = np.maximum(found[..., places[z]], found[..., below] / duration)
     return found
 
 

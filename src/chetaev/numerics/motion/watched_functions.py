@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sympy import Expr, atan, default_sort_key
+import numpy as np
+from sympy import Expr, S, atan, default_sort_key
 
 from chetaev.core.functions import corners_in
 from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Touch
@@ -12,14 +13,14 @@ from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.enclosures.global_bounds import may_vanish
 from chetaev.numerics.enclosures.kernels import bounds_kernel, nodes_kernel, turns_kernel
 from chetaev.numerics.flow.compiled import Array
-from chetaev.numerics.flow.flow import WORST_PIVOT
+from chetaev.numerics.flow.pivot_choice import WORST_PIVOT
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.methods.base import Task, Watch
 from chetaev.numerics.methods.dop853.codes import CORNER
 from chetaev.numerics.motion.progress import Progress
 from chetaev.numerics.motion.record import keep_of
-from chetaev.numerics.smooth_pieces.piece import Setting, reference
+from chetaev.numerics.smooth_pieces.piece import reference
 from chetaev.numerics.smooth_pieces.request import Place, Request
 
 SMALLEST_PIVOT = 1e-10
@@ -30,6 +31,11 @@ DEEP = 1e-24
 """Relative to its value at the beginning of a piece: a determinant that is smaller may be at its zero. Of second order it would vanish
 within 1e-12 of the state. Of fourth order, as where two sheets of y^2 = x^4 touch, it is so small at a distance of 1e-6, and a motion that
 goes on loses the digits that tell the sheets apart."""
+
+_BESIDE = 2.0**-20 * np.random.default_rng(13).uniform(-1.0, 1.0, 257)
+"""Relative distances of jets at a state beside another, where the terms of an event are seen; the same in every run."""
+_ON_SURFACE = 2.0**-13
+"""Part of the change between these states: a smaller value is zero up to round-off. It only decides which events are worth a proof."""
 
 _CHANGES: Remembered[tuple[Change, ...]] = Remembered(256)
 
@@ -75,10 +81,11 @@ class Watching:
     """Bounds of the functions and their rates over a tube."""
 
 
-def watching(request: Request, here: Setting) -> Watching:
-    """Return the monitored functions of a setting."""
+def watching(request: Request, place: Place) -> Watching:
+    """Return the monitored functions from a place on."""
+    here = place.setting
     changes = changes_of(request.switched, here.configuration)
-    events = [request.switched.read(e.expression, here.configuration) for e in request.events]
+    events = _changing([request.switched.read(e.expression, here.configuration) for e in request.events], place)
     watches = [Watch(e.direction, e.stops, closely=True) for e in request.events]
     watches += [Watch(change.direction, True, closely=True) for change in changes]
     corners = {_inside(corner): None for e in events for corner in sorted(corners_in(e), key=default_sort_key)}
@@ -89,6 +96,19 @@ def watching(request: Request, here: Setting) -> Watching:
     watches = [replace(watch, place=k) if known[k] else watch for k, watch in enumerate(watches)]
     watches += [Watch(CORNER, closely=True)] * len(corners)
     return Watching((*functions, *corners), tuple(watches), bounds)
+
+
+def _changing(events: list[Expr], place: Place) -> list[Expr]:
+    """Return the events, with 1 in place of those that vanish along the whole motion: their roots would be those of round-off."""
+    if not events:
+        return events
+    here = place.setting
+    watch, p = here.watch(events), here.parameters(place.t, reference(here, place.energy, place.work))
+    native = here.native(place.jets, place.work)
+    values, beside = (watch(place.t, y, p)[2:] for y in (native, native * (1 + np.resize(_BESIDE, len(native)))))
+    with np.errstate(invalid="ignore"):
+        near = np.abs(values) <= _ON_SURFACE * np.abs(beside - values)
+    return [S.One if on and here.keeps(e) else e for e, on in zip(events, near, strict=True)]
 
 
 def _inside(corner: Expr) -> Expr:
@@ -123,7 +143,6 @@ def make_task(
         bounds=watched.bounds,
         turns=turns_kernel(here.flow, here.binding.inputs) if touching else None,
         determinant=here.compiled.determinant if touching else None,
-        first_determinant=abs(float(determinant)),
         p=p,
         first_input=len(here.flow.system.equations.system.parameters),
         t0=place.t,

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from chetaev.core.errors import UnfinishedError, UsageError
 from chetaev.numerics.evaluation.motion_start import Start, begin
 from chetaev.numerics.flow.compiled import Array
-from chetaev.numerics.methods.base import Explicit
+from chetaev.numerics.methods.base import Explicit, Method
 from chetaev.numerics.motion.progress import Progress
 from chetaev.numerics.motion.run import follow
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
@@ -47,6 +47,7 @@ def end_and_slopes(
     first: ArrayLike | None = None,
     t1: float | None = None,
     usual: ArrayLike | None = None,
+    judged: bool = True,
 ) -> End:
     """The end of a prepared motion, and its derivatives by entries of the state at the start and by parameters.
 
@@ -63,6 +64,7 @@ def end_and_slopes(
         t1: Another end of the interval.
         usual: Typical slopes of the jets along the columns of `first`, by which their errors are measured; by default the sizes of the jets
             over those of the entries in `by`.
+        judged: Whether round-off is judged. An iteration whose result is judged in the end need not wait for it.
 
     Returns:
         The end, the Jacobian, and the motion.
@@ -84,16 +86,35 @@ def end_and_slopes(
     sown = unit if first is None else np.asarray(first, float)
     if sown.shape != unit.shape:
         raise UsageError(f"slopes at the start have the shape {sown.shape}.", where=where, hint=f"an array of the shape {unit.shape}")
-    motion = _followed(run, np.asarray(y0, float), np.asarray(p, float), directions, sown, t1, where)
+    motion = followed(run, np.asarray(y0, float), np.asarray(p, float), directions, sown, t1, where, judged=judged)
     if motion.outcome is not Outcome.FINISHED:
         raise UnfinishedError(motion.message, where=where, outcome=motion.outcome, motion=motion)
     last = motion.slopes.pieces[-1]
-    place = {z: k for k, z in enumerate(last.setting.flow.state)}
-    order = [place[z] for z in run.jets]
-    return End(np.array(last.run.y)[order], ends_of(last, len(names))[order], motion)
+    return End(state_at_the_end(run, motion), ends_of(last, len(names))[_order(run, motion)], motion)
 
 
-def _followed(run: Prepared, y0: Array, p: Array, directions: Directions, sown: Array, t1: float | None, where: str) -> Trajectory:
+def state_at_the_end(run: Prepared, motion: Trajectory) -> Array:
+    """The last state of a motion that was differentiated, in the order of `run.state`."""
+    return np.array(motion.slopes.pieces[-1].run.y)[_order(run, motion)]
+
+
+def _order(run: Prepared, motion: Trajectory) -> list[int]:
+    place = {z: k for k, z in enumerate(motion.slopes.pieces[-1].setting.flow.state)}
+    return [place[z] for z in run.jets]
+
+
+def followed(
+    run: Prepared,
+    y0: Array,
+    p: Array,
+    directions: Directions,
+    sown: Array,
+    t1: float | None,
+    where: str,
+    method: Method | None = None,
+    judged: bool = True,
+) -> Trajectory:
+    """The motion from a state, with slopes that are `sown` there, by a method that has slopes run beside the state."""
     times = np.array([run.t[0], run.t[1] if t1 is None else t1])
     binding = run.bound(p)
     surfaces = run.surfaces(binding)
@@ -105,7 +126,7 @@ def _followed(run: Prepared, y0: Array, p: Array, directions: Directions, sown: 
         times=times,
         tolerance=run.accuracy.relative,
         accuracy=run.accuracy,
-        method=Explicit(),
+        method=method or Explicit(),
         events=(),
         conserve=False,
         final=True,
@@ -113,6 +134,7 @@ def _followed(run: Prepared, y0: Array, p: Array, directions: Directions, sown: 
         max_step=run.max_step,
         where=where,
         slopes=directions,
+        judged=judged,
     )
     columns = dict(zip(run.jets, sown, strict=True))
     beginning = {z: columns[z] for z in here.flow.state}  # the run projects them

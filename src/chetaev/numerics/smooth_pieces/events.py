@@ -30,7 +30,8 @@ class On:
     Within a step of the integrator, bounds of the expression and of its rate prove where it has no root, and where one: no root is missed,
     not even in a narrow dip, down to 1e-11 of a step. Where log(x) has no value it has no root. An expression with accelerations or
     multipliers, which are not part of the state, is evaluated at several points of each step instead, and the step is shortened until the
-    expression is smooth between them.
+    expression is smooth between them. An expression that is proved to be constant along the motion, such as the energy less
+    its first value, has no root: its changes of sign are round-off.
 
     A motion that starts on the surface of an event with a `direction`, and passes through it in this direction, meets it immediately: a
     ball that starts on the floor and moves downwards bounces. Other roots at the start do not count: without a direction, where the motion

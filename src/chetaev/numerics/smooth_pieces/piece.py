@@ -13,11 +13,13 @@ from sympy import Expr, Symbol
 
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Jet
+from chetaev.mechanics.ranks.exact import exactly_zero
 from chetaev.numerics.corners.mode import Configuration
 from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.flow.compiled import Array, Compiled, compile_at, compile_beside_zeros, compile_equations, compile_on_component
 from chetaev.numerics.flow.exact_rates import Exact, with_exact_functions, with_exact_rates
-from chetaev.numerics.flow.flow import WORST_PIVOT, Flow
+from chetaev.numerics.flow.flow import Flow
+from chetaev.numerics.flow.pivot_choice import WORST_PIVOT
 from chetaev.numerics.flow.pole_rewriting import has_pole
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.graphs.identity_cache import Remembered
@@ -26,10 +28,11 @@ from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import kinds_of
 from chetaev.numerics.methods.base import interpolate
 
-_FEW = 1000
+_MOST_BY_EARLY_CODE = 1000
 """Most states that are projected by code for few calls; for more, optimised code is compiled."""
 _WATCHES: Remembered[Kernel] = Remembered(128)
 _EXACT_WATCHES: Remembered[Kernel] = Remembered(16)
+_KEPT: Remembered[bool] = Remembered(256)
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,16 @@ class Setting:
         return _EXACT_WATCHES.get(
             self.compiled, key, lambda: with_exact_functions(code, self.compiled, self.binding, key, self._written(functions))
         )
+
+    def keeps(self, e: Expr) -> bool:
+        """Whether an expression is proved to be constant along every motion."""
+
+        def proved() -> bool:
+            system = self.flow.system
+            rows = [system.row(pair) for pair in system.hidden()]
+            return exactly_zero([self.flow.rate_of(self.written(e))], rows, self.flow.graph, system.staged(-1)) == [True]
+
+        return _KEPT.get(self.compiled, (e, Frozen(self.binding.inputs)), proved)
 
     def evaluator(self, expressions: Sequence[Expr]) -> Evaluator:
         """Expressions as a function of time and state, in many digits if watched functions are computed so, and have a value then.
@@ -278,7 +291,7 @@ class Piece:
         if self.project is None:
             return found
         kernels = (self.project, self.setting.compiled.inputs(self.setting.binding))
-        few = len(times) <= _FEW
+        few = len(times) <= _MOST_BY_EARLY_CODE
         project, inputs = (0 if kernel is None else kernel.early if few else kernel.address for kernel in kernels)
         p = self.setting.parameters(float(times[0]), self.reference)
         first = len(self.setting.flow.system.equations.system.parameters)

@@ -54,6 +54,16 @@ function declared(text, name) {
   return `${text.slice(0, at).trimEnd()}\n\n[parameters]\n${name} = 1.0\n\n${text.slice(at).trimStart()}`;
 }
 
+/* The text with one more table at its end. */
+const withTable = (text, table, lines) => `${text.trimEnd()}\n\n[${table}]\n${lines}\n`;
+
+/* The text with initial values to change: 0 for positions, 1 for velocities, so that something moves. */
+function begun(text, names) {
+  const values = names.map((name) => `"${name} = ${name.includes("'") ? 1 : 0}"`).join(", ");
+  const found = inTable(text, "initial", (part) => part.replace(/(fixed\s*=\s*\[)(\s*)(\]?)/, (_, head, gap, end) => `${head}${values}${end || ", "}${gap && !end ? gap : ""}`));
+  return found !== null ? found : withTable(text, "initial", `fixed = [${values}]`);
+}
+
 /* The text with one table changed by `change`; null if nothing was changed there. */
 function inTable(text, table, change) {
   const head = new RegExp(`^\\[${table}\\][^\\n]*$`, "m").exec(text);

@@ -85,12 +85,13 @@ function listError(parent, error, act) {
   } else make(first, "strong", { text: error.kind });
   make(box, "p", { class: "what", text: error.message });
   if (error.hint) make(box, "p", { class: "hint", text: `\u2192 ${error.hint}` });
-  const able = (error.fixes || []).filter((fix) => [fix.replacement, fix.principle, fix.branch, fix.parameter].some((way) => way !== undefined));
+  const able = (error.fixes || []).filter((fix) => [fix.replacement, fix.principle, fix.branch, fix.parameter].some((way) => way !== undefined) || fix.kind === "SetInitial");
   if (!able.length) return;
   const row = make(box, "div", { class: "fixes" });
   for (const fix of able) {
     const words = fix.replacement !== undefined ? `replace by ${fix.replacement}` : fix.parameter !== undefined ? fix.text
-      : fix.principle !== undefined ? `use ${fix.principle}` : `use branch ${fix.branch}`;
+      : fix.principle !== undefined ? `use ${fix.principle}` : fix.branch !== undefined ? `use branch ${fix.branch}`
+      : "write initial values to change";
     make(row, "button", { type: "button", text: words }).addEventListener("click", () => act(error, fix));
   }
 }

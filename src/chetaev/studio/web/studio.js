@@ -52,6 +52,7 @@ async function refresh() {
   find("motion").classList.toggle("stale", !answer.ok);
   if (!answer.ok) {
     tellReading("the text has an error");
+    if (find("motion").hidden) find("motion-note").textContent = "The motion follows once the text has no error.";
     return;
   }
   showEquations(find("equations"), answer.rows);
@@ -78,6 +79,8 @@ function act(error, fix) {
   if (fix.replacement !== undefined) replaceAt(error, fix.replacement);
   else if (fix.parameter !== undefined) rewrite(declared(area.value, fix.parameter));
   else if (fix.branch !== undefined) choose(fix.branch);
+  else if (fix.kind === "SetInitial") rewrite(begun(area.value, fix.names));
+  else if (!/^\[principle\]/m.test(area.value) && /^[a-z-]+$/.test(fix.principle)) rewrite(withTable(area.value, "principle", `name = "${fix.principle}"`));
   else {
     const select = find("principle");
     if (![...select.options].some((option) => option.value === fix.principle)) make(select, "option", { value: fix.principle, text: fix.principle });

@@ -4,7 +4,7 @@ A body at rest under such a force would follow noise, in steps that no tolerance
 the finite field decides (`core.exact.signature`); one point of doubles only selects the sums that are worth asking about.
 
 In -x + cos(t)^2 + sin(t)^2 - 1 only some of the terms cancel. Terms that share no symbol with the others form a group of their own; a group
-that cancels is constant.
+that cancels is constant. In x^2 + cosh(x)^2 - sinh(x)^2 a part of a group is: the terms that are no monomials, or two of them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
+from math import isfinite
 
 import casadi as ca
 import numpy as np
@@ -26,8 +28,10 @@ _CANCELS = 1e-8
 _SIMPLE, _EXACTLY = 60, 1e-11
 """Largest denominator and size of a constant that some terms may amount to, and how exactly, relative to the largest term: with more, every
 other number is one."""
-_PARTS = 60
+_MOST_PARTS = 60
 """Sums that are written with more parts are one group: finding the symbols of all terms would take longer than all else."""
+_MOST_PAIRED = 12
+"""Most terms that are no monomials of which all pairs are looked at."""
 _FIRST, _SPREAD, _GOLDEN = 0.31, 0.5, 0.6180339887498949
 """The value of symbol number k in the sample is `_FIRST + _SPREAD * ((k + 1) * _GOLDEN % 1)`, so that no two symbols are equal."""
 
@@ -56,14 +60,26 @@ def suspects_in(sums: Sequence[Expr], graphs: Mapping[Expr, ca.SX], numbers: Map
     for node in sums:
         at = dict(zip(node.args, values[end : end + len(node.args)].tolist(), strict=True))
         end += len(node.args)
-        fixed, groups = ([], [list(node.args)]) if long(node, _PARTS) else _groups(node.args)
+        fixed, groups = ([], [list(node.args)]) if long(node, _MOST_PARTS) else _groups(node.args)
         constant = sum(at[term] for term in fixed)
         for group in groups:
-            if not all(map(_is_monomial, group)):
-                value, size = sum(at[term] for term in group), max(abs(at[term]) for term in group)
-                number = _number(value, size, constant, fixed)
-                found += [] if number is None else [Suspect(node, tuple(group), number)]
+            left = set(group)
+            for some in _parts(group):
+                value, size = sum(at[term] for term in some), max(abs(at[term]) for term in some)
+                number = _number(value, size, constant, fixed) if left.issuperset(some) else None
+                if number is not None and (some == group or isfinite(value)):
+                    found.append(Suspect(node, tuple(some), number))
+                    left -= set(some)
     return found
+
+
+def _parts(group: list[Expr]) -> list[list[Expr]]:
+    """The terms of a group that may cancel: all, those that are no monomials, and pairs of these."""
+    others = [term for term in group if not _is_monomial(term)]
+    if not others:
+        return []
+    pairs = combinations(others, 2) if len(others) <= _MOST_PAIRED else ()
+    return [part for k, part in enumerate([group, others, *map(list, pairs)]) if k == 0 or 1 < len(part) < len(group)]
 
 
 def without(node: Expr, cancelled: Sequence[Suspect]) -> Expr:

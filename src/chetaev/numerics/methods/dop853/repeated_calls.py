@@ -57,7 +57,7 @@ class Room:
     def __init__(self, code: Code, y: Array, p: Array, keep: int, times: int, roots: bool = True) -> None:
         n = y.size
         self.code, self.keep, self.y, self.p = code, keep, y, p
-        self.control, self.watches = control_of(n, Limits(), code.boxed), watches_of(code.n_watch, Watching())
+        self.control, self.watches = control_of(n, Limits(), code.boxed, code.angles), watches_of(code.n_watch, Watching())
         self.kept, self.found = room_to_keep(keep, times, n), room_for_roots(code.n_watch if roots else 0, n)
         self.seen: Seen = room_for_extremes(n, code.n_measure, code.boxed)
         self.work: Work = work_of(n, code, p.size)._replace(start=y)

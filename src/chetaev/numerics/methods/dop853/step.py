@@ -22,7 +22,7 @@ SUSPECT = 1e3
 _BESIDE = 0.1
 """Weight of the errors of slopes, which run beside a motion: they may be ten times its tolerance. Slopes of a double pendulum with the
 weight 1 need half as many steps again."""
-_FINEST = 1e-16
+FINEST = 1e-16
 """The relative tolerance with which the first step is chosen, where there is none."""
 GROWS = 6.0
 """By how much a step may grow. More would reach the right length sooner after a switch, and lose accuracy there."""
@@ -60,7 +60,7 @@ def first_step(system: System, control: Control, t: float, y: Array, span: float
         time = max(np.sqrt(size / second), abs(k[0, j]) / second) if second > 0.0 else 0.0
         if (0.0 if size > 0.0 else AT_ONCE * guess) < time < bend:
             bend = time
-    part_of = np.sqrt(np.sqrt(np.sqrt(0.01 * max(control.rtol, _FINEST))))
+    part_of = np.sqrt(np.sqrt(np.sqrt(0.01 * max(control.rtol, FINEST))))
     better = 1e-3 * whole if bend == np.inf else part_of * bend
     return np.copysign(min(max(better, least), whole, control.max_step), span)
 

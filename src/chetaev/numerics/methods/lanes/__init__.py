@@ -1,8 +1,9 @@
 """Many motions side by side, in vector registers: each is the motion of `dop853.run`, bit for bit.
 
 `loop` makes a trial step in all lanes at once, with code for several states (`chetaev.numerics.machine.vector_code`). `layout` says where
-its numbers stand, `control` decides about all lanes at once, `lane_transfer` hands a lane to the loop for one state and takes it back,
-`loaded` loads the machine code.
+its numbers stand, `calls` calls that code, `control` decides about all lanes at once, `starts` begins several members together, `looks`
+looks inside several steps together, `dense` has polynomials between the nodes, `lane_transfer` hands a lane to the loop for one state and
+takes it back, `loaded` loads the machine code.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def prepare() -> None:
 
 def build(folder: str) -> None:
     """Write the loop as machine code for the kinds of machine that a wheel is built for into a folder: what a wheel holds."""
-    LANE_LOOP.build(Path(folder), targets_to_build())
+    LANE_LOOP.build(Path(folder), targets_to_build(wide=True))
 
 
 def suits(watching: Watching) -> bool:
@@ -88,10 +89,15 @@ def run_side_by_side(
     limits, n_parameters = limits._replace(before=0.0), parameters.shape[1]
     results = results_for(starts, float(t0), code.n_measure)
     stop = np.zeros(1, np.int64) if flag is None else flag
-    with _room(code, n, n_parameters, keep, wanted.size) as (room, places, table):
+    with _room(code, n, n_parameters, keep, wanted.size) as (room, places, tables):
         first = starts[0] if members else np.zeros(n)
         room.fill(first, np.zeros(n_parameters), float(t0), float(t1), limits, watching, wanted, stop)
-        control = room.control._replace(rtol=float(limits.rtol), max_step=float(limits.max_step), max_steps=int(limits.max_steps))
+        control = room.control._replace(
+            rtol=float(limits.rtol),
+            first_step=float(min(limits.first_step, limits.max_step)),
+            max_step=float(limits.max_step),
+            max_steps=int(limits.max_steps),
+        )
         one = One(code.system(room.p), control, room.kept, room.seen, room.work, room.tube, room.progress, room.run.entry, room.run.row)
         LANE_LOOP.integrate_lanes(
             members,
@@ -107,13 +113,13 @@ def run_side_by_side(
             results,
             np.zeros((0, 0, n)) if series is None else series,
             one,
-            table,
+            *tables,
             places,
         )
     return ensemble_of(results)
 
 
-_Used = tuple[Room, Places, Array]
+_Used = tuple[Room, Places, tuple[Array, Array, Array]]
 _waiting: dict[tuple[object, ...], list[_Used]] = {}
 _lock = Lock()
 
@@ -129,7 +135,8 @@ def _room(code: Code, n: int, parameters: int, keep: int, times: int) -> Iterato
     if found is None:
         places = places_of(n, width_of(n), code.n_watch, code.n_measure, parameters, code.n_nodes)
         room = Room(code, state_row(n), np.zeros(parameters), keep, times, roots=False)
-        found = room, places, rows_of(places.rows, LANES)
+        tables = rows_of(3, places.rows, LANES)
+        found = room, places, (tables[0], tables[1], tables[2])
     yield found  # a run that failed leaves its room to nobody
     with _lock:
         if sum(map(len, _waiting.values())) >= _ROOMS:

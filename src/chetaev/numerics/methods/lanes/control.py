@@ -98,6 +98,48 @@ accurate: Callable[..., bool] = intrinsic(_accurate)
 """`accurate(m, huge)`: whether all steps are accurate."""
 
 
+def _to_correct(typingctx: Any, m: Any) -> tuple[Any, Callable[..., Any]]:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        x = Rows(builder, arguments[0])
+        x.store(x.flags(builder.fcmp_ordered("==", x.load(_row(MASK)), x.equal(1.0))), _row(ACTIVE))
+        x.store(x.equal(float("inf")), _row(PREVIOUS))
+        return context.get_dummy_value()
+
+    return types.void(_POINTER), generate
+
+
+to_correct: Callable[..., None] = intrinsic(_to_correct)
+"""`to_correct(m)`: ACTIVE where MASK is 1, and no correction before."""
+
+
+def _not_finite(typingctx: Any, m: Any) -> tuple[Any, Callable[..., Any]]:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        b, x = builder, Rows(builder, arguments[0])
+        mask = x.load(_row(MASK))
+        bad = b.and_(b.fcmp_ordered("==", mask, x.equal(1.0)), b.fcmp_unordered("!=", x.load(_row(FINITE)), x.equal(0.0)))
+        x.store(b.select(bad, x.equal(2.0), mask), _row(MASK))
+        return context.get_dummy_value()
+
+    return types.void(_POINTER), generate
+
+
+not_finite: Callable[..., None] = intrinsic(_not_finite)
+"""`not_finite(m)`: MASK becomes 2 where it is 1 and FINITE is not zero."""
+
+
+def _any_above(typingctx: Any, m: Any, row: Any, number: Any) -> tuple[Any, Callable[..., Any]]:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        base, row, number = arguments
+        x = Rows(builder, base)
+        return x.any(builder.fcmp_ordered(">", x.load(row), x.spread(number)))
+
+    return types.boolean(_POINTER, types.intp, types.float64), generate
+
+
+any_above: Callable[..., bool] = intrinsic(_any_above)
+"""`any_above(m, row, number)`: whether some entry of a row is above a number."""
+
+
 def _corrected(typingctx: Any, m: Any, again: Any, n: Any, rtol: Any, far: Any, huge: Any, settled: Any) -> tuple[Any, Callable[..., Any]]:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         base, again, n, rtol, far, huge, settled = arguments

@@ -14,12 +14,14 @@ from chetaev.numerics.methods.dop853.calls import call
 from chetaev.numerics.methods.dop853.codes import (
     AMONG,
     COUNTS,
+    FINISHED,
     FOUND_LEAST,
     FOUND_MOST,
     HISS,
     INSIDE,
     KEPT,
     LARGEST,
+    MOVED,
     NEW,
     NO_ROOM,
     NOW,
@@ -29,8 +31,10 @@ from chetaev.numerics.methods.dop853.codes import (
     STATUS,
     STEP,
     STOPPER,
+    TURNS,
 )
 from chetaev.numerics.methods.dop853.proof import sign_of
+from chetaev.numerics.methods.dop853.scales import put_back
 from chetaev.numerics.methods.dop853.types import Array, Matrix, Results, Stack
 from chetaev.numerics.methods.lanes.layout import (
     ALIVE,
@@ -39,7 +43,6 @@ from chetaev.numerics.methods.lanes.layout import (
     INTEGRAL,
     LATEST,
     MEMBER,
-    MOVED_ROWS,
     PAST_STEP,
     SPACE,
     SURPRISE,
@@ -52,8 +55,8 @@ from chetaev.numerics.methods.lanes.layout import (
 
 
 @inner
-def take_out(m: Matrix, at: Places, lane: int, one: One) -> None:
-    """The run in a lane, between two steps, as a run of one state."""
+def take_out(m: Matrix, at: Places, lane: int, one: One, results: Results) -> None:
+    """The run in a lane, between two steps, as a run of one state. What its looks inside steps have shown is in the results."""
     x, n, rows, seen, work, counts = m.ctypes, at.n, one.control.rows, one.seen, one.work, one.progress.counts
     column_out(x, at.p, at.parameters, lane, one.system.p.ctypes)
     column_out(x, at.y, n, lane, work.start.ctypes)
@@ -62,10 +65,11 @@ def take_out(m: Matrix, at: Places, lane: int, one: One) -> None:
     column_out(x, at.sizes, n, lane, rows[SIZES].ctypes)
     column_out(x, at.among, n, lane, rows[AMONG].ctypes)
     column_out(x, at.noise, n, lane, rows[HISS].ctypes)
+    column_out(x, at.turns, n, lane, rows[TURNS].ctypes)
     column_out(x, at.minima, n, lane, seen.minima.ctypes)
     column_out(x, at.maxima, n, lane, seen.maxima.ctypes)
     column_out(x, at.past, n, lane, work.past.ctypes)
-    column_out(x, at.inside, MOVED_ROWS * n, lane, seen.inside.ctypes)
+    column_out(x, at.moved, n, lane, seen.inside[MOVED].ctypes)
     column_out(x, at.measured, at.residual, lane, seen.measured.ctypes)
     column_out(x, at.before, at.watched, lane, work.before.ctypes)
     column_out(x, at.rough, at.watched, lane, work.rough.ctypes)
@@ -75,14 +79,17 @@ def take_out(m: Matrix, at: Places, lane: int, one: One) -> None:
     for j in range(at.watched):
         work.signs[j] = int(m[at.signs + j, lane])
     seen.roots[codes.INTEGRAL], seen.roots[codes.LATEST], seen.roots[codes.SPACE] = m[INTEGRAL, lane], m[LATEST, lane], m[SPACE, lane]
+    for k in range(INSIDE):
+        for j in range(n):
+            seen.inside[k, j] = results.inside[int(m[MEMBER, lane]), k, j]
     one.tube.notes[codes.WORST], one.tube.notes[codes.SURPRISE] = m[WORST, lane], m[SURPRISE, lane]
     for j in range(COUNTS):
         counts[j] = int(m[COUNT + j, lane])
 
 
 @inner
-def put_in(m: Matrix, at: Places, lane: int, one: One) -> None:
-    """A run of one state, between two steps, into a lane."""
+def put_in(m: Matrix, at: Places, lane: int, one: One, results: Results) -> None:
+    """A run of one state, between two steps, into a lane, and what its looks inside steps have shown into the results."""
     x, n, rows, seen, work, counts = m.ctypes, at.n, one.control.rows, one.seen, one.work, one.progress.counts
     column_in(x, at.p, at.parameters, lane, one.system.p.ctypes)
     column_in(x, at.y, n, lane, work.start.ctypes)
@@ -91,10 +98,11 @@ def put_in(m: Matrix, at: Places, lane: int, one: One) -> None:
     column_in(x, at.sizes, n, lane, rows[SIZES].ctypes)
     column_in(x, at.among, n, lane, rows[AMONG].ctypes)
     column_in(x, at.noise, n, lane, rows[HISS].ctypes)
+    column_in(x, at.turns, n, lane, rows[TURNS].ctypes)
     column_in(x, at.minima, n, lane, seen.minima.ctypes)
     column_in(x, at.maxima, n, lane, seen.maxima.ctypes)
     column_in(x, at.past, n, lane, work.past.ctypes)
-    column_in(x, at.inside, MOVED_ROWS * n, lane, seen.inside.ctypes)
+    column_in(x, at.moved, n, lane, seen.inside[MOVED].ctypes)
     column_in(x, at.measured, at.residual, lane, seen.measured.ctypes)
     column_in(x, at.before, at.watched, lane, work.before.ctypes)
     column_in(x, at.rough, at.watched, lane, work.rough.ctypes)
@@ -103,6 +111,9 @@ def put_in(m: Matrix, at: Places, lane: int, one: One) -> None:
     for j in range(at.watched):
         m[at.signs + j, lane] = float(work.signs[j])
     m[INTEGRAL, lane], m[LATEST, lane], m[SPACE, lane] = seen.roots[codes.INTEGRAL], seen.roots[codes.LATEST], seen.roots[codes.SPACE]
+    for k in range(INSIDE):
+        for j in range(n):
+            results.inside[int(m[MEMBER, lane]), k, j] = seen.inside[k, j]
     m[WORST, lane], m[SURPRISE, lane] = one.tube.notes[codes.WORST], one.tube.notes[codes.SURPRISE]
     for j in range(COUNTS):
         m[COUNT + j, lane] = float(counts[j])
@@ -110,34 +121,22 @@ def put_in(m: Matrix, at: Places, lane: int, one: One) -> None:
 
 @inner
 def take_step(m: Matrix, at: Places, lane: int, one: One) -> None:
-    """The step that was tried in a lane, with its state, stages and end, and what was seen inside steps before: what the interpolant and
-    looks need.
-    """
+    """The step that was tried in a lane, with its state, stages and end: what the interpolant needs."""
     x, n, work, tube, counts = m.ctypes, at.n, one.work, one.tube, one.progress.counts
     column_out(x, at.p, at.parameters, lane, one.system.p.ctypes)
     column_out(x, at.y, n, lane, work.start.ctypes)
     column_out(x, at.free, n, lane, work.free.ctypes)
     column_out(x, at.end, n, lane, work.end.ctypes)
     column_out(x, at.slope, n, lane, work.slope.ctypes)
-    column_out(x, at.inside, MOVED_ROWS * n, lane, one.seen.inside.ctypes)
     for i in range(12):
         if i == 0 or i >= 3:  # nobody reads the others
             column_out(x, at.k + i * n, n, lane, work.k[i].ctypes)
     column_out(x, at.values, at.nodes, lane, tube.values[FOUND_MOST].ctypes)
     column_out(x, at.values + at.nodes, at.nodes, lane, tube.values[FOUND_LEAST].ctypes)
     work.ready[0] = False
-    one.seen.roots[codes.SPACE] = m[SPACE, lane]
     tube.notes[codes.WORST], tube.notes[codes.SURPRISE] = m[WORST, lane], m[SURPRISE, lane]
     for j in range(COUNTS):
         counts[j] = int(m[COUNT + j, lane])
-
-
-@inner
-def put_seen(m: Matrix, at: Places, lane: int, one: One) -> None:
-    """What a look inside a step has shown, into a lane."""
-    column_in(m.ctypes, at.inside, MOVED_ROWS * at.n, lane, one.seen.inside.ctypes)
-    m[SPACE, lane] = one.seen.roots[codes.SPACE]
-    m[COUNT + codes.LOOK, lane], m[COUNT + codes.LOOKED, lane] = one.progress.counts[codes.LOOK], one.progress.counts[codes.LOOKED]
 
 
 @inner
@@ -162,7 +161,7 @@ def begin(
 @inner
 def go_on(m: Matrix, at: Places, lane: int, most: int, one: One, results: Results, series: Stack) -> None:
     """Have the loop for one state go on with the run in a lane until it has made `most` steps, or to its end, which is reported."""
-    take_out(m, at, lane, one)
+    take_out(m, at, lane, one, results)
     one.progress.clock[NOW], one.progress.clock[STEP], one.progress.counts[STATUS] = m[T, lane], m[H, lane], RUNNING
     _follow(m, at, lane, most, one, one.progress.counts[KEPT], results, series)
 
@@ -177,7 +176,7 @@ def _follow(m: Matrix, at: Places, lane: int, most: int, one: One, kept: int, re
         for j in range(at.n):
             series[member, i, j] = one.kept.states[i, j]
     if counts[STATUS] == NO_ROOM:
-        put_in(m, at, lane, one)
+        put_in(m, at, lane, one, results)
         m[T, lane], m[H, lane] = one.progress.clock[NOW], one.progress.clock[STEP]
     else:
         report(results, member, counts[STATUS], one.progress.clock[NOW], one)
@@ -186,8 +185,9 @@ def _follow(m: Matrix, at: Places, lane: int, most: int, one: One, kept: int, re
 
 @inner
 def report(results: Results, i: int, status: int, t: float, one: One) -> None:
-    """The run of a member is over: what remains of it."""
+    """The run of a member is over in the loop for one state: what remains of it."""
     y, seen, counts = one.work.start, one.seen, one.progress.counts
+    put_back(one.control.rows, y)
     results.status[i], results.index[i], results.t[i] = status, counts[STOPPER], t
     for j in range(y.size):
         results.y[i, j], results.minima[i, j], results.maxima[i, j] = y[j], seen.minima[j], seen.maxima[j]
@@ -198,3 +198,19 @@ def report(results: Results, i: int, status: int, t: float, one: One) -> None:
     for j in range(results.counts.shape[1]):
         results.counts[i, j] = counts[j]
     results.shortened[i], results.worst[i], results.usual[i] = counts[SHORTENED], one.tube.notes[codes.WORST], seen.roots[codes.INTEGRAL]
+
+
+@inner
+def finish(m: Matrix, at: Places, lane: int, results: Results) -> None:
+    """The run in a lane has reached its end: what remains of it."""
+    x, i = m.ctypes, int(m[MEMBER, lane])
+    results.status[i], results.index[i], results.t[i] = FINISHED, int(m[COUNT + STOPPER, lane]), m[T, lane]
+    for j in range(at.n):
+        results.y[i, j] = m[at.y + j, lane] + m[at.turns + j, lane] * codes.DOUBLE_TURN
+    column_out(x, at.minima, at.n, lane, results.minima[i].ctypes)
+    column_out(x, at.maxima, at.n, lane, results.maxima[i].ctypes)
+    column_out(x, at.measured, at.residual, lane, results.measured[i].ctypes)
+    for j in range(results.counts.shape[1]):
+        results.counts[i, j] = int(m[COUNT + j, lane])
+    results.shortened[i], results.worst[i], results.usual[i] = int(m[COUNT + SHORTENED, lane]), m[WORST, lane], m[INTEGRAL, lane]
+    m[ALIVE, lane] = 0.0

@@ -25,10 +25,8 @@ MEMBER, ALIVE, INACCURATE, DETOURS, LAST, CALLS, EXTRA, READY = range(COUNT + co
 """Rows behind the counts: the member in a lane, and whether there is one; whether its last step was rejected as inaccurate, and how often
 it was handed to the loop for one state; whether the step is the last one; calls of the projection, further evaluations, and whether the
 interpolant was paid for, all of the step that is tried."""
-_FIRST = COUNT + codes.COUNTS + 8
+FIRST_ROW = COUNT + codes.COUNTS + 8
 """The row behind all these."""
-MOVED_ROWS = 5
-"""Rows of what was seen inside steps that belong to a member: those up to `codes.MOVED`."""
 
 
 class Wide(NamedTuple):
@@ -44,6 +42,7 @@ class Wide(NamedTuple):
     bounds: int
     turns: int
     determinant: int
+    doubting: int
 
 
 class One(NamedTuple):
@@ -62,7 +61,8 @@ class One(NamedTuple):
 
 class Places(NamedTuple):
     """The numbers of rows: how many a state, the watched functions, the residuals, the parameters and the nodes take, and where the first
-    row of each thing is. Things are named as the fields of `Work`, `Seen`, `Control` and `Tube`.
+    row of each thing is. Things are named as the fields of `Work`, `Seen`, `Control` and `Tube`; `moved` is what is known of the steps
+    looked at. From `p` to before `box` stands what belongs to a run between two steps, besides `y` and the first row of `k`.
     """
 
     n: int
@@ -81,18 +81,20 @@ class Places(NamedTuple):
     after: int
     residuals: int
     dense: int
-    p: int
     absolute: int
     given: int
+    bound: int
+    past: int
+    p: int
     largest: int
     sizes: int
     among: int
     noise: int
+    turns: int
     minima: int
     maxima: int
     measured: int
-    inside: int
-    past: int
+    moved: int
     before: int
     signs: int
     rough: int
@@ -106,11 +108,11 @@ def places_of(n: int, width: int, watched: int, residuals: int, parameters: int,
     """Rows for a state of n numbers, whose slope has room for `width`, and for what belongs to it."""
     sizes = {
         "y": n, "k": 16 * n, "stage": n, "free": n, "end": n, "trial": n, "fifth": n, "slope": width, "after": watched,
-        "residuals": residuals, "dense": 7 * n, "p": parameters, "absolute": n, "given": n, "largest": n, "sizes": n, "among": n,
-        "noise": n, "minima": n, "maxima": n, "measured": residuals, "inside": MOVED_ROWS * n, "past": n, "before": watched,
+        "residuals": residuals, "dense": 7 * n, "absolute": n, "given": n, "bound": n, "past": n, "p": parameters, "largest": n, "sizes": n,
+        "among": n, "noise": n, "turns": n, "minima": n, "maxima": n, "measured": residuals, "moved": n, "before": watched,
         "signs": watched, "rough": watched, "box": 4 * n + 2, "values": 2 * nodes, "limits": 4 * watched,
     }  # fmt: skip
-    found, at = {}, _FIRST
+    found, at = {}, FIRST_ROW
     for name, size in sizes.items():
         found[name] = at
         at += size
