@@ -299,3 +299,18 @@ def test_reports_and_films_are_written_where_asked(chetaev, tmp_path):
     assert "<html" in (tmp_path / "sleigh-motion.html").read_text(encoding="utf-8")
     forbidden = chetaev("report krupkova")
     assert forbidden.exit_code == 3 and "wrote krupkova.html" in forbidden.stderr and "the verdict is GAUGE" in forbidden.stderr
+
+
+def test_fit_finds_a_value_and_a_principle_in_a_table(chetaev, tmp_path):
+    """A spring with k = 2.25 from rest at 1: x = cos(1.5 t)."""
+    (tmp_path / "spring.toml").write_text(
+        """name = "spring"\nlagrangian = "x'^2/2 - k*x^2/2"\n[coordinates]\nx = "line"\n[parameters]\nk = 1\n"""
+        """[principle]\nname = "hamilton"\n[initial]\nfixed = ["x = 1", "x' = 0"]\n[simulate]\nt = [0.0, 3.0]\n"""
+    )
+    lines = [f"{k / 10},{float(np.cos(0.15 * k))!r}" for k in range(31)]
+    (tmp_path / "data.csv").write_text("\n".join(["t,x", *lines]) + "\n")
+    found = chetaev("fit spring.toml data.csv --unknown k=0.1,10")
+    assert found.exit_code == 0, found.stderr
+    assert "k  2.25 ±" in found.stdout and found.stderr == ""
+    told = chetaev("fit spring.toml data.csv --unknown k=0.1,10 --principles hamilton")
+    assert "Hamilton() " in told.stdout and "it fits" in told.stdout

@@ -301,3 +301,17 @@ def test_a_search_that_reached_its_limit_says_so():
     assert not ch.fit(short.model, data, {"k": None, "x": None}).remarks
     with pytest.raises(ch.UsageError, match="steps=0"):
         ch.fit(model, data, {"k": None}, steps=0)
+
+
+def test_the_principle_is_found_from_several_records_and_from_segments():
+    several = [noisy(skated(), seed) for seed in (1, 2)]
+    both = [ch.DAlembert(), ch.Vakonomic()]
+    found = ch.which(ON_ICE, both, several, {"g": (0.5, 3)}, seeds=2)
+    assert found.best == ch.DAlembert()
+    assert set(found.table[0].fit.residuals) == {"1: x", "1: y", "2: x", "2: y"}
+    assert ch.which(ON_ICE, both, several[0], {"g": (0.5, 3)}, seeds=1, segments=2).best == ch.DAlembert()
+    models = [ON_ICE, replace(ON_ICE, principle=ch.Vakonomic())]
+    with pytest.raises(ch.UsageError, match="at once"):
+        ch.which(models, both, several, {"g": (0.5, 3)})
+    with pytest.raises(ch.UsageError, match="segments"):
+        ch.which(ON_ICE, both, several, {"g": (0.5, 3)}, segments=0)

@@ -133,6 +133,9 @@ def which(
         UsageError: For data, unknowns or candidates that cannot be used.
     """
     if isinstance(model, list | tuple):  # which(models, data, unknown)
+        if candidates is not None and data is not None:
+            what = "models and other candidates are given at once."
+            raise UsageError(what, where="which", hint="which(model, [ch.DAlembert(), ...], data), or which([model, other], data)")
         model, candidates, data = None, list(model), candidates if data is None else data
     choices = _choices(model, candidates)
     require_seeds(seeds, "which")
