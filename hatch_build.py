@@ -16,9 +16,9 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _PROGRAM = """import sys
-from chetaev.numerics.methods import dop853, lanes, compiled_steps
+from chetaev.numerics.methods import compiled_steps, dop853, frames, lanes
 
-for loops in (dop853, lanes, compiled_steps):
+for loops in (dop853, lanes, compiled_steps, frames):
     loops.build(sys.argv[1])
 """
 _GENERIC = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}

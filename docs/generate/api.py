@@ -52,7 +52,7 @@ PAGES = {
     ),
     "more": ("Further names", ""),
 }
-MODULES = ("forms", "transforms", "groups", "plot", "singular")
+MODULES = ("errors", "forms", "transforms", "groups", "plot", "singular", "sweeps")
 BUILT = frozenset("System State On Model DynamicalForm ConstraintStructure Coordinate Parameter Input forms.Form".split())
 """Classes that users call; the others are results, whose fields are listed instead of their arguments."""
 

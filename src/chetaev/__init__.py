@@ -22,24 +22,14 @@ from typing import TYPE_CHECKING, Any
 from chetaev.core.support.version import VERSION
 
 if TYPE_CHECKING:
-    from chetaev import control, groups, interop, orbits, plot, singular, transforms
+    from chetaev import control, groups, interop, orbits, plot, singular, sweeps, transforms
+    from chetaev.core import errors
     from chetaev.core.declarations import parse
-    from chetaev.core.errors import (
-        BranchError,
-        ChetaevError,
-        GaugeError,
-        InitialError,
-        ModelError,
-        NotationError,
-        ParameterError,
-        PrincipleError,
-        StateError,
-        UsageError,
-    )
+    from chetaev.core.errors import ChetaevError
     from chetaev.core.notation import show
     from chetaev.core.sampled import Feedback, Sampled
     from chetaev.core.state import State
-    from chetaev.core.symbols import Coordinate, coordinates, delta
+    from chetaev.core.symbols import coordinates, delta
     from chetaev.core.system import System
     from chetaev.export import code
     from chetaev.gallery import gallery
@@ -76,18 +66,17 @@ if TYPE_CHECKING:
     from chetaev.singular.dynamical.dynamical_form import DynamicalForm
     from chetaev.singular.inverse.helmholtz import helmholtz
     from chetaev.studio import studio
-    from chetaev.sweeps import count, grid, largest_lyapunov, open_sweep, sample, sweep
+    from chetaev.sweeps import open_sweep, sweep
 
 __version__ = VERSION
 
 _HOMES = {
-    "chetaev.core.errors": "BranchError ChetaevError GaugeError InitialError ModelError NotationError ParameterError PrincipleError "
-    "StateError UsageError",
+    "chetaev.core.errors": "ChetaevError",
     "chetaev.core.notation": "show",
     "chetaev.core.declarations": "parse",
     "chetaev.core.sampled": "Feedback Sampled",
     "chetaev.core.state": "State",
-    "chetaev.core.symbols": "Coordinate coordinates delta",
+    "chetaev.core.symbols": "coordinates delta",
     "chetaev.core.system": "System",
     "chetaev.export": "code",
     "chetaev.gallery": "gallery",
@@ -123,18 +112,20 @@ _HOMES = {
     "chetaev.singular.dynamical.dynamical_form": "DynamicalForm",
     "chetaev.singular.inverse.helmholtz": "helmholtz",
     "chetaev.studio": "studio",
-    "chetaev.sweeps": "count grid largest_lyapunov open_sweep sample sweep",
+    "chetaev.sweeps": "open_sweep sweep",
 }
 """The names a first program uses, by the modules that define them; the imports above repeat them for type checkers."""
 
 _MODULES = {
     "control": "chetaev.control",
+    "errors": "chetaev.core.errors",
     "forms": "chetaev.singular.forms",
     "groups": "chetaev.groups",
     "interop": "chetaev.interop",
     "orbits": "chetaev.orbits",
     "plot": "chetaev.plot",
     "singular": "chetaev.singular",
+    "sweeps": "chetaev.sweeps",
     "transforms": "chetaev.transforms",
 }
 """Public modules by the name under which `chetaev` offers them."""
@@ -144,9 +135,10 @@ _ALSO = {
     "chetaev.mechanics.equations": "Equations",
     "chetaev.numerics.methods.base": "Method",
     "chetaev.core.constraints": "Constraint VariationalConstraint",
-    "chetaev.core.errors": "UnfinishedError",
+    "chetaev.core.errors": "BranchError GaugeError InitialError ModelError NotationError ParameterError PrincipleError StateError "
+    "UnfinishedError UsageError",
     "chetaev.core.notation": "to_sympy",
-    "chetaev.core.symbols": "Input Parameter inputs parameters",
+    "chetaev.core.symbols": "Coordinate Input Parameter inputs parameters",
     "chetaev.mechanics.principles": "AsStated Principle",
     "chetaev.mechanics.prolonged.constraints": "prolong_constraints",
     "chetaev.numerics.attraction": "Basin LyapunovCertificate",
@@ -162,7 +154,7 @@ _ALSO = {
     "chetaev.paths.wavefront": "Wavefront",
     "chetaev.paths.steering": "Steering",
     "chetaev.report": "Report",
-    "chetaev.sweeps": "Sample Sweep",
+    "chetaev.sweeps": "Sample Sweep count grid largest_lyapunov sample",
     "chetaev.singular": "ConstrainedSystem ConstraintStructure ContactGeometry Dirac LagrangianBundle Precontact Presymplectic constrain "
     "contact_geometry dirac integrating_factor lagrangian_bundle lagrangian_forms lepagean_equivalent precontact presymplectic "
     "reduce_order regularity semiholonomic semiholonomic_degree tonti_lagrangian",

@@ -63,8 +63,8 @@ def _registrar(thing: Any) -> Callable[[Any], Any]:
 
         if issubclass(thing, Principle):
             return PRINCIPLES.register
+        from chetaev.numerics.methods import METHODS
         from chetaev.numerics.methods.base import Method
-        from chetaev.numerics.methods.registry import METHODS
 
         if issubclass(thing, Method):
             return METHODS.register

@@ -16,7 +16,7 @@ import pytest
 
 from chetaev.cli.application import main
 
-CHETAEV = [sys.executable, "-m", "chetaev.cli"]
+CHETAEV = [sys.executable, "-m", "chetaev"]
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b\]8;[^\x1b]*\x1b\\")
 
 

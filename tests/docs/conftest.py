@@ -16,7 +16,7 @@ def registries():
     from chetaev.core.groups.kinds import GROUPS
     from chetaev.export import LANGUAGES
     from chetaev.mechanics.principles import PRINCIPLES
-    from chetaev.numerics.methods.registry import METHODS
+    from chetaev.numerics.methods import METHODS
     from chetaev.transforms.tools.theorem import THEOREMS
 
     for word in METHODS.words():  # imports its module

@@ -371,7 +371,7 @@ def test_parse_after_show_is_the_identity_on_the_whole_gallery(case):
 @pytest.mark.parametrize("case", MODELS, ids=ids)
 def test_every_gallery_system_prints_and_typesets(case, monkeypatch):
     if case[0] == "bicycle":  # its integrals are not found within any budget that a test could give; that it ends is tested elsewhere
-        monkeypatch.setattr("chetaev.mechanics.classify._SECONDS", 0.05)
+        monkeypatch.setattr("chetaev.mechanics.classify._FLAG_SECONDS", 0.05)
     model = model_of(case)
     equations = derived(case)
     assert model.prose

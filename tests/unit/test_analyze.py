@@ -452,8 +452,8 @@ def test_the_singular_locus_is_sought_by_sizes_and_not_by_the_clock(monkeypatch)
     long = ch.analyze(ch.gallery("trailer"))
     assert long.singular_locus is None and "(its determinant is too long for a formula)" in str(long)
     locus._locus.cache_clear()
-    monkeypatch.setattr(locus, "_SECONDS", 0.001)
-    monkeypatch.setattr(locus, "_SHORT", 0)
+    monkeypatch.setattr(locus, "_SEARCH_SECONDS", 0.001)
+    monkeypatch.setattr(locus, "_LARGEST_IN_PLACE", 0)
     assert locus.no_formula(ch.derive(ch.gallery("leaning-disk"))) == "the search for a formula was ended: the work allowed ran out"
     locus._locus.cache_clear()
 

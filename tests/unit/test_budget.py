@@ -69,7 +69,7 @@ def test_the_clock_ends_work_that_counts_too_little_and_that_is_reported(monkeyp
                 done += 1
         return spent
 
-    with pytest.warns(budget.ClockWarning, match="the clock ended a computation with a budget of 1 seconds"):
+    with pytest.warns(ch.errors.ClockWarning, match="the clock ended a computation with a budget of 1 seconds"):
         spent = endless()
     assert spent.expired and spent.by_clock and done == 3
 
@@ -94,7 +94,7 @@ def test_what_a_search_finds_does_not_depend_on_the_clock(monkeypatch):
 def test_verdicts_do_not_depend_on_the_clock(name, monkeypatch):
     """With nothing remembered, while every clock of the owner runs four times as fast."""
     if name == "rolling-disk":  # the search for its integrals ends with this budget
-        monkeypatch.setattr("chetaev.mechanics.classify._SECONDS", 0.01)
+        monkeypatch.setattr("chetaev.mechanics.classify._FLAG_SECONDS", 0.01)
 
     def verdicts():
         for place, module in list(sys.modules.items()):
@@ -185,7 +185,7 @@ def test_arguments_that_are_not_hashable_are_remembered_by_their_bytes(asked):
 
 
 def test_what_ran_out_in_one_classification_is_not_computed_by_the_next(asked, monkeypatch):
-    monkeypatch.setattr("chetaev.mechanics.classify._SECONDS", 0.01)
+    monkeypatch.setattr("chetaev.mechanics.classify._FLAG_SECONDS", 0.01)
     found = [ch.classify(ch.gallery("rolling-disk")) for _ in range(2)]
     assert [c.integral_count for c in found] == [None, None] and "was not decided: the work allowed ran out" in str(found[0])
     assert len(asked) == 1 and str(found[0]) == str(found[1])
@@ -288,8 +288,8 @@ def test_what_a_function_raises_is_raised_here(asked):
 def test_arithmetic_that_nobody_counts_is_ended_by_the_clock_and_that_is_reported(asked, monkeypatch):
     monkeypatch.setattr(counting, "SHORTEST", 0.5)
     if not process.FORKS:
-        monkeypatch.setattr(calls, "_WALL", 2.0)
-    with pytest.warns(budget.ClockWarning):
+        monkeypatch.setattr(calls, "_WALL_TIME_PER_SECOND", 2.0)
+    with pytest.warns(ch.errors.ClockWarning):
         answer = budget.limited(pow, 3, 10**9, seconds=0.05)  # one instruction, which no process can leave by itself
     assert not answer.done and answer.reason == "the clock ended it after 0.5 seconds of processor time"
     assert budget.limited(sympy.factor, x**2 - 1, seconds=1).value == (x - 1) * (x + 1)
@@ -322,7 +322,7 @@ def test_threads_ask_at_the_same_time(asked):
     for thread in threads:
         thread.join()
     assert found == {(k, m): (x + k) * (y + m) ** 2 for k in range(1, 4) for m in range(3)}
-    assert len(worker._IDLE) <= worker._KEPT
+    assert len(worker._IDLE) <= worker._MOST_IDLE
 
 
 PROGRAM = """

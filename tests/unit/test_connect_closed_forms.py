@@ -112,6 +112,31 @@ def test_grushins_plane_away_from_the_axis():
     assert best.minimum is True
 
 
+def test_controls_may_be_coordinates_without_velocities():
+    """Grushin's plane with its controls: u' does not occur, so that u is no part of the state; the path is that of the test above."""
+    grushin = ch.System("x y u v", lagrangian="(u^2 + v^2)/2", kinematic=["x' = u", "y' = x*v"])
+    best = ch.connect(grushin, ch.Vakonomic(), {"x": 0, "y": 0}, {"x": 1, "y": 2}, seeds=4)[0]
+    rate = brentq(lambda r: (2 * r - np.sin(2 * r)) / (4 * np.sin(r) ** 2) - 2, 0.1, 3.1, xtol=1e-15)
+    assert best.action == pytest.approx((rate / np.sin(rate)) ** 2 / 2, rel=1e-10)
+    assert float(best.motion["u"][0]) == pytest.approx(rate / np.sin(rate), rel=1e-10)
+    assert best.conjugate_times[0] == pytest.approx(brentq(lambda u: np.tan(u) - u, 4.4, 4.6, xtol=1e-15) / rate, rel=1e-8)
+    assert best.minimum is True
+
+
+def test_a_heading_is_a_control():
+    """Zermelo's ship in the wind (y/2, 0): tan of the heading falls by t/2, and headings that differ by a turn are one path."""
+    ship = ch.System("x y theta", lagrangian="1", kinematic=["x' = cos(theta) + y/2", "y' = sin(theta)"])
+    paths = ch.connect(ship, ch.Vakonomic(), {"x": 0, "y": 0}, {"x": 2, "y": 1}, t=(0, None), seeds=6)
+    first = np.tan(paths[0].start["theta"])
+
+    def y(t):
+        return 2 * (np.hypot(1, first) - np.hypot(1, first - t / 2))
+
+    x = quad(lambda t: 1 / np.hypot(1, first - t / 2) + y(t) / 2, 0, paths[0].t, epsabs=1e-13, epsrel=1e-13)[0]
+    assert (x, y(paths[0].t)) == pytest.approx((2, 1), abs=1e-9)
+    assert (len(paths), paths[0].minimum) == (1, True)
+
+
 def test_zermelos_ship_arrives_when_his_formula_says():
     """tan of the heading grows by t/2 in the wind (-y/2, 0); the place is an integral over the heading."""
     ship = ch.System("x y", lagrangian="1", kinematic=["(x' + y/2)^2 + y'^2 = 1"])

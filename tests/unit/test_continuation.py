@@ -328,9 +328,6 @@ def test_refusals():
         follow(hoop, {"th": 1}, "w", (0, 2), "periodic", values)
     with pytest.raises(ch.StateError, match="equilibrium"):
         follow(hoop, {"th": 0, "th'": 0}, "w", (0, 2), "periodic", values, period=6)
-    sleeping = {"A": np.eye(3), "A1'": 0, "A2'": 0, "A3'": 75}
-    with pytest.raises(ch.ModelError, match="a frame that turns with it"):
-        follow(ch.gallery("lagrange-top"), sleeping, along="A3'", until=(1, 80), kind="steady")
     driven = ch.derive(ch.System("x", "A", lagrangian="x'^2/2 - x^2 + A*cos(t)*x"))
     with pytest.raises(ch.StateError, match="do not repeat"):
         follow(driven, {"x": 0, "x'": 0}, "A", (0, 1), "periodic", {"A": 0.0}, period=5)

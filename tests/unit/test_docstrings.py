@@ -12,7 +12,7 @@ import pytest
 
 import chetaev as ch
 
-MODULES = (ch, ch.transforms, ch.singular, ch.forms, ch.groups, ch.plot)
+MODULES = (ch, ch.errors, ch.sweeps, ch.transforms, ch.singular, ch.forms, ch.groups, ch.plot)
 SECTION = re.compile(r"^(Args|Returns|Raises):\n((?:[ ]{4}.*\n?)+)", re.MULTILINE)
 
 
@@ -32,8 +32,8 @@ def sections(thing: object) -> dict[str, str]:
 
 
 def parameters(thing: object) -> list[str]:
-    if inspect.isclass(thing) and not getattr(thing.__init__, "__module__", "chetaev").startswith("chetaev"):
-        return []  # the constructor of a library that is documented elsewhere
+    if inspect.isclass(thing) and not getattr(thing.__init__, "__module__", "").startswith("chetaev"):
+        return []  # a constructor that is documented elsewhere
     return [name for name in inspect.signature(thing).parameters if name not in ("self", "cls")]
 
 

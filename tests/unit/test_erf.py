@@ -110,6 +110,18 @@ print(*ends)
     assert own == pytest.approx(written, abs=1e-9)
 
 
+def test_its_name_may_be_declared():
+    """erf is a function only before a bracket: erf'' = -erf(1), a parabola, and code in every language calls the function."""
+    system = ch.System("erf", lagrangian="erf'^2/2 - erf*erf(1)")
+    model = ch.Model(system, ch.Hamilton(), start={"erf": 1, "erf'": 0}, t=(0, 1))
+    assert ch.simulate(model).final["erf"] == pytest.approx(1 - math.erf(1) / 2, abs=1e-12)
+    well = ch.Model(ch.System("erf", lagrangian="erf'^2/2 - erf(erf)"), ch.Hamilton(), start={"erf": 1, "erf'": 0}, t=(0, 1))
+    assert ch.evaluate(ch.derive(well), {"erf": 1, "erf'": 0})["erf''"] == pytest.approx(-2 / math.sqrt(math.pi) / math.e, rel=1e-14)
+    namespace: dict[str, object] = {}
+    exec(ch.code(well, "numpy"), namespace)  # noqa: S102 - the code that is tested
+    assert all(ch.code(well, language) for language in ("c", "javascript", "casadi"))
+
+
 ONE_MORE = """
 from sympy.codegen.cfunctions import expm1
 import chetaev.core.functions as table

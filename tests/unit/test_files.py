@@ -221,7 +221,7 @@ def test_files_are_what_their_endings_say(motion, tmp_path):
 
 
 def test_a_pipe_to_which_nobody_writes_does_not_hang(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "_PATIENCE", 0.1)
+    monkeypatch.setattr(files, "_SECONDS_FOR_WRITER", 0.1)
     os.mkfifo(tmp_path / "pipe.toml")
     os.mkfifo(tmp_path / "pipe.npz")
     for name in ("pipe.toml", "pipe.npz"):

@@ -308,7 +308,7 @@ def test_a_rotation_vector_turns_the_right_way():
     v = np.array([0.3, -1.1, 0.8])
     now = ch.evaluate(ch.derive(top()), {"A": v, **RATES}, parameters=VALUES)
     assert np.abs(now.rotation("A") - Rotation.from_rotvec(v).as_matrix()).max() < 1e-15
-    q = Rotation.from_rotvec(v).as_quat(scalar_first=True)
+    q = np.roll(Rotation.from_rotvec(v).as_quat(), 1, axis=-1)
     assert np.abs(ch.evaluate(ch.derive(top()), {"A": q, **RATES}, parameters=VALUES).rotation("A") - now.rotation("A")).max() < 1e-15
 
 
@@ -433,7 +433,7 @@ def test_all_ways_to_read_a_rotation_agree(motion):
     r = motion.rotation("A")
     entries = np.stack([np.stack([motion[f"A{i}{j}"] for j in (1, 2, 3)], axis=-1) for i in (1, 2, 3)], axis=-2)
     assert np.abs(r - entries).max() < 1e-15
-    assert np.abs(r - Rotation.from_quat(motion.quaternion("A"), scalar_first=True).as_matrix()).max() < 1e-14
+    assert np.abs(r - Rotation.from_quat(np.roll(motion.quaternion("A"), -1, axis=-1)).as_matrix()).max() < 1e-14
     body, space = (motion.angular_velocity("A", side) for side in SIDES)
     assert np.abs(body - np.stack([motion[f"A{a}'"] for a in (1, 2, 3)], axis=-1)).max() == 0
     assert np.abs(space - np.einsum("tij,tj->ti", r, body)).max() < 1e-14
@@ -534,7 +534,7 @@ def test_ensembles_of_rotations(form):
     given = {
         "one": {"A": vectors[0], **RATES, "A1'": first},
         "vectors": {"A": vectors, **RATES, "A1'": first},
-        "quaternions": {"A": 3 * turned.as_quat(scalar_first=True), **RATES, "A1'": first},
+        "quaternions": {"A": 3 * np.roll(turned.as_quat(), 1, axis=-1), **RATES, "A1'": first},
         "matrices": {"A": turned.as_matrix(), **RATES, "A1'": first},
         "starts": [{"A": v, **RATES, "A1'": w} for v, w in zip(vectors, first, strict=True)],
     }[form]
@@ -620,7 +620,7 @@ def test_what_the_refusal_of_a_square_array_suggests():
     equations, rates = ch.derive(top()), {**RATES, "A1'": [0.1, 0.2, 0.3]}
     one = ch.simulate_many(equations, {"A": np.eye(3)[None], **rates}, (0, 0.1), parameters=VALUES)
     assert np.abs(one.start.rotation("A") - np.eye(3)).max() < 1e-15
-    quaternions = Rotation.from_rotvec(np.eye(3)).as_quat(scalar_first=True)
+    quaternions = np.roll(Rotation.from_rotvec(np.eye(3)).as_quat(), 1, axis=-1)
     three = ch.simulate_many(equations, {"A": quaternions, **rates}, (0, 0.1), parameters=VALUES)
     assert np.abs(three.start.rotation("A") - Rotation.from_rotvec(np.eye(3)).as_matrix()).max() < 1e-14
     listed = ch.simulate_many(equations, [{"A": np.eye(3), **RATES} for _ in range(3)], (0, 0.1), parameters=VALUES)

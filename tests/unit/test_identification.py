@@ -10,6 +10,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import chetaev as ch
+from chetaev.numerics.motion import progress
 
 OSCILLATOR = ch.System("x", "m k c", lagrangian="m*x'^2/2 - k*x^2/2", dissipation="c*x'^2/2", name="oscillator")
 MODEL = ch.Model(OSCILLATOR, ch.Hamilton(), {"m": 1, "k": 4, "c": 0.3}, {"x": 1, "x'": 0}, (0, 6))
@@ -28,6 +29,12 @@ def exact(t, k=4.0, c=0.3, x=1.0):
 def noisy(columns, seed, part=0.01):
     random = np.random.default_rng(seed)
     return {name: v if name == "t" else v + part * np.std(v) * random.standard_normal(len(v)) for name, v in columns.items()}
+
+
+@cache
+def oscillated():
+    times = np.linspace(0, 6, 40)
+    return noisy({"t": times, "x": exact(times)}, 5)
 
 
 @cache
@@ -67,6 +74,21 @@ def test_errors_are_those_of_linear_regression_on_the_closed_form():
     weight = 1 / (0.01 * np.std(exact(times)))
     weighted = ch.fit(MODEL, data, {"k": None, "c": None}, weights={"x": weight})
     assert weighted.covariance == pytest.approx(np.linalg.inv(slopes.T @ slopes) / weight**2, rel=1e-3)
+
+
+def test_a_column_that_determines_more_unknowns_has_fewer_values_left():
+    """A free particle: x(0) and x' are a regression of x, y' is one of y, and nothing joins the two."""
+    random = np.random.default_rng(3)
+    times, n = np.linspace(0, 2, 6), 6
+    data = {"t": times, "x": 1 + 2 * times + 0.1 * random.standard_normal(n), "y": 3 * times + 0.01 * random.standard_normal(n)}
+    free = ch.Model(ch.System("x y", lagrangian="(x'^2 + y'^2)/2"), ch.Hamilton(), {}, {"x": 1, "x'": 1, "y": 0, "y'": 1}, (0, 2))
+    found = ch.fit(free, data, {"x": None, "x'": None, "y'": None})
+    matrix = np.array([np.ones(n), times]).T
+    off = data["x"] - matrix @ np.linalg.lstsq(matrix, data["x"])[0]
+    of_x = np.sqrt(np.diag(np.linalg.inv(matrix.T @ matrix)) * (off @ off) / (n - 2))
+    slope = times @ data["y"] / (times @ times)
+    of_y = np.sqrt(((data["y"] - slope * times) ** 2).sum() / (n - 1) / (times @ times))
+    assert np.allclose(list(found.errors.values()), [*of_x, of_y], rtol=1e-6)
 
 
 def test_values_lie_within_three_errors():
@@ -244,3 +266,30 @@ def test_segments_between_constrained_states_change_nothing():
         ch.fit(ON_ICE, data, unknown, segments=40)
     with pytest.raises(ch.UsageError, match="segments=0 is not a number of segments"):
         ch.fit(ON_ICE, data, unknown, segments=0)
+
+
+def test_a_long_search_shows_its_progress_and_a_short_one_nothing(capsys, monkeypatch):
+    model, data = MODEL, oscillated()
+    ch.fit(model, data, {"k": None}, progress=True)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(progress, "SHOWN_AFTER", 0.0)
+    monkeypatch.setattr(progress, "RENEWED_EVERY", 0.0)
+    watched = ch.fit(model, data, {"k": None}, progress=True)
+    shown = capsys.readouterr().err
+    assert "motions" in shown and "residual" in shown
+    ch.which(model, [ch.Hamilton()], data, {"k": None}, progress=True)
+    assert "which" in (shown := capsys.readouterr().err) and "Hamilton()" in shown
+    assert ch.fit(model, data, {"k": None}).values == watched.values
+    assert capsys.readouterr().err == ""  # this is no terminal
+    with pytest.raises(ch.UsageError, match="progress"):
+        ch.fit(model, data, {"k": None}, progress="yes")
+
+
+def test_a_search_that_reached_its_limit_says_so():
+    model, data = MODEL, oscillated()
+    short = ch.fit(model, data, {"k": 0.5, "x": None}, steps=2)
+    assert "limit of steps" in str(short) and "limit of steps" in short._repr_html_()
+    assert "limit of steps" in str(ch.which(model, [ch.Hamilton()], data, {"k": 0.5, "x": None}, steps=2, seeds=1))
+    assert not ch.fit(short.model, data, {"k": None, "x": None}).remarks
+    with pytest.raises(ch.UsageError, match="steps=0"):
+        ch.fit(model, data, {"k": None}, steps=0)

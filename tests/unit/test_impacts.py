@@ -32,6 +32,17 @@ def test_a_ball_never_falls_through_the_floor(e: float, tolerance: float) -> Non
     assert [event.t for event in motion.events[1:]] == pytest.approx(expected, abs=1e-7)
 
 
+@pytest.mark.parametrize("floor", ["2 - y", "3*(2 - y)", "(2 - y)*(5 + x^2)", "700 - y - 698"])
+@pytest.mark.parametrize("e", [0.02, 0.3, 0.8])
+def test_a_floor_at_a_height_carries_the_ball_too(floor: str, e: float) -> None:
+    """Bounces lower than the round-off of the height end the motion; the ball fell through the floor there."""
+    impact, start = On(floor, direction=1, reset={"y'": "-e*y'"}), {"x": 0, "y": 3, "x'": 0.5, "y'": 0}
+    motion = ch.simulate(ch.derive(BALL), start, (0, 8), parameters={"e": e}, events=[impact])
+    assert "follow each other without end" in motion.message
+    assert motion.end[0] == pytest.approx(sqrt(2 / G) * (1 + e) / (1 - e), abs=1e-6)
+    assert motion.extrema["y"][0] > 2 - 1e-10
+
+
 @pytest.mark.parametrize("method", [ch.Implicit(), ch.Taylor()])
 def test_other_methods_bounce_alike(method: ch.Method) -> None:
     assert bounce(0.3, 1e-9, method).end[0] == pytest.approx(sqrt(2 / G) * (1 + 0.6 / 0.7), abs=1e-6)

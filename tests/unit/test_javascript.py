@@ -124,6 +124,53 @@ def test_switches_and_events(case, tmp_path):
     assert [event["t"] for event in found["events"]] == pytest.approx([event.t for event in motion.events], rel=1e-9)
 
 
+BALL = ch.System("y", "g e", lagrangian="y'^2/2 - g*y")
+FREE = ch.System("x y", lagrangian="(x'^2 + y'^2)/2")
+
+
+def bounce(event, e, y, speed, direction=-1, **more):
+    impact = ch.On(event, direction=direction, **({"reset": {"y'": "-e*y'"}} | more))
+    return model(BALL, {"g": 9.81, "e": e}, {"y": y, "y'": speed}, (0, 6), events=(impact,))
+
+
+ENDINGS = {
+    "bounces without end": bounce("y", 0.3, 1, 0),
+    "many bounces": bounce("y", 0.8, 1, 0),
+    "no bounce": bounce("y", 0, 1, 0),
+    "a floor at a height": bounce("2 - y", 0.5, 3, 0, direction=1),
+    "in both directions": bounce("y", 0.5, 1, 0, direction=0),
+    "from the floor, downwards": bounce("y", 0.5, 0, -3),
+    "from the floor, upwards": bounce("y", 0.5, 0, 3),
+    "ends where it begins": bounce("y", 0.5, 0, -3, reset=None, terminal=True),
+    "two walls at once": model(
+        FREE,
+        {},
+        {"x": 0, "x'": 1, "y": 0, "y'": 2},
+        (0, 2),
+        events=(ch.On("x - 1", reset={"x'": "-x'/2"}), ch.On("(y - 2)*(x + 3)", reset={"y'": "-y'/4"}), "3*x - 3"),
+    ),
+    "a narrow dip": model(FREE, {}, {"x": 0, "x'": 1, "y": 0, "y'": 0}, (0, 10), events=("(x - 5)^2 - 1e-6", "(x - 7)^2 + 1e-6")),
+}
+
+
+@needs_node
+@pytest.mark.parametrize("case", ENDINGS)
+def test_events_at_the_start_at_once_and_without_end(case, tmp_path):
+    """Bounces that follow each other without end end the motion in a word, and no ball falls through its floor."""
+    motion, found = ch.simulate(ENDINGS[case]), run(ENDINGS[case], tmp_path)
+    assert (found["outcome"], found["t"][-1]) == (motion.outcome, pytest.approx(motion.end[0], abs=1e-7))
+    assert found["states"][-1] == pytest.approx([motion.final[z] for z in found["names"]], abs=1e-6)
+    assert [event["t"] for event in found["events"]] == pytest.approx([event.t for event in motion.events], abs=1e-7)
+    assert ("without end" in found["message"]) == ("without end" in motion.message)
+
+
+@needs_node
+def test_a_motion_into_a_singular_place_leaves_its_domain(tmp_path):
+    given = model(ch.System("x y", lagrangian="(x*x'^2 + y'^2)/2"), {}, {"x": 1, "x'": -1, "y": 0, "y'": 1}, (0, 10))
+    motion, found = ch.simulate(given), run(given, tmp_path)
+    assert (found["outcome"], found["t"][-1]) == (motion.outcome, pytest.approx(2 / 3, abs=1e-6)) and "singular" in found["message"]
+
+
 @needs_node
 def test_names_that_are_words_of_javascript(tmp_path):
     names = ["Math", "NaN", "let", "await", "p", "s", "found"]

@@ -11,7 +11,8 @@ from scipy.optimize import brentq
 import chetaev as ch
 from chetaev.core.support.frozen import Frozen
 from chetaev.numerics.corners.mode import SLIDING
-from chetaev.numerics.corners.modes import sliding, smooth
+from chetaev.numerics.corners.modes import smooth
+from chetaev.numerics.corners.sliding import sliding
 from chetaev.numerics.motion.storage import load, save
 
 DRY = ch.derive(ch.System("x", "m k mu", lagrangian="m/2*x'^2 - k/2*x^2", forces={"x": "-mu*sign(x')"}, name="dry"))

@@ -159,7 +159,7 @@ def test_exponents_of_lorenz():
     """J. C. Sprott, Chaos and Time-Series Analysis (2003): 0.9056, 0, -14.5723; their sum is the constant divergence -s - 1 - b."""
     rows = ["x' - s*(y - x)", "y' - x*(r - z) + y", "z' - x*y + b*z"]
     form = ch.derive(ch.DynamicalForm("x y z", rows, parameters="s r b"))
-    found = ch.orbits.lyapunov(form, {"x": 1, "y": 1, "z": 20}, T=300, parameters={"s": 10, "r": 28, "b": "8/3"})
+    found = ch.orbits.lyapunov(form, {"x": 1, "y": 1, "z": 20}, T=3000, parameters={"s": 10, "r": 28, "b": "8/3"})
     assert found.exponents.sum() == pytest.approx(-41 / 3, abs=1e-6) and found.zeros == 1
     np.testing.assert_array_less(np.abs(found.exponents - [0.9056, 0, -14.5723]), 4 * found.errors)
 
@@ -213,7 +213,7 @@ def test_exponents_of_roessler():
     """J. C. Sprott (2003): 0.0714, 0, -5.3943; their sum is the mean of a + x - c."""
     form = ch.derive(ch.DynamicalForm("x y z", ["x' + y + z", "y' - x - a*y", "z' - b - z*(x - c)"], parameters="a b c"))
     values = {"a": 0.2, "b": 0.2, "c": 5.7}
-    found = ch.orbits.lyapunov(form, {"x": 1, "y": -5, "z": 0.02}, T=600, parameters=values)
+    found = ch.orbits.lyapunov(form, {"x": 1, "y": -5, "z": 0.02}, T=6000, parameters=values)
     assert found.zeros == 1
     np.testing.assert_array_less(np.abs(found.exponents - [0.0714, 0, -5.3943]), 4 * found.errors + 1e-3)
 

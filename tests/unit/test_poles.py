@@ -26,7 +26,8 @@ DIRECTIONS = {
 def rolling(axis, direction, angle=0.5):
     """The ball turned so that a principal axis lies in a horizontal direction, and rolls about it."""
     h = np.array(direction)
-    upright, _ = Rotation.align_vectors([h], [np.eye(3)[axis]])
+    across = np.cross(np.eye(3)[axis], h)
+    upright = Rotation.from_rotvec(across * np.arctan2(np.linalg.norm(across), h[axis]) / (np.linalg.norm(across) or 1.0))
     w = SPEED * h
     attitude = Rotation.from_rotvec(angle * h) * upright
     return {"A": attitude.as_matrix(), "a1": 0.1, "a2": -0.2, "A1'": w[0], "A2'": w[1], "A3'": 0.0}

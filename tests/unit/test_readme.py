@@ -1,4 +1,4 @@
-"""The README's examples do what the README says, and the demo runs."""
+"""The examples of the README and of the overview print what is shown, and the demo runs."""
 
 import contextlib
 import io
@@ -16,7 +16,9 @@ import chetaev as ch
 ROOT = Path(__file__).parents[2]
 
 
-TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+OVERVIEW = (ROOT / "docs" / "overview.md").read_text(encoding="utf-8")
+TEXT = README + OVERVIEW
 EXAMPLES = re.findall(r"```python\n([^`]*?)```\n\n```text\n([^`]*?)```", TEXT)
 
 
@@ -24,8 +26,12 @@ def test_every_example_shows_what_it_prints():
     assert len(EXAMPLES) == TEXT.count("```python") == 4
 
 
+def test_the_readme_is_what_one_reads_before_the_first_run():
+    assert len(README.splitlines()) <= 100
+
+
 @pytest.mark.parametrize("example", range(4), ids=["first", "groups", "transformations", "singular"])
-def test_the_readme_examples_print_what_is_shown(example):
+def test_the_examples_print_what_is_shown(example):
     code, shown = EXAMPLES[example]
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
@@ -34,9 +40,9 @@ def test_the_readme_examples_print_what_is_shown(example):
     assert len([line for line in code.splitlines() if line.strip()]) <= 12
 
 
-def test_every_verb_the_readme_names_exists():
-    """Whatever is written as `ch.name`, and every verb of the tables that stand before `Reading on`."""
-    tables = TEXT.split("## Transformations")[1].split("## Reading on")[0]
+def test_every_verb_that_is_named_exists():
+    """Whatever is written as `ch.name`, and every verb of the tables of verbs."""
+    tables = OVERVIEW.split("## Transformations")[1]
     verbs = {name for cell in re.findall(r"^\| (`[^|]*) \|", tables, re.MULTILINE) for name in re.findall(r"`(\w+)", cell)}
     assert {"lift", "contact_as_vakonomic", "reduced_phase_space"} <= verbs
     assert [name for name in sorted(verbs | set(re.findall(r"\bch\.(\w+)", TEXT))) if not hasattr(ch, name)] == []

@@ -114,7 +114,7 @@ def made_only(figure, name, caption):
 @pytest.mark.parametrize("name", ch.gallery())
 def test_every_gallery_system_has_a_report(name, monkeypatch):
     if name == "bicycle":  # its integrals are not found within any budget that a test could give; that it ends is tested elsewhere
-        monkeypatch.setattr("chetaev.mechanics.classify._SECONDS", 0.05)
+        monkeypatch.setattr("chetaev.mechanics.classify._FLAG_SECONDS", 0.05)
     if name not in DRAWN:
         for module in (sections, moving):
             monkeypatch.setattr(module, "drawn", made_only)

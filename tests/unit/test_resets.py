@@ -1,6 +1,7 @@
 """Events that change the state: impacts, accumulation, and what is stored where the state jumps."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -79,8 +80,27 @@ def test_impacts_that_accumulate_are_an_outcome_with_the_limit():
     limit = FALL * (1 + E) / (1 - E)
     assert motion.outcome == "step_too_small"
     assert motion.message.startswith("events z = 0 follow each other without end")
-    assert float(motion.message.split("t = ")[-1].rstrip(".")) == pytest.approx(limit, abs=1e-9)
+    assert float(re.search(r"accumulate at t = ([0-9.]+)\.  ", motion.message)[1]) == pytest.approx(limit, abs=1e-9)
     assert motion.end[0] == pytest.approx(limit, abs=1e-6)
+
+
+@pytest.mark.parametrize(("event", "down", "gap"), [("z", 1, "z >= 0"), ("2 - 3*z", -1, "2 - 3*z <= 0")])
+def test_the_message_of_an_accumulation_names_the_contact_that_carries_the_motion_on(event, down, gap):
+    """The contact that the message proposes ends at rest on the floor, where g = lambda/m."""
+    bounce = ch.On(event, direction=-down, reset={"z'": "-e*z'"})
+    start, values = {"z": 1, "z'": 0}, {"g": G, "e": 0.3}
+    told = ch.simulate(BALL, start, (0, 4), parameters=values, events=[bounce]).message
+    proposed = re.search(r'unilateral=\{"floor": \("(.*)", "e"\)\}', told)[1]
+    assert proposed == gap
+    ball = ch.System("z", "g e", lagrangian="z'^2/2 - g*z", unilateral={"floor": (proposed, "e")})
+    motion = ch.simulate(ch.derive(ball), start, (0, 4), parameters=values)
+    assert motion.outcome == "finished" and motion.final["z''"] == pytest.approx(0, abs=1e-9)
+
+
+def test_no_contact_is_proposed_for_events_of_velocities():
+    bounce = ch.On("z + z'/1e6", direction=-1, reset={"z'": "-e*z'"})
+    told = bouncing(5.0, events=[bounce]).message
+    assert "follow each other without end" in told and "unilateral" not in told
 
 
 def test_chosen_times_and_the_end_only():

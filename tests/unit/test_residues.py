@@ -7,7 +7,7 @@ import pytest
 import chetaev as ch
 from chetaev.core.symbols import Coordinate, Parameter
 from chetaev.numerics.flow.compiled import compile_equations
-from chetaev.numerics.flow.flow import make_flow
+from chetaev.numerics.flow.pivot_choice import make_flow
 from chetaev.numerics.flow.prolongation import prolongation
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.bounds import Bounds

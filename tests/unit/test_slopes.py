@@ -9,6 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import chetaev as ch
+from chetaev.numerics.slopes.variation import eliminated_rates
 
 TIGHT = 1e-12
 CLOSE = 2e-10
@@ -440,3 +441,29 @@ def test_contacts_that_are_hit_at_once_have_no_slopes():
     assert motion.outcome == "left_domain" and "slopes are not known there" in motion.message
     apart = ch.simulate(ch.derive(corner), {**start, "y": 1.2}, (0, 3), parameters={"e": 0.5}, slopes=["e"])
     assert [apart.final.slope(q, "e") for q in "xy"] == pytest.approx([2, 1.8], rel=1e-9)
+
+
+def test_rates_of_slopes_by_an_elimination_that_chooses_its_pivots_at_the_state():
+    """Variations of a pendulum's angle phi, phi'' = -g sin(phi)/l, in x and y. At phi = 0 and pi/2 one of two possible pivots vanishes."""
+    g, l, w = 9.81, 0.8, 4.0
+    start = ch.State({"x": 0, "x'": l * w}, {"y": -l})
+    motion = ch.simulate(pendulum(), start, (0, 1), parameters={"m": 1.3, "g": g, "l": l}, slopes=["g"])
+    piece = motion.slopes.pieces[0]
+    state = [z.name for z in piece.setting.flow.state]
+    rows, wide, expected = [], [], []
+    for phi in (0.0, 1e-9, 0.7, np.pi / 2 - 1e-9, np.pi / 2):
+        u, u1 = 0.3, -0.2  # the variation of the angle and of its rate
+        x, y = l * np.sin(phi), -l * np.cos(phi)
+        now = {"x": x, "y": y, "x'": -y * w, "y'": x * w}
+        vary = {"x": -y * u, "y": x * u, "x'": -y * u1 - x * w * u, "y'": x * u1 - y * w * u}
+        turn, turned = -g * np.sin(phi) / l, -np.sin(phi) / l - g * np.cos(phi) * u / l
+        more = {
+            "x'": -y * turned - x * turn * u - 2 * x * w * u1 + y * w**2 * u,
+            "y'": x * turned - y * turn * u - 2 * y * w * u1 - x * w**2 * u,
+        }
+        rows.append([now[z] for z in state])
+        wide.append([vary[z] for z in state])
+        expected.append([more.get(z, np.nan) for z in state])
+    p = np.tile([*piece.setting.parameters(0.0, piece.reference), 1.0, 0.0], (5, 1))
+    found = eliminated_rates(piece.setting, motion.slopes.directions.parameters, np.zeros(5), np.hstack([rows, wide]), p)
+    assert np.nanmax(np.abs(found - expected)) < 1e-12 and (np.isfinite(found) == np.isfinite(expected)).all()

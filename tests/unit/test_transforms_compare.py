@@ -24,6 +24,9 @@ def test_the_rolling_disk_coincides_for_one_set_of_multipliers():
     assert pair.coinciding["lambda2"] == pytest.approx(-1.5 * np.sin(0.4), abs=1e-8)
     assert pair.distance[0] == 0
     assert pair.distance[-1] > 0.1
+    first, second = found[ch.DAlembert()], found[ch.Vakonomic()]
+    apart = {name: np.abs(first[name] - second[name]).max() for name in ("x", "y", "theta", "phi")}
+    assert f"largest differences here: {', '.join(f'{name} {size:.3g}' for name, size in apart.items())}" in str(found)
     assert "the motions coincide for lambda1 = -1.38159, lambda2 = -0.584128 at the start" in str(found)
     phi = START["phi"] + 0.7 * found.t
     assert np.abs(found[ch.DAlembert()]["phi"] - phi).max() < 1e-9

@@ -12,7 +12,6 @@ from chetaev.numerics.machine.interpreter import interprets
 from chetaev.numerics.machine.kernels import compile_kernel
 from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.methods import dop853
-from chetaev.numerics.smooth_pieces.clear_readings import LostDigitsWarning
 
 FAR = 1_000_000_000
 WIDTH = 1e-3
@@ -307,9 +306,9 @@ def test_residuals_of_rows_that_hold_are_read_in_doubles():
 
 
 def test_lost_values_that_would_take_too_long_are_left_out_with_a_warning(monkeypatch):
-    monkeypatch.setattr("chetaev.numerics.smooth_pieces.clear_readings._WORK", 1000)
+    monkeypatch.setattr("chetaev.numerics.smooth_pieces.clear_readings._MOST_WORK", 1000)
     motion = ch.simulate(QUARTIC_WELL, {"x": 1e-4, "x'": 0.0}, t=(0, 1e-5)).at(np.linspace(0, 1e-5, 500))
-    with pytest.warns(LostDigitsWarning, match="at 500 of 500 times doubles lose its digits"):
+    with pytest.warns(ch.errors.LostDigitsWarning, match="at 500 of 500 times doubles lose its digits"):
         values = motion[QUARTIC]
     known = np.isfinite(values)
     assert 8 <= known.sum() < 500

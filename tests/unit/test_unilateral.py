@@ -465,3 +465,13 @@ def test_a_contact_that_never_opens_is_a_row() -> None:
     assert one.outcome is Outcome.FINISHED and not one.switches
     assert one.final["x"] == pytest.approx(two.final["x"], abs=1e-9)
     assert one.final["lambda_bowl"] == pytest.approx(two.final["lambda1"], rel=1e-9)
+
+
+@pytest.mark.parametrize("more", [{}, {"slopes": ["g"]}])
+def test_a_body_comes_to_rest_in_the_corner_of_two_walls(more: dict[str, list[str]]) -> None:
+    """It slides down one wall into a right angle: the last impact leaves no velocity, and each wall carries g/sqrt(2) of length sqrt(2)."""
+    valley = ch.System("x y", "g", lagrangian="(x'^2 + y'^2)/2 - g*y", unilateral={"a": ("y >= x", 0), "b": ("y >= -x", 0)})
+    motion = ch.simulate(ch.derive(valley), {"x": 0.1, "x'": 0, "y": 1, "y'": 0}, (0, 5), parameters={"g": 2}, **more)  # type: ignore[arg-type]
+    assert motion.outcome is Outcome.FINISHED
+    assert [motion.final[name] for name in ("x", "y", "x'", "y'")] == pytest.approx([0, 0, 0, 0], abs=1e-12)
+    assert [motion.final["lambda_a"], motion.final["lambda_b"]] == pytest.approx([1, 1], rel=1e-12)

@@ -11,11 +11,11 @@ from typing import Any
 import click
 
 from chetaev.cli.session import INTERRUPTED, Session
-from chetaev.core.errors import ChetaevError
+from chetaev.core.errors import ChetaevError, ChetaevWarning
 from chetaev.core.support.text import visible
 from chetaev.core.support.version import VERSION
 
-_OBJECTS = 50_000
+_NEW_OBJECTS_BEFORE_COLLECTION = 50_000
 """New objects after which Python looks for garbage in cycles. With its usual 700 or 2000 a report spends a twentieth of its time on that;
 with many more a long fit would hold some tens of megabytes that nobody uses."""
 _VERBS = {
@@ -147,12 +147,12 @@ def application(extensions: bool) -> None:
 
 def main() -> None:
     """The entry point."""
-    gc.set_threshold(_OBJECTS, *gc.get_threshold()[1:])
+    gc.set_threshold(_NEW_OBJECTS_BEFORE_COLLECTION, *gc.get_threshold()[1:])
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal that cannot show a letter shows a question mark
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
-        warnings.filterwarnings("default", message="the clock ended")  # a ClockWarning, by its words: SymPy is not loaded yet
+        warnings.simplefilter("default", ChetaevWarning)
         warnings.showwarning = lambda message, *_: click.echo(f"note: {message}", err=True)
     application(prog_name="chetaev")

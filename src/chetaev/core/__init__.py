@@ -13,5 +13,5 @@
 | what notebooks show | `display` |
 | files, frozen mappings, registries, budgets, untrusted texts | `support` |
 
-`rows` makes the rows of a system from texts. Nothing here imports another layer.
+`rows` makes rows, forces, equations and inputs of a system from texts. Nothing here imports another layer.
 """

@@ -11,7 +11,7 @@ from typing import Any
 import sympy
 from sympy import Expr
 
-from chetaev.core.calculus import SYMBOLIC, Calculus
+from chetaev.core.calculus import SYMBOLIC, Calculus, Frame
 from chetaev.core.errors import Location, ModelError, UsageError, did_you_mean, with_article
 from chetaev.core.functions import DECLARABLE, FUNCTIONS, has_corner_in
 from chetaev.core.groups.coordinate import GroupCoordinate, coordinate_of, reserved_names
@@ -135,6 +135,31 @@ def components_of(kinds: Mapping[str, str], own: Own) -> tuple[Coordinate, ...]:
     """The coordinates in which equations are written: for a group coordinate A its components A1, A2, ..."""
     groups = groups_in(kinds, own)
     return tuple(q for name in kinds for q in (groups[name].components if name in groups else (Coordinate(name),)))
+
+
+def base_vocabulary(
+    kinds: Mapping[str, str], own: Own, parameters: Mapping[str, str], inputs: Mapping[Input, Any], action: Action | None
+) -> Vocabulary:
+    """The names that a system declares, before its named expressions and quasi-velocities."""
+    coordinates, groups = components_of(kinds, own), groups_in(kinds, own)
+    jets: dict[str, Any] = {q.base: q for q in coordinates} | {z.base: z for z in inputs}
+    entries = {name: entry for group in groups.values() for name, entry in group.entries.items()}
+    forbidden = {name: reason for group in groups.values() for name, reason in _not_written(group).items()}
+    if action is not None:
+        jets[action.base] = action
+        forbidden[f"{action.base}'"] = f"{action.base}' cannot be written: it is the Lagrangian.  Write the expression instead."
+    symbols = {n: Parameter(n, positive=kind == "positive") for n, kind in parameters.items()}
+    frame = Frame.of_coordinates(coordinates, groups.values()) if groups else Frame((), ())
+    return Vocabulary(jets=jets, parameters=symbols, forbidden=forbidden, entries=entries, frame=frame)
+
+
+def _not_written(group: GroupCoordinate) -> dict[str, str]:
+    """The names of a group coordinate that have no value of their own, and what to write instead."""
+    a, first = group.name, group.components[0].base
+    reason = f"{a} is an element of {group.word}: write its velocity {first}', its variation δ{first}, or its entries {a}11, ..."
+    if group.reduced:
+        reason = f"only the velocity of {a} is known: write {first}' or δ{first}."
+    return dict.fromkeys([a, f"{a}'", *[q.base for q in group.components]], reason)
 
 
 def _group(name: str, key: str, words: list[str], names: Names) -> GroupCoordinate:

@@ -5,6 +5,8 @@ Every error of the library is a `ChetaevError`. Its text has up to four parts::
     PrincipleError · derive 'sleigh'
       One nonholonomic constraint and no principle named.  d'Alembert and vakonomic motions differ here.
       -> derive(sleigh, DAlembert())  or  derive(sleigh, Vakonomic())
+
+Every warning of the library is a `ChetaevWarning`: `warnings.simplefilter("error", ch.errors.ChetaevWarning)` makes errors of them.
 """
 
 from __future__ import annotations
@@ -18,9 +20,27 @@ from typing import Any, Self
 from chetaev.core.fixes import Advice, Fix, parts_of
 from chetaev.core.support.text import visible
 
-_WINDOW = 100
+__all__ = [
+    "BranchError",
+    "ChetaevError",
+    "ChetaevWarning",
+    "ClockWarning",
+    "GaugeError",
+    "InitialError",
+    "LostDigitsWarning",
+    "ModelError",
+    "NotationError",
+    "ParameterError",
+    "PrincipleError",
+    "StateError",
+    "UnfinishedError",
+    "UsageError",
+    "VelocityWarning",
+]
+
+_WIDEST_EXCERPT = 100
 """Widest excerpt of the user's text shown above a caret."""
-_LONGEST = 4000
+_LONGEST_LINE = 4000
 """Characters of a line of a message. A message quotes texts of the user; a hostile file could fill a terminal or a log with them."""
 _TRACEBACK = "CHETAEV_TRACEBACK"
 """The environment variable that asks for whole tracebacks in notebooks."""
@@ -116,7 +136,7 @@ class ChetaevError(Exception):
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ... ({len(text)} characters)"
+    return text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]} ... ({len(text)} characters)"
 
 
 class NotationError(ChetaevError):
@@ -178,6 +198,22 @@ class UnfinishedError(ChetaevError):
         self.outcome, self.motion = outcome, motion
 
 
+class ChetaevWarning(UserWarning):
+    """A result that differs from what was asked for, or may differ elsewhere."""
+
+
+class ClockWarning(ChetaevWarning):
+    """The clock, not the count of operations, ended a computation, so that the answer may be another one on another machine."""
+
+
+class LostDigitsWarning(ChetaevWarning):
+    """Values of an expression are left out (NaN), because they have no correct digit in doubles and many digits would take too long."""
+
+
+class VelocityWarning(ChetaevWarning):
+    """Velocities declared in an object of SymPy differ from those of its positions, which were used."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`"Did you mean theta?"`, or an empty string."""
     spellings = {candidate.lower(): candidate for candidate in known}
@@ -197,16 +233,16 @@ def with_article(noun: str) -> str:
 
 
 def _excerpt(text: str, start: int, stop: int) -> tuple[str, int, int]:
-    """The line of the fault, cut to `_WINDOW` characters around it, and the span of the fault in that excerpt."""
+    """The line of the fault, cut to `_WIDEST_EXCERPT` characters around it, and the span of the fault in that excerpt."""
     first = text.rfind("\n", 0, start) + 1
     last = text.find("\n", start)
     line = text[first : len(text) if last < 0 else last]
     start, stop = start - first, min(stop - first, len(line))
-    if len(line) > _WINDOW:
-        left = max(0, min(start - _WINDOW // 2, len(line) - _WINDOW))
-        head, tail = ("… " if left else ""), (" …" if left + _WINDOW < len(line) else "")
-        line = head + line[left : left + _WINDOW] + tail
-        start, stop = start - left + len(head), min(stop - left, _WINDOW) + len(head)
+    if len(line) > _WIDEST_EXCERPT:
+        left = max(0, min(start - _WIDEST_EXCERPT // 2, len(line) - _WIDEST_EXCERPT))
+        head, tail = ("… " if left else ""), (" …" if left + _WIDEST_EXCERPT < len(line) else "")
+        line = head + line[left : left + _WIDEST_EXCERPT] + tail
+        start, stop = start - left + len(head), min(stop - left, _WIDEST_EXCERPT) + len(head)
     printable = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
     return printable, start, stop
 

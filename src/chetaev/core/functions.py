@@ -209,8 +209,9 @@ SMOOTH: dict[str, Smooth] = {
     "sqrt": Smooth(sympy.sqrt, increasing=True, whole_line=False),
 }
 """The smooth functions of one argument. A new one that CasADi has and that rises everywhere is one entry here, with its slope. Another one
-needs its rules of computation too: its values in exact arithmetic (`core/exact/functions.py`), its slope (`numerics/graphs/doubts.py`), its
-intervals (`numerics/enclosures/expression.py` and `ranges.py`) and its Taylor coefficients (`numerics/methods/series.py`)."""
+needs its rules of computation too: its values in exact arithmetic (`core/exact/functions.py`), its slope
+(`numerics/graphs/rounding_bounds.py`), its intervals (`numerics/enclosures/expression.py` and `ranges.py`) and its Taylor coefficients
+(`numerics/methods/series.py`)."""
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
     **{name: (function.make, 1) for name, function in SMOOTH.items()},
@@ -224,7 +225,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
 }
 """Every function of the notation with its number of arguments; nothing else can be called."""
 
-DECLARABLE = {"step", "piecewise"}
+DECLARABLE = {"step", "erf", "piecewise"}
 """Functions whose names a system may declare too: before a parenthesis the name is the function, elsewhere the declared quantity.
 `notation.defined` adds the functions that programs register."""
 

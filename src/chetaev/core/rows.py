@@ -1,9 +1,9 @@
-"""Rows of constraints from texts and expressions: their names, their two sides, and what makes them refused."""
+"""Rows of constraints, forces, equations and inputs from texts and expressions, with the reasons why some are refused."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import sympy
@@ -11,11 +11,13 @@ from sympy import Expr
 
 from chetaev.core.calculus import SYMBOLIC
 from chetaev.core.constraints import Constraint, VariationalConstraint
-from chetaev.core.errors import Location, ModelError, NotationError
+from chetaev.core.declarations import read_value
+from chetaev.core.errors import Location, ModelError, NotationError, did_you_mean
 from chetaev.core.functions import has_corner_in
 from chetaev.core.notation import Vocabulary, from_sympy, parse_row, show
+from chetaev.core.parts import name_of
 from chetaev.core.support.frozen import Frozen
-from chetaev.core.symbols import Coordinate, Variation, delta, moved_by, symbols_in
+from chetaev.core.symbols import Coordinate, Input, Variation, delta, jets_in, moved_by, symbols_in
 from chetaev.core.zero import known_zero
 
 MOST_ROWS = 10_000
@@ -116,3 +118,79 @@ def _as_written(given: Any) -> str:
     if isinstance(given, Constraint | VariationalConstraint):
         return given.text
     return " ".join(given.split()) if isinstance(given, str) else ""
+
+
+def rayleigh(function: Expr, place: Location) -> Expr:
+    """Rayleigh's function must contain velocities, and nothing of higher order."""
+    orders = {z.order for z in jets_in(function, Coordinate)}
+    if function != 0 and (1 not in orders or max(orders) > 1):
+        what = "contains no velocity." if 1 not in orders else "contains a derivative of higher order."
+        why = "Rayleigh's function F gives the forces -dF/dq'."
+        raise ModelError(f"the dissipation {what}", where=place.at("dissipation"), why=why, hint='dissipation="c/2*x\'^2"')
+    return function
+
+
+def read_inputs(given: Mapping[Input, Any], base: Vocabulary, place: Location) -> dict[Input, Expr | None]:
+    """The given functions of time; None for one that is left open."""
+    reason = "an input is a function of t and parameters alone.  What depends on the motion goes into forces."
+    moving = dict.fromkeys([name + primes for name in base.jets for primes in ("", "'")], reason)
+    known = Vocabulary(parameters=base.parameters, forbidden=moving)
+    return {z: None if v is None else read_value(v, known, place.at("inputs", z.base)) for z, v in given.items()}
+
+
+def require_one(lagrangian: Any, equations: Any, place: Location) -> None:
+    """Raise a ModelError unless exactly one of a Lagrangian and the equations of a form is given."""
+    if lagrangian is None and not equations:
+        hint = 'lagrangian="m/2*x\'^2", or equations={"x": "-x\'\' - x"} for a form without a Lagrangian'
+        raise ModelError("neither a Lagrangian nor equations are given.", where=place.at("lagrangian"), hint=hint)
+    if lagrangian is not None and equations:
+        raise ModelError(
+            "a Lagrangian and equations are given.",
+            where=place.at("equations"),
+            why="The equations of a dynamical form take the place of those that a Lagrangian gives.",
+            hint="what is added to the equations of a Lagrangian is a force: forces={...}",
+        )
+
+
+def read_equations(
+    given: Mapping[Any, Any], coordinates: Sequence[Coordinate], vocabulary: Vocabulary, place: Location
+) -> dict[Coordinate, Expr]:
+    """The rows of a dynamical form in the order of the coordinates; one row for each."""
+    rows: dict[Coordinate, Expr] = {}
+    for q, value in _by_coordinate(given, coordinates, "an equation of {}", "one row for each coordinate", place.at("equations")):
+        lhs, rhs = read_sides(value, vocabulary, place.at("equations", q.base))
+        rows[q] = lhs - rhs
+    missing = [q.base for q in coordinates if given and q not in rows]
+    if missing:
+        raise ModelError(
+            f"no equation of {missing[0]}.",
+            where=place.at("equations"),
+            why="A dynamical form has one row for each coordinate.",
+            hint=f'equations={{..., "{missing[0]}": "..."}}; 0 for none, and rows beyond these are kinematic',
+        )
+    return {q: rows[q] for q in coordinates if given}
+
+
+def read_forces(given: Mapping[Any, Any], coordinates: Sequence[Coordinate], acting: Vocabulary, place: Location) -> dict[Coordinate, Expr]:
+    """The forces by coordinate, without those that are zero."""
+    stated = _by_coordinate(given, coordinates, "a force on {}", "add them up", place.at("forces"))
+    forces = {q: read_value(value, acting, place.at("forces", q.base)) for q, value in stated}
+    return {q: u for q, u in forces.items() if u != 0}
+
+
+def _by_coordinate(
+    given: Mapping[Any, Any], coordinates: Sequence[Coordinate], noun: str, instead: str, where: Location
+) -> Iterator[tuple[Coordinate, Any]]:
+    """The entries of a part that is given by coordinate; a ModelError for an unknown coordinate, and for one that is named twice."""
+    known = {q.base: q for q in coordinates}
+    seen: set[str] = set()
+    for key, value in given.items():
+        name = name_of(key)
+        if name not in known:
+            hint = f"one of {' '.join(known)}.  {did_you_mean(name, list(known))}".rstrip()
+            raise ModelError(f"{noun.format(name)}, which is not a coordinate.", where=where, hint=hint)
+        if name in seen:
+            plural = re.sub(r"^an? (\w+)", r"two \1s", noun)
+            raise ModelError(f"{plural.format(name)}.", where=where, hint=instead)
+        seen.add(name)
+        yield known[name], value

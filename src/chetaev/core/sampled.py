@@ -143,7 +143,7 @@ _LOOP = "Feedback"
 
 
 def _numbers(given: Any, noun: str) -> tuple[float, ...]:
-    """Finite numbers, without NaN: gaps in measured data must be closed by who knows what happened there."""
+    """Finite numbers, without NaN: the caller has to fill gaps in measured data."""
     given = given.tolist() if hasattr(given, "tolist") else given
     if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
         raise UsageError(f"{noun} are given as {type(given).__name__}.", where=_WHERE, hint="Sampled([0, 1, 2], [0.0, 0.3, 0.1])")

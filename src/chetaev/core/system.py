@@ -16,6 +16,7 @@ from chetaev.core.declarations import (
     COORDINATE_KINDS,
     PARAMETER_KINDS,
     Names,
+    base_vocabulary,
     checked_name,
     components_of,
     groups_in,
@@ -29,12 +30,22 @@ from chetaev.core.declarations import (
 from chetaev.core.errors import Location, ModelError, UsageError, did_you_mean, require_mapping
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.groups.lie_algebra import LieAlgebra
-from chetaev.core.groups.lookup import Own, read_groups
+from chetaev.core.groups.lookup import read_groups
 from chetaev.core.groups.matrix_group import MatrixGroup
 from chetaev.core.notation import Vocabulary
 from chetaev.core.notation.lexer import names_in, spell
-from chetaev.core.parts import ARGUMENTS, PART_TITLED, PARTS, Kind, arguments_of, name_of, texts_in
-from chetaev.core.rows import MOST_ROWS, named_rows, read_constraint, read_sides, read_variational
+from chetaev.core.parts import ARGUMENTS, PART_TITLED, PARTS, Kind, arguments_of, texts_in
+from chetaev.core.rows import (
+    MOST_ROWS,
+    named_rows,
+    rayleigh,
+    read_constraint,
+    read_equations,
+    read_forces,
+    read_inputs,
+    read_variational,
+    require_one,
+)
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.text import in_latex
 from chetaev.core.symbols import Action, Coordinate, Input, Jet, Multiplier, Parameter, jets_in
@@ -157,7 +168,7 @@ class System:
         parameter_kinds = read_names(parameters, "parameter", PARAMETER_KINDS, names)
         given_inputs = {Input(names.declare(_input_name(k), "input")): v for k, v in (inputs or {}).items()}
         action_symbol = Action(names.declare(str(action), "action variable")) if action is not None else None
-        base = _base_vocabulary(kinds, own, parameter_kinds, given_inputs, action_symbol)
+        base = base_vocabulary(kinds, own, parameter_kinds, given_inputs, action_symbol)
         reacting = _multipliers(_count(kinematic if variational is None else variational))
         reacting += declared_contacts(unilateral, names, place)
         vocabulary = read_named(where or {}, quasi or {}, without_multipliers(base, reacting), names)
@@ -172,16 +183,16 @@ class System:
         put(self, "kinds", Frozen(kinds))
         put(self, "parameters", tuple(base.parameters.values()))
         put(self, "action", action_symbol)
-        put(self, "inputs", Frozen(_read_inputs(given_inputs, base, place)))
+        put(self, "inputs", Frozen(read_inputs(given_inputs, base, place)))
         put(self, "where", Frozen(vocabulary.expressions))
         put(self, "quasi", Frozen(vocabulary.quasi))
-        _require_one(lagrangian, equations, place)
+        require_one(lagrangian, equations, place)
         put(self, "lagrangian", sympy.S.Zero if equations else read(lagrangian, "lagrangian"))
-        put(self, "equations", Frozen(_read_equations(equations or {}, self.coordinates, vocabulary, place)))
+        put(self, "equations", Frozen(read_equations(equations or {}, self.coordinates, vocabulary, place)))
         self._keep_texts(texts_in(given))
-        put(self, "dissipation", sympy.S.Zero if dissipation is None else _rayleigh(read(dissipation, "dissipation"), place))
+        put(self, "dissipation", sympy.S.Zero if dissipation is None else rayleigh(read(dissipation, "dissipation"), place))
         acting = with_multipliers(vocabulary, reacting)
-        put(self, "forces", Frozen(_read_forces(forces or {}, [q.base for q in self.coordinates], acting, place)))
+        put(self, "forces", Frozen(read_forces(forces or {}, self.coordinates, acting, place)))
         rows = named_rows(kinematic, "kinematic", place)
         put(self, "kinematic", tuple(read_constraint(r, vocabulary, at, title) for title, at, r in rows))
         if variational is not None:
@@ -232,7 +243,7 @@ class System:
     def vocabulary(self) -> Vocabulary:
         """The names an expression about this system may use."""
         parameters = {p.name: "positive" if p.is_positive else "real" for p in self.parameters}
-        base = _base_vocabulary(self.kinds, self.own_groups, parameters, self.inputs, self.action)
+        base = base_vocabulary(self.kinds, self.own_groups, parameters, self.inputs, self.action)
         return replace(base, expressions=self.where, quasi=self.quasi)
 
     @cached_property
@@ -350,30 +361,6 @@ class System:
         return [(self.name or "system", ""), *[line for part in PARTS for line in part.lines(self, form)]]
 
 
-def _base_vocabulary(
-    kinds: Mapping[str, str], own: Own, parameters: Mapping[str, str], inputs: Mapping[Input, Any], action: Action | None
-) -> Vocabulary:
-    coordinates, groups = components_of(kinds, own), groups_in(kinds, own)
-    jets: dict[str, Any] = {q.base: q for q in coordinates} | {z.base: z for z in inputs}
-    entries = {name: entry for group in groups.values() for name, entry in group.entries.items()}
-    forbidden = {name: reason for group in groups.values() for name, reason in _not_written(group).items()}
-    if action is not None:
-        jets[action.base] = action
-        forbidden[f"{action.base}'"] = f"{action.base}' cannot be written: it is the Lagrangian.  Write the expression instead."
-    symbols = {n: Parameter(n, positive=kind == "positive") for n, kind in parameters.items()}
-    frame = Frame.of_coordinates(coordinates, groups.values()) if groups else Frame((), ())
-    return Vocabulary(jets=jets, parameters=symbols, forbidden=forbidden, entries=entries, frame=frame)
-
-
-def _not_written(group: GroupCoordinate) -> dict[str, str]:
-    """The names of a group coordinate that have no value of their own, and what to write instead."""
-    a, first = group.name, group.components[0].base
-    reason = f"{a} is an element of {group.word}: write its velocity {first}', its variation δ{first}, or its entries {a}11, ..."
-    if group.reduced:
-        reason = f"only the velocity of {a} is known: write {first}' or δ{first}."
-    return dict.fromkeys([a, f"{a}'", *[q.base for q in group.components]], reason)
-
-
 def _count(rows: Any) -> int:
     """The number of rows in a part; 0 for what is no list of rows, which is refused where the rows are read."""
     return len(rows) if isinstance(rows, Sequence | Mapping) and not isinstance(rows, str) else 0
@@ -386,77 +373,6 @@ def _multipliers(count: int) -> tuple[Multiplier, ...]:
 
 def _input_name(key: Any) -> str:
     return key.base if isinstance(key, Input) else str(key)
-
-
-def _rayleigh(function: Expr, place: Location) -> Expr:
-    """Rayleigh's function must contain velocities, and nothing of higher order."""
-    orders = {z.order for z in jets_in(function, Coordinate)}
-    if function != 0 and (1 not in orders or max(orders) > 1):
-        what = "contains no velocity." if 1 not in orders else "contains a derivative of higher order."
-        why = "Rayleigh's function F gives the forces -dF/dq'."
-        raise ModelError(f"the dissipation {what}", where=place.at("dissipation"), why=why, hint='dissipation="c/2*x\'^2"')
-    return function
-
-
-def _read_inputs(given: Mapping[Input, Any], base: Vocabulary, place: Location) -> dict[Input, Expr | None]:
-    reason = "an input is a function of t and parameters alone.  What depends on the motion goes into forces."
-    moving = dict.fromkeys([name + primes for name in base.jets for primes in ("", "'")], reason)
-    known = Vocabulary(parameters=base.parameters, forbidden=moving)
-    return {z: None if v is None else read_value(v, known, place.at("inputs", z.base)) for z, v in given.items()}
-
-
-def _require_one(lagrangian: Any, equations: Any, place: Location) -> None:
-    """Raise a ModelError unless exactly one of a Lagrangian and the equations of a form is given."""
-    if lagrangian is None and not equations:
-        hint = 'lagrangian="m/2*x\'^2", or equations={"x": "-x\'\' - x"} for a form without a Lagrangian'
-        raise ModelError("neither a Lagrangian nor equations are given.", where=place.at("lagrangian"), hint=hint)
-    if lagrangian is not None and equations:
-        raise ModelError(
-            "a Lagrangian and equations are given.",
-            where=place.at("equations"),
-            why="The equations of a dynamical form take the place of those that a Lagrangian gives.",
-            hint="what is added to the equations of a Lagrangian is a force: forces={...}",
-        )
-
-
-def _read_equations(
-    given: Mapping[Any, Any], coordinates: Sequence[Coordinate], vocabulary: Vocabulary, place: Location
-) -> dict[Coordinate, Expr]:
-    """The rows of a dynamical form in the order of the coordinates; one row for each."""
-    rows: dict[str, Expr] = {}
-    known = [q.base for q in coordinates]
-    for key, value in given.items():
-        name = name_of(key)
-        if name not in known:
-            hint = f"one of {' '.join(known)}.  {did_you_mean(name, known)}".rstrip()
-            raise ModelError(f"an equation of {name}, which is not a coordinate.", where=place.at("equations"), hint=hint)
-        if name in rows:
-            raise ModelError(f"two equations of {name}.", where=place.at("equations"), hint="one row for each coordinate")
-        lhs, rhs = read_sides(value, vocabulary, place.at("equations", name))
-        rows[name] = lhs - rhs
-    missing = [name for name in known if given and name not in rows]
-    if missing:
-        raise ModelError(
-            f"no equation of {missing[0]}.",
-            where=place.at("equations"),
-            why="A dynamical form has one row for each coordinate.",
-            hint=f'equations={{..., "{missing[0]}": "..."}}; 0 for none, and rows beyond these are kinematic',
-        )
-    return {q: rows[q.base] for q in coordinates if given}
-
-
-def _read_forces(given: Mapping[Any, Any], known: Sequence[str], acting: Vocabulary, place: Location) -> dict[Coordinate, Expr]:
-    forces: dict[Coordinate, Expr] = {}
-    names = set(known)
-    for key, value in given.items():
-        name = name_of(key)
-        if name not in names:
-            hint = f"one of {' '.join(known)}.  {did_you_mean(name, known)}".rstrip()
-            raise ModelError(f"a force on {name}, which is not a coordinate.", where=place.at("forces"), hint=hint)
-        if Coordinate(name) in forces:
-            raise ModelError(f"two forces on {name}.", where=place.at("forces"), hint="add them up")
-        forces[Coordinate(name)] = read_value(value, acting, place.at("forces", name))
-    return {q: u for q, u in forces.items() if u != 0}
 
 
 def fresh_coordinates(system: System, wanted: Sequence[str]) -> list[Coordinate]:

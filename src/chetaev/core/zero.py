@@ -26,19 +26,19 @@ from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import Entry, symbols_in
 from chetaev.core.values import Tape, Undefined, many_digits
 
-_DIGITS = (50, 400)
+_SEARCH_DIGITS = (50, 400)
 """Decimal digits of the search for a point with a non-zero value: first few, then many, for values far below 1."""
 _CANCELLED = 0.6
 """Share of the digits that must cancel for a value to count as zero at a point. Larger shares take round-off for a value."""
-_POINTS = (24, 3)
+_SEARCH_POINTS = (24, 3)
 """Points of the domain tried with either number of digits. With fewer, what vanishes on a part of the domain may be taken for zero."""
 _SCALES = ((1, 1), (1, 1), (6, 1), (1, 1), (1, 5), (25, 1))
 """Sizes of random points, as fractions p/q; sizes other than 1 reach domains away from the origin."""
 _TRIES = 40
-"""Random points drawn for each number of digits; points outside the domain do not count for `_POINTS`."""
+"""Random points drawn for each number of digits; points outside the domain do not count for `_SEARCH_POINTS`."""
 _LARGEST_PROOF = 20_000
 """Operations above which no expansion is tried; it would take minutes."""
-_SECONDS = 8.0
+_PROOF_SECONDS = 8.0
 """Budget of a proof; an expression whose proof takes longer stays undecided."""
 _SHORT_PROOF = 200
 """Size of an expression whose proof is tried in place: it takes some tenths of a second at most."""
@@ -111,14 +111,14 @@ def _vanishes(expression: Expr) -> bool | None:
         if witness is not None:
             return False
         with apart():
-            proved = limited(_proof, expression, seconds=_SECONDS, small=size(expression) <= _SHORT_PROOF)
+            proved = limited(_proof, expression, seconds=_PROOF_SECONDS, small=size(expression) <= _SHORT_PROOF)
         return True if proved.value else None
 
 
 def _witness(expression: Expr) -> Mapping[Symbol, Any] | None:
     """A point at which the expression is not zero; None if none is found."""
     tape = Tape(sympy.Add.make_args(expression))
-    for digits, points in zip(_DIGITS, _POINTS, strict=True):
+    for digits, points in zip(_SEARCH_DIGITS, _SEARCH_POINTS, strict=True):
         mp, arithmetic = many_digits(digits)
         seen = 0
         for attempt in range(_TRIES):

@@ -43,8 +43,9 @@ def javascript_file(source: BrowserProblem) -> str:
     program = Program(source.side, JAVASCRIPT)
     body = "\n\n".join(_functions(source, program))
     helpers = [text for name, text in _HELPERS.items() if re.search(rf"\b{name}\(", body)]
-    runtime = files("chetaev.export").joinpath("web/integrator.js").read_text(encoding="utf-8")
-    return "\n\n".join([_head(program), _data(source), _method(), *helpers, body, runtime])
+    parts = ["integrator.js", *(["events.js"] if source.events else [])]
+    runtime = [files("chetaev.export").joinpath("web", part).read_text(encoding="utf-8") for part in parts]
+    return "\n\n".join([_head(program), _data(source), _method(), *helpers, body, *runtime])
 
 
 def _head(program: Program) -> str:

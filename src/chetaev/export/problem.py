@@ -27,7 +27,7 @@ from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
 from chetaev.mechanics.principles.given_forces import require_given_forces
 from chetaev.numerics.evaluation.evaluate import Evaluation, evaluate_from
-from chetaev.numerics.flow.flow import make_flow
+from chetaev.numerics.flow.pivot_choice import make_flow
 from chetaev.numerics.flow.prolongation import Problem, Prolongation
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.binding import Binding, bind

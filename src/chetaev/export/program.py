@@ -21,14 +21,14 @@ from chetaev.export.spelling import ATOM, SUM, Spelling
 
 _LONGEST_TAPE = 600
 """Operations. Longer equations are not quoted at the head of a file: they would fill pages, and printing them takes seconds."""
-_WIDTH = 104
+_CHARACTERS_PER_LINE = 104
 """Characters of a line of the explanation at the head of a file."""
 _RESERVED = frozenset(
     "t state parameters values unknowns rates solved found left right matrix solution null constraints rhs "
     "STATE UNKNOWNS PARAMETERS START INTERVAL CONSTRAINTS VALUES".split()
 )
 """The names that the exported files define themselves."""
-_LONGEST = 72
+_LONGEST_FORMULA = 72
 """Characters. A longer formula is assigned to a name, so that lines of the file stay readable; no result depends on it."""
 
 
@@ -106,7 +106,7 @@ class Program:
             sentences.append("The constraints vanish on every state of a motion; integration lets them drift, and nothing here projects.")
         if source.equations.system.inputs:
             sentences.append("Inputs are written out as functions of t.")
-        return [line for sentence in sentences for line in wrap(sentence, _WIDTH)]
+        return [line for sentence in sentences for line in wrap(sentence, _CHARACTERS_PER_LINE)]
 
 
 def numbers(values: Sequence[float], spelling: Spelling) -> str:
@@ -140,7 +140,7 @@ def formulas(tape: Tape, inputs: Sequence[str], spelling: Spelling, temporary: s
             texts.append((number, SUM if number.startswith("-") else ATOM))
             continue
         text, rank = _written(spelling, node.operation, [texts[a] for a in node.arguments])
-        if count > 1 or len(text) > _LONGEST:
+        if count > 1 or len(text) > _LONGEST_FORMULA:
             name = f"{temporary}{len(assignments) + 1}"
             assignments.append(spelling.assignment.format(name=name, value=text))
             text, rank = name, ATOM

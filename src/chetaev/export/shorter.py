@@ -69,7 +69,7 @@ _KEPT = frozenset(["api", "data", "DATA"])
 """Names by which the tests look into a page."""
 _ALIASED, _OFTEN = ("Math", "Number", "Float64Array"), 10
 """Objects of the language that get a short name of their own, where they occur more often than this: fewer occurrences save nothing."""
-_LETTERS = 3
+_SHORTEST_REPLACED = 3
 """Letters of the shortest name that is replaced: new names have two."""
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 
@@ -111,7 +111,7 @@ def _replaced(text: str, short: dict[str, str]) -> str:
 
 def _by_use(names: set[str], uses: Counter[str]) -> list[str]:
     """Names that can be replaced, those first that take the most room."""
-    able = [name for name in names if len(name) >= _LETTERS and name not in _KEPT]
+    able = [name for name in names if len(name) >= _SHORTEST_REPLACED and name not in _KEPT]
     return sorted(able, key=lambda name: (-uses[name] * len(name), name))
 
 

@@ -11,6 +11,7 @@ from chetaev.core.support.lazy import lazily
 
 _HOMES = {
     "chetaev.interop.differentiable": "EndOfMotion end_of_motion jax torch",
-    "chetaev.interop.mechanics": "VelocityWarning from_mechanics",
+    "chetaev.core.errors": "VelocityWarning",
+    "chetaev.interop.mechanics": "from_mechanics",
 }
 __getattr__, __dir__, __all__ = lazily(__name__, _HOMES)

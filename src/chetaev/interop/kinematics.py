@@ -18,7 +18,7 @@ from sympy.physics.vector import Vector
 
 from chetaev.core.errors import ModelError
 
-_SHORT = 400
+_MOST_SIMPLIFIED = 400
 """Operations of a relative angular velocity that is simplified: turns about one axis are shorter, and SymPy takes seconds for long ones."""
 
 
@@ -88,7 +88,7 @@ def _relative(outer: Any, inner: Any) -> Any:
     turn = outer.dcm(inner)
     spin = turn.T * turn.diff(dynamicsymbols._t)
     parts = [spin[2, 1], spin[0, 2], spin[1, 0]]
-    parts = [sympy.trigsimp(e) if e.count_ops() <= _SHORT else e for e in parts]
+    parts = [sympy.trigsimp(e) if e.count_ops() <= _MOST_SIMPLIFIED else e for e in parts]
     return Vector([(sympy.Matrix(parts), inner)])
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import sympy
 from sympy import Expr, Matrix
 
-from chetaev.core.errors import ModelError, UsageError
+from chetaev.core.errors import ModelError, UsageError, VelocityWarning
 from chetaev.core.system import System
 from chetaev.interop.kinematics import Kinematics, fixed_point
 from chetaev.mechanics.ranks.exact import exact_rank
@@ -20,10 +20,6 @@ from chetaev.mechanics.ranks.exact import exact_rank
 _DIFFERS = 1e-9
 """Relative difference of two velocities at a random state above which they are not the same: both are computed with 15 digits."""
 _WHERE = "from_mechanics"
-
-
-class VelocityWarning(UserWarning):
-    """Declared velocities differ from those of the positions, which were used."""
 
 
 @dataclass
@@ -43,8 +39,6 @@ class _Read:
     lagrangian: Expr | None = None
     origin: Any = None
     auxiliary: list[Expr] = field(default_factory=list)
-    ignores_potentials: bool = False
-    """Whether the object takes forces from its loads alone."""
 
 
 def from_mechanics(obj: Any, *, origin: Any = None, name: str = "") -> System:
@@ -142,7 +136,6 @@ def _of_system(given: Any) -> _Read:
         velocity=list(given.nonholonomic_constraints),
         origin=given.fixed_point,
         auxiliary=list(given.u_aux),
-        ignores_potentials=True,
     )
 
 
@@ -183,7 +176,6 @@ def _of_kane(given: Any) -> _Read:
         holonomic=list(given._f_h),
         velocity=list(velocity),
         auxiliary=list(given._uaux or []),
-        ignores_potentials=True,
     )
 
 

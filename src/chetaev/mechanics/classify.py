@@ -27,7 +27,7 @@ from chetaev.mechanics.group_chart import in_coordinates
 from chetaev.mechanics.principles.base import chetaev_row, contact_calculus, inclusion, points_of
 from chetaev.mechanics.ranks.generic import SCALED_POINTS, generic_rank, points_on
 
-_SECONDS = 4.0
+_FLAG_SECONDS = 4.0
 """Budget for Cartan's derived flag, whose expressions may grow large; without an answer `integral_count` is None."""
 
 
@@ -218,7 +218,7 @@ def _integral_count(pfaffian: Pfaffian, system: System) -> Answer[int]:
     """The number of integrals, without those of the holonomic rows."""
     holonomic = sum(row.kind == "holonomic" and not row.has_action for row in system.kinematic)
     forms = pfaffian.forms[len(pfaffian.forms) - holonomic :]
-    found = integrable_rank(pfaffian, _SECONDS)
+    found = integrable_rank(pfaffian, _FLAG_SECONDS)
     return found if found.value is None else Answer(found.value - generic_rank(forms, pfaffian.points))
 
 

@@ -36,7 +36,7 @@ LONG_ROWS = "long rows: .simplify() may shorten them"
 """The last line of a print with long rows."""
 _LONG_ROW = 400
 """Characters of a printed row, five lines of a terminal, above which the print says that `simplify` exists."""
-_SHORT = 12
+_LARGEST_IN_PLACE = 12
 """Size of the two sides of a row that are simplified in place, within some milliseconds. SymPy may take seconds for a few terms more."""
 
 
@@ -360,7 +360,7 @@ def simplified(groups: Sequence[tuple[Expr, ...]], seconds: float) -> list[tuple
     found = list(groups)
     with allowance(seconds), deep():  # expressions that are not simplified are still right
         for k, group in enumerate(groups):
-            found[k] = limited(_each_simplified, *group, seconds=seconds, small=size(*group) <= _SHORT).or_else(group)
+            found[k] = limited(_each_simplified, *group, seconds=seconds, small=size(*group) <= _LARGEST_IN_PLACE).or_else(group)
     return found
 
 

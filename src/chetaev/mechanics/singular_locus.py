@@ -26,9 +26,9 @@ _LONGEST_SIMPLIFIED = 60
 """Operations of a factor that is simplified by trigonometric identities, at most; the time grows quickly with the length."""
 _HIGHEST_MULTIPLE = 100
 """Largest whole number in an argument of sine or cosine for such identities: SymPy expands the sine of a multiple to a polynomial."""
-_SECONDS = 20.0
+_SEARCH_SECONDS = 20.0
 """Budget of the search; the limits above should end it earlier."""
-_SHORT = 400
+_LARGEST_IN_PLACE = 400
 """Size of a Jacobian whose determinant is expanded and factorised in place. The gallery's take at most half a second; a process of its own
 takes as long to start."""
 
@@ -53,7 +53,7 @@ def _locus(equations: Equations) -> tuple[tuple[Expr, ...] | None, str]:
     if jacobian is None or sum(sympy.count_ops(e) for e in jacobian) > _LARGEST_MATRIX:
         return None, _TOO_LONG
     with apart():
-        answer = limited(_factors, jacobian, seconds=_SECONDS, small=size(*jacobian) <= _SHORT)
+        answer = limited(_factors, jacobian, seconds=_SEARCH_SECONDS, small=size(*jacobian) <= _LARGEST_IN_PLACE)
     if not answer.done:
         return None, f"the search for a formula was ended: {answer.reason}"
     if answer.value is None:

@@ -250,8 +250,8 @@ def _offsets(weights: NDArray[np.int64], assignment: NDArray[np.int64], first: l
 
 Integers = NDArray[np.int64]
 
-_FAR = np.iinfo(np.int64).max // 8
-"""A distance larger than any path; `4 * _FAR` must not overflow."""
+_BEYOND_ANY_PATH = np.iinfo(np.int64).max // 8
+"""A distance larger than any path; `4 * _BEYOND_ANY_PATH` must not overflow."""
 
 
 def heaviest_assignment(weights: Integers) -> tuple[Integers, Integers]:
@@ -279,14 +279,16 @@ def heaviest_assignment(weights: Integers) -> tuple[Integers, Integers]:
 def _augment(costs: Integers, row: int, row_prices: Integers, column_prices: Integers, owner: Integers) -> None:
     """Assign `row` along the shortest path to a free column, and update the prices so that reduced costs stay non-negative."""
     n = costs.shape[1]
-    distance, before = np.full(n, _FAR), np.full(n, -1)
+    distance, before = np.full(n, _BEYOND_ANY_PATH), np.full(n, -1)
     done, taken = np.zeros(n, dtype=bool), owner >= 0
     i, column, length = row, -1, 0
     while True:
         offered = length + costs[i] - row_prices[i] - column_prices
         closer = ~done & (offered < distance)
         distance[closer], before[closer] = offered[closer], column
-        column = int(np.argmin(np.where(done, 4 * _FAR, 2 * distance + taken)))  # among columns at equal distance a free one comes first
+        column = int(
+            np.argmin(np.where(done, 4 * _BEYOND_ANY_PATH, 2 * distance + taken))
+        )  # among columns at equal distance a free one comes first
         length = int(distance[column])
         if not taken[column]:
             break

@@ -4,7 +4,7 @@
 they explain, `displacement` the maps of symmetries. `periodic` finds periodic orbits by the iterations of `closing`, `lyapunov` exponents
 in the volume that `volume` chooses, `section` the points where motions cross a surface.
 
-`continuation` follows families of equilibria, steady motions and periodic orbits: `rest_curve` and `orbit_curve` have their equations,
+`continuation` follows families of equilibria, steady motions and periodic orbits: `steady` and `orbit_curve` have their equations,
 `orbit_starts` the points where curves of orbits begin; `arclength` follows a curve, `special_points` finds its special points, `switching`
 the other curve at a branch point, `family` is the result.
 

@@ -29,17 +29,17 @@ Condition = Callable[[Array], tuple[float, Array]]
 Product = Callable[[complex, complex], complex]
 """A function of two eigenvalues."""
 
-_TURNS = 12
+_MOST_ITERATIONS = 12
 """Newton's iterations of a step; from a good prediction three are enough, and a step that needs more is shortened."""
-_FAR = 1.0
+_LONGEST_CORRECTION = 1.0
 """Longest sum of the corrections of a step, in units of the unknowns or of their size: a longer one leads to another curve."""
 _SINGULAR = 1e-8
 """Relative to the largest singular value of the bordered matrix: below it, a point counts as a branch point and has no sign."""
-_FIRST = 0.02
+_FIRST_STEP = 0.02
 """The first step, in units of the unknowns."""
-_SHORTEST = 1e-6
+_SHORTEST_STEP = 1e-6
 """The shortest step: a curve that needs shorter ones ends there."""
-_STRAIGHT = 0.97
+_LEAST_COSINE = 0.97
 """Least cosine of the angle between the tangents of a step; a curve that bends more is followed in shorter steps."""
 _MOST_LENGTHENING = 1.5
 """Factor by which steps grow on a curve that is easy to follow."""
@@ -69,20 +69,20 @@ class Traced:
 def solved(curve: Any, u: Array, condition: Condition) -> Array:
     """The point of a curve that satisfies one more condition, by Newton's iteration; a StateError if it does not converge."""
     first = u
-    for _ in range(_TURNS):
+    for _ in range(_MOST_ITERATIONS):
         residual, slopes = curve.numbers(u)
         off, row = condition(u)
         step = np.linalg.lstsq(np.vstack([slopes, row]), -np.append(residual, off), rcond=curve.cut)[0]
         u = u + step
         size = float(np.abs(step).max())
-        if not np.isfinite(size) or float(np.abs(u - first).max()) > _FAR * (1 + float(np.abs(first).max())):
+        if not np.isfinite(size) or float(np.abs(u - first).max()) > _LONGEST_CORRECTION * (1 + float(np.abs(first).max())):
             break
         if size < curve.close:
             residual, _ = curve.numbers(u)
             if float(np.abs(residual).max(initial=0.0)) <= curve.met and abs(condition(u)[0]) <= curve.met:
                 return u
     raise StateError(
-        f"Newton's iteration did not reach the family in {_TURNS} iterations.",
+        f"Newton's iteration did not reach the family in {_MOST_ITERATIONS} iterations.",
         where=curve.where,
         hint="a start nearer to a solution",
     )
@@ -139,7 +139,7 @@ def determinant(node: Node, left: Array) -> float:
 
 def followed(first: Node, until: tuple[float, float], most: int, closing: bool = True) -> Traced:
     """The curve from a point on, in the direction of its tangent, up to the ends of an interval."""
-    nodes, step, low, high = [first], _FIRST * min(1.0, first.curve.longest / 0.1), *until
+    nodes, step, low, high = [first], _FIRST_STEP * min(1.0, first.curve.longest / 0.1), *until
     name = first.curve.name
     if not low <= first.value <= high:
         return Traced(nodes, f"{name} = {first.value:.6g} lies outside the interval")
@@ -161,13 +161,13 @@ def _next(last: Node, step: float) -> tuple[Node | StateError, float]:
     """The next point, with a step as long as the curve allows, and the length of the next step."""
     curve = last.curve.renewed(last.u)
     failure: StateError | None = None
-    while step >= _SHORTEST:
+    while step >= _SHORTEST_STEP:
         predicted = last.u + step * last.tangent
         try:
             u = solved(curve, predicted, plane(last.tangent, predicted))
             tangent = tangent_at(curve, u, last.tangent)
             bend = float(tangent @ last.tangent)
-            if bend >= _STRAIGHT or step < 10 * _SHORTEST:
+            if bend >= _LEAST_COSINE or step < 10 * _SHORTEST_STEP:
                 longer = step * (_MOST_LENGTHENING if bend > 0.995 else 1.0)
                 return node_at(curve, u, tangent), min(longer, _longest(curve, u, tangent))
         except StateError as found:

@@ -25,14 +25,19 @@ from chetaev.numerics.stability.state_chart import cyclic
 from chetaev.orbits.arclength import Array, Node, at_value, both_ways, followed, node_at, null_space, plane, solved, tangent_at
 from chetaev.orbits.closing.orbit import Orbit
 from chetaev.orbits.family import Family, family_of
+from chetaev.orbits.flow import flow_of
+from chetaev.orbits.invariants import invariants_of
 from chetaev.orbits.orbit_curve import OrbitCurve
 from chetaev.orbits.orbit_starts import orbits_along, orbits_from_doubling, orbits_from_hopf
-from chetaev.orbits.rest_curve import RestCurve, rest_curve
 from chetaev.orbits.special_points import Found
+from chetaev.orbits.steady.relative_curve import RelativeCurve, relative_curve
+from chetaev.orbits.steady.rest_curve import RestCurve, rest_curve
 from chetaev.orbits.switching import first_beside
 
 KINDS = ("equilibria", "steady", "periodic")
-_MANY = 100.0
+_SHORT_DURATION = 1e-9
+"""A duration after which a motion has not left its start: the sizes of its jets are those at the start."""
+_ROUND_OFF_MULTIPLE = 100.0
 """Singular values below this multiple of round-off, at every point, mean that the family has more than one dimension."""
 
 
@@ -59,13 +64,15 @@ def continuation(
     Args:
         equations: Equations or a model.
         start: A state near a solution, as `equilibria` or `periodic` take it, or an orbit; None for that of a model.
-        along: The name of a parameter, or of a jet of the state such as `"rear'"` for a family of steady motions.
+        along: The name of a parameter, of a jet of the state such as `"rear'"` for a family of steady motions, or there of an entry of a
+            group element such as `"A33"`.
         until: The interval of its values.
         kind: `"equilibria"`, `"steady"` (only quantities without influence change) or `"periodic"`.
         parameters: Values of the parameters. That of `along` belongs to the start, which may give it, too; by default it is the first end
             of the interval.
         period: For periodic orbits, an approximate period; a text such as `"2*pi/w"` if the equations depend on time.
-        fixed: Jets that keep their values, where a family of steady motions has more than one dimension.
+        fixed: Jets that keep their values, where a family of steady motions has more than one dimension; where an attitude turns also
+            expressions such as `"A33"`. What is left open keeps velocities: those of cyclic coordinates, or of symmetries.
         t: The time at the start.
         inputs: Functions of time for the inputs.
         tolerance: The tolerance of the motions of periodic orbits.
@@ -78,7 +85,7 @@ def continuation(
         StateError: If no solution is found near the start, or the family has more than one dimension.
         ParameterError: If `along` is neither a parameter nor a jet of the state.
         UsageError: For an argument of a wrong kind.
-        ModelError: For steady motions in which the attitude of a group coordinate changes and has an influence.
+        ModelError: If an attitude changes and has an influence, and no symmetry carries the motion along.
 
     >>> from chetaev import System, derive
     >>> hoop = derive(System("th", "w", lagrangian="th'^2/2 + w^2*sin(th)^2/2 + cos(th)", name="hoop"))
@@ -100,8 +107,8 @@ def continuation(
     where = f"continuation {equations.system.label}"
     if start is None:
         raise UsageError("no start is given.", where=where, hint='continuation(equations, {"x": 0}, along="k", until=(0, 1))')
-    wanted = _along(equations, along, where)
-    parameters, start = _with_value(parameters, wanted, start, until)
+    wanted = _along(equations, along, kind, where)
+    parameters, start = _with_value(equations, parameters, wanted, start, until)
     binding = bind(equations.system, parameters, inputs, where)
     interval = _interval(until, dict(binding.parameters), where)
     held = tuple(fixed.split()) if isinstance(fixed, str) else tuple(fixed)
@@ -113,8 +120,8 @@ def continuation(
     return _resting(equations, start, wanted, interval, kind, parameters, held, t, inputs, tolerance, most, where)
 
 
-def _along(equations: Equations, along: Any, where: str) -> Symbol:
-    """The parameter or the jet along which a family is followed."""
+def _along(equations: Equations, along: Any, kind: str, where: str) -> Any:
+    """The parameter, the jet, or for steady motions the entry of a group element along which a family is followed."""
     if not isinstance(along, str) or not along:
         raise UsageError("along is missing: the name of a parameter or of a jet.", where=where, hint='along="v" or along="rear\'"')
     known = {p.name: p for p in equations.system.parameters}
@@ -125,14 +132,17 @@ def _along(equations: Equations, along: Any, where: str) -> Symbol:
         found = read_value(along, equations.vocabulary, where)
         if isinstance(found, Jet):
             return found
+    entries = {z.name: z for group in equations.system.groups.values() for z in group.chart}
+    if kind == "steady" and spell(along) in entries:
+        return entries[spell(along)]
     hint = f"parameters: {' '.join(known) or 'none'}; jets of {' '.join(names)}.  {did_you_mean(along, [*known, *names])}".rstrip()
     raise ParameterError(f"{along} is neither a parameter nor a jet of the state.", where=where, hint=hint)
 
 
-def _with_value(parameters: Mapping[str, Any], along: Symbol, start: Any, until: Any) -> tuple[dict[str, Any], Any]:
+def _with_value(equations: Equations, parameters: Mapping[str, Any], along: Symbol, start: Any, until: Any) -> tuple[dict[str, Any], Any]:
     """The parameters and the start; the value of `along` there may stand among either, otherwise it is the first end of the interval."""
     given = {spell(str(k)): v for k, v in parameters.items()}
-    if isinstance(along, Jet):
+    if along not in equations.system.parameters:
         return given, start
     if isinstance(start, Mapping) and any(spell(str(k)) == along.name for k in start):
         given[along.name] = next(v for k, v in start.items() if spell(str(k)) == along.name)
@@ -167,16 +177,21 @@ def _resting(
     where: str,
 ) -> Family:
     """The family of equilibria or steady motions."""
+    setting = (equations, inputs, until, tolerance, most)
+    if kind == "steady" and any(group.places for group in equations.system.groups.values()):
+        turning = _turning(equations, start, along, parameters, fixed, t, setting, where)
+        if turning is not None:
+            return turning
     local = _first(equations, start, along, kind, parameters, fixed, t, inputs)
     if not local.at_rest:
         raise ModelError(
-            "this motion is steady only in a frame that turns with it.",
+            "no symmetry carries this motion along.",
             where=where,
-            why="The attitude of a group coordinate influences the motion and changes; families of such motions are not followed.",
-            hint="angles instead of a group coordinate, with a cyclic one; or ch.linearize at single states",
+            why="The attitude of a group coordinate influences the motion and changes.",
+            hint="a start nearer to a steady motion; ch.symmetries lists the symmetries",
         )
     state = directions(local.problem.system)
-    if isinstance(along, Jet) and along not in state:
+    if along not in equations.system.parameters and along not in state:
         hint = " ".join(z.name for z in state)
         raise ParameterError(f"{along.name} is no jet of the state.", where=where, hint=hint)
     names = [z.name for z in state]
@@ -196,15 +211,52 @@ def _resting(
         curve = curve.holding([*moving, *places], u)
     value = curve.value(u)
     if not until[0] <= value <= until[1]:
-        what = f"the start has {curve.name} = {value:g}, outside the interval from {until[0]:g} to {until[1]:g}."
-        raise UsageError(what, where=where, hint="a start inside")
-    setting = (equations, inputs, until, tolerance, most)
+        raise _outside(curve.name, value, until, where)
     return _rest_family(curve, u, tangent_at(curve, u, _forward(curve, u)), kind, setting)
+
+
+def _turning(
+    equations: Equations,
+    start: State | Mapping[str, Any],
+    along: Any,
+    parameters: Mapping[str, Any],
+    fixed: Sequence[str],
+    t: float | None,
+    setting: Any,
+    where: str,
+) -> Family | None:
+    """The family of steady motions whose attitude turns; None where everything that influences the motion is at rest, or no symmetry moves
+    it.
+    """
+    _, inputs, until, tolerance, _ = setting
+    try:
+        if local_motion("continuation", equations, start, parameters, t, inputs).at_rest:
+            return None
+    except (InitialError, StateError):
+        return None  # an incomplete start is that of another steady motion, or nobody's
+    begin = t or 0.0
+    flow, _ = flow_of(
+        "continuation", equations, start, parameters, begin, max(_SHORT_DURATION, _SHORT_DURATION * abs(begin)), tolerance, inputs
+    )
+    kept = [(name, read_value(name, equations.vocabulary, where)) for name in fixed]
+    curve = relative_curve(flow, invariants_of(flow), along, until, kept, where)
+    if curve is None:
+        return None
+    curve = curve.holding_velocities(u := _refined(curve))
+    value = curve.value(u)
+    if not until[0] <= value <= until[1]:
+        raise _outside(curve.name, value, until, where)
+    return _rest_family(curve, u, tangent_at(curve, u, _forward(curve, u)), "steady", setting)
+
+
+def _outside(name: str, value: float, until: tuple[float, float], where: str) -> UsageError:
+    what = f"the start has {name} = {value:g}, outside the interval from {until[0]:g} to {until[1]:g}."
+    return UsageError(what, where=where, hint="a start inside")
 
 
 def _forward(curve: Any, u: Array) -> Array:
     """A direction in which the curve certainly has a component: along, or at a fold that of the null space."""
-    null = null_space(curve, u, _MANY * curve.cut)
+    null = null_space(curve, u, _ROUND_OFF_MULTIPLE * curve.cut)
     direction = null @ (null.T @ curve.along)
     if float(np.linalg.norm(direction)) > 1e-6:
         found: Array = direction / np.linalg.norm(direction)
@@ -213,17 +265,20 @@ def _forward(curve: Any, u: Array) -> Array:
     return last
 
 
-def _rest_family(curve: RestCurve, u: Array, tangent: Array, kind: str, setting: Any) -> Family:
+def _rest_family(curve: RestCurve | RelativeCurve, u: Array, tangent: Array, kind: str, setting: Any) -> Family:
     equations, inputs, until, tolerance, most = setting
     nodes, ends = both_ways(curve, u, tangent, until, most)
     _require_curve(nodes)
-    if curve.local.depends_on_time():
+    if isinstance(curve, RestCurve) and curve.local.depends_on_time():
         _require_steady(nodes)
 
     def switch(found: Found) -> Family:
         if found.kind == "branch":
             node, direction = first_beside(found)
             return _rest_family(node.curve, node.u, tangent_at(node.curve, node.u, direction), kind, setting)
+        if found.kind == "hopf" and isinstance(curve, RelativeCurve):
+            what = "motions that begin beside a steady motion whose attitude turns are not followed."
+            raise UsageError(what, where=f"switch, {curve.where}", hint="ch.orbits.periodic(equations, start, period, relative=True)")
         if found.kind == "hopf":
             made = orbits_from_hopf(found, equations, inputs, until, tolerance, curve.where)
             return _periodic(*made, until, most, curve.where)
@@ -247,7 +302,7 @@ def _require_curve(nodes: Sequence[Node]) -> None:
     if len(nodes) < 2:
         return
     for node in (nodes[0], nodes[len(nodes) // 2], nodes[-1]):
-        null = null_space(node.curve, node.u, _MANY * node.curve.cut)
+        null = null_space(node.curve, node.u, _ROUND_OFF_MULTIPLE * node.curve.cut)
         if null.shape[1] <= 1:
             return
     curve = nodes[0].curve
@@ -274,7 +329,7 @@ def _require_steady(nodes: Sequence[Node]) -> None:
             raise StateError(what, where=curve.where, hint='kind="periodic" follows periodic motions')
 
 
-def _refined(curve: RestCurve) -> Array:
+def _refined(curve: RestCurve | RelativeCurve) -> Array:
     """The coordinates of the start, corrected to round-off."""
     u = np.zeros(curve.size)
     try:

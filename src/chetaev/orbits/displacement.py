@@ -16,7 +16,7 @@ from chetaev.orbits.invariants import Invariants
 
 _AFFINE = 1e-9
 """Relative to the vector: a field that differs more from its affine part at a random state is not affine."""
-_TERMS = 16
+_TERMS_OF_EXPONENTIAL = 16
 """Terms of the series of an exponential; the first one left out is below 1e-17 for a matrix of norm 1/2."""
 _INDEPENDENT = 1e-7
 """Relative to the largest: smaller vectors of symmetries depend on others at a state."""
@@ -27,7 +27,7 @@ def exponential(matrix: Array) -> Array:
     halvings = max(0, int(np.ceil(np.log2(max(float(np.abs(matrix).sum(axis=0).max(initial=0.0)), 1e-300)))) + 1)
     part = matrix / 2.0**halvings
     found = term = np.eye(len(matrix))
-    for k in range(1, _TERMS):
+    for k in range(1, _TERMS_OF_EXPONENTIAL):
         term = term @ part / k
         found = found + term
     for _ in range(halvings):

@@ -15,7 +15,7 @@ from chetaev.numerics.stability.spectrum import Complex, matched, ordered
 from chetaev.orbits.arclength import Array, Node
 from chetaev.orbits.special_points import Found, special_points
 
-_SHOWN = 12
+_POINTS_SHOWN = 12
 """Points of a family in its text; of more, evenly spaced ones are shown."""
 
 
@@ -33,6 +33,8 @@ class Point:
     """True: disturbances decay, except along the family and symmetries. False: one grows. None: to first order, one does neither."""
     period: float | None
     """The period of a periodic orbit; None otherwise."""
+    velocities: Mapping[str, float]
+    """Of a steady motion whose attitude turns: the velocities of the symmetries that carry it along, by name; empty otherwise."""
 
     def __repr__(self) -> str:
         return f"Point(value={self.value:.12g}, stable={self.stable})"
@@ -157,7 +159,7 @@ class Family:
                 values = [p.value for p in self.points[begin:k]]
                 found.append((self.points[begin].stable, f"{self.along} = {_range(values)}"))
                 begin = k
-        return found[:_SHOWN]
+        return found[:_POINTS_SHOWN]
 
 
 def _range(values: Sequence[float]) -> str:
@@ -216,6 +218,7 @@ def _figures(node: Node, explained: int) -> dict[str, Any]:
         "eigenvalues": ordered(np.concatenate([values, curve.left_out(node.u)])),
         "stable": _stable(curve, values, doubts, explained),
         "period": curve.period(node.u),
+        "velocities": Frozen(curve.carried(node.u)),
     }
 
 

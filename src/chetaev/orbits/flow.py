@@ -25,21 +25,22 @@ from chetaev.numerics.flow.prolongation import Problem, prolongation
 from chetaev.numerics.graphs.binding import bind, number
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.prepared import end_and_slopes, prepare
-from chetaev.numerics.stability.position import fields, normalised
+from chetaev.numerics.stability.position import fields
+from chetaev.numerics.stability.position import normalised as on_their_groups
 
 Array = NDArray[np.float64]
 
-_RANK = 1e-9
+_DEPENDENT_ROW = 1e-9
 """Relative to the largest singular value of rows of length 1: smaller ones belong to rows that depend on others."""
-_TURNS = 20
+_MOST_ITERATIONS = 20
 """Newton's iterations onto the constraints; from near them three are enough."""
-_REPEATS = 1e-7
+_SAME_RATES = 1e-7
 """Relative to their sizes: rates one period later agree up to here."""
-_TRIED = 3
+_STATES_TRIED = 3
 """States at which rates one period later are compared; rates that do not repeat agree at one of them only by chance."""
-_QUATERNION = 3
-"""The rotations of groups that are stored as quaternions have so many dimensions."""
-_SMALL = 1e-2
+_ROTATION_DIMENSION = 3
+"""The dimension of the rotations that a quaternion stores with four numbers."""
+_LEAST_SIZE_IN_ORDER = 1e-2
 """The least size of a jet relative to the largest of its order: jets that are zero at the start have no size of their own."""
 
 
@@ -67,6 +68,11 @@ class Flow:
         """The first time."""
         return float(self.run.t[0])
 
+    @property
+    def known(self) -> dict[Any, float]:
+        """The values of the parameters."""
+        return dict(zip(self.equations.system.parameters, map(float, self.p), strict=True))
+
     @cached_property
     def autonomous(self) -> bool:
         """Whether time occurs nowhere in the equations: decided from the equations, because rates at one state may hide it."""
@@ -83,10 +89,10 @@ class Flow:
         if self.autonomous:
             return
         chance, moment = np.random.default_rng(9), self.t0 + 0.37 * duration
-        for _ in range(_TRIED):
+        for _ in range(_STATES_TRIED):
             near = x + 0.1 * self.sizes * chance.normal(size=len(x))
             a, b = self.rates(near, moment), self.rates(near, moment + duration)
-            if np.any(np.abs(a - b) > _REPEATS * (np.abs(a) + np.abs(b) + self.sizes / duration)):
+            if np.any(np.abs(a - b) > _SAME_RATES * (np.abs(a) + np.abs(b) + self.sizes / duration)):
                 what = f"the equations do not repeat after the period {duration:.6g}{place}."
                 raise StateError(what, where=self.where, hint='a text in the parameters: period="2*pi/w"')
 
@@ -115,7 +121,7 @@ class Flow:
         if not len(rows):
             return kept
         _, s, vt = np.linalg.svd(rows @ kept)
-        found: Array = kept @ vt[int(np.sum(s > _RANK * s[0])) :].T
+        found: Array = kept @ vt[int(np.sum(s > _DEPENDENT_ROW * s[0])) :].T
         return found
 
     def on_groups(self, x: Array) -> Array:
@@ -130,31 +136,31 @@ class Flow:
         """Factors 1 and -1: opposite quaternions are the same rotation, and the one nearer to a target is taken."""
         found, places = np.ones(len(end)), {z: k for k, z in enumerate(self.run.jets)}
         for group in self.equations.system.groups.values():
-            if group.places and group.group.orthogonal == _QUATERNION:
+            if group.places and group.group.orthogonal == _ROTATION_DIMENSION:
                 numbers = [places[z] for z in group.places[-4:]]
                 found[numbers] = -1.0 if float(end[numbers] @ target[numbers]) < 0 else 1.0
         return found
 
     def settled(self, x: Array) -> Array:
         """The state moved onto the constraints by the smallest change, in units of `sizes`."""
-        x = self._normalised(x)
-        for _ in range(_TURNS):
+        x = self.normalised(x)
+        for _ in range(_MOST_ITERATIONS):
             residual, rows = self.constraints(x)
             if not len(rows):
                 break
             kept = self.on_groups(x)
-            step = kept @ np.linalg.lstsq(rows @ kept, residual, rcond=_RANK)[0]
-            x = self._normalised(x - self.sizes * step)
+            step = kept @ np.linalg.lstsq(rows @ kept, residual, rcond=_DEPENDENT_ROW)[0]
+            x = self.normalised(x - self.sizes * step)
             if float(np.abs(step).max(initial=0.0)) < 1e-14:
                 break
         return x
 
-    def _normalised(self, x: Array) -> Array:
+    def normalised(self, x: Array) -> Array:
         """The state with its group elements moved onto their groups."""
         system, jets = self.equations.system, self.run.jets
         if not system.groups:
             return x
-        found = normalised(system, dict(zip(jets, map(float, x), strict=True)))
+        found = on_their_groups(system, dict(zip(jets, map(float, x), strict=True)))
         return np.array([found[z] for z in jets])
 
     def constraints(self, x: Array) -> tuple[Array, Array]:
@@ -232,7 +238,7 @@ def sizes_of(run: Any, x: Array, p: Array) -> Array:
     except UnfinishedError:
         sizes = np.abs(x)
     for group in run.equations.system.groups.values():
-        pure = group.places[-4:] if group.group.orthogonal == _QUATERNION else ()
+        pure = group.places[-4:] if group.group.orthogonal == _ROTATION_DIMENSION else ()
         sizes[[run.jets.index(z) for z in pure]] = 1.0
     largest = {k: float(sizes[orders == k].max(initial=0.0)) or 1.0 for k in set(orders.tolist())}
-    return np.maximum(sizes, _SMALL * np.array([largest[k] for k in orders.tolist()]))
+    return np.maximum(sizes, _LEAST_SIZE_IN_ORDER * np.array([largest[k] for k in orders.tolist()]))

@@ -37,16 +37,16 @@ from chetaev.transforms.tools.noether import Symmetry, shown_field
 
 Complex = NDArray[np.complex128]
 
-_RANK = 1e-7
+_LEAST_SINGULAR_VALUE = 1e-7
 """Singular values that count, for vectors and covectors of unit length: those of trivial directions are exact, or of order 1."""
-_LONG = 500
+_LARGEST_LAGRANGIAN = 500
 """Size of a Lagrangian above which no combinations of symmetries are looked for: for a bicycle they would take hours."""
-_SAME = 1e-5
+_VANISHING_COMMUTATOR = 1e-5
 """Relative to its terms: the commutator of a symmetry and the rates vanishes up to here. Differences have errors of 1e-9; what is no
 symmetry has a commutator of the size of its terms."""
-_TRIED = 3
+_STATES_TRIED = 3
 """States at which the commutator is computed; a field that is no symmetry passes at one of them only by chance."""
-_STEP = 1e-5
+_DIFFERENCE_STEP = 1e-5
 """The step of differences of rates, in units of the sizes of the jets."""
 
 
@@ -103,7 +103,7 @@ def invariants_of(flow: Flow) -> Invariants:
     """The affine symmetries of a flow with the integrals that follow; none where the search is refused."""
     equations = flow.equations
     try:
-        found = symmetries(equations, combined=size(equations.lagrangian) <= _LONG)
+        found = symmetries(equations, combined=size(equations.lagrangian) <= _LARGEST_LAGRANGIAN)
     except ChetaevError:
         return Invariants(equations, (), ())
     fields = tuple(s for s in found.found if s.field.components and s.field.time == 0 and s.gauge == 0 and not _moving(s.field))
@@ -147,7 +147,7 @@ def _commuting(flow: Flow, invariants: Invariants) -> list[bool]:
     """
     good = [True] * len(invariants.fields)
     chance, tried = np.random.default_rng(13), 0
-    for _ in range(4 * _TRIED if good else 0):
+    for _ in range(4 * _STATES_TRIED if good else 0):
         x = flow.settled(flow.start + 0.1 * flow.sizes * chance.normal(size=len(flow.start)))
         t = flow.t0 + float(chance.uniform()) * (flow.run.t[1] - flow.run.t[0])
         try:
@@ -156,7 +156,7 @@ def _commuting(flow: Flow, invariants: Invariants) -> list[bool]:
             continue
         good = [ok and small for ok, small in zip(good, differ, strict=True)]
         tried += 1
-        if tried == _TRIED:
+        if tried == _STATES_TRIED:
             break
     return good if tried else [False] * len(good)
 
@@ -165,19 +165,21 @@ def _commutators(flow: Flow, invariants: Invariants, x: Array, t: float) -> list
     found = []
     vectors, f = invariants.vectors(flow, x), flow.rates(x, t)
     rows = flow.constraints(x)[1]
-    step = _STEP / (float(np.linalg.norm(f / flow.sizes)) or 1.0)
+    step = _DIFFERENCE_STEP / (float(np.linalg.norm(f / flow.sizes)) or 1.0)
     ahead, behind = (invariants.vectors(flow, x + s * step * f) for s in (1, -1))
     for k in range(vectors.shape[1]):
         v = vectors[:, k] / flow.sizes
         length = float(np.linalg.norm(v)) or 1.0
-        h = _STEP / length
+        h = _DIFFERENCE_STEP / length
         slope = (flow.rates(x + h * vectors[:, k], t) - flow.rates(x - h * vectors[:, k], t)) / (2 * h)
         turned = (ahead[:, k] - behind[:, k]) / (2 * step)
         if not np.all(np.isfinite(slope)):
             raise StateError("the rates have no value near this state.", where=flow.where)
         terms = (np.abs(slope) + np.abs(turned) + length * np.abs(f)) / flow.sizes
-        tangent = bool(np.all(np.abs(rows @ v) <= _SAME * length)) if len(rows) else True
-        found.append(tangent and bool(np.all(np.abs(slope - turned) / flow.sizes <= _SAME * max(float(terms.max()), 1e-300))))
+        tangent = bool(np.all(np.abs(rows @ v) <= _VANISHING_COMMUTATOR * length)) if len(rows) else True
+        found.append(
+            tangent and bool(np.all(np.abs(slope - turned) / flow.sizes <= _VANISHING_COMMUTATOR * max(float(terms.max()), 1e-300)))
+        )
     return found
 
 
@@ -217,7 +219,7 @@ def _spaces(flow: Flow, invariants: Invariants, x: Array, basis: Array, with_tim
     if not w.shape[1]:
         return v, w
     left, s, _ = np.linalg.svd(w.T @ v, full_matrices=True) if v.shape[1] else (np.eye(w.shape[1]), np.zeros(0), None)
-    across: Array = w @ left[:, int(np.sum(s > _RANK)) :]
+    across: Array = w @ left[:, int(np.sum(s > _LEAST_SINGULAR_VALUE)) :]
     return v, across
 
 
@@ -235,7 +237,7 @@ def phases(flow: Flow, invariants: Invariants, x: Array, gradients: Array) -> Ar
     if not changed.size:
         return v.T
     _, s, vt = np.linalg.svd(changed)
-    found: Array = vt[int(np.sum(s > _RANK)) :] @ v.T
+    found: Array = vt[int(np.sum(s > _LEAST_SINGULAR_VALUE)) :] @ v.T
     return found
 
 
@@ -251,7 +253,7 @@ def _span(columns: Array) -> Array:
     if not columns.size:
         return np.zeros((len(columns), 0))
     left, s, _ = np.linalg.svd(columns, full_matrices=False)
-    found: Array = left[:, s > _RANK]
+    found: Array = left[:, s > _LEAST_SINGULAR_VALUE]
     return found
 
 

@@ -15,20 +15,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chetaev.core.errors import UnfinishedError, UsageError
+from chetaev.core.errors import UsageError
 from chetaev.core.state import State
+from chetaev.numerics.prepared import growth_of
 from chetaev.orbits.flow import flow_of
 from chetaev.orbits.invariants import explained, invariants_of
 from chetaev.orbits.volume import canonical
 
 Array = NDArray[np.float64]
 
-_GROWTH = 12.0
-"""Largest logarithm of the growth within a segment: the columns of the frame stay independent to a tenth of their digits."""
-_SEGMENTS = 400
-"""Segments of a run, unless the growth asks for more: enough for error bars."""
-_BLOCKS = 20
-"""Blocks of segments whose means give the error: longer than the memory of most motions."""
+_PARTS_OF_RUN = 400
+"""Parts of a run whose growth is told apart: more than blocks, so that blocks of equal lengths can be made of them."""
+_BLOCKS_OF_PARTS = 20
+"""Blocks of parts whose means give the error: longer than the memory of most motions."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,45 +96,22 @@ def lyapunov(
     [1.0, -1.0]
     """
     flow, whole = flow_of("lyapunov", equations, start, parameters, t, T, tolerance, inputs)
-    x = flow.start
-    basis = flow.tangent(x)
+    basis = flow.tangent(flow.start)
     d = basis.shape[1]
     if number != "all" and (isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= d):
         raise UsageError(f"number = {number!r} is no count of exponents.", where=flow.where, hint=f'1 to {d}, or "all"')
     count = d if number == "all" else int(number)
     frame = basis @ np.linalg.qr(np.random.default_rng(0).normal(size=(d, count)))[0]
-    change = canonical(flow)
-    if change is not None:
-        frame = np.linalg.solve(change(x), np.linalg.qr(change(x) @ frame)[0])
-    logs: list[Array] = []
-    lengths: list[float] = []
-    now, step, outcome = 0.0, whole / _SEGMENTS, "finished"
-    while now < whole * (1 - 1e-12):
-        piece = min(step, whole - now)
-        try:
-            end, slopes, _ = flow.later(now).after(x, piece, flow.sizes[:, None] * frame)
-        except UnfinishedError as stopped:
-            outcome = str(stopped.outcome)
-            break
-        volume = None if change is None else change(end)
-        carried = slopes / flow.sizes[:, None]
-        q, r = np.linalg.qr(carried if volume is None else volume @ carried)
-        growth = np.log(np.maximum(np.abs(np.diag(r)), 1e-300))
-        if np.abs(growth).max() > _GROWTH and piece > 1e-6 * whole:
-            step = piece / 2
-            continue
-        x, frame, now = end, q if volume is None else np.linalg.solve(volume, q), now + piece
-        logs.append(growth)
-        lengths.append(piece)
+    grown = growth_of(flow.run, flow.start, flow.p, frame, flow.sizes, canonical(flow), whole, _PARTS_OF_RUN)
     # at the end: a direction that was independent at the start may have decayed, as that of time does where a motion becomes steady
-    zeros = explained(flow, invariants_of(flow), x, flow.tangent(x), with_time=flow.autonomous)
-    return _means(np.array(logs).reshape(-1, count), np.array(lengths), zeros, count == d, outcome, flow.equations.system.label)
+    zeros = explained(flow, invariants_of(flow), grown.y, flow.tangent(grown.y), with_time=flow.autonomous)
+    return _means(grown.logs, grown.lengths, zeros, count == d, str(grown.outcome), flow.equations.system.label)
 
 
 def _means(logs: Array, lengths: Array, zeros: int, whole: bool, outcome: str, label: str) -> Lyapunov:
     total = float(lengths.sum())
     exponents = logs.sum(axis=0) / total if total > 0 else np.full(logs.shape[1], np.nan)
-    blocks = np.array_split(np.arange(len(lengths)), min(_BLOCKS, max(1, len(lengths))))
+    blocks = np.array_split(np.arange(len(lengths)), min(_BLOCKS_OF_PARTS, max(1, len(lengths))))
     means = np.array([logs[b].sum(axis=0) / lengths[b].sum() for b in blocks if len(b)]).reshape(-1, logs.shape[1])
     spread = means.std(axis=0, ddof=1) / np.sqrt(len(means)) if len(means) > 1 else np.full(logs.shape[1], np.nan)
     order = np.argsort(-exponents)

@@ -23,9 +23,9 @@ from chetaev.orbits.closing.orbit_search import Search
 from chetaev.orbits.flow import Flow
 from chetaev.orbits.invariants import Divided, Invariants, divided, phases
 
-_DOUBT = 1e-8
+_MULTIPLIER_ERROR = 1e-8
 """Error of a multiplier of size 1, from that of the integrator."""
-_SLANT = 0.3
+_LEAST_COSINE = 0.3
 """Least cosine of the angle between an orbit and the normal of the plane in which its first state lies."""
 
 Evaluated = tuple[Array, Array, Array, Array, Array]
@@ -236,7 +236,7 @@ class OrbitCurve:
         later = replace(self, flow=self.flow_at(u), reference=self.state(u))
         if len(later._phases) == len(self._phases):
             s = np.linalg.svd(later._phases @ self._phases.T, compute_uv=False)
-            if s.min(initial=1.0) > _SLANT:
+            if s.min(initial=1.0) > _LEAST_COSINE:
                 return self
         return later
 
@@ -261,7 +261,7 @@ class OrbitCurve:
     def spectrum(self, u: Array) -> tuple[Complex, Array]:
         """The multipliers that nothing explains, with bounds of their errors."""
         values = self._divided(u).remaining
-        return values, np.full(len(values), _DOUBT * max(1.0, float(np.abs(values).max(initial=0.0))))
+        return values, np.full(len(values), _MULTIPLIER_ERROR * max(1.0, float(np.abs(values).max(initial=0.0))))
 
     def left_out(self, u: Array) -> Complex:
         """The multipliers that time, integrals and symmetries explain."""
@@ -271,6 +271,11 @@ class OrbitCurve:
         """The determinant that vanishes where a multiplier is -1."""
         matrix = self._divided(u).block
         return float(np.linalg.det(matrix + np.eye(len(matrix))))
+
+    @staticmethod
+    def carried(_: Array) -> dict[str, float]:
+        """A periodic orbit has no velocities of symmetries; relative ones are displaced over a period."""
+        return {}
 
     @staticmethod
     def trivial(_: Array) -> int:

@@ -22,13 +22,13 @@ from chetaev.orbits.orbit_curve import OrbitCurve
 from chetaev.orbits.periodic import periodic
 from chetaev.orbits.special_points import Found
 
-_STEPS = 8.0
+_UNITS_OF_INTERVAL = 8.0
 """Units of the quantity along which the curve is followed in the interval; a step is at most a fifth of one."""
-_FAMILY = 1e-7
+_FAMILY_SINGULAR_VALUE = 1e-7
 """Relative to the largest singular value: smaller ones belong to families; the error of the integrator is below."""
-_AMPLITUDES = (0.02, 0.05, 0.005)
+_FIRST_AMPLITUDES = (0.02, 0.05, 0.005)
 """Distances from an equilibrium at which the first orbit of a family is looked for, in units of the unknowns."""
-_STEADY = 1e-7
+_STEADY_MOTION = 1e-7
 """Relative to the rates: a steady motion moves along symmetries up to here."""
 
 Begun = tuple[OrbitCurve, Array, Array, bool]
@@ -65,7 +65,7 @@ def orbits_along(
         _require_repetition(curve, until)
     u = np.zeros(curve.size)
     curve = _keeping(curve, u)
-    null = null_space(curve, u, _FAMILY)
+    null = null_space(curve, u, _FAMILY_SINGULAR_VALUE)
     direction = null @ (null.T @ curve.along)
     if float(np.linalg.norm(direction)) < 1e-6:
         direction = null[:, -1] if null.shape[1] else curve.along
@@ -74,7 +74,7 @@ def orbits_along(
 
 
 def _curve(flow: Flow, x: Array, span: float, given: Any, along: Symbol, until: tuple[float, float], where: str) -> OrbitCurve:
-    jets, unit = list(flow.run.jets), (until[1] - until[0]) / _STEPS
+    jets, unit = list(flow.run.jets), (until[1] - until[0]) / _UNITS_OF_INTERVAL
     invariants, natural = invariants_of(flow), flow.sizes
     count = len(jets) + int(flow.autonomous)
     if along in jets:
@@ -103,12 +103,12 @@ def _keeping(curve: OrbitCurve, u: Array) -> OrbitCurve:
     of these symmetries too.
     """
     for together in _together(curve, curve.state(u)):
-        free = null_space(curve, u, _FAMILY).shape[1]
+        free = null_space(curve, u, _FAMILY_SINGULAR_VALUE).shape[1]
         if free <= 1:
             break
         values = curve.invariants.values(curve.flow, curve.state(u))
         tried = replace(curve, kept=(*curve.kept, *[(i, float(values[i])) for i in together]), seen={})
-        if 1 <= null_space(tried, u, _FAMILY).shape[1] < free:
+        if 1 <= null_space(tried, u, _FAMILY_SINGULAR_VALUE).shape[1] < free:
             curve = tried
     return curve
 
@@ -119,7 +119,7 @@ def _together(curve: OrbitCurve, x: Array) -> list[list[int]]:
     gradients = curve.invariants.gradients(flow, x) * flow.sizes
     vectors = curve.invariants.vectors(flow, x) / flow.sizes[:, None]
     sizes = np.linalg.norm(gradients, axis=1)[:, None] * np.linalg.norm(vectors, axis=0)
-    changed = np.any(np.abs(gradients @ vectors) > _FAMILY * sizes, axis=1)
+    changed = np.any(np.abs(gradients @ vectors) > _FAMILY_SINGULAR_VALUE * sizes, axis=1)
     single = [[i] for i in reversed(range(len(gradients))) if not changed[i]]
     both = [i for i in range(len(gradients)) if changed[i]]
     return [both, *single] if both else single
@@ -160,7 +160,7 @@ def orbits_from_hopf(
     base = _curve(flow, x[order], duration, duration, along, until, where)
     if not rest.at_rest:
         base = _relative(base, duration * _speeds(base, where))
-    for amplitude in _AMPLITUDES:
+    for amplitude in _FIRST_AMPLITUDES:
         guess = np.zeros(base.size)
         guess[: len(x)] = amplitude * across
         reached = replace(base, reference=flow.settled(base.state(guess)))
@@ -182,7 +182,7 @@ def _speeds(curve: OrbitCurve, where: str) -> Array:
     rates = flow.rates(x) / flow.sizes
     along = curve.search.displacement.slopes(x, np.zeros(len(curve.search.displacement))) / flow.sizes[:, None]
     found: Array = np.asarray(np.linalg.lstsq(along, rates, rcond=None)[0], dtype=float)
-    if float(np.abs(along @ found - rates).max()) > _STEADY * float(np.abs(rates).max()):
+    if float(np.abs(along @ found - rates).max()) > _STEADY_MOTION * float(np.abs(rates).max()):
         raise StateError(
             "the motions around this steady motion are not periodic up to a known symmetry.",
             where=where,
@@ -201,7 +201,7 @@ def orbits_from_doubling(found: Found) -> Begun:
     twice = replace(curve, span=2 * curve.span, times=2 * curve.times, seen={})
     normal = np.zeros(curve.size)
     normal[: len(across)] = across / np.linalg.norm(across)
-    for amplitude in _AMPLITUDES:
+    for amplitude in _FIRST_AMPLITUDES:
         guess = u + amplitude * normal
         reached = twice.renewed(guess)
         try:

@@ -26,18 +26,18 @@ from chetaev.core.errors import StateError, UnfinishedError
 from chetaev.numerics.stability.spectrum import Complex, matched
 from chetaev.orbits.arclength import Array, Node, between, determinant, range_basis, solved, tangent_at
 
-_ROUNDS = 25
+_MOST_ITERATIONS = 25
 """Newton's iterations for a branch point; from an estimate by the sign of a determinant four are enough."""
-_CROSSING = 1e-9
+_OFF_THE_AXIS = 1e-9
 """Growth relative to the size of the eigenvalues that counts as off the axis, at least; doubts of eigenvalues count too."""
-_ORIGIN = 1e-4
+_NEAR_REAL_AXIS = 1e-4
 """Relative to the largest eigenvalue: a pair that crosses the axis nearer to the real axis is no Hopf point."""
-_PART = 1e-3
+_SAME_SPECIAL_POINT = 1e-3
 """Distance in units of the unknowns within which eigenvalues that meet are part of a fold, a branch point or a doubling, where they meet
 at zero (multipliers: at 1 or -1) in a conservative system."""
-_LOST = 1e-6
+_LOST_DIMENSION = 1e-6
 """Relative to the largest singular value: a derivative with a smaller one lost a dimension, so that other families cross."""
-_SAME = 1e-5
+_FOLD_AT_BRANCH_POINT = 1e-5
 """Distance in units of the unknowns within which a fold is part of a branch point."""
 
 
@@ -63,19 +63,19 @@ def special_points(nodes: Sequence[Node]) -> tuple[list[Found], tuple[str, ...]]
     zero = list(found)  # two eigenvalues that meet there are part of these points
     for f in _of_eigenvalues(nodes, found, undecided):
         again = any(_near(f, g) and f.kind == g.kind and _same(f.eigenvalue, g.eigenvalue) for g in found)
-        if not again and (f.kind == "hopf" or not any(_near(f, z, _PART) for z in zero)):
+        if not again and (f.kind == "hopf" or not any(_near(f, z, _SAME_SPECIAL_POINT) for z in zero)):
             found.append(f)
             zero += [] if f.kind in ("hopf", "double") else [f]
     return sorted(found, key=lambda f: f.order), tuple(undecided)
 
 
-def _near(a: Found, b: Found, within: float = _SAME) -> bool:
+def _near(a: Found, b: Found, within: float = _FOLD_AT_BRANCH_POINT) -> bool:
     return float(np.abs(a.node.u - b.node.u).max()) < within
 
 
 def _same(a: complex | None, b: complex | None) -> bool:
     """Whether two eigenvalues are equal, or conjugate; symmetric systems have them several times."""
-    return a is None or b is None or abs(abs(a.imag) - abs(b.imag)) + abs(a.real - b.real) <= _ORIGIN * (abs(a) + abs(b))
+    return a is None or b is None or abs(abs(a.imag) - abs(b.imag)) + abs(a.real - b.real) <= _NEAR_REAL_AXIS * (abs(a) + abs(b))
 
 
 def _signs(values: Sequence[float], most: int = 1) -> Iterator[tuple[int, int]]:
@@ -127,7 +127,7 @@ def _folds(nodes: Sequence[Node], branches: Sequence[Found], undecided: list[str
         if root is None:
             continue
         fold = Found("fold", root[0], i + root[1] * (j - i), None)
-        if not any(_near(fold, b, _PART) for b in crossed):
+        if not any(_near(fold, b, _SAME_SPECIAL_POINT) for b in crossed):
             yield fold
 
 
@@ -171,7 +171,7 @@ def moore(curve: Any, u: Array, left: Array) -> Array:
     r"""The branch point near a point: $U^T G + \beta\psi = 0$, $\psi^T U^T J = 0$, $\psi^T\psi = 1$, which is regular there."""
     n, value = len(u), curve.value(u)
     psi, beta = np.linalg.svd(left.T @ curve.numbers(u)[1])[0][:, -1], 0.0
-    for _ in range(_ROUNDS):
+    for _ in range(_MOST_ITERATIONS):
         residual, slopes = curve.numbers(u)
         g, j = left.T @ residual, left.T @ slopes
         second = np.zeros((n, n))
@@ -192,7 +192,8 @@ def moore(curve: Any, u: Array, left: Array) -> Array:
             if float(np.abs(residual).max(initial=0.0)) > 10 * curve.met:
                 break
             return u
-    what = f"whether a family branches off near {curve.name} = {value:.6g}: Newton's iteration did not converge in {_ROUNDS} iterations"
+    what = f"whether a family branches off near {curve.name} = {value:.6g}: "
+    what += f"Newton's iteration did not converge in {_MOST_ITERATIONS} iterations"
     raise StateError(what, where=curve.where)
 
 
@@ -237,13 +238,13 @@ def _of_eigenvalues(nodes: Sequence[Node], known: Sequence[Found], undecided: li
 def _offset(node: Node, values: Complex, doubts: Array) -> Array:
     """The growths of eigenvalues; 0 for those on the axis up to their doubts."""
     growth = node.curve.growth(values)
-    size = np.maximum(10 * doubts, _CROSSING * np.abs(values).max(initial=0.0))
+    size = np.maximum(10 * doubts, _OFF_THE_AXIS * np.abs(values).max(initial=0.0))
     return np.where(np.abs(growth) <= size, 0.0, growth)
 
 
 def _imaginary(node: Node, values: Complex, doubts: Array) -> NDArray[np.bool_]:
     """Which eigenvalues are not real, in the upper half of the plane."""
-    found: NDArray[np.bool_] = values.imag > np.maximum(10 * doubts, _CROSSING * np.abs(values).max(initial=0.0))
+    found: NDArray[np.bool_] = values.imag > np.maximum(10 * doubts, _OFF_THE_AXIS * np.abs(values).max(initial=0.0))
     return found
 
 
@@ -311,7 +312,7 @@ def _crossing(nodes: Sequence[Node], i: int, j: int, first: complex, last: compl
         return
     node, share = root
     at = here(node)
-    if abs(at.imag) > _ORIGIN * max(1e-300, float(np.abs(node.curve.spectrum(node.u)[0]).max())):
+    if abs(at.imag) > _NEAR_REAL_AXIS * max(1e-300, float(np.abs(node.curve.spectrum(node.u)[0]).max())):
         yield Found("hopf", node, i + (begin + (1 - begin) * share) * (j - i), at if at.imag > 0 else at.conjugate())
 
 
@@ -331,12 +332,12 @@ def _doubles(nodes: Sequence[Node], rows: Sequence[Complex], doubts: Sequence[Ar
         meeting = pair.at(node)[0]
         for kind, product in b.curve.crossings():  # one of two real eigenvalues crosses before they meet
             met, ending = product(meeting, meeting).real, [product(*end).real for end in ends]
-            if ending[0] * ending[1] < 0 and abs(met) > _ORIGIN * max(map(abs, ending)):
+            if ending[0] * ending[1] < 0 and abs(met) > _NEAR_REAL_AXIS * max(map(abs, ending)):
                 crossing = _located(kind, a, b, lambda n, pair=pair, product=product: float(product(*pair.both(n)).real), undecided)  # type: ignore[misc]
                 if crossing is not None:
                     on, along = crossing[0], (b.u - a.u) / np.linalg.norm(b.u - a.u)
                     yield Found(kind, Node(on.curve, on.u, along, on.value), k + crossing[1], None)
-        kind = "branch" if range_basis(node.curve, node.u)[1] < _LOST else "double"
+        kind = "branch" if range_basis(node.curve, node.u)[1] < _LOST_DIMENSION else "double"
         yield Found(kind, node, k + share, meeting if kind == "double" else None)
         ahead, doubt = rows[k + 1][one], doubts[k + 1][one]
         grown = _offset(b, np.array([meeting, ahead]), np.array([doubt, doubt]))  # of a conservative system both are round-off

@@ -10,11 +10,11 @@ from chetaev.core.errors import StateError
 from chetaev.orbits.arclength import Array, Node, null_space, plane, range_basis, solved, tangent_at
 from chetaev.orbits.special_points import Found
 
-_ASIDE = (0.033, 0.077, 0.013, 0.12, 0.0043)
+_DISTANCES_TRIED = (0.033, 0.077, 0.013, 0.12, 0.0043)
 """Distances from the branch point, in units of the unknowns, at which the other curve is looked for, one after the other."""
-_MANY = 1e-6
+_CROSSING_CURVES = 1e-6
 """Relative to the largest singular value: smaller ones at a branch point belong to the curves that cross there."""
-_OTHER = 0.2
+_LEAST_DEPARTURE = 0.2
 """The other curve leaves the known one by at least this part of the distance; otherwise Newton's iteration fell back on it."""
 
 
@@ -52,14 +52,14 @@ def first_beside(found: Found) -> tuple[Node, Array]:
     Where a symmetry makes many curves cross, one of them is taken: jets that the symmetry changes are kept.
     """
     curve, u = found.node.curve, found.node.u
-    null = null_space(curve, u, _MANY)
+    null = null_space(curve, u, _CROSSING_CURVES)
     if null.shape[1] > 2:
         known = null @ (null.T @ found.node.tangent)
         across = null @ np.linalg.svd((null.T @ known)[None, :])[2][1:].T
         curve = curve.keeping_all_but_one(across, u)
         found = replace(found, node=replace(found.node, curve=curve), left=None)
     direction = other_direction(found)
-    for distance in _ASIDE:
+    for distance in _DISTANCES_TRIED:
         for sign in (1.0, -1.0):
             guess = u + sign * distance * direction
             try:
@@ -68,7 +68,7 @@ def first_beside(found: Found) -> tuple[Node, Array]:
                 continue
             away = reached - u
             aside = away - (away @ found.node.tangent) * found.node.tangent
-            if float(np.linalg.norm(aside)) > _OTHER * _least(direction, found.node.tangent) * distance:
+            if float(np.linalg.norm(aside)) > _LEAST_DEPARTURE * _least(direction, found.node.tangent) * distance:
                 return Node(curve, reached, tangent_at(curve, reached, sign * direction), curve.value(reached)), sign * direction
     raise StateError(
         f"no point of the other family was found near {curve.name} = {found.node.value:.6g}.",

@@ -40,9 +40,9 @@ from chetaev.numerics.motion.trajectory import Trajectory
 Form = dict[tuple[int, ...], Expr]
 """A differential form: coefficients by the sorted numbers of coordinates."""
 
-_TRIALS = 400
+_RANDOM_CONFIGURATIONS = 400
 """Random configurations at which a function is evaluated to find out whether it has real zeros."""
-_ZERO = 1e-9
+_ZERO_VALUE = 1e-9
 """Relative to the sizes of its terms: a smaller value at a start counts as zero."""
 
 
@@ -289,7 +289,7 @@ class _Search:
         chance = np.random.default_rng(7)
         symbols = sorted(e.free_symbols, key=lambda z: z.name)
         tape, signs = Tape([e]), set()
-        for _ in range(_TRIALS):
+        for _ in range(_RANDOM_CONFIGURATIONS):
             size = 10.0 ** chance.uniform(-2, 2)
             values = {
                 z: float(abs(v) if z.is_positive else v) for z, v in zip(symbols, size * chance.normal(size=len(symbols)), strict=True)
@@ -371,7 +371,7 @@ def _at(
     """The answer for a start: whether it lies on the locus, and the curve through it."""
     for e in locus:
         terms = [abs(_value(term, point)) for term in sympy.Add.make_args(sympy.expand(e))]
-        if abs(_value(e, point)) > _ZERO * max(*terms, *[abs(point[q]) for q in system.coordinates], 0.0):
+        if abs(_value(e, point)) > _ZERO_VALUE * max(*terms, *[abs(point[q]) for q in system.coordinates], 0.0):
             return Abnormal(system, False, _named(system, field), locus, (), f"{show(e)} does not vanish at the start.")
     if not exists or field is None:
         return Abnormal(system, exists, _named(system, field), locus, (), reason)

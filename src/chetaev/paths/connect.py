@@ -1,8 +1,8 @@
 r"""connect: all extremals that join two ends, as far as seeds lead to them, ranked by action.
 
 A boundary value problem of the calculus of variations has many solutions. Newton's iteration finds one of them and does not say which: for
-Heisenberg's rows from (0, 0, 0) to (1, 0, 3) it may find $\lambda = 10.9959$ in the place of the minimiser's $5.2266$. So many seeds are
-followed, equal curves are merged, and all paths are told with their action and conjugate times.
+Heisenberg's rows from (0, 0, 0) to (1, 0, 3) it may find $\lambda = 10.9959$ in the place of the minimiser's $5.2266$. Therefore
+many seeds are followed, equal curves are merged, and all paths are returned with their action and conjugate times.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ _COARSE = 1e-8
 """The tolerance of the motions far from a path, where exact ones would take twice as long."""
 _WORTH_POLISHING = 1e-3
 """Relative residuals up to here are made smaller with exact motions; larger ones are local minima, and no paths."""
-_SAME = 1e-8
+_SAME_PATH = 1e-8
 """Unknowns that differ by less, relative to their sizes, are one path."""
 _SMALLER = 1e-3
 """Errors of a jet are relative to at least this part of its typical size: one that is zero but for rounding would take endless steps."""
-_STEPS = 20_000
+_MOST_STEPS = 20_000
 """Steps of a motion on the way to a path. Paths need hundreds; a seed that needs more runs into a singularity."""
 _MIRRORED = 6
 """The number of paths whose mirror images are tried as seeds."""
 _MET = 1e-9
 """Relative to the sizes of the conditions: a path whose residuals are larger is no path."""
-_EXACT = 1e-12
+_ROUNDING_RESIDUAL = 1e-12
 """Residuals up to here are errors of rounding, whatever step they would ask for."""
 _CLOSE = 1e-6
 """The largest step that Newton's iteration would still take, relative to the sizes. Where paths branch, residuals vanish quadratically, and
 small ones lie far from a path."""
-_LARGEST = 1e6
+_LARGEST_GROWTH = 1e6
 """How many times larger than the data a motion may become: beyond it the ends are met by cancellation alone, as by an oscillator of
 amplitude 1e16 over half a period."""
 
@@ -136,8 +136,8 @@ def connect(
     shooting = Shooting(flow, ends, t1, free, bounds, span)
     shooting = shooting.with_sizes(_sizes(shooting, known))
     scale = {name: _SMALLER * float(size) for name, size in zip(run.state, shooting.flow.sizes, strict=True)}
-    shooting = shooting.with_run(prepare(equations, t=run.t, tolerance=tolerance, scale=scale, max_steps=_STEPS))
-    rough = prepare(equations, t=run.t, tolerance=max(tolerance, _COARSE), scale=scale, max_steps=_STEPS)
+    shooting = shooting.with_run(prepare(equations, t=run.t, tolerance=tolerance, scale=scale, max_steps=_MOST_STEPS))
+    rough = prepare(equations, t=run.t, tolerance=max(tolerance, _COARSE), scale=scale, max_steps=_MOST_STEPS)
     curves = rough_paths(shooting, (known[0], known[1]), seeds)
     tried = seeds_of(shooting, known, seeds, rough)
     tried[1:1] = [curve.start for curve in curves]
@@ -165,7 +165,7 @@ def _search(shooting: Shooting, rough: Shooting, tried: Sequence[Unknowns], give
         if shot is None:
             continue
         best = min(best, shot.worst)
-        if _is_path(shooting, shot) and all(shooting.distance(shot, other) > _SAME for other in good):
+        if _is_path(shooting, shot) and all(shooting.distance(shot, other) > _SAME_PATH for other in good):
             good.append(shot)
             queue += mirrored(shooting, shot, given) if len(good) <= _MIRRORED else ()
     return good, float(best)
@@ -174,7 +174,11 @@ def _search(shooting: Shooting, rough: Shooting, tried: Sequence[Unknowns], give
 def _is_path(shooting: Shooting, shot: Shot) -> bool:
     """Whether the ends are met, and not by cancellation of huge numbers."""
     large = np.abs(np.concatenate([shot.at.y, shot.end])) / np.concatenate([shooting.flow.sizes] * 2)
-    return shot.worst < _MET and float(large.max(initial=0.0)) < _LARGEST and (shot.worst < _EXACT or shot.next_step < _CLOSE)
+    return (
+        shot.worst < _MET
+        and float(large.max(initial=0.0)) < _LARGEST_GROWTH
+        and (shot.worst < _ROUNDING_RESIDUAL or shot.next_step < _CLOSE)
+    )
 
 
 def read_system(verb: str, system: Any, principle: Any, parameters: Mapping[str, Any] | None) -> tuple[Equations, dict[str, Any]]:

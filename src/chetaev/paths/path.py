@@ -78,7 +78,7 @@ class Path:
     def conjugate_times(self) -> tuple[float, ...]:
         """The times at which extremals from the start meet to first order, as often as their multiplicity.
 
-        Those after the end are told as far as the path was continued. Empty where none was found, or where they have no meaning.
+        Those after the end are included as far as the path was continued. Empty where none was found, or where they have no meaning.
         """
         return tuple(self.facts.times)
 

@@ -35,9 +35,9 @@ from chetaev.paths.optimal.transcription import LONGEST, SHORTEST, Found, Path, 
 
 _FIRST_INTERVALS = 12
 """Intervals of the first mesh, on which all first paths are tried."""
-_ROUNDS = 6
+_MOST_REFINEMENTS = 6
 """Most refinements of the mesh."""
-_PART = 4.0
+_PART_OF_TIME_LEFT = 4.0
 """A finer mesh may take this part of the time that is left: where it does not converge, margins on the mesh before it need time too."""
 _MARGINS = 4
 """Most programs with margins for relations that fail between collocation points."""
@@ -233,7 +233,7 @@ class _Search:
         """The path on finer meshes, until the simulated motion keeps what was asked and the cost no longer changes."""
         candidate, before = _Candidate(found, self._checked(found), math.nan), math.nan
         best = candidate
-        for _ in range(_ROUNDS):
+        for _ in range(_MOST_REFINEMENTS):
             converged = self._good(candidate.checked) and candidate.change <= self.accuracy
             if converged or self.left <= 0 or self._endless(found):
                 return best
@@ -272,7 +272,7 @@ class _Search:
     def _again(self, path: Path, mesh: Mesh) -> Found | None:
         """The program on a finer mesh; with nodes that stay if it has no solution otherwise."""
         for tried in (mesh, Mesh(mesh.widths, (False,) * (len(mesh) - 1)))[: 1 + any(mesh.movable)]:
-            found = self.program.solve(on_mesh(self.problem, path, tried), seconds=self.left / _PART, warm=True)
+            found = self.program.solve(on_mesh(self.problem, path, tried), seconds=self.left / _PART_OF_TIME_LEFT, warm=True)
             if found.solved:
                 return found
         return None

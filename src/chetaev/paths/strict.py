@@ -26,13 +26,13 @@ from chetaev.paths.boundary.ends import Array
 from chetaev.paths.boundary.shooting import Shooting
 from chetaev.paths.path import Path
 
-_FAR = 2.0
+_FOLLOWED_DISTANCE = 2.0
 """How far the curve is followed, in units of what the field needs at the start to move each coordinate as far as the ends differ."""
-_SAMPLES = 2001
+_SAMPLES_OF_CURVE = 2001
 """Samples of the curve among which the place nearest to the end is sought."""
 _MET = 1e-9
 """Relative to the sizes of the coordinates: a curve that misses the end by more does not lead there."""
-_SAME = 1e-6
+_SAME_CURVE = 1e-6
 """Relative to the sizes of the coordinates: normal paths that are nowhere further away are this curve, and it is not strictly abnormal."""
 
 
@@ -118,11 +118,16 @@ def _meeting(
     unit = System(curve.kinds, list(curve.parameters), lagrangian="0", kinematic=[*curve.kinematic, f"{curve.coordinates[-1].name}' = 1"])
     for sign in (1.0, -1.0):
         motion = simulate(
-            derive(unit, DAlembert()), start, (0.0, sign * _FAR * longest), parameters=parameters, tolerance=1e-13, progress=False
+            derive(unit, DAlembert()),
+            start,
+            (0.0, sign * _FOLLOWED_DISTANCE * longest),
+            parameters=parameters,
+            tolerance=1e-13,
+            progress=False,
         )
         low, high = sorted((float(motion.t[0]), float(motion.t[-1])))
         while high - low > 1e-14 * longest:
-            times = np.linspace(low, high, _SAMPLES)
+            times = np.linspace(low, high, _SAMPLES_OF_CURVE)
             section = motion.at(times)
             off = np.linalg.norm((np.array([section[name] for name in names]).T - target) / sizes, axis=1)
             k = int(np.argmin(off))
@@ -145,4 +150,4 @@ def _same(bead: Path, path: Path, system: System, sizes: Array) -> bool:
     """Whether a normal path is the same curve."""
     times = np.linspace(bead.motion.t[0], bead.motion.t[-1], 17)
     one, other = (np.array([motion.at(times)[q.name] for q in system.coordinates]) for motion in (bead.motion, path.motion))
-    return bool(np.all(np.abs(one - other) <= _SAME * sizes[:, None]))
+    return bool(np.all(np.abs(one - other) <= _SAME_CURVE * sizes[:, None]))

@@ -24,9 +24,9 @@ from chetaev.paths.findings.locus import crossings, first_conjugate_point, named
 
 _DIRECTIONS = 61
 """Directions of the start in a plane of velocities, both ends of the circle included, so that a drawn surface closes."""
-_FEW = 23
+_MOTIONS_FOR_SIZES = 23
 """Motions from which typical sizes are taken; a prime, so that they are not all of one direction."""
-_STEPS = 20_000
+_MOST_STEPS = 20_000
 """The largest number of steps of an extremal; those that need more are NaN."""
 _SPHERE = 400
 """Directions of the start where more than two velocities are free: evenly distributed by chance."""
@@ -136,7 +136,7 @@ def wavefront(
     equations, values = read_system("wavefront", system, principle, parameters)
     where = f"wavefront {equations.system.label}"
     if equations.system.groups:
-        why = "The ends of a wavefront are told by coordinates."
+        why = "A wavefront is a set of points in coordinates."
         raise UsageError("group coordinates are not supported here.", where=where, why=why, hint="describe the rotation by angles")
     if isinstance(t, bool) or not isinstance(t, int | float) or not np.isfinite(t) or not t > 0:
         raise UsageError(f"t={t!r} is no length.", where=where, hint="a positive number")
@@ -158,7 +158,7 @@ def wavefront(
     _, p = run.start(dict(zip(names, starts[0, 0].tolist(), strict=True)), values)
     table = starts.reshape(-1, len(names))
     scale = _scale(run, table, p)
-    run = prepare(equations, t=run.t, tolerance=tolerance, scale=scale, max_steps=_STEPS)
+    run = prepare(equations, t=run.t, tolerance=tolerance, scale=scale, max_steps=_MOST_STEPS)
     ends = run.many(table, p).reshape(*shape, len(names))
     points = {q.name: ends[:, :, names.index(q.name)] for q in equations.system.coordinates if q.name in names}
     sizes = np.array([scale.get(name, 1e-3) / 1e-3 for name in names])
@@ -167,8 +167,8 @@ def wavefront(
 
 def _scale(run: Any, starts: Array, p: Array) -> dict[str, float]:
     """Typical sizes of the jets, from some of the motions: a coordinate that is zero but for rounding would take steps without end."""
-    few = starts[:: max(1, len(starts) // _FEW)]
-    short = prepare(run.equations, t=run.t, tolerance=1e-6, max_steps=_STEPS)
+    few = starts[:: max(1, len(starts) // _MOTIONS_FOR_SIZES)]
+    short = prepare(run.equations, t=run.t, tolerance=1e-6, max_steps=_MOST_STEPS)
     ends = np.abs(np.vstack([short.many(few, p), few]))
     sizes = np.nanmax(ends, axis=0)
     return {name: 1e-3 * float(size) for name, size in zip(run.state, sizes, strict=True) if size > 0}

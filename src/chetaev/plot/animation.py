@@ -28,7 +28,7 @@ from chetaev.plot.scenes.drawing import Array, Drawing
 from chetaev.plot.scenes.sliders import Slide, read_sliders
 from chetaev.plot.scenes.text import number
 
-_SHORTEST, _LONGEST = 1.0, 60.0
+_SHORTEST_SECONDS, _LONGEST_SECONDS = 1.0, 60.0
 """Seconds. Without `seconds` an animation lasts as long as the motion, within these limits."""
 _MOST_FRAMES, _MOST_FRAMES_IN_PAGE = 1800, 900
 """Frames of a film and of a web page. A page interpolates between frames, and its size grows with their number."""
@@ -172,7 +172,7 @@ def animate(
         raise UsageError("a scene of sliders and dials shows one motion only.", where=where, hint="plot.compare, or a scene with places")
     begin, end = _common(motions, where)
     span = abs(end - begin)
-    lasts = float(np.clip(span, _SHORTEST, _LONGEST)) if seconds is None else _positive(seconds, "seconds", where)
+    lasts = float(np.clip(span, _SHORTEST_SECONDS, _LONGEST_SECONDS)) if seconds is None else _positive(seconds, "seconds", where)
     pictures = int(np.clip(round(lasts * _positive(fps, "fps", where)) + 1, 2, _MOST_FRAMES))
     times = np.linspace(begin, end, pictures)
     if sliders is None:

@@ -14,7 +14,7 @@ from chetaev.plot.curves import by_label, smooth, usual
 from chetaev.plot.over_time import draw, finish
 from chetaev.plot.style import COLOURS, DASHES, SOFT, Array, Picture, legend, logarithmic_limits, panels, styled, time_axis
 
-_GRID = 600
+_TIMES_COMPARED = 600
 """Times at which two motions with different nodes are compared, about one per pixel of the figure."""
 
 
@@ -100,7 +100,7 @@ def _together(first: Trajectory, other: Trajectory, names: Sequence[str]) -> tup
     high = min(max(first.t[0], first.end[0]), max(other.t[0], other.end[0]))
     if high <= low:
         raise UsageError("the motions have no time in common.", where="compare", hint="simulate them over the same interval")
-    t = np.linspace(low, high, _GRID)
+    t = np.linspace(low, high, _TIMES_COMPARED)
     return t, *(np.array([_at(m, n, t) for n in names]) for m in (first, other))  # type: ignore[return-value]
 
 

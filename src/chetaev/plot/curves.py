@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 _MOST_MEMBERS = 20
 """Members of an ensemble that are drawn; each is computed again, and more curves could not be told apart."""
-_POINTS = 900
+_POINTS_BETWEEN_NODES = 900
 """Points of a curve besides its nodes, shared out by the length of the steps: about one per pixel."""
 _MOST_NODES = 8000
 """Nodes that are drawn; of more, evenly spaced ones are kept, since a figure cannot show them and slows down."""
@@ -63,7 +63,7 @@ def _thinned(nodes: Array) -> NDArray[np.int64]:
 def _between(nodes: Array) -> tuple[Array, NDArray[np.int64]]:
     """Return times inside the steps, in order, and for each the index of the node that follows it."""
     lengths = np.abs(np.diff(nodes))
-    share = np.ceil(_POINTS * lengths / max(float(lengths.sum()), 1e-300)).astype(int)
+    share = np.ceil(_POINTS_BETWEEN_NODES * lengths / max(float(lengths.sum()), 1e-300)).astype(int)
     least = _POINTS_PER_STEP if len(nodes) * _POINTS_PER_STEP < _MOST_NODES else 1
     counts = np.where(lengths > 0, np.maximum(share, least), 0)
     place = np.repeat(np.arange(1, len(nodes)), counts)

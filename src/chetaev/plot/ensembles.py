@@ -12,7 +12,7 @@ from chetaev.numerics.ensemble import Ensemble
 from chetaev.plot.curves import usual
 from chetaev.plot.style import COLOURS, Array, Picture, grid, label, legend, styled, time_axis, title_of
 
-_MOST = 200
+_MOST_CURVES = 200
 """Members whose curves are drawn; more would only make one dark band."""
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Levels of a fan: the median, the middle half, and all but a tenth; without a middle level no curve is drawn."""
@@ -21,7 +21,7 @@ _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 def curves(ensemble: Ensemble, names: Sequence[str] | str | None, columns: int | None) -> Picture:
     """Draw a curve for each of the first members, one panel for each quantity."""
     times, listed = _times(ensemble, "series"), _names(ensemble, names)
-    size = min(len(ensemble), _MOST)
+    size = min(len(ensemble), _MOST_CURVES)
     columns = columns or (1 if len(listed) <= 3 else 2)
     note = f"{size} of {len(ensemble)} members" if size < len(ensemble) else f"{size} members"
     picture, axes = grid(len(listed), columns, f"{title_of(ensemble)}\n{note}")

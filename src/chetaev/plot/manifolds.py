@@ -172,11 +172,11 @@ def _of_branch(found: Analysis) -> Box:
 
 _SIDE, _ALONG = {"down": 0.28, "across": 0.16}, 0.4
 """Gaps between boxes in inches: beside each other, and along the tree."""
-_MARGIN, _PAD = 0.2, 0.1
+_FIGURE_MARGIN, _BOX_PADDING = 0.2, 0.1
 """Inches: around the figure, and inside a box."""
-_SIZE, _LINE, _LEADING = 10, 0.13, 0.07
+_FONT_SIZE, _LINE_HEIGHT, _LINE_GAP = 10, 0.13, 0.07
 """Of texts: font size in points, least height of a line and gap between lines in inches."""
-_WIDE = 7.0
+_WIDEST_TREE = 7.0
 """Inches. Among the directions in which the tree is at most this wide, the one that makes it lowest is taken."""
 
 
@@ -204,19 +204,19 @@ class Box:
     def write(self, picture: Picture) -> None:
         """Create and measure one text per line: lines with formulas are taller than others."""
         self.texts = [
-            picture.text(0, 0, line, fontsize=_SIZE + 2 * ("$" in line), color=INK, ha="center", va="center") for line in self.lines
+            picture.text(0, 0, line, fontsize=_FONT_SIZE + 2 * ("$" in line), color=INK, ha="center", va="center") for line in self.lines
         ]
         extents = [_extent(picture, text) for text in self.texts]
-        self.heights = [max(height, _LINE) for _, height in extents]
-        self.width = max(width for width, _ in extents) + 2 * _PAD
-        self.height = sum(self.heights) + _LEADING * (len(extents) - 1) + 2 * _PAD
+        self.heights = [max(height, _LINE_HEIGHT) for _, height in extents]
+        self.width = max(width for width, _ in extents) + 2 * _BOX_PADDING
+        self.height = sum(self.heights) + _LINE_GAP * (len(extents) - 1) + 2 * _BOX_PADDING
 
     def draw(self, picture: Picture, way: str) -> None:
         """Draw the frame, the lines of text and the lines to the children."""
-        at = self.y + self.height / 2 - _PAD
+        at = self.y + self.height / 2 - _BOX_PADDING
         for text, height in zip(self.texts, self.heights, strict=True):
             _place(picture, text, self.x, at - height / 2)
-            at -= height + _LEADING
+            at -= height + _LINE_GAP
         left, low = self.x - self.width / 2, self.y - self.height / 2
         style: dict[str, Any] = {"facecolor": "none", "edgecolor": self.colour, "linewidth": 1.6 if self.heavy else 0.9}
         round_corners = "round,pad=0,rounding_size=0.06"
@@ -245,16 +245,16 @@ def drawn(root: Box, title: str, notes: Sequence[str]) -> Picture:
         width, height = _laid_out(root, way)
         above = _extent(picture, head)[1] + 0.15 if title else 0.0
         below = sum(_extent(picture, note)[1] + 0.06 for note in foot)
-        wide = max([width, *(_extent(picture, text)[0] for text in (head, *foot))]) + 2 * _MARGIN
-        tall = height + above + below + 2 * _MARGIN
+        wide = max([width, *(_extent(picture, text)[0] for text in (head, *foot))]) + 2 * _FIGURE_MARGIN
+        tall = height + above + below + 2 * _FIGURE_MARGIN
         picture.set_size_inches(wide, tall)
-        _place(picture, head, _MARGIN, tall - _MARGIN)
-        at = _MARGIN
+        _place(picture, head, _FIGURE_MARGIN, tall - _FIGURE_MARGIN)
+        at = _FIGURE_MARGIN
         for note in reversed(foot):
-            _place(picture, note, _MARGIN, at)
+            _place(picture, note, _FIGURE_MARGIN, at)
             at += _extent(picture, note)[1] + 0.06
         for box in root.all():
-            box.x, box.y = box.x + (wide - width) / 2, tall - above - _MARGIN - box.y
+            box.x, box.y = box.x + (wide - width) / 2, tall - above - _FIGURE_MARGIN - box.y
         for box in root.all():
             box.draw(picture, way)
     return picture
@@ -263,7 +263,7 @@ def drawn(root: Box, title: str, notes: Sequence[str]) -> Picture:
 def _direction(root: Box) -> str:
     """Choose "down" or "across": the lower layout among those that fit a page, otherwise the narrower one."""
     sizes = {way: _laid_out(root, way) for way in _SIDE}
-    fitting = [way for way in sizes if sizes[way][0] <= _WIDE]
+    fitting = [way for way in sizes if sizes[way][0] <= _WIDEST_TREE]
     return min(fitting, key=lambda way: sizes[way][1]) if fitting else min(sizes, key=lambda way: sizes[way][0])
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from chetaev.core.errors import UsageError
 from chetaev.plot.style import COLOURS, INK, SOFT, Array, Picture, figure, given_axes, label, legend, styled
 
-_ZERO = 1e-9
+_ZERO_REAL_PART = 1e-9
 """Relative to the largest eigenvalue: smaller real parts count as zero. With zero here, round-off would count as growth."""
 
 
@@ -57,7 +57,7 @@ def _along(found: NDArray[np.complex128], points: Array, parameter: str, title: 
     picture = figure(6.4, 4.8, title) if given is None else given_axes(given, 2, "eigenvalues")[0].figure
     size = float(np.abs(found).max())
     growth = found.real.max(axis=1)
-    stable = growth <= _ZERO * size
+    stable = growth <= _ZERO_REAL_PART * size
     with styled():
         upper, lower = picture.subplots(2, 1, sharex=True) if given is None else given_axes(given, 2, "eigenvalues")
         for k in range(found.shape[1]):

@@ -2,8 +2,9 @@
 
     ch.report(ch.gallery("rocard")).save("rocard.html")
 
-`subject` computes what the page needs, once; `sections` writes the mathematics and the references, `motion` the motion with its pictures,
-`fitted` a fit, `prose` running text with formulas, `html_text` tables and sentences, and `page` the page with its style sheet and figures.
+`subject` computes what the page needs, once; `sections` writes the mathematics and the references, `motion` the motion with its pictures
+and the fit it comes from, `prose` running text with formulas, `html_text` tables and sentences, and `page` the page with its style sheet
+and figures.
 
 The package is callable, so that importing it does not hide the public function of the same name.
 """
@@ -112,7 +113,6 @@ def report(
     """
     from chetaev.report import motion as moving
     from chetaev.report import sections
-    from chetaev.report.fitted import fit_section
     from chetaev.report.page import page
     from chetaev.report.sections import citations
     from chetaev.report.subject import subject_of
@@ -126,7 +126,7 @@ def report(
         ("classification", "Constraints", sections.classification(subject)),
         ("equations", "Equations of motion", sections.equations(subject, simplify)),
         ("analysis", "Analysis", sections.analysis(subject)),
-        ("fit", "Fit to data", "" if fitted is None else fit_section(fitted)),
+        ("fit", "Fit to data", "" if fitted is None else moving.fit_section(fitted)),
         ("motion", "Motion", moving.motion(subject, animation, sliders)),
         ("accuracy", "Accuracy", moving.accuracy(subject)),
         ("principles", "Other principles", moving.others(subject)),

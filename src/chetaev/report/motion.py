@@ -1,4 +1,4 @@
-"""The motion in a report: data and outcome, pictures, animation, and accuracy."""
+"""The motion in a report: data and outcome, pictures, animation, accuracy, and the fit that it comes from."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.certificate import allowed_residual
-from chetaev.core.display.html import counted, number, set_formula, set_symbol, size
+from chetaev.core.display.html import counted, number, set_formula, set_name, set_symbol, size
 from chetaev.core.support.budget import size as nodes_of
 from chetaev.mechanics.assemble import origins
 from chetaev.mechanics.origins import Origin, Stated, Variation
 from chetaev.numerics.comparison.compare import same_motions
+from chetaev.numerics.identification.result import Fit
 from chetaev.numerics.motion.run_settings import plain
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
 from chetaev.plot.accuracy import balance, drift
 from chetaev.plot.animation import animate
 from chetaev.plot.comparison import compare
+from chetaev.plot.fitted import residuals
 from chetaev.plot.over_time import series
 from chetaev.plot.plane import path, phase, places
 from chetaev.report.html_text import sentence, set_unit, table
@@ -29,7 +31,7 @@ from chetaev.report.subject import Subject
 
 _MOST_EVENTS = 12
 """Events and switches in the table; the number of further ones is given."""
-_LONGEST = 20_000
+_LARGEST_COMPARED = 20_000
 """Size of the equations under two principles that are compared, at most, which takes a second or two; the report says if it is larger."""
 _CHECKS = {
     "nodes": "stored states against the dense output",
@@ -133,7 +135,7 @@ def others(subject: Subject) -> str:
     facts = []
     for name, other in subject.others.items():
         same, reason = None, "the equations are too long for a report to compare them"
-        if sum(nodes_of(row.residual) for each in (subject.equations, other.equations) for row in each.rows) <= _LONGEST:
+        if sum(nodes_of(row.residual) for each in (subject.equations, other.equations) for row in each.rows) <= _LARGEST_COMPARED:
             same, reason = same_motions(subject.equations, other.equations)
         words = {True: "agree with", False: "differ from", None: "may agree with or differ from"}[same]
         facts.append(f"Motions under <code>{escape(name)}</code> {words} those under <code>{escape(own)}</code>: {escape(reason)}.")
@@ -261,3 +263,17 @@ def _checked(label: str, origin: Origin | None) -> str:
 
 def _side_by_side(pictures: list[Any]) -> str:
     return f'<div class="pictures">{"".join(pictures)}</div>' if pictures else ""
+
+
+def fit_section(found: Fit) -> str:
+    """Return the values of a fit, the sum of squares and what the data leave open, and a picture of data and residuals."""
+    rows = []
+    for name, v in found.values.items():
+        low, high = found.interval(name)
+        rows.append((set_name(name), number(v, 8), number(found.errors[name], 2), f"{number(low)} to {number(high)}"))
+    lines = [line.strip() for line in str(found).splitlines()[1 + len(found.values) :]]
+    said = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    count = sum(one.size for one in found.experiments)
+    html = f"<p>Unknown values by least squares from {count} measured values. The model of this page has the values found.</p>"
+    html += table(("", "value", "standard error", "95 %"), rows, "numbers") + f"<ul>{said}</ul>"
+    return html + drawn(residuals(found), "residuals", "Data with the fitted motion, and motion minus data.")

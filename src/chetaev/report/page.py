@@ -19,7 +19,7 @@ from chetaev.plot.style import ALERT, COLOURS, INK, LINES, PAPER, SOFT
 VARIABLES = {INK: "ink", SOFT: "soft", LINES: "lines", ALERT: "alert", PAPER: "card"} | {c: f"curve{k}" for k, c in enumerate(COLOURS)}
 """The style sheet's names of the colours of figures."""
 
-_LEAST = 0.62
+_LEAST_WIDTH = 0.62
 """Smallest width of a figure, relative to its full width. In a narrower window it scrolls; shrinking it further would make its labels
 unreadable."""
 _HEAD = re.compile(r"^.*?(?=<svg)", re.DOTALL)
@@ -46,7 +46,9 @@ def drawn(figure: Any, name: str, caption: str) -> str:
     found = _SIZE.search(text)
     width = float(found[2]) * 4 / 3 if found else 600.0
     text = _SIZE.sub(
-        rf'\1 role="img" aria-label="{escape(caption)}" style="max-width:{width:.0f}px;min-width:{_LEAST * width:.0f}px"', text, count=1
+        rf'\1 role="img" aria-label="{escape(caption)}" style="max-width:{width:.0f}px;min-width:{_LEAST_WIDTH * width:.0f}px"',
+        text,
+        count=1,
     )
     return f'<figure class="plot"><div>{text.strip()}</div><figcaption>{escape(caption)}</figcaption></figure>'
 

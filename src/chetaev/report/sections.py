@@ -27,14 +27,14 @@ from chetaev.report.page import drawn
 from chetaev.report.prose import line, prose
 from chetaev.report.subject import Subject
 
-_FEW = 8
+_MOST_UNFOLDED = 8
 """Named expressions that are shown without folding them away."""
 _LONG_NAME = 130
 """Characters of a named expression that is typeset; longer ones stand in the model file only."""
 _KINDS = {"linear": "linear in the velocities", "affine": "affine in the velocities", "nonlinear": "nonlinear in the velocities"}
 _SHOWN = 12
 """Hidden constraints that are typeset; the number of further ones is given."""
-_SHORT = 60
+_LONGEST_SHARING_A_LINE = 60
 """Characters of formulas that share a line; longer ones have a line each."""
 
 
@@ -211,7 +211,7 @@ def _zeros(rows: Iterable[str], known: Sequence[str]) -> str:
     labels = [f"<code>{escape(row)}</code>" for row in listed if _is_label(row, known)]
     formulas = [f"{row} = 0" for row in listed if not _is_label(row, known)]
     parts = [f"{', '.join(labels)} {'vanish' if len(labels) > 1 else 'vanishes'}"] if labels else []
-    short = sum(map(len, formulas)) < _SHORT
+    short = sum(map(len, formulas)) < _LONGEST_SHARING_A_LINE
     shown = [set_formula(text) for text in formulas[:_SHOWN]]
     if shown:
         parts.append(", ".join(shown) if short else "".join(f'<div class="formula">{text}</div>' for text in shown))
@@ -271,7 +271,7 @@ def _rows(rows: Iterable[tuple[str, str]], labelled: bool = False) -> str:
 
 
 def _named(title: str, given: Mapping[str, str | Expr]) -> str:
-    """Return named sub-expressions, folded away if there are more than `_FEW`; long ones are left to the model file."""
+    """Return named sub-expressions, folded away if there are more than `_MOST_UNFOLDED`; long ones are left to the model file."""
     shown = {name: e for name, e in given.items() if len(e if isinstance(e, str) else show(e)) <= _LONG_NAME}
     if not given:
         return ""
@@ -279,7 +279,7 @@ def _named(title: str, given: Mapping[str, str | Expr]) -> str:
     left = len(given) - len(shown)
     if left:
         body += f"<p>and {left} longer one{'s' * (left > 1)}, in the model file below.</p>"
-    if len(given) <= _FEW:
+    if len(given) <= _MOST_UNFOLDED:
         return f"<h3>{title.capitalize()}</h3>{body}"
     return f"<details><summary>{title.capitalize()}: {len(given)} named expressions</summary>{body}</details>"
 

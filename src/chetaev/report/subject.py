@@ -22,9 +22,9 @@ from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.verdict.analyze import analyze
 
-_SECONDS = 2.0
+_CLASSIFICATION_SECONDS = 2.0
 """Budget for the classification of constraints, whose expressions can grow without bound; the report says if it was too short."""
-_STEPS = 100_000
+_MOST_STEPS = 100_000
 """Most steps of a motion under another principle: it bounds the time of a report, and the motion then ends early."""
 _LONG = 1500
 """Nodes of the Lagrangian and the constraints. Equations of larger systems fill pages and are summarised instead."""
@@ -96,13 +96,13 @@ def _completed(given: Model | Equations, start: Any, t: Any, settings: Mapping[s
 
 def _about(model: Model, equations: Equations, motion: Trajectory | None, refusal: ChetaevError | None) -> Subject:
     found: Classification | None = None
-    with allowance(_SECONDS):
+    with allowance(_CLASSIFICATION_SECONDS):
         found = classify(equations.system)
     others: dict[str, Trajectory] = {}
     refused: dict[str, ChetaevError] = {}
     for principle in model.also if motion is not None else ():
         try:
-            others[str(principle)] = simulate(model.under(principle), progress=False, max_steps=_STEPS)
+            others[str(principle)] = simulate(model.under(principle), progress=False, max_steps=_MOST_STEPS)
         except StateError as verdict:
             refused[str(principle)] = verdict
     return Subject(model, equations, found, analyze(equations), motion, refusal, Frozen(others), Frozen(refused))

@@ -11,7 +11,6 @@ answers      what is computed for a request
 request      what a request asks for
 live         the page of a motion with sliders
 sweeping     a quantity over a parameter
-film         a film of the motion
 faults       errors as the page receives them
 positions    where in the text an error lies
 notebook     `ch.studio(model)`: the studio in a notebook or a window of the browser

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,13 +26,17 @@ from chetaev.numerics.comparison.compare import compare
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.verdict.analyze import analyze
+from chetaev.plot.animation import animate
 from chetaev.studio.faults import failed, own_fault, refusal
-from chetaev.studio.film import film
 from chetaev.studio.live import motion_page
 from chetaev.studio.request import Asked, MalformedError, read, require_text, require_two, under
 from chetaev.studio.sweeping import ranges, swept
 
-_SAMPLES = 401
+_FILM_SECONDS = 4.0
+"""Seconds that a film lasts at most: its hundred pictures take about five seconds to draw, well within the limit of a request."""
+_FILM_WIDTH = 480
+"""Pixels of a film across."""
+_TIMES_SENT = 401
 """Times at which a motion is sent to the page: enough for a smooth curve on a wide screen, and some tens of kilobytes."""
 
 
@@ -130,7 +137,7 @@ def _motion(motion: Trajectory) -> dict[str, Any]:
 def _times(motion: Trajectory) -> Any:
     if not motion.reader.dense or len(motion.t) < 2:
         return motion.t
-    return np.linspace(float(motion.t[0]), float(motion.t[-1]), _SAMPLES)
+    return np.linspace(float(motion.t[0]), float(motion.t[-1]), _TIMES_SENT)
 
 
 def _compare(asked: Asked) -> dict[str, Any]:
@@ -179,7 +186,15 @@ def _report(asked: Asked) -> dict[str, Any]:
 
 
 def _film(asked: Asked) -> dict[str, Any]:
-    return film(asked.model())
+    """Return a film of the motion, a GIF, which every program shows, as text in base 64, with its outcome."""
+    motion = simulate(asked.model())
+    animation = animate(motion)
+    if animation.seconds > _FILM_SECONDS:
+        animation = animate(motion, seconds=_FILM_SECONDS)
+    with tempfile.TemporaryDirectory() as folder:
+        path = animation.save(Path(folder) / "film.gif", width=_FILM_WIDTH)
+        content = path.read_bytes()
+    return {"outcome": str(motion.outcome), "gif": base64.b64encode(content).decode("ascii")}
 
 
 def _gallery(name: str) -> dict[str, Any]:

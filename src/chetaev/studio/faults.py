@@ -16,7 +16,7 @@ from chetaev.studio.positions import Span, span_of
 _NAME = re.compile(r"[^\W\d]\w*")
 """A name as a table of a model file can have it without quotes."""
 _MEANT = re.compile(r"Did you mean (\S+)\?")
-_LONGEST = 2000
+_LONGEST_MESSAGE = 2000
 """Characters of a message; a message quotes texts of the user, which may be long."""
 
 _NOWHERE = Span(1, 1, 1)
@@ -85,4 +85,4 @@ def _place(fault: ChetaevError) -> str:
 
 
 def _short(text: str) -> str:
-    return visible(text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ...")
+    return visible(text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]} ...")

@@ -48,7 +48,7 @@ class _Job:
         self._fork_server: ForkServer | None = None
 
     def end(self) -> None:
-        """End the process, if there is one, and wake up whoever waits for its answer."""
+        """End the process, if there is one, and wake up the thread that waits for its answer."""
         self.ended.set()
         with self._lock:
             if self._line is not None:

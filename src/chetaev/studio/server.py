@@ -28,7 +28,7 @@ LARGEST = 2_000_000
 """Bytes of a request; a longer one is refused before it is read."""
 TOKEN_BYTES = 24
 """Random bytes of the token: 192 bits."""
-_PATIENCE = 30.0
+_SILENT_SECONDS = 30.0
 """Seconds that a connection may be silent; it frees the threads of tabs that were closed."""
 _PAGES = 16
 """Pages of motions and reports that are kept, the newest: a frame fetches its page once, right after the answer that names it."""
@@ -100,7 +100,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = "chetaev"
     sys_version = ""
-    timeout = _PATIENCE
+    timeout = _SILENT_SECONDS
 
     def do_GET(self) -> None:
         self._handle("GET")

@@ -1,5 +1,7 @@
 """Sweeps: thousands to millions of motions of one model, over parameters and starts, in a store on disk.
 
+    ch.sweep(model, over={"a": ch.sweeps.grid(0, 1, 50)}, measure={"hits": ch.sweeps.count("theta")}, to="chart.zarr")
+
 `points` has the points of a sweep (grids, lists, samples), `measures` what is measured, `blocks` cuts the points into chunks, `study` runs
 a chunk through `simulate_many`, `exponents` computes largest exponents of Lyapunov for a chunk. `record` is the description in a store,
 `store` the Zarr store itself, `lock` the lock that keeps a second process out, `progress` the bar. `run` has `sweep`, `cluster` hands

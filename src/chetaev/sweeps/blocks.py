@@ -7,9 +7,9 @@ from math import ceil
 
 from chetaev.core.errors import UsageError
 
-_PARTS = 32
+_USUAL_CHUNKS = 32
 """Chunks of a sweep where nothing else decides: a sweep that is killed loses at most one part in 32."""
-_LEAST, _LEAST_IF_SLOW, _MOST = 1024, 64, 8192
+_FEWEST_MEMBERS, _FEWEST_IF_SLOW, _MOST_MEMBERS = 1024, 64, 8192
 """Fewest and most members of a chunk unless the user decides. A chunk costs some 10 ms besides its motions, as much as a thousand short
 motions of compiled code; members that run one by one, or on several workers, are cut finer. More members would keep a worker busy for
 minutes."""
@@ -21,7 +21,7 @@ def chunk_shape(shape: tuple[int, ...], chunk: int | None, slow: bool, where: st
     for n in shape:
         size *= n
     if chunk is None:
-        chunk = min(_MOST, max(_LEAST_IF_SLOW if slow else _LEAST, ceil(size / _PARTS)))
+        chunk = min(_MOST_MEMBERS, max(_FEWEST_IF_SLOW if slow else _FEWEST_MEMBERS, ceil(size / _USUAL_CHUNKS)))
     if isinstance(chunk, bool) or not isinstance(chunk, int) or chunk < 1:
         raise UsageError(f"chunk = {chunk!r} is no number of members.", where=where, hint="chunk=1000, or None")
     found: list[int] = []

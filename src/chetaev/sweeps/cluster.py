@@ -26,7 +26,7 @@ _AT_ONCE = 1000
 """Chunks that are known to the scheduler at a time: more would only take its memory."""
 _DEATHS = 10
 """Workers that may die at one chunk before it counts as their cause."""
-_PATIENCE = 30
+_SECONDS_FOR_SCHEDULER = 30
 """Seconds to wait for a scheduler that does not answer."""
 
 
@@ -61,7 +61,7 @@ def client_of(cluster: str, workers: int | None, where: str) -> Iterator[Any]:
                 yield client
         return
     try:
-        client = Client(cluster, timeout=_PATIENCE)
+        client = Client(cluster, timeout=_SECONDS_FOR_SCHEDULER)
     except (OSError, TimeoutError, ValueError) as fault:
         hint = 'cluster="local", or the address that the scheduler prints: "tcp://10.0.0.1:8786"'
         raise ClusterError(f"no scheduler answers at {cluster}.", where=where, why=str(fault), hint=hint) from None

@@ -26,9 +26,9 @@ Array = NDArray[np.float64]
 
 _MORE = 20
 """How many times more segments a member gets whose variation grew too large in one of them."""
-_TENTH = 10
-"""One segment in so many, at the beginning, does not count: there the variation turns from its first direction to that of the growth."""
-_SMALL = 1e-2
+_SEGMENTS_PER_SKIPPED = 10
+"""The first one of this many segments does not count: in it the variation turns from its first direction to that of the growth."""
+_LEAST_SIZE_IN_ORDER = 1e-2
 """The least size of a jet relative to the largest of its order: jets that stay near zero have no size of their own."""
 
 
@@ -69,7 +69,7 @@ class Lift:
         times = np.linspace(t[0], t[1], segments + 1)
         logs, outcomes = np.zeros(len(members)), [str(Outcome.FINISHED)] * len(members)
         going = np.arange(len(members))
-        aligned = segments // _TENTH if segments >= _TENTH else min(1, segments - 1)
+        aligned = segments // _SEGMENTS_PER_SKIPPED if segments >= _SEGMENTS_PER_SKIPPED else min(1, segments - 1)
         for k in range(segments):
             if k == 0:
                 sizes = self._sizes(ensemble, members)
@@ -118,7 +118,7 @@ class Lift:
             if names:
                 top = np.max([found[name] for name in names], axis=0)
                 top = np.where(top > 0, top, 1.0)
-                found |= {name: np.maximum(found[name], _SMALL * top) for name in names}
+                found |= {name: np.maximum(found[name], _LEAST_SIZE_IN_ORDER * top) for name in names}
         return found
 
 

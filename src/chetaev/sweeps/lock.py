@@ -24,7 +24,7 @@ except ImportError:  # Windows
 
 _TAKEN = (errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK)
 """The system's words for a lock that another process holds."""
-_FAR = 1 << 30
+_LOCKED_BYTE = 1 << 30
 """The byte that Windows locks: far behind the text of the file, which others may then read."""
 
 
@@ -93,7 +93,7 @@ def _try(handle: int, where: str) -> bool:
         else:
             import msvcrt
 
-            os.lseek(handle, _FAR, os.SEEK_SET)
+            os.lseek(handle, _LOCKED_BYTE, os.SEEK_SET)
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
             os.lseek(handle, 0, os.SEEK_SET)
     except OSError as fault:

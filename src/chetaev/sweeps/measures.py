@@ -94,7 +94,7 @@ class Watched:
 
     @property
     def key(self) -> tuple[str, int]:
-        """What tells two events apart."""
+        """Equal for events that are the same."""
         return self.text, self.event.direction
 
 

@@ -18,7 +18,7 @@ from chetaev.numerics.graphs.binding import number
 Array = NDArray[np.float64]
 
 _KINDS = ("sobol", "latin")
-_LONGEST = 100_000_000
+_MOST_VALUES = 100_000_000
 """The most values of one name: a gigabyte of memory nearly. A sweep over more would not end."""
 _HINT = 'over={"a": ch.grid(0, 1, 50), "theta\'": [0.1, 0.2]}, a list of mappings, or ch.sample({"a": (0, 1)}, 1000)'
 
@@ -46,9 +46,9 @@ def grid(low: Any, high: Any, n: int, *, scale: str = "linear") -> Array:
     first, last = number(low, {}, "grid", UsageError), number(high, {}, "grid", UsageError)
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise UsageError(f"n = {n!r} is no number of values.", where="grid", hint="ch.grid(0, 1, 50)")
-    if n > _LONGEST:
+    if n > _MOST_VALUES:
         hint = "fewer values; ch.sample spreads points over ranges"
-        raise UsageError(f"n = {n} values of one name are too many.", where="grid", why=f"At most {_LONGEST} fit.", hint=hint)
+        raise UsageError(f"n = {n} values of one name are too many.", where="grid", why=f"At most {_MOST_VALUES} fit.", hint=hint)
     if scale == "linear":
         return np.linspace(first, last, int(n))
     if scale != "log":

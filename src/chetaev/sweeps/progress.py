@@ -1,4 +1,4 @@
-"""The progress of a sweep: a bar with the time left, where somebody watches."""
+"""The progress of a sweep: a bar with the time left, in a terminal or a notebook."""
 
 from __future__ import annotations
 

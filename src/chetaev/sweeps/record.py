@@ -78,7 +78,7 @@ def unsealed(attributes: Mapping[str, Any], name: str, where: str) -> dict[str, 
         raise UsageError(
             f"{name} was written by chetaev {version}, which is later than this one ({VERSION}).",
             where=where,
-            hint=f'pip install "chetaev>={version}"; nothing was changed',
+            hint=f"open it with chetaev {version} or later; nothing was changed",
         )
     return found
 

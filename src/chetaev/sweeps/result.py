@@ -185,7 +185,7 @@ def _left(folder: Path) -> str:
 
 
 _LAST = 20
-"""Chunks whose times tell the speed: a sweep that was resumed has older ones too."""
+"""Latest chunks from whose times the speed is estimated: a sweep that was resumed has older ones too."""
 
 
 def _in_words(seconds: float) -> str:

@@ -36,11 +36,11 @@ from chetaev.transforms.tools.morphism import Morphism, identity_on
 from chetaev.transforms.tools.pullback import rewritten, virtual
 from chetaev.transforms.tools.theorem import theorem
 
-_SECONDS = 10.0
+_SOLVING_SECONDS = 10.0
 """Seconds of operations for SymPy to solve nonlinear momenta for the velocities; without a solution the transformation is refused."""
 _GATHER = 2.0
 """Seconds of operations for each of three attempts to shorten an expression; without them it stays longer."""
-_SHORT = 150
+_LARGEST_IN_PLACE = 150
 """Size of expressions that are shortened in place. Fractions of this size take at most some tenths of a second."""
 _LONG = 500
 """Size of expressions that are not shortened: as one fraction they rarely become shorter, and every attempt uses all its operations."""
@@ -245,7 +245,7 @@ class _Phase:
         return {z: _gathered(e.xreplace(dict(lower))) for z, e in values.items()}
 
     def _solved_by_formula(self, equations: Sequence[Expr], unknowns: Sequence[Jet]) -> dict[Jet, Expr]:
-        found = limited(_solutions, tuple(equations), tuple(unknowns), seconds=_SECONDS).or_else([])
+        found = limited(_solutions, tuple(equations), tuple(unknowns), seconds=_SOLVING_SECONDS).or_else([])
         if len(found) != 1:
             raise PrincipleError(
                 "no formula was found for the velocities." if not found else f"{len(found)} velocities belong to the same momenta.",
@@ -279,7 +279,7 @@ def _gathered(e: Expr) -> Expr:
     forms = [e]
     if size(e) > _LONG:
         return e
-    small = size(e) <= _SHORT
+    small = size(e) <= _LARGEST_IN_PLACE
     for rewritten_as in (sympy.factor_terms, _in_one_fraction, sympy.expand):
         forms.append(limited(rewritten_as, e, seconds=_GATHER, small=small).or_else(e))
     return min(forms, key=sympy.count_ops)

@@ -29,7 +29,7 @@ from chetaev.mechanics.principles import Hamilton, VirtualWork
 from chetaev.transforms.tools.morphism import Morphism, identity_on
 from chetaev.transforms.tools.theorem import require_first_order, source_under, theorem
 
-_SECONDS = 5.0
+_SOLVING_SECONDS = 5.0
 """Seconds of operations for SymPy to solve a nonlinear momentum for the velocity; without a solution the transformation is refused."""
 
 
@@ -141,7 +141,7 @@ def _velocity(equation: Expr, velocity: Coordinate, where: str) -> Expr:
     slope = equation.diff(velocity)
     if not known_zero(slope) and not slope.has(velocity):
         return sympy.expand(-equation.xreplace({velocity: S.Zero}) / slope)
-    found = limited(sympy.solve, equation, velocity, seconds=_SECONDS).or_else([])
+    found = limited(sympy.solve, equation, velocity, seconds=_SOLVING_SECONDS).or_else([])
     if len(found) != 1:
         raise PrincipleError(f"{velocity.name} does not follow from its momentum by one formula.", where=where, hint="keep the coordinate")
     return found[0]

@@ -24,7 +24,7 @@ from chetaev.transforms.tools.frame_fields import FrameAnsatz
 from chetaev.transforms.tools.noether import Fate, Noether, Symmetry
 from chetaev.transforms.tools.translations import for_every_start
 
-_SECONDS = 8.0
+_SEARCH_SECONDS = 8.0
 """Default budget for fields that change the Lagrangian by a total derivative; it needs second derivatives of the Lagrangian."""
 
 
@@ -99,7 +99,7 @@ class Symmetries:
         return "\n".join(lines)
 
 
-def symmetries(given: Any, seconds: float = _SECONDS, *, combined: bool = True) -> Symmetries:
+def symmetries(given: Any, seconds: float = _SEARCH_SECONDS, *, combined: bool = True) -> Symmetries:
     """Affine symmetries of a Lagrangian (translations, rotations, boosts, time translation, ...) and their momenta.
 
     The fields are `a + B*q + c*t` with rational coefficients, and a constant time component; coefficients that depend on parameters are

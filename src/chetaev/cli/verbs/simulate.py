@@ -29,7 +29,7 @@ class MethodType(click.ParamType):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the words that begin with `incomplete`."""
-        from chetaev.numerics.methods.registry import METHODS
+        from chetaev.numerics.methods import METHODS
 
         return [CompletionItem(word) for word in METHODS.words() if word.startswith(incomplete)]
 
@@ -74,7 +74,7 @@ def command(
         raise UsageError(f"{points} points make no table.", where="simulate --points", hint="--points 500")
     source = read(given)
     model = wanted.model(source.model)
-    from chetaev.numerics.methods.registry import METHODS
+    from chetaev.numerics.methods import METHODS
     from chetaev.numerics.motion.simulate import simulate
 
     try:

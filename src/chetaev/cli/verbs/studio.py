@@ -21,7 +21,7 @@ from chetaev.core.errors import ModelError, UsageError
 def command(given: str | None, port: int, folder: str | None, browser: bool) -> None:
     """A page in the browser on this machine: MODEL as text, its equations as you type, its analysis, and its motion with sliders.
 
-    The address that is printed holds a key: only who knows it can use the studio. Ctrl-C ends it.
+    The address that is printed holds a key, without which nobody can use the studio. Ctrl-C ends it.
     """
     text, file, own = _opened(given)
     chosen = Path(folder) if folder is not None else own

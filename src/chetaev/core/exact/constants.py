@@ -18,13 +18,13 @@ from chetaev.core.support.budget import apart, limited
 from chetaev.core.values import Tape, Undefined, many_digits
 from chetaev.core.zero import vanishes
 
-_DIGITS = ((60, 90), (400, 500), (3000, 3200))
+_PAIRS_OF_DIGITS = ((60, 90), (400, 500), (3000, 3200))
 """Pairs of decimal digits with which a value must agree to count as certain; the next ones where it does not."""
-_AGREES = 1e-20
+_SAME_VALUE = 1e-20
 """Relative difference of two values that agree."""
-_LOST = 1e-13
+_CANCELLED_DIGITS = 1e-13
 """Relative error of a value in doubles above which digits cancelled; a few operations leave 1e-15."""
-_SECONDS = 4.0
+_PROOF_SECONDS = 4.0
 """Budget of a proof that an algebraic number is zero."""
 
 
@@ -73,14 +73,14 @@ def cancelled(constant: Expr) -> Cancelled | None:
         rough = float(tape({})[0])
     except Undefined:
         return None
-    for pair in _DIGITS:
+    for pair in _PAIRS_OF_DIGITS:
         try:
             first, second = (tape({}, many_digits(digits)[1])[0] for digits in pair)
         except Undefined:
             return None
-        if abs(first - second) <= _AGREES * abs(second) and second != 0:
+        if abs(first - second) <= _SAME_VALUE * abs(second) and second != 0:
             value = float(second)
-            return None if abs(rough - value) <= _LOST * abs(value) or not math.isfinite(value) else Cancelled(value, False)
+            return None if abs(rough - value) <= _CANCELLED_DIGITS * abs(value) or not math.isfinite(value) else Cancelled(value, False)
     return Cancelled(0.0, _is_zero(constant))
 
 
@@ -99,7 +99,7 @@ def _is_zero(constant: Expr) -> bool:
     if vanishes(constant) is True:
         return True
     with apart():
-        return bool(limited(_algebraic_zero, constant, seconds=_SECONDS).value)
+        return bool(limited(_algebraic_zero, constant, seconds=_PROOF_SECONDS).value)
 
 
 def _algebraic_zero(constant: Expr) -> bool:

@@ -24,7 +24,7 @@ PRIMES = (
 )
 """Triples p, q, r with the properties above. The chance of a wrong zero is about degree/r, so r must stay above 10^13."""
 
-_WINDOW = 5
+_BITS_PER_TABLE = 5
 """Bits of an exponent per table of powers of h. One more bit doubles the tables and saves a product per window."""
 
 
@@ -117,10 +117,10 @@ class Field:
         """Cosine and sine modulo p for an angle modulo r."""
         found = (1, 0)
         for line in self._windows:
-            digit = exponent & (2**_WINDOW - 1)
+            digit = exponent & (2**_BITS_PER_TABLE - 1)
             if digit:
                 found = _product(found, line[digit], self.p)
-            exponent >>= _WINDOW
+            exponent >>= _BITS_PER_TABLE
         return found
 
     def hashed(self, tag: str, *values: Residue) -> int:
@@ -170,9 +170,9 @@ def _raised(u: Pair, exponent: int, p: int) -> Pair:
 def _powers(base: Pair, order: int, p: int) -> list[list[Pair]]:
     """For each window of an exponent below `order`, the powers of `base` for all its digits."""
     windows = []
-    for _ in range(order.bit_length() // _WINDOW + 1):
+    for _ in range(order.bit_length() // _BITS_PER_TABLE + 1):
         line = [(1, 0)]
-        for _ in range(2**_WINDOW - 1):
+        for _ in range(2**_BITS_PER_TABLE - 1):
             line.append(_product(line[-1], base, p))
         windows.append(line)
         base = _product(line[-1], base, p)

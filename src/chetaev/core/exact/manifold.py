@@ -15,10 +15,10 @@ from chetaev.core.exact.functions import FieldFunctions
 from chetaev.core.exact.program import Program
 from chetaev.core.exact.signature import TRIALS, Spot, random_spot
 
-_DRAWS = 40
+_DRAWS_PER_POINT = 40
 """Random points tried per point wanted. Each square root of a discriminant has a chance of 1/2, so fewer draws lose points."""
 
-_CONTRADICTIONS = 3
+_POINTS_WITHOUT_SOLUTION = 3
 """Random points without a solution after which linear equations count as contradictory, so that the search ends early."""
 
 
@@ -74,14 +74,14 @@ def points_of(rows: Program, steps: Sequence[Stage | Single], count: int = TRIAL
     """Random points at which all `rows` hold, made by `steps`; at most `count`, and none if none is found."""
     found: list[Spot] = []
     contradictions = 0
-    for draw in range(_DRAWS * count):
+    for draw in range(_DRAWS_PER_POINT * count):
         spot: Spot | None = random_spot(rows, draw)
         try:
             for step in steps:
                 if spot is not None:
                     spot = step.solve(spot)
                     contradictions += spot is None and isinstance(step, Stage)
-            if contradictions == _CONTRADICTIONS:
+            if contradictions == _POINTS_WITHOUT_SOLUTION:
                 break
             if spot is None or any(spot.run(rows)):
                 continue

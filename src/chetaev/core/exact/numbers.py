@@ -14,14 +14,14 @@ from functools import lru_cache
 
 import sympy
 
-_LARGEST = 2**64
+_LARGEST_FACTORED = 2**64
 """Numbers above this are not factored, which could take long: their logarithms and angles stay as they are."""
 
 
 @lru_cache(maxsize=1024)
 def logarithm(number: Fraction) -> dict[int, int] | None:
     """Return the primes of a positive number with their exponents; None if it is not factored."""
-    if number <= 0 or max(number.numerator, number.denominator) > _LARGEST:
+    if number <= 0 or max(number.numerator, number.denominator) > _LARGEST_FACTORED:
         return None
     found = {int(p): int(k) for p, k in sympy.factorint(number.numerator).items()}
     for p, k in sympy.factorint(number.denominator).items():
@@ -34,7 +34,7 @@ def angle(tangent: Fraction) -> tuple[dict[Fraction, int], int] | None:
     """Return the arcus tangent of a number as multiples of those of others, one for each prime, and of pi/4; None if it is not factored."""
     a, b = tangent.denominator, tangent.numerator
     norm = a * a + b * b
-    if norm > _LARGEST:
+    if norm > _LARGEST_FACTORED:
         return None
     found: dict[Fraction, int] = {}
     for p, k in sympy.factorint(norm).items():

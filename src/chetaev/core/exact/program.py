@@ -57,9 +57,9 @@ _TWO_ARGUMENTS = frozenset({"atan2"})
 
 Line = tuple[str, int, Any, Any]
 
-_NEAR = 2**51
+_FRACTION_AGREEMENT = 2**51
 """A double is read as a simple fraction if it agrees with it to one part in 2^51, two units in the last place."""
-_SIMPLE = 2**36
+_LARGEST_FRACTION = 2**36
 """Numerator times denominator of a simple fraction, at most. A random double is as near to one with a chance of 2^36 / 2^51."""
 _MOST_BITS = 256
 """Bits of the largest argument of a function with many digits. exp, sin and cosh compute with that many bits more than usual, and the
@@ -159,9 +159,9 @@ def fraction_of(number: float) -> Fraction:
         whole = math.floor(rest)
         before, now = now, (whole * now[0] + before[0], whole * now[1] + before[1])
         numerator, denominator = now
-        if abs(numerator) * denominator >= _SIMPLE:
+        if abs(numerator) * denominator >= _LARGEST_FRACTION:
             return exact
-        if abs(numerator * exact.denominator - exact.numerator * denominator) * _NEAR <= abs(exact.numerator) * denominator:
+        if abs(numerator * exact.denominator - exact.numerator * denominator) * _FRACTION_AGREEMENT <= abs(exact.numerator) * denominator:
             return Fraction(numerator, denominator) if denominator > 1 else exact
         if rest == whole:
             return exact

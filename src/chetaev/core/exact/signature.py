@@ -31,11 +31,11 @@ _ROOTED_TRIALS = 40
 """As `TRIALS`, for identities that may hold on one branch of a root only; a wrong zero has a chance of 2^-40."""
 _RELATED_TRIALS = 12
 """As `TRIALS`, for programs with roots at related points; many entries share these points, so forty would take too long."""
-_DRAWS = 60
+_DRAWS_IN_DOMAIN = 60
 """Points drawn until one lies in the domain. n independent roots need about 2^n draws; after these the field is extended."""
 _RELATED_DRAWS = 6
 """Draws, besides two per point wanted, after which `related` tries other common inputs: a root of these may have no value."""
-_LINE = 0.1
+_OPERATIONS_PER_LINE = 0.1
 """Operations that a line of a program counts for in a budget: it takes about a microsecond."""
 _FIELDS = 4
 """Number of different fields; draws whose numbers differ by a multiple of it share a field."""
@@ -111,7 +111,7 @@ def _outputs(program: Program, values: Sequence[Residue], functions: FieldFuncti
         else:
             v = TABLE[operation](functions, held[a])
         held[target] = v
-    tally(_LINE * len(program.lines))
+    tally(_OPERATIONS_PER_LINE * len(program.lines))
     return [held[slot] for slot in program.outputs]
 
 
@@ -140,7 +140,9 @@ def random_spot(program: Program, draw: int, extended: bool = False, twisted: bo
     return Spot(field, tuple(values), extended, twisted)
 
 
-def runs(program: Program, count: int, first: int = 0, draws: int = _DRAWS, extended: bool = False) -> Iterator[tuple[Spot, list[Residue]]]:
+def runs(
+    program: Program, count: int, first: int = 0, draws: int = _DRAWS_IN_DOMAIN, extended: bool = False
+) -> Iterator[tuple[Spot, list[Residue]]]:
     """Random points of the domain, at most `count` of them, and the outputs there."""
     seen = 0
     for draw in range(first, first + draws):
@@ -170,7 +172,7 @@ def related(program: Program, common: int, count: int | None = None) -> list[tup
     """
     wanted = count or (_RELATED_TRIALS if program.roots else TRIALS)
     for extended in (False, True):
-        for draw in range(_DRAWS):
+        for draw in range(_DRAWS_IN_DOMAIN):
             first = random_spot(program, draw, extended)
             found: list[tuple[Spot, list[Residue]]] = []
             for k in range(2 * wanted + _RELATED_DRAWS):
@@ -199,14 +201,14 @@ def vanishing(program: Program) -> list[bool] | None:
     twisted = _zero_on_all_branches(program, zero)
     if twisted == zero:
         return zero
-    more = list(runs(program, _ROOTED_TRIALS, first=_DRAWS, draws=50 * _ROOTED_TRIALS, extended=extended))
+    more = list(runs(program, _ROOTED_TRIALS, first=_DRAWS_IN_DOMAIN, draws=50 * _ROOTED_TRIALS, extended=extended))
     return [z and (t or all(values[k] == 0 for _, values in more)) for k, (z, t) in enumerate(zip(zero, twisted, strict=True))]
 
 
 def _zero_on_all_branches(program: Program, suspects: Sequence[bool]) -> list[bool]:
     """Which of the suspects vanish at points where every root has a random sign."""
     left, seen = list(suspects), 0
-    for draw in range(_DRAWS):
+    for draw in range(_DRAWS_IN_DOMAIN):
         spot = random_spot(program, draw, extended=True, twisted=True)
         try:
             values = spot.run(program)
@@ -219,18 +221,18 @@ def _zero_on_all_branches(program: Program, suspects: Sequence[bool]) -> list[bo
     return [False] * len(left)
 
 
-_DIGITS = ((60, 90), (400, 500), (3000, 3200))
+_PAIRS_OF_DIGITS = ((60, 90), (400, 500), (3000, 3200))
 """Decimal digits with which a value must be the same. 1 + tanh(-300) is zero with 90 digits, and 1 + tanh(-3000) with 500."""
-_POINTS = (12, 12, 4)
+_POINTS_PER_PAIR = (12, 12, 4)
 """Random points tried with each pair of digits. With fewer, an expression with a small domain may find none and stay undecided."""
-_SIZES = (1.0, 1.0, 0.2, 6.0)
+_SIZES_OF_POINTS = (1.0, 1.0, 0.2, 6.0)
 """Sizes of random points one after the other, which reach domains such as those of asin and acosh."""
 
 
 def has_values(program: Program) -> list[bool]:
     """Which outputs are shown to differ from zero at some random point; False where none is found."""
     shown = [False] * len(program.outputs)
-    for pair, points in zip(_DIGITS, _POINTS, strict=True):
+    for pair, points in zip(_PAIRS_OF_DIGITS, _POINTS_PER_PAIR, strict=True):
         for seed in range(points):
             first, second = (_values(program, seed, digits) for digits in pair)
             if first is None or second is None:
@@ -247,7 +249,7 @@ def _values(program: Program, seed: int, digits: int) -> list[Any] | None:
     mp = mpmath.mp.clone()
     mp.dps = digits
     chance = random.Random(seed)
-    size = _SIZES[seed % len(_SIZES)]
+    size = _SIZES_OF_POINTS[seed % len(_SIZES_OF_POINTS)]
     values = []
     for k in range(program.inputs):
         drawn = mp.mpf(chance.randint(200, 1300)) / 997 * size

@@ -20,7 +20,7 @@ from chetaev.core.groups.lookup import group_of
 from chetaev.core.groups.matrix_group import MatrixGroup
 from chetaev.core.symbols import Coordinate, Entry, Place, component_name, entry_name
 
-_LARGEST = (6, 4)
+_RESERVED_SIZES = (6, 4)
 """Dimension and size whose names every group coordinate A reserves, A1 to A6 and A11 to A44: another group then needs no other names."""
 
 
@@ -132,7 +132,7 @@ def coordinate_of(name: str, key: str, body: bool = True) -> GroupCoordinate:
 
 def reserved_names(name: str, group: Group) -> list[str]:
     """The names that a coordinate `name` with values in `group` reserves: of its components and of its entries."""
-    dimension, size = max(_LARGEST[0], group.dimension), max(_LARGEST[1], group.size)
+    dimension, size = max(_RESERVED_SIZES[0], group.dimension), max(_RESERVED_SIZES[1], group.size)
     components = [component_name(name, a + 1) for a in range(dimension)]
     return components + [entry_name(name, i + 1, j + 1) for i in range(size) for j in range(size)]
 

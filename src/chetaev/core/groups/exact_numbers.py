@@ -19,7 +19,7 @@ from chetaev.core.errors import ModelError
 
 _IMAGINARY = ("i", "I")
 """The spellings of the imaginary unit in texts."""
-_LONGEST = 400
+_LONGEST_NUMBER = 400
 """Characters of a number that is given as a text."""
 
 
@@ -107,8 +107,8 @@ def _of_text(text: str, where: str) -> tuple[Expr, Expr]:
     from chetaev.core.notation import Vocabulary, parse_expression
     from chetaev.core.symbols import Parameter
 
-    if len(text) > _LONGEST:
-        raise ModelError(f"a number of {len(text)} characters.", where=where, hint=f"at most {_LONGEST}")
+    if len(text) > _LONGEST_NUMBER:
+        raise ModelError(f"a number of {len(text)} characters.", where=where, hint=f"at most {_LONGEST_NUMBER}")
     units = {name: Parameter(name) for name in _IMAGINARY}
     found = parse_expression(text, Vocabulary(parameters=units), where)
     return _parts(found.xreplace(dict.fromkeys(units.values(), sympy.I)), where)

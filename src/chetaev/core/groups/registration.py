@@ -25,9 +25,9 @@ _WORD = re.compile(r"[A-Z][A-Za-z0-9]{0,15}")
 """The form of a word that names a group; in lower case it names the algebra."""
 _PLACE = re.compile(r"[a-z][a-z0-9]{0,15}")
 """The form of a name of a stored number. `w` is the first component of a quaternion, whose length does not count."""
-_MOST = 9
+_MOST_ROWS = 9
 """Largest dimension and largest number of rows: `A12` could otherwise be a component or an entry."""
-_SAMPLES = (0.3, -0.2, 0.5, 0.1, -0.4, 0.25, -0.15, 0.35, 0.45)
+_SAMPLE_PLACE = (0.3, -0.2, 0.5, 0.1, -0.4, 0.25, -0.15, 0.35, 0.45)
 """A place near zero, added to the identity, at which `of_matrix` is tried."""
 _ROUND_OFF = 1e-12
 """Largest difference between a sample place and `of_matrix` of its matrix; numbers of order one, a few operations."""
@@ -54,14 +54,16 @@ def _check(group: Group) -> None:
     if group.orthogonal:
         raise _refused(f"{name} has orthogonal = {group.orthogonal}; only groups of the library store rotations.", "leave it out")
     square = all(len(e) == n and all(len(row) == n and all(isinstance(v, int) for v in row) for row in e) for e in basis)
-    if not basis or not square or max(n, len(basis)) > _MOST:
-        raise _refused(f"the basis of {name} is not a list of {n}x{n} matrices of integers.", f"at most {_MOST} matrices of {_MOST} rows")
+    if not basis or not square or max(n, len(basis)) > _MOST_ROWS:
+        raise _refused(
+            f"the basis of {name} is not a list of {n}x{n} matrices of integers.", f"at most {_MOST_ROWS} matrices of {_MOST_ROWS} rows"
+        )
     places = group.places
     if len(places) != len(basis) or len(set(places)) < len(places) or not all(map(_PLACE.fullmatch, places)) or "w" in places:
         raise _refused(f"{name} stores {', '.join(places)}.", f"{len(basis)} different names in lower case, as many as dimensions, none w")
     _check_algebra(group)
     _check_formulas(group)
-    sample = [v + s for v, s in zip(group.identity, _SAMPLES, strict=False)]
+    sample = [v + s for v, s in zip(group.identity, _SAMPLE_PLACE, strict=False)]
     back = group.of_matrix([[float(v) for v in row] for row in group.matrix(sample, sympy.cos, sympy.sin)])
     if len(back) != len(sample) or any(abs(a - b) > _ROUND_OFF for a, b in zip(back, sample, strict=True)):
         raise _refused(f"of_matrix of {name} does not return the place whose matrix it gets.", f"{sample} becomes {list(back)}")

@@ -13,11 +13,11 @@ from sympy import Expr
 
 from chetaev.core.support.budget import size
 
-_LARGEST = 4_000
+_MOST_NODES = 4_000
 """Nodes of an expression that is reduced, about a screen of formulas. Longer ones are shown as they are, so that printing takes no time."""
-_TERMS = 60
+_MOST_TERMS = 60
 """Terms that an expression may have when its products of sums are multiplied out; more could not be read, and grow without bound."""
-_MUCH = 0.6
+_SHORTER_BY = 0.6
 """Relative: what is multiplied out is written only if it has at most this part of the nodes. With 1, formulas that are as long as before
 would lose the form in which they were derived."""
 
@@ -32,12 +32,12 @@ def reduced(e: Expr) -> Expr:
     if not (e.is_Add or e.is_Mul or e.is_Pow) or not e.has(sympy.Add):
         return e
     before = size(e)
-    if before > _LARGEST:
+    if before > _MOST_NODES:
         return e
     found = _inside(e)
-    if _terms(found) <= _TERMS:
+    if _terms(found) <= _MOST_TERMS:
         out = _inside(sympy.expand_mul(found))
-        found = out if size(out) <= _MUCH * size(found) else found
+        found = out if size(out) <= _SHORTER_BY * size(found) else found
     return found
 
 
@@ -83,12 +83,12 @@ def _pairs(terms: dict[Expr, Expr]) -> Iterator[tuple[Expr, Expr, Expr]]:
 
 
 def _terms(e: Expr) -> int:
-    """Return the number of terms after multiplying out, at most one above `_TERMS`."""
+    """Return the number of terms after multiplying out, at most one above `_MOST_TERMS`."""
     if e.is_Add:
-        return min(sum(_terms(a) for a in e.args), _TERMS + 1)
+        return min(sum(_terms(a) for a in e.args), _MOST_TERMS + 1)
     if e.is_Mul:
         count = 1
         for a in e.args:
-            count = min(count * _terms(a), _TERMS + 1)
+            count = min(count * _terms(a), _MOST_TERMS + 1)
         return count
     return 1

@@ -28,11 +28,11 @@ COLOURS = {
 }  # fmt: skip
 """Colours by name; others are written `#rrggbb`."""
 
-_LONGEST = 10_000
+_LONGEST_TEXT = 10_000
 """Largest number of characters of a text in a scene. A longer expression takes minutes to parse; a longer label covers the picture."""
 _LONGEST_SHOWN = 80
 """Characters of a value that a message shows: one line."""
-_MOST = 1000
+_MOST_PARTS = 1000
 """Largest number of spokes, coils, corners or rods of a shape, and of shapes of a scene. Each becomes a mesh or a line in every picture;
 more would exhaust the memory of a program that draws the file."""
 
@@ -121,8 +121,8 @@ def positive(given: Any, where: str) -> float:
 
 def count(given: Any, where: str) -> int:
     """How many of something."""
-    if isinstance(given, bool) or not isinstance(given, int) or not 0 < given <= _MOST:
-        raise UsageError(f"{shown(given)} is not a valid number.", where=where, hint=f"a whole number from 1 to {_MOST}")
+    if isinstance(given, bool) or not isinstance(given, int) or not 0 < given <= _MOST_PARTS:
+        raise UsageError(f"{shown(given)} is not a valid number.", where=where, hint=f"a whole number from 1 to {_MOST_PARTS}")
     return given
 
 
@@ -153,7 +153,7 @@ def plain(given: Any, where: str) -> str:
     """A text of one line without control characters."""
     if not isinstance(given, str):
         raise UsageError(f"{shown(given)} is not a text.", where=where)
-    reason = fault(given) or (f"has {len(given)} characters, and at most {_LONGEST} are read." if len(given) > _LONGEST else None)
+    reason = fault(given) or (f"has {len(given)} characters, and at most {_LONGEST_TEXT} are read." if len(given) > _LONGEST_TEXT else None)
     if reason:
         raise UsageError(f"the text {reason}", where=where, hint="plain text on one line")
     return given
@@ -163,8 +163,8 @@ def listed(given: Any, where: str, hint: str) -> list[Any]:
     """The entries of a list that is not too long."""
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise UsageError(f"{shown(given)} is not a list.", where=where, hint=hint)
-    if len(given) > _MOST:
-        raise UsageError(f"a list of {len(given)} entries; at most {_MOST} are drawn.", where=where)
+    if len(given) > _MOST_PARTS:
+        raise UsageError(f"a list of {len(given)} entries; at most {_MOST_PARTS} are drawn.", where=where)
     return list(given)
 
 

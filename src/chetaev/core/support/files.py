@@ -27,7 +27,7 @@ except ImportError:  # Windows
 
 _NO_WAITING = getattr(os, "O_NONBLOCK", 0)
 """Flag that opens a pipe without waiting for a writer; systems without the flag have no such pipes."""
-_PATIENCE = 2.0
+_SECONDS_FOR_WRITER = 2.0
 """Seconds to wait for a writer on a pipe. A shell connects one within milliseconds; a pipe without a writer is an error after this time."""
 _LONGEST_NAME = 200
 """Bytes of a file name that leave room for the addition of the temporary name: file systems allow 255 bytes."""
@@ -108,8 +108,8 @@ def _opened(path: str | os.PathLike[str]) -> int:
 
 
 def _first_of_a_pipe(handle: int, path: str | os.PathLike[str]) -> bytes:
-    """The first byte of a pipe, or nothing if a writer is connected; a TimeoutError if there is no writer within `_PATIENCE`."""
-    until = time.monotonic() + _PATIENCE
+    """The first byte of a pipe, or nothing if a writer is connected; a TimeoutError if there is no writer within `_SECONDS_FOR_WRITER`."""
+    until = time.monotonic() + _SECONDS_FOR_WRITER
     while time.monotonic() < until:
         try:
             found = os.read(handle, 1)
@@ -118,7 +118,7 @@ def _first_of_a_pipe(handle: int, path: str | os.PathLike[str]) -> bytes:
         if found:
             return found
         time.sleep(0.02)
-    raise TimeoutError(errno.ETIMEDOUT, f"it is a pipe without a writer; waited {_PATIENCE:g} seconds", str(path))
+    raise TimeoutError(errno.ETIMEDOUT, f"it is a pipe without a writer; waited {_SECONDS_FOR_WRITER:g} seconds", str(path))
 
 
 def require_ending(path: Any, known: Sequence[str], where: str) -> str:

@@ -21,7 +21,7 @@ from chetaev.core.units.unit import PURE, Unit
 
 _LONGEST_TERM = 60
 """Characters of a term in a message; of a longer one the beginning and the end are quoted."""
-_SMALL = 9
+_LARGEST_OF_FORMULAS = 9
 """Numerators and denominators up to this are those of formulas, such as 1/2; larger ones may belong to measured numbers, such as 9.81. The
 message then says that numbers have no unit."""
 _JOINED = (Minimum, Maximum, sympy.Min, sympy.Max)
@@ -155,11 +155,11 @@ def _product(units: Iterable[Unit | None]) -> Unit | None:
 def _measured(term: Expr) -> bool:
     """Tell whether a term has a number as a factor that may be the value of a quantity, such as 9.81, or is one."""
     number, rest = term.as_coeff_Mul()
-    return not rest.free_symbols or max(abs(number.p), number.q) > _SMALL
+    return not rest.free_symbols or max(abs(number.p), number.q) > _LARGEST_OF_FORMULAS
 
 
 def _quoted(e: Expr) -> str:
     number, rest = e.as_coeff_Mul()
-    decimal = isinstance(number, sympy.Rational) and number.q > _SMALL and rest.free_symbols
+    decimal = isinstance(number, sympy.Rational) and number.q > _LARGEST_OF_FORMULAS and rest.free_symbols
     text = f"{float(number):.12g}*{show(rest)}" if decimal else show(e)
     return text if len(text) <= _LONGEST_TERM else f"{text[: _LONGEST_TERM // 2]} ... {text[-_LONGEST_TERM // 3 :]}"

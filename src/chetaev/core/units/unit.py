@@ -16,7 +16,7 @@ from typing import Any
 from chetaev.core.errors import NotationError, did_you_mean
 from chetaev.core.support.frozen import Frozen
 
-_LONGEST = 100
+_LONGEST_UNIT = 100
 """Characters of the text of a unit. A longer one is a mistake, and could not stand beside an axis."""
 _DEEPEST = 8
 """Brackets inside each other in the text of a unit; the reader calls itself for each, so hostile texts must not have thousands."""
@@ -113,8 +113,8 @@ def read_unit(given: Any, where: str) -> Unit:
     """
     if not isinstance(given, str):
         raise NotationError(f"a unit is a text, not {type(given).__name__}.", where=where, hint='"kg m/s^2"; "1" for a pure number')
-    if len(given) > _LONGEST:
-        raise NotationError(f"the text of a unit has {len(given)} characters; at most {_LONGEST} are read.", where=where)
+    if len(given) > _LONGEST_UNIT:
+        raise NotationError(f"the text of a unit has {len(given)} characters; at most {_LONGEST_UNIT} are read.", where=where)
     return _Reader(given, where).unit()
 
 

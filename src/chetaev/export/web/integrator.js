@@ -1,6 +1,6 @@
-// The motion: elimination, projection, completion of starts, and an adaptive Runge-Kutta method of order 8 with switches and events.
+// The motion: elimination, projection, completion of starts, and an adaptive Runge-Kutta method of order 8 with switches.
 // Above this line the file has the formulas of the model: matrixAt, turningAt, residualsAt, slopesAt, energyAt, surfacesAt, surfaceSlopesAt,
-// givenAt, eventsAt, resetAt, and the constants that they need.
+// givenAt, eventsAt, resetAt, and the constants that they need. Where the model has events, events.js follows.
 
 // Arrays that every evaluation uses again: a typed array costs more to make than to fill.
 const SCALES = new Float64Array(Math.max(SIZE, OPENED.length)), LARGEST = new Float64Array(8);
@@ -69,6 +69,14 @@ function solvedWith(t, s, p) {
       for (let i = 0; i < open; i++) found[m] -= empty[m][i] * normal[i * (open + 1) + open];
   }
   return allFinite(found) ? found : null;
+}
+
+// The logarithm of the size of the determinant: a motion that ends where it has fallen has met a singular place.
+function logDeterminant(t, s, p) {
+  const a = matrixAt(t, s, p), width = SIZE + OPENED.length + 1;
+  let sum = eliminate(SIZE, width, a) ? 0 : -Infinity;
+  for (let k = 0; k < SIZE; k++) sum += Math.log(Math.abs(a[k * width + k]));
+  return sum;
 }
 
 function allFinite(values) {
@@ -340,38 +348,49 @@ class Motion {
     return "";
   }
 
-  rates(t, s, into) {
-    if (this.held < 0) return ratesWith(t, s, this.p, into);
+  // The parameters and signs, with that of a held switching function; null where it is undetermined.
+  signs(t, s) {
+    if (this.held < 0) return this.p;
     const sign = heldSign(this.held, t, s, this.p, this.first);
     if (sign === null) return null;
     const p = this.p.slice();
     p[this.first + this.held] = Math.max(-1.5, Math.min(1.5, sign));
-    return ratesWith(t, s, p, into);
+    return p;
   }
 
-  // What must not change its sign within a step: switching functions, the limit of a held sign, events.
+  rates(t, s, into) {
+    const p = this.signs(t, s);
+    return p && ratesWith(t, s, p, into);
+  }
+
+  // Events at the start; a result if one of them ends the motion.
+  begin() {
+    return null;
+  }
+
+  // What must not change its sign within a step: switching functions, and the limit of a held sign.
   watched(t, s) {
     const found = Array.from(surfacesAt(t, s, this.p));
     if (this.held >= 0) {
       const sign = heldSign(this.held, t, s, this.p, this.first);
       found[this.held] = sign === null ? 1 : 1 - Math.abs(sign);
     }
-    if (EVENTS.length) {
-      const solved = solvedWith(t, s, this.p);
-      found.push(...(solved ? eventsAt(t, s, this.p, solved) : EVENTS.map(() => NaN)));
-    }
     return found;
   }
 
+  // The same where the next step begins.
+  starting() {
+    return this.watched(this.t, this.s);
+  }
+
   crossed(k, before, after) {
-    if (k < SURFACES.length) {
-      if (k === this.held) return before >= 0 && after < 0;
-      const side = this.p[this.first + k];
-      return side * after < 0;
-    }
-    const direction = EVENTS[k - SURFACES.length].direction;
-    if (before === 0 || !(before * after <= 0)) return false;
-    return direction === 0 || Math.sign(after - before) === direction;
+    if (k === this.held) return before >= 0 && after < 0;
+    return this.p[this.first + k] * after < 0;
+  }
+
+  // The parts of a step at which watched functions are looked at.
+  samples() {
+    return [0.25, 0.5, 0.75, 1];
   }
 
   keep(t, s) {
@@ -411,6 +430,8 @@ class Motion {
     const trouble = this.choose();
     if (trouble) return this.finish("left_domain", trouble);
     this.keep(this.t, this.s);
+    const ended = this.begin(), wide = logDeterminant(this.t, this.s, this.p);
+    if (ended) return ended;
     let h = 0;
     for (let steps = 0; steps < this.most; steps++) {
       if ((end - this.t) * way <= 0) return this.finish("finished", "the end of the interval was reached.");
@@ -423,7 +444,8 @@ class Motion {
       for (;;) {
         if (Math.abs(h) > Math.abs(end - this.t)) h = end - this.t;
         if (Math.abs(h) < 1e-14 * Math.max(Math.abs(this.t), Math.abs(end - begin))) {
-          const lost = taken === null;
+          const lost = taken === null, flat = logDeterminant(this.t, this.s, this.p) < wide + Math.log(1e-4);
+          if (flat) return this.finish("left_domain", `the equations become singular at t = ${this.t}.`);
           return this.finish(lost ? "left_domain" : "step_too_small", `no step can be made at t = ${this.t}.`);
         }
         taken = stepBy(f, this.t, this.s, h, slope, sizes, STEP);
@@ -463,10 +485,10 @@ class Motion {
   // The first crossing inside a step: its place by a bracketed secant, each trial by a step of its own.
   firstCrossing(f, slope, h, end) {
     if (!SURFACES.length && !EVENTS.length) return null;
-    const before = this.watched(this.t, this.s);
+    const before = this.starting();
     const at = (part) => (part === 1 ? { y: end } : stepBy(f, this.t, this.s, part * h, slope, null, TRIAL));
     let low = 0;
-    for (const part of [0.25, 0.5, 0.75, 1]) {
+    for (const part of this.samples(at, h)) {
       const inside = at(part);
       if (!inside) return null;
       const after = this.watched(this.t + part * h, inside.y), hits = [];
@@ -479,7 +501,7 @@ class Motion {
 
   located(k, at, h, low, high, value) {
     const read = (part) => this.watched(this.t + part * h, at(part).y)[k];
-    let a = low, b = high, va = low === 0 ? this.watched(this.t, this.s)[k] : read(low), vb = value;
+    let a = low, b = high, va = low === 0 ? this.starting()[k] : read(low), vb = value;
     for (let turn = 0; turn < 80 && Math.abs(b - a) > 4e-16; turn++) {
       const secant = va === vb ? (a + b) / 2 : b - (vb * (b - a)) / (vb - va);
       const inside = turn % 3 < 2 && secant > a && secant < b ? secant : (a + b) / 2;
@@ -490,35 +512,19 @@ class Motion {
     return { index: k, part: b * h, y: at(b).y };
   }
 
-  // What happens at a crossing: a switch of a sign, the end of a held one, or an event.
+  // What happens at a crossing: a switch of a sign, or the end of a held one.
   pass(index) {
-    if (index < SURFACES.length) {
-      if (index === this.held) {
-        const sign = heldSign(index, this.t, this.s, this.p, this.first);
-        this.held = -1;
-        this.p[this.first + index] = Math.sign(sign) || 1;
-        return null;
-      }
-      const old = this.p[this.first + index];
-      const message = this.decide(index);
-      if (message) return this.finish("left_domain", message);
-      if (this.held !== index && this.p[this.first + index] === old) this.p[this.first + index] = -old;
+    if (index === this.held) {
+      const sign = heldSign(index, this.t, this.s, this.p, this.first);
+      this.held = -1;
+      this.p[this.first + index] = Math.sign(sign) || 1;
       return null;
     }
-    const event = EVENTS[index - SURFACES.length];
-    this.events.push({ t: this.t, text: event.text });
-    if (event.reset.length) {
-      const solved = solvedWith(this.t, this.s, this.p) || [], fresh = resetAt(index - SURFACES.length, this.t, this.s, this.p, solved);
-      const least = Math.min(...event.reset.map((i) => ORDERS[i])), fixed = ORDERS.map((order, i) => order < least || event.reset.includes(i));
-      event.reset.forEach((i, j) => { this.s[i] = fresh[j]; });
-      if (!settle(this.t, this.s, this.p, -1, fixed, this.seen)) throw new Error(`the reset at ${event.text} = 0 contradicts the constraints.`);
-      this.held = -1;
-      this.p = withModes(this.t, this.s, this.values);
-      const trouble = this.choose();
-      if (trouble) return this.finish("left_domain", trouble);
-      this.keep(this.t, this.s);
-    }
-    return event.terminal ? this.finish("event", `${event.text} = 0 at t = ${this.t}.`) : null;
+    const old = this.p[this.first + index];
+    const message = this.decide(index);
+    if (message) return this.finish("left_domain", message);
+    if (this.held !== index && this.p[this.first + index] === old) this.p[this.first + index] = -old;
+    return null;
   }
 
   finish(outcome, message) {
@@ -599,5 +605,5 @@ export function energy(t, state, values) {
 
 // The motion: t, states, outcome, message, events. Values in start and parameters replace those of the model by name.
 export function simulate(options) {
-  return new Motion(options || {}).run();
+  return new (EVENTS.length ? EventMotion : Motion)(options || {}).run();
 }

@@ -43,11 +43,11 @@ from chetaev.mechanics.brackets.vector_fields import (
 )
 from chetaev.mechanics.ranks.exact import FieldPoints
 
-_LONGEST = 9
+_LONGEST_BRACKET = 9
 """Length of the longest bracket at a special point: a Hall basis of two fields has 127 brackets up to here, and twice as many one more."""
 _ANGLES = 24
 """Denominator of the multiples of pi that a float may stand for: 1.5707963267948966 is read as pi/2. Larger ones need a text."""
-_SECONDS = 3.0
+_FORMULA_SECONDS = 3.0
 """Budget for the formula of the set where the brackets of a generic point lose rank; without an answer `singular` is None."""
 
 
@@ -122,7 +122,7 @@ class _Word:
 
 
 def growth_over(
-    system: Any, at: Mapping[str, Any] | None, parameters: Mapping[str, Any] | None, algebra: Algebra[Any], longest: int = _LONGEST
+    system: Any, at: Mapping[str, Any] | None, parameters: Mapping[str, Any] | None, algebra: Algebra[Any], longest: int = _LONGEST_BRACKET
 ) -> Growth:
     """Return the growth vector with brackets formed in `algebra`."""
     system = getattr(system, "system", system)
@@ -336,7 +336,7 @@ class _Study:
             return tuple(e for e in parts if e.free_symbols & moving and not e.is_positive)
 
         small = len(chosen) <= 3
-        return limited(factors, seconds=_SECONDS, small=True).value if small else None
+        return limited(factors, seconds=_FORMULA_SECONDS, small=True).value if small else None
 
 
 def _formed(word: _Word, fields: Mapping[str, Field], frame: Any) -> Field:

@@ -25,7 +25,7 @@ from chetaev.core.symbols import TIME, Input, Jet
 from chetaev.core.system import System
 from chetaev.mechanics.ranks.exact import FieldPoints
 
-_SHORT = 400
+_LARGEST_CLEARED = 400
 """Size of rows whose fields are written without denominators; SymPy takes seconds for longer ones."""
 
 Field = tuple[Any, ...]
@@ -123,7 +123,7 @@ def solved(rows: Affine, system: System, algebra: Algebra[Any], pivots: Pivots) 
 
     The fields of short rows are multiplied by their denominators, which do not vanish where the pivots do not.
     """
-    if algebra is not SYMBOLIC and size(*[e for line in rows.matrix for e in line]) > _SHORT:
+    if algebra is not SYMBOLIC and size(*[e for line in rows.matrix for e in line]) > _LARGEST_CLEARED:
         return _solved(rows, system, algebra, pivots)
     found = _solved(rows, system, SYMBOLIC, pivots)
     controls = tuple(_without_denominators(f) for f in found.controls)

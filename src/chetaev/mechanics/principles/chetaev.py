@@ -33,11 +33,11 @@ from chetaev.mechanics.ranks.generic import Points, generic_rank, matrices_at
 _ELSEWHERE = 5
 """Random points off the constraint at which the usual size of a row's coefficients is measured; their median must not be at a special
 point."""
-_SECONDS = 3.0
+_QUOTED_ROW_SECONDS = 3.0
 """Budget for the combination of dependent rows that a message quotes; without it the message says less."""
-_SHORT = 40
+_LARGEST_IN_PLACE = 40
 """Size of rows whose combination is computed in place, within a tenth of a second."""
-_SMALL = 1e-3
+_ZERO_COEFFICIENT = 1e-3
 """Ratio to that size below which coefficients count as zero on the constraint. Newton's method comes near a multiple root only slowly, so
 a much smaller ratio would miss squares."""
 
@@ -91,7 +91,7 @@ def _vanishes_on_itself(row: RowV, points: Points) -> bool:
     off = [
         float(np.abs(a).max()) for a in matrices_at(entries, [random_point(Tape(entries[0]).symbols, seed) for seed in range(_ELSEWHERE)])
     ]
-    return bool(on) and bool(off) and max(on) < _SMALL * float(np.median(off))
+    return bool(on) and bool(off) and max(on) < _ZERO_COEFFICIENT * float(np.median(off))
 
 
 def _consequence(system: System, rows: list[RowV]) -> tuple[str, str]:
@@ -101,7 +101,9 @@ def _consequence(system: System, rows: list[RowV]) -> tuple[str, str]:
     top = max(row.order for row in system.kinematic)
     raised = [calculus.total(row.residual, top - row.order) for row in system.kinematic]
     slopes = sympy.ImmutableMatrix(matrix(rows, system.coordinates))
-    combination = limited(_dependent, slopes, tuple(raised), seconds=_SECONDS, small=size(slopes, *raised) <= _SHORT).value
+    combination = limited(
+        _dependent, slopes, tuple(raised), seconds=_QUOTED_ROW_SECONDS, small=size(slopes, *raised) <= _LARGEST_IN_PLACE
+    ).value
     if combination is None:
         return "On the constraint manifold a combination of them contains lower derivatives only.", instead
     if combination == 0:

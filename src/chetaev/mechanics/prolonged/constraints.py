@@ -34,9 +34,9 @@ from chetaev.mechanics.principles.base import contact_calculus, matrix
 from chetaev.mechanics.prolonged.lower_rows import follows, lower_rows, order_of, points_where
 from chetaev.mechanics.ranks.generic import generic_rank
 
-_SECONDS = 2.0
+_PROOF_SECONDS = 2.0
 """Budget, counted in operations, for the proof that the rank never drops; without it the answer is undecided."""
-_SHORT = 60
+_LARGEST_IN_PLACE = 60
 """Size of rows for which that proof is made in place, within a tenth of a second."""
 _MOST_MINORS = 200
 """Minors of R_V that are formed to find where its rank drops. More would take seconds; the locus is then left open."""
@@ -195,7 +195,7 @@ def _drops(entries: list[list[Expr]], rank: int, rows: Sequence[Expr], jets: Seq
     kept = tuple(dict.fromkeys(minors))
     if points_where([*rows, *kept], jets):
         return kept, True
-    never = limited(_inconsistent, (*rows, *kept), seconds=_SECONDS, small=size(*rows, *kept) <= _SHORT).or_else(False)
+    never = limited(_inconsistent, (*rows, *kept), seconds=_PROOF_SECONDS, small=size(*rows, *kept) <= _LARGEST_IN_PLACE).or_else(False)
     return ((), False) if never else (kept, None)
 
 

@@ -6,7 +6,7 @@ differ by many orders of magnitude; entries that are small for another reason, s
 symmetric position, distort it. Scaling does not change the rank, so the scaling with the larger numerical rank is used.
 
 Entries without correct digits are set to zero before scaling, which would magnify them. They are recognised by their error bounds
-(`numerics.doubts`), or, at random points of order one, by a noise level relative to the largest entry.
+(`numerics.graphs.rounding_bounds`), or, at random points of order one, by a noise level relative to the largest entry.
 
 The largest neglected singular value is zero within the error bounds of the entries if it is not larger than these allow (Weyl). Between
 that bound and the cut the digits do not decide, and the matrix is *ill-conditioned*.

@@ -32,7 +32,7 @@ RANK_POINTS = 5
 """Random points at which verbs compute a generic rank. Fewer may all lie outside the domain or at special places."""
 SCALED_POINTS = 9
 """Random points at several scales, for rows and expressions that may be undefined in parts of space."""
-_STEPS = 60
+_MOST_STEPS = 60
 """Steps of the damped Gauss-Newton iteration. Double roots converge linearly and need most of them; with fewer, no point is found there."""
 _LARGEST_RESIDUAL = 1e-9
 """Largest residual of a row at a point that is accepted, relative to its change along the last step. Larger values accept points off the
@@ -90,7 +90,7 @@ class _Stage:
 
     def solved(self, point: Mapping[Symbol, float] | None) -> dict[Symbol, float] | None:
         """A solution by damped Gauss-Newton steps of least norm from `point`; None without convergence."""
-        found = root(self.slopes, point or {}, self.jets, self.slopes.units, _STEPS, self._reach, lambda _, reach: POINT_ERROR * reach)
+        found = root(self.slopes, point or {}, self.jets, self.slopes.units, _MOST_STEPS, self._reach, lambda _, reach: POINT_ERROR * reach)
         if found is None:
             return None
         size = max(1.0, found.reach * float(np.abs(found.jacobian).max(initial=0.0)))
@@ -184,7 +184,7 @@ def measured_at(
     return found
 
 
-_SMALL = 1e-6
+_DOUBTFUL_ENTRY = 1e-6
 """Entries below this part of the largest in their row and column may be round-off; then error bounds of all entries are computed."""
 _AMPLIFIED = 100.0
 """Bound for the relative error of an entry that is no difference of large numbers, in multiples of the error of the jets. With a smaller
@@ -194,7 +194,7 @@ one round-off of steep functions counts as rank."""
 def _may_be_round_off(numbers: Matrix) -> bool:
     sizes = np.abs(numbers)
     beside = np.maximum(sizes.max(axis=1, keepdims=True, initial=0.0), sizes.max(axis=0, keepdims=True, initial=0.0))
-    return bool(np.any((sizes > 0) & (sizes < _SMALL * beside)))
+    return bool(np.any((sizes > 0) & (sizes < _DOUBTFUL_ENTRY * beside)))
 
 
 def _left_of_zero(tape: Evaluator, at: Point, errors: Mapping[Symbol, float]) -> bool:
@@ -205,7 +205,7 @@ def _left_of_zero(tape: Evaluator, at: Point, errors: Mapping[Symbol, float]) ->
 _NUDGES = (1e-9, -3e-9, 7e-9)
 """Relative changes of jets, parameters and time with which cancellation is sought. Round-off takes few values: one change often leaves it
 as it is."""
-_MUCH = 1e-3
+_CANCELLED_CHANGE = 1e-3
 """Relative change of an entry by `_NUDGES` above which over six of its digits cancel; then error bounds of all entries are computed."""
 
 
@@ -222,7 +222,7 @@ def changes_much(tape: Evaluator, at: Point, numbers: Matrix) -> bool:
         except Undefined:
             return True
         change = np.abs(values[values.size - numbers.size :].reshape(numbers.shape) - numbers)
-        if np.any(change > _MUCH * np.abs(numbers)):
+        if np.any(change > _CANCELLED_CHANGE * np.abs(numbers)):
             return True
     return False
 

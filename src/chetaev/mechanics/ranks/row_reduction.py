@@ -12,7 +12,7 @@ from chetaev.core.symbols import symbols_in
 from chetaev.core.zero import known_zero
 from chetaev.mechanics.ranks.generic import Point, matrices_at, zero_on
 
-_SMALL = 1e-9
+_SMALL_PIVOT = 1e-9
 """Absolute. Entries below this, at points of order one, are pivots only if there are no others. With a smaller value the error of a point
 could become a pivot."""
 _LONG = 200
@@ -50,7 +50,7 @@ def row_reduce(matrix: Sequence[Sequence[Expr]], points: Sequence[Point]) -> Red
         zero = zero_on([rows[a][i] for a, i in places], points)
         sizes = [abs(m) for m in matrices_at(rows, points)]
         choices = [
-            (not all(size[a, i] > _SMALL for size in sizes), _cost(rows[a][i]), a, i)
+            (not all(size[a, i] > _SMALL_PIVOT for size in sizes), _cost(rows[a][i]), a, i)
             for (a, i), nothing in zip(places, zero, strict=True)
             if nothing is False
         ]

@@ -31,7 +31,7 @@ from chetaev.mechanics.ranks.factored import Matrix
 _ORDINARY = 10.0
 """Binary logarithm of the largest number of order one. Larger numbers in rows suggest units of their own; with a smaller value ordinary
 coefficients would."""
-_DIGITS = 400
+_CONSTANT_DIGITS = 400
 """Decimal digits with which constants whose digits cancel are evaluated."""
 _EXPLAINED = 10.0
 """Largest residual of the fit, as a binary logarithm, for units that explain the numbers: terms of a sum may differ by 2^10."""
@@ -175,7 +175,7 @@ class _Fit:
         if operation == "number":
             return (_log(a), {}) if a else None
         if isinstance(a, Compound):
-            value = many_digit_values(a.program, (), many_digits(_DIGITS)[0])[0]
+            value = many_digit_values(a.program, (), many_digits(_CONSTANT_DIGITS)[0])[0]
             return (_log(float(value)), {}) if float(value) else None
         if operation in ("constant", "undefined"):
             return 0.0, {}

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 Matrix = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-_MANY = 100
+_FEWEST_ROWS = 100
 """Fewest rows of a matrix that is treated as sparse: below, a decomposition takes a few milliseconds."""
-_SPARSE = 0.1
+_LARGEST_DENSITY = 0.1
 """Largest share of entries that are not zero."""
-_SAFE = 100.0
+_NORM_MARGIN = 100.0
 """How much farther than its limit an estimated norm has to be. The estimate is a lower bound, in practice within a factor of three."""
 _SOLVED = 1e-12
 """Largest residual of a solution, relative to its terms."""
@@ -29,7 +29,7 @@ _PASSES = 6
 
 def is_sparse(matrix: Matrix | Flags) -> bool:
     """Tell whether a matrix is large and has few entries."""
-    return len(matrix) >= _MANY and bool(np.count_nonzero(matrix) <= _SPARSE * matrix.size)
+    return len(matrix) >= _FEWEST_ROWS and bool(np.count_nonzero(matrix) <= _LARGEST_DENSITY * matrix.size)
 
 
 def sparse_least_norm(matrix: Matrix, right: Matrix, cut: float) -> Matrix | None:
@@ -75,7 +75,7 @@ def _bordered(matrix: Matrix, cut: float) -> Any:
 
     largest = float(np.sqrt(abs(a).sum(axis=0).max() * abs(a).sum(axis=1).max()))
     smallest = 1 / np.sqrt(onenormest(LinearOperator((m, m), matvec=inverse, rmatvec=inverse, dtype=float)))
-    return whole if smallest > _SAFE * cut * largest else None
+    return whole if smallest > _NORM_MARGIN * cut * largest else None
 
 
 def clearly_regular(matrix: Matrix, doubts: Matrix | None, cut: float) -> bool:
@@ -105,7 +105,7 @@ def clearly_regular(matrix: Matrix, doubts: Matrix | None, cut: float) -> bool:
     # |A^-1| in the norm of singular values is at most the root of the product of the norms by columns and by rows
     smallest = 1 / np.sqrt(onenormest(inverse) * onenormest(inverse.H))
     largest = np.sqrt(np.abs(a).sum(axis=0).max() * np.abs(a).sum(axis=1).max())
-    return bool(smallest > _SAFE * max(cut * largest, float(np.linalg.norm(unsure))))
+    return bool(smallest > _NORM_MARGIN * max(cut * largest, float(np.linalg.norm(unsure))))
 
 
 def log_scales(present: Flags, sums: Matrix) -> Matrix:

@@ -24,18 +24,20 @@ from chetaev.numerics.stability.position import directions
 
 Array = NDArray[np.float64]
 
-_PATIENCE = 12.0
+_DECAY_TIMES = 12.0
 """Times the slowest decay of the linearised motion: how long motions run at first. Small disturbances shrink by exp(12) in that time."""
-_DOUBLINGS = 3
-"""Most doublings of that time for motions that are still elsewhere."""
-_CONFIDENCE = 0.95
-"""The confidence of the bounds on what the random check may have missed."""
-_GRID = 41
-"""Values on each side of the box by default."""
+_MOST_DOUBLINGS = 3
+"""Most doublings of the time that motions run at first, for those that are still elsewhere. With fewer, slow motions stay undecided; each
+one doubles the time of the computation."""
+_CONFIDENCE_OF_BOUNDS = 0.95
+"""Probability with which a bound on the share of wrong cells holds, given the random check. A larger one gives wider bounds."""
+_VALUES_PER_SIDE = 41
+"""Values on each side of the box by default: 1,681 motions in the plane. Fewer miss narrow parts of a basin."""
 _MOST_STATES = 2_000_000
 """States of a grid; more would take hours, and gigabytes."""
-_RANK = 1e-9
-"""Relative to the other directions: a jet that adds less to the independent ones follows from them."""
+_INDEPENDENT_JET = 1e-9
+"""Relative to the other directions: a jet that adds less to the independent ones follows from them. With less, round-off
+counts as a direction."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -116,7 +118,7 @@ def basin(
     box: Mapping[str, Any],
     *,
     parameters: Mapping[str, Any] | None = None,
-    grid: int | Sequence[int] = _GRID,
+    grid: int | Sequence[int] = _VALUES_PER_SIDE,
     t: float | None = None,
     near: float = 1e-3,
     halvings: int = 8,
@@ -177,7 +179,7 @@ def basin(
     runs = Runs(equations, tuple(ranges), others, parameters, inputs, target, guesses, tolerance, threads)
     axes = [np.linspace(low, high, n) for (low, high), n in zip(ranges.values(), numbers, strict=True)]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
-    fates, time, late = runs.patient(points, _PATIENCE / _slowest(local) if t is None else float(t), _DOUBLINGS)
+    fates, time, late = runs.doubled(points, _DECAY_TIMES / _slowest(local) if t is None else float(t), _MOST_DOUBLINGS)
     fate = fates.reshape(numbers)
     inside = fate == Fate.ATTRACTED
 
@@ -185,13 +187,15 @@ def basin(
         return runs.fates(states, time) == Fate.ATTRACTED
 
     every, some = cells(inside)
-    first, second, beyond = halved(axes, fate, Fate.ATTRACTED, lambda states: runs.stubborn(states, time, _DOUBLINGS), halvings)
+    first, second, beyond = halved(
+        axes, fate, Fate.ATTRACTED, lambda states: runs.doubled(states, time, _MOST_DOUBLINGS, always=True)[0], halvings
+    )
     missed = {}
     for seed_shift, (side, whole) in enumerate((("inside", every), ("outside", ~some))):
         sample = drawn(axes, whole, checks, seed + seed_shift)
         if len(sample):
             wrong = int(np.sum(ask(sample) != (side == "inside")))
-            missed[side] = (wrong, len(sample), float(betaincinv(wrong + 1, max(len(sample) - wrong, 1), _CONFIDENCE)))
+            missed[side] = (wrong, len(sample), float(betaincinv(wrong + 1, max(len(sample) - wrong, 1), _CONFIDENCE_OF_BOUNDS)))
     return Basin(
         names=tuple(ranges),
         axes=tuple(axes),
@@ -246,7 +250,7 @@ def _others(local: Local, equilibrium: Any, names: tuple[str, ...], where: str) 
     free = [state[i] for i in local.chart.free]
     for name in [*names, *[z for z in free if z not in names]]:
         more = np.vstack([rows, tangent[state.index(name)]])
-        if np.linalg.matrix_rank(more, tol=_RANK * max(float(np.abs(more).max()), 1e-300)) > len(rows):
+        if np.linalg.matrix_rank(more, tol=_INDEPENDENT_JET * max(float(np.abs(more).max()), 1e-300)) > len(rows):
             rows = more
             chosen.append(name)
         elif name in names:

@@ -24,15 +24,15 @@ from chetaev.numerics.attraction.proof import covered, equilibrium_box, faces, o
 from chetaev.numerics.attraction.reduced_field import ReducedField
 from chetaev.numerics.enclosures.ranges import Range
 
-_DIGITS = 5
-"""Decimal digits of the entries of a quadratic form: its proof is about the rounded entries."""
-_SMALL = (0.01, 1e-3, 1e-4, 1e-6, 1e-8)
+_ENTRY_DIGITS = 5
+"""Decimal digits of the entries of a quadratic form. Its proof is about the rounded entries; more digits only make it longer to read."""
+_SMALL_LEVELS = (0.01, 1e-3, 1e-4, 1e-6, 1e-8)
 """Parts of a promising level that are tried after `_LEVELS` for a quadratic form: some proved neighbourhood is better than none."""
-_WAYS = 300
+_RANDOM_DIRECTIONS = 300
 """Random directions in which a promising level is sought; with too few, the first levels tried fail and take time."""
-_RADII = 120
-"""Sizes of states along each of them, from the farthest one to a ten thousandth of it."""
-_FARTHEST = 1e6
+_SIZES_PER_DIRECTION = 120
+"""Sizes of states along each random direction, from the largest one to a ten thousandth of it; fewer find a smaller level."""
+_LARGEST_LEVEL = 1e6
 """The largest promising level, relative to the ellipsoid of one typical size: a motion that decays everywhere would have none."""
 _LEVELS = (0.98, 0.8, 0.6, 0.4, 0.2, 0.1, 0.03)
 """Levels that are tried: parts of a promising level, or of the rise of an energy from the equilibrium to the faces of the box."""
@@ -105,7 +105,7 @@ def quadratic_form(matrix: Array, units: Array) -> Array:
     scaled = matrix / units[:, None] * units
     found = solve_continuous_lyapunov(scaled.T, -np.eye(len(units)))
     found = 0.5 * (found + found.T)
-    rounded = np.array([[float(f"{v:.{_DIGITS}g}") for v in line] for line in found / np.outer(units, units)])
+    rounded = np.array([[float(f"{v:.{_ENTRY_DIGITS}g}") for v in line] for line in found / np.outer(units, units)])
     if np.linalg.eigvalsh(rounded * np.outer(units, units))[0] <= 0:
         raise NoProof("the quadratic form of the linearised motion is not positive definite after rounding")
     return rounded
@@ -149,7 +149,7 @@ def prove_quadratic(setting: Setting, P: Array, limits: Box | None) -> Proved:
             raise NoProof("the box does not contain the equilibrium")
         most = float(min((r / w) ** 2 for r, w in zip(room, reach.tolist(), strict=True))) * (1 - 1e-8)
     promising = _promising(setting, setting.field.rate_of(value), {z: 0.5 * (a + b) for z, (a, b) in more.items()}, P, most)
-    for part in (*_LEVELS, *_SMALL):
+    for part in (*_LEVELS, *_SMALL_LEVELS):
         trial = part * promising
         if covered(bounds(trial), of, trial, holds, fails):
             level = _rounded_down(trial)
@@ -161,10 +161,10 @@ def _promising(setting: Setting, rate: Any, fixed: dict[Symbol, float], P: Array
     """A level below which the rate is negative at random states; it says where to begin, and no proof rests on it."""
     values: dict[Symbol, float] = {**setting.field.parameters, **fixed}
     function = setting.field.graph.function("rate", [setting.field.graph.vector([*setting.jets, *values])], rate)
-    ways = np.random.default_rng(7).normal(size=(len(P), _WAYS))
+    ways = np.random.default_rng(7).normal(size=(len(P), _RANDOM_DIRECTIONS))
     ways /= np.sqrt(np.einsum("im,ij,jm->m", ways, P, ways))
-    level = float(min(most, _FARTHEST * np.min(setting.field.units**2 / np.diag(np.linalg.inv(P)))))
-    radii = np.sqrt(level) * np.geomspace(1, 1e-4, _RADII)[None, :]
+    level = float(min(most, _LARGEST_LEVEL * np.min(setting.field.units**2 / np.diag(np.linalg.inv(P)))))
+    radii = np.sqrt(level) * np.geomspace(1, 1e-4, _SIZES_PER_DIRECTION)[None, :]
     states = setting.field.centre[:, None, None] + ways[:, :, None] * radii[None]
     flat = states.reshape(len(P), -1)
     column = np.array([float(v) for v in values.values()])[:, None]
@@ -280,7 +280,7 @@ def _least_where_it_grows(of: Bounded, rate: Bounded, limits: Box) -> float:
     """About the least value at states where the function grows, from random states; what is proved does not rest on it."""
     low, high = (np.array([side[k] for side in limits]) for k in (0, 1))
     found = np.inf
-    for point in np.random.default_rng(8).uniform(low, high, (_WAYS, len(limits))).tolist():
+    for point in np.random.default_rng(8).uniform(low, high, (_RANDOM_DIRECTIONS, len(limits))).tolist():
         here = [(v, v) for v in point]
         now, value = rate(here), of(here)
         if now is not None and value is not None and now[0] > 0:

@@ -25,7 +25,7 @@ from chetaev.numerics.stability.arguments import Start, local_motion
 from chetaev.numerics.stability.motion_near_state import Local
 from chetaev.numerics.stability.position import directions
 
-_POINTS = 4000
+_POINTS_COMPARED = 4000
 """Random points of a box by which the sizes of two proved regions are compared; only the choice between them rests on it."""
 
 
@@ -275,6 +275,6 @@ def _size(found: LyapunovCertificate) -> float:
     """About the volume of a proved region."""
     names = list(found.box)
     low, high = (np.array([found.box[name][k] for name in names]) for k in (0, 1))
-    points = np.random.default_rng(6).uniform(low, high, (_POINTS, len(names)))
+    points = np.random.default_rng(6).uniform(low, high, (_POINTS_COMPARED, len(names)))
     share = np.mean([found.contains(dict(zip(names, p, strict=True))) for p in points])
     return float(share * np.prod(high - low))

@@ -112,8 +112,8 @@ def negative_definite(entries: Sequence[Range] | None, n: int, units: Array) -> 
     centres, radii = symmetric_part(entries, n)
     scale = np.outer(units, units)
     centres, radii = centres * scale, radii * scale
-    return bool(np.linalg.eigvalsh(centres)[-1] + radii.sum(axis=1).max() + _MARGIN * np.abs(centres).sum() < 0)
+    return bool(np.linalg.eigvalsh(centres)[-1] + radii.sum(axis=1).max() + _EIGENVALUE_MARGIN * np.abs(centres).sum() < 0)
 
 
-_MARGIN = 1e-12
+_EIGENVALUE_MARGIN = 1e-12
 """Relative to the sum of all entries: more than the rounding error of computed eigenvalues, so that a proof does not rest on it."""

@@ -69,19 +69,11 @@ class Runs:
         found = np.where(finished, np.where(arrived, Fate.ATTRACTED, Fate.ELSEWHERE), Fate.ENDED)
         return np.where(ensemble.started, found, Fate.NO_MOTION).astype(np.int8)
 
-    def stubborn(self, points: Array, until: float, doublings: int) -> NDArray[np.int8]:
-        """Fates, where motions that are still elsewhere get twice the time again and again: beside a border motions are slow."""
-        found = self.fates(points, until)
-        for _ in range(doublings):
-            left = np.flatnonzero(found == Fate.ELSEWHERE)
-            until *= 2
-            found[left] = self.fates(points[left], until)
-        return found
+    def doubled(self, points: Array, until: float, doublings: int, always: bool = False) -> tuple[NDArray[np.int8], float, int]:
+        """Fates, where motions that are still elsewhere get twice the time, as long as that lets one more of them arrive.
 
-    def patient(self, points: Array, until: float, doublings: int) -> tuple[NDArray[np.int8], float, int]:
-        """Fates, where motions that are still elsewhere get twice the time as long as that lets one more of them arrive.
-
-        Returns the fates, the time that the last ones had, and how many arrived in the last doubling.
+        With `always` all `doublings` are made: beside a border motions are slow. Returns the fates, the time of the last ones, and how
+        many arrived in the last doubling.
         """
         found, late = self.fates(points, until), 0
         for _ in range(doublings):
@@ -91,6 +83,6 @@ class Runs:
             until *= 2
             found[left] = self.fates(points[left], until)
             late = int(np.sum(found[left] == Fate.ATTRACTED))
-            if not late:
+            if not late and not always:
                 break
         return found, until, late

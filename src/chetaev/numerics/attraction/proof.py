@@ -12,11 +12,11 @@ from chetaev.numerics.enclosures.ranges import Range, add, multiply
 
 MOST_BOXES = 2000
 """Boxes after which a cover is given up: some seconds for a small system."""
-_HOPELESS = (300, 0.15)
+_LEAST_PROGRESS = (300, 0.15)
 """A number of boxes, and the part of the first box that must be decided by then; a cover that is slower would not be finished."""
 _THINNEST = 1e-7
 """Relative to the first box: the side of a box that is not divided further, because no narrower one would decide."""
-_RADII = (1e-14, 1e-12, 1e-10, 1e-8)
+_RADII_OF_EQUILIBRIUM = (1e-14, 1e-12, 1e-10, 1e-8)
 """Radii about an approximate equilibrium, in typical sizes of the jets, within which one exact equilibrium is sought."""
 
 
@@ -38,7 +38,7 @@ def covered(first: Box, value: Bounded, level: float, holds: Callable[[Box], boo
             decided += float(np.prod(relative[widths > 0]))
             continue
         k = int(np.argmax(relative))
-        if count >= MOST_BOXES or sides[k] <= least[k] or (count >= _HOPELESS[0] and decided < _HOPELESS[1]):
+        if count >= MOST_BOXES or sides[k] <= least[k] or (count >= _LEAST_PROGRESS[0] and decided < _LEAST_PROGRESS[1]):
             return False
         centre = middle(box)
         if fails is not None and fails(centre):
@@ -61,7 +61,7 @@ def equilibrium_box(rates: Enclosed, slopes: Enclosed, centre: Array, units: Arr
     if at is None:
         return None
     exact = all(low == 0 == high for low, high in at)
-    for radius in _RADII:
+    for radius in _RADII_OF_EQUILIBRIUM:
         steps = [(-radius * u, radius * u) for u in units.tolist()]
         box = tuple(add(c, s) for c, s in zip(here, steps, strict=True))
         jacobian = slopes(box)

@@ -13,12 +13,13 @@ from sympy import Expr, Symbol
 from chetaev.core.errors import StateError
 from chetaev.core.symbols import TIME, Input, Jet, Place
 from chetaev.mechanics.ranks.generic import Matrix
-from chetaev.numerics.flow.flow import Flow, make_flow
+from chetaev.numerics.flow.flow import Flow
+from chetaev.numerics.flow.pivot_choice import make_flow
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.stability.motion_near_state import Local
 from chetaev.numerics.stability.position import directions
 
-_MINORS = 3
+_MOST_ROWS_BY_MINORS = 3
 """Most rows of one stage that are solved by minors; the number of their terms grows as the factorial."""
 
 
@@ -131,7 +132,7 @@ def _bound(local: Local, graph: GraphAlgebra) -> dict[Jet, Any]:
         jets = [z for z in state if z in chosen and z in at_stage]
         rows = [_replaced(graph, system.row(pair), found) for pair in system.stage(k)]
         names = " ".join(z.name for z in jets)
-        if len(jets) != len(rows) or len(rows) > _MINORS:
+        if len(jets) != len(rows) or len(rows) > _MOST_ROWS_BY_MINORS:
             raise NotReduced(f"{len(rows)} constraint rows at once are not solved for {names or 'any jet'} by formulas")
         slopes = [graph.gradient(row, jets) for row in rows]
         if any(z in graph.symbols(e) for line in slopes for e in line for z in jets):

@@ -17,18 +17,18 @@ from chetaev.core.errors import InitialError, StateError
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Coordinate
 from chetaev.mechanics.equations import Equations
+from chetaev.numerics.evaluation.values_at import values_at
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Trajectory
-from chetaev.numerics.motion.values_at import values_at
 
 Array = NDArray[np.float64]
-_STEPS = 12
+_MOST_STEPS = 12
 """Most Gauss-Newton steps; the iteration converges quadratically or not at all."""
 _MATCHED = 1e-9
 """Relative residual at which the rates match."""
-_SAME = 1e-6
+_SAME_MOTION = 1e-6
 """Largest distance of motions that coincide, relative to the size of each coordinate; it exceeds the errors of both simulations."""
-_BESIDE = 1e-3
+_LEAST_SIZE = 1e-3
 """Least size of a coordinate relative to the largest path of any: one that should rest moves by the errors of the others."""
 _ORDERS = (2, 3)
 """Orders of the derivatives that are matched: accelerations, and their rates, which determine multipliers that accelerations do not."""
@@ -65,9 +65,9 @@ def coinciding_multipliers(
         return None
     known = positions or [q.d() for q in coordinates]  # a reduced system has velocities only
     paths = {z.name: float(np.ptp(other[z.name])) for z in known}
-    least = _BESIDE * max(paths.values(), default=0.0)
+    least = _LEAST_SIZE * max(paths.values(), default=0.0)
     sizes = {name: max(path, least, float(np.abs(other[name]).max())) for name, path in paths.items()}
-    same = all(float(np.abs(motion[name] - other[name]).max()) <= _SAME * size for name, size in sizes.items())
+    same = all(float(np.abs(motion[name] - other[name]).max()) <= _SAME_MOTION * size for name, size in sizes.items())
     return Frozen(data) if same else None
 
 
@@ -85,7 +85,7 @@ def _matched(rates: Any, wanted: Array, count: int, usual: Array) -> Array | Non
     """
     found = np.zeros(count)
     scale = np.maximum(usual, np.abs(wanted).max(initial=0.0))
-    for _ in range(_STEPS):
+    for _ in range(_MOST_STEPS):
         here = rates(found)
         residual = here - wanted
         scale = np.maximum(scale, np.abs(here).max(initial=0.0))

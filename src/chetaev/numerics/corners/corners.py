@@ -17,13 +17,17 @@ so that no switching function contains a mode it jumps with. It jumps unless $u(
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import sympy
 from sympy import Expr, Mul, S, Symbol
 
+from chetaev.core.constraints import VariationalConstraint
 from chetaev.core.functions import Branch, Magnitude, Maximum, Minimum, Sign, Step, has_corner
+from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Jet, long, symbols_in
 from chetaev.core.zero import zero_signatures
+from chetaev.mechanics.equations import Equations
 
 ModeOf = Callable[[Expr, Expr | None], Expr | None]
 """Maps a switching function, and its text by the user if known, to plus or minus the symbol of its mode; None if it has none."""
@@ -196,3 +200,30 @@ def divisible(difference: Expr, s: Expr) -> bool:
     except sympy.PolynomialError:
         return False
     return bool(dividend.rem(divisor).is_zero)
+
+
+def with_each_expression(equations: Equations, one: Callable[[Expr], Expr]) -> Equations:
+    """Equations with a change made to every expression of their data."""
+    lowered = equations.lowered
+    system = lowered.system
+    changed = system.exchange(
+        lagrangian=one(system.lagrangian),
+        kinematic=tuple(replace(row, lhs=one(row.lhs), rhs=one(row.rhs)) for row in system.kinematic),
+        variational=None if system.variational is None else tuple(_variational(row, one) for row in system.variational),
+        forces=Frozen({q: one(u) for q, u in system.forces.items()}),
+        equations=Frozen({q: one(e) for q, e in system.equations.items()}),
+        dissipation=one(system.dissipation),
+    )
+    new = replace(
+        lowered,
+        system=changed,
+        lagrangian=one(lowered.lagrangian),
+        reactions=Frozen({m: Frozen({q: one(c) for q, c in row.items()}) for m, row in lowered.reactions.items()}),
+    )
+    rows = equations.rewritten
+    written = None if rows is None else tuple(replace(row, lhs=one(row.lhs), rhs=one(row.rhs)) for row in rows)
+    return replace(equations, lowered=new, rewritten=written)
+
+
+def _variational(row: VariationalConstraint, one: Callable[[Expr], Expr]) -> VariationalConstraint:
+    return replace(row, coefficients=Frozen({q: one(c) for q, c in row.coefficients.items()}))

@@ -4,38 +4,32 @@ The result is a smooth system whose modes are parameters, so that one compilatio
 which a number changes. Functions that are equal up to a positive factor share a mode, those that differ by a sign share it too.
 The two sides of `piecewise` need not have values everywhere, and modes in a mass, a constraint or a reaction decide what the equations
 determine: these modes are put in as numbers, and each choice is a system with its own structure, compiled by itself.
-
-*Sliding.* Where the motion is pressed onto $s = 0$ from both sides (dry friction at rest) the mode becomes an unknown between -1 and 1 and
-the row $s = 0$ is added (A. F. Filippov, Differential Equations with Discontinuous Righthand Sides, Kluwer 1988): the same kind of system
-as before, with one more multiplier that does no virtual work.
+`sliding` has the equations of motion on a surface $s = 0$.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import sympy
 from sympy import Expr, Integer, S, Symbol
 
-from chetaev.core.constraints import Constraint, VariationalConstraint
 from chetaev.core.functions import CORNERS, Branch, Sign, corners_in, has_corner
 from chetaev.core.notation.show import Showing, show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.recursion import deep
-from chetaev.core.symbols import Coordinate, Jet, Multiplier, Parameter, jets_in, long, note_symbols, symbols_in
-from chetaev.mechanics.assemble import Row
+from chetaev.core.symbols import Jet, Multiplier, Parameter, jets_in, long, note_symbols
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.origins import Sliding
-from chetaev.mechanics.principles.base import RowV
 from chetaev.numerics.corners.contacts import with_closed, with_sizes_of_contacts, without_contacts
-from chetaev.numerics.corners.corners import Rewriting
+from chetaev.numerics.corners.corners import Rewriting, with_each_expression
 from chetaev.numerics.corners.hidden_corners import with_visible_corners
 from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Mode, Touch
-from chetaev.numerics.corners.multiplier_modes import common_size, in_units, tilt_of
-from chetaev.numerics.corners.planar_friction import acting, admissible, at_rest, directions_in, named
+from chetaev.numerics.corners.multiplier_modes import tilt_of
+from chetaev.numerics.corners.planar_friction import at_rest, directions_in, named
 from chetaev.numerics.corners.rootless_sign_changes import jumping_among, plain, with_visible_jumps
+from chetaev.numerics.corners.sliding import interpolated, size_at_rest, sliding, with_numbers
 from chetaev.numerics.graphs.binding import Binding
 
 
@@ -122,7 +116,7 @@ class Switched:
         known = {mode.symbol: self.held(mode, configuration) for mode, m in modes if m == SLIDING and not isinstance(mode, Touch)}
         found = self._resting(self.replaced(expression), configuration, reading=False)
         for symbol in known:
-            found = _interpolated(found, symbol)
+            found = interpolated(found, symbol)
         return found.xreplace({**known, **self._numbers(configuration), **self._apart(configuration)})
 
     def _resting(self, expression: Expr, configuration: Configuration, reading: bool) -> Expr:
@@ -131,7 +125,7 @@ class Switched:
             if m == SLIDING and isinstance(mode, Direction) and any(power.base == mode.function for power in expression.atoms(sympy.Pow)):
                 limit = at_rest(expression, mode.function, mode.components, mode.unknowns)
                 expression = expression if limit is None else limit
-                size = _size_at_rest(self._with_numbers(configuration), mode)
+                size = size_at_rest(self._with_numbers(configuration), mode)
                 expression = expression.xreplace({n: S.Zero if reading else n / size for n in mode.unknowns})
         return expression
 
@@ -143,7 +137,7 @@ class Switched:
     def held(self, mode: Mode, configuration: Configuration) -> Expr:
         """The value of a mode while the motion stays on its surface, in the unknowns of that motion."""
         if isinstance(mode, Direction):
-            return mode.length / _size_at_rest(self._with_numbers(configuration), mode) ** 2
+            return mode.length / size_at_rest(self._with_numbers(configuration), mode) ** 2
         tilt = tilt_of(self._with_numbers(configuration), mode.symbol)
         return mode.unknown if tilt is None else mode.unknown / tilt.size
 
@@ -214,7 +208,7 @@ def smooth(equations: Equations, inputs: Frozen[str, Expr]) -> Switched:
     one = Rewriting(mode_of, changing.get)
     with deep():
         shown = with_shown_corners(equations)
-        rewritten = _rewritten(with_sizes_of_contacts(_with_visible_jumps(shown)), one)
+        rewritten = with_each_expression(with_sizes_of_contacts(_with_visible_jumps(shown)), one)
         driving = Frozen({name: one(with_visible_corners(e)) for name, e in inputs.items()})
     touching, rewritten = rewritten, without_contacts(rewritten)
     moving = directions_in(touching)
@@ -247,7 +241,7 @@ def with_shown_corners(equations: Equations) -> Equations:
         changed = changed or found is not e
         return found
 
-    rewritten = _rewritten(equations, one)
+    rewritten = with_each_expression(equations, one)
     return rewritten if changed else equations
 
 
@@ -269,7 +263,7 @@ def _choosing(equations: Equations, inputs: Mapping[str, Expr], modes: Iterable[
             found.update(branch.args[0].free_symbols)
         return e
 
-    _rewritten(equations, look)
+    with_each_expression(equations, look)
     for e in inputs.values():
         look(e)
     lowered = equations.lowered
@@ -307,7 +301,7 @@ def nested_corners(switched: Switched, inputs: Mapping[str, Expr]) -> list[Expr]
         return e
 
     if switched.modes:
-        _rewritten(switched.original, look)
+        with_each_expression(switched.original, look)
         for e in inputs.values():
             look(e)
     return list(found)
@@ -317,98 +311,6 @@ def _beside(e: Expr, wanted: Callable[[Jet], bool]) -> set[Symbol]:
     """Return the symbols of those terms of an expression that contain a jet for which `wanted` is true."""
     terms = [term.free_symbols for term in sympy.Add.make_args(e)]
     return {z for symbols in terms if any(isinstance(z, Jet) and wanted(z) for z in symbols) for z in symbols}
-
-
-@lru_cache(maxsize=64)
-def with_numbers(equations: Equations, values: Frozen[Symbol, Expr]) -> Equations:
-    """Equations with numbers in place of some modes."""
-    with deep():
-        rewritten = _rewritten(equations, lambda e: e.xreplace(values))
-    system = rewritten.lowered.system
-    system = system.exchange(parameters=tuple(p for p in system.parameters if p not in values))
-    return replace(rewritten, lowered=replace(rewritten.lowered, system=system))
-
-
-@lru_cache(maxsize=64)
-def sliding(equations: Equations, modes: tuple[Mode, ...]) -> Equations:
-    r"""The equations of motion on the surfaces of some modes: these modes are unknown, their functions vanish.
-
-    A mode that multiplies a multiplier (`multiplier_modes`) gives its place as an unknown to the force that it makes.
-    """
-    resting = [mode for mode in modes if isinstance(mode, Direction)]
-    for direction in resting:
-        equations = _at_rest(equations, direction)
-    modes = tuple(mode for mode in modes if mode not in resting)
-    if not modes:
-        return equations
-    unknowns: dict[Symbol, Symbol] = {mode.symbol: mode.unknown for mode in modes}
-    tilted = {mode: a for mode in modes if (a := tilt_of(equations, mode.symbol)) is not None}
-
-    def one(e: Expr) -> Expr:
-        for symbol in unknowns:
-            e = _interpolated(e, symbol)
-        return e.xreplace(unknowns)
-
-    with deep():
-        for mode in tilted:  # the force of such a mode is the unknown below
-            equations = _rewritten(equations, lambda e, m=mode.symbol: _interpolated(e, m).xreplace({m: S.Zero}))  # type: ignore[misc]
-        rewritten = _rewritten(equations, one)
-        rows = tuple(Constraint(one(mode.function), surface=mode.text) for mode in modes)
-    lowered = rewritten.lowered
-    system = lowered.system.exchange(
-        parameters=tuple(p for p in lowered.system.parameters if p not in unknowns),
-        kinematic=(*lowered.system.kinematic, *rows),
-    )
-    reactions: dict[Multiplier, RowV] = dict(lowered.reactions)
-    for mode in modes:
-        along = tilted[mode].along if mode in tilted else {}
-        reactions[mode.unknown] = Frozen({q: one(c) for q, c in along.items()})
-    lowered = replace(lowered, system=system, reactions=Frozen(reactions))
-    written = rewritten.rewritten
-    if written is not None:
-        labels = system.kinematic_labels[-len(rows) :]
-        written = (*written, *[Row(Sliding(label), row.lhs, row.rhs) for label, row in zip(labels, rows, strict=True)])
-    return replace(rewritten, lowered=lowered, rewritten=written)
-
-
-def _at_rest(equations: Equations, mode: Direction) -> Equations:
-    """The equations while a speed is zero: its unit vector is unknown in the forces, and its components vanish."""
-    lowered = equations.lowered
-    with deep():
-        forces = _forces_at_rest(equations, mode)
-        size = common_size(forces.values(), mode.unknowns)
-        forces = forces if size is None else {q: in_units(e, size, mode.unknowns) for q, e in forces.items()}
-    vanishing = [c.form for c in mode.components] + admissible(lowered.system.kinematic, mode.components, mode.unknowns)
-    system = lowered.system.exchange(
-        forces=Frozen(forces),
-        equations=Frozen(),  # they are among the forces now
-        dissipation=S.Zero,
-        parameters=tuple(p for p in lowered.system.parameters if p != mode.symbol),
-        kinematic=(*lowered.system.kinematic, *[Constraint(e, surface=show(e)) for e in vanishing]),
-    )
-    idle: dict[Multiplier, RowV] = {m: Frozen() for m in mode.unknowns}
-    lowered = replace(lowered, system=system, reactions=Frozen({**lowered.reactions, **idle}))
-    return replace(equations, lowered=lowered)
-
-
-def _forces_at_rest(equations: Equations, mode: Direction) -> dict[Coordinate, Expr]:
-    """All forces while a speed is zero, with the unknown unit vector."""
-    limits = {q: (e, at_rest(e, mode.function, mode.components, mode.unknowns)) for q, e in acting(equations).items()}
-    return {q: e if limit is None else limit for q, (e, limit) in limits.items()}
-
-
-@lru_cache(maxsize=64)
-def _size_at_rest(equations: Equations, mode: Direction) -> Expr:
-    """The factor by which the unknowns of planar friction at rest are larger than the unit vector: a multiplier, or 1."""
-    size = common_size(_forces_at_rest(equations, mode).values(), mode.unknowns)
-    return S.One if size is None else size
-
-
-def bends_momenta(equations: Equations, modes: Sequence[Mode]) -> bool:
-    """Tell whether some modes occur in a momentum: then the rule D sign = 0 does not determine motion on the surface."""
-    lagrangian = equations.lowered.lagrangian
-    velocities = [z for z in jets_in(lagrangian) if z.order]
-    return any(mode.symbol in lagrangian.diff(z).free_symbols for mode in modes for z in velocities)
 
 
 def _unused(name: str, taken: Mapping[Symbol, Expr]) -> Parameter:
@@ -429,38 +331,3 @@ def _canonical(s: Expr) -> tuple[Expr, int]:
         s = sympy.Mul(*[f for f in factors if f not in definite])
         sign *= (-1) ** sum(definite[f] for f in factors if f in definite)
     return (-s, -sign) if s.could_extract_minus_sign() else (s, sign)
-
-
-def _interpolated(e: Expr, m: Symbol) -> Expr:
-    r"""An expression made linear in a mode, $\tfrac12(e_+ + e_-) + \tfrac{m}{2}(e_+ - e_-)$: Filippov's mean of the two sides."""
-    if m not in symbols_in(e) or (m not in e.diff(m).free_symbols and not e.has(Branch)):
-        return e
-    above, below = e.xreplace({m: S.One}), e.xreplace({m: S.NegativeOne})
-    return (above + below) / 2 + m * (above - below) / 2
-
-
-def _rewritten(equations: Equations, one: Callable[[Expr], Expr]) -> Equations:
-    """Equations with a change made to every expression of their data."""
-    lowered = equations.lowered
-    system = lowered.system
-    changed = system.exchange(
-        lagrangian=one(system.lagrangian),
-        kinematic=tuple(replace(row, lhs=one(row.lhs), rhs=one(row.rhs)) for row in system.kinematic),
-        variational=None if system.variational is None else tuple(_variational(row, one) for row in system.variational),
-        forces=Frozen({q: one(u) for q, u in system.forces.items()}),
-        equations=Frozen({q: one(e) for q, e in system.equations.items()}),
-        dissipation=one(system.dissipation),
-    )
-    new = replace(
-        lowered,
-        system=changed,
-        lagrangian=one(lowered.lagrangian),
-        reactions=Frozen({m: Frozen({q: one(c) for q, c in row.items()}) for m, row in lowered.reactions.items()}),
-    )
-    rows = equations.rewritten
-    written = None if rows is None else tuple(replace(row, lhs=one(row.lhs), rhs=one(row.rhs)) for row in rows)
-    return replace(equations, lowered=new, rewritten=written)
-
-
-def _variational(row: VariationalConstraint, one: Callable[[Expr], Expr]) -> VariationalConstraint:
-    return replace(row, coefficients=Frozen({q: one(c) for q, c in row.coefficients.items()}))

@@ -13,13 +13,13 @@ from chetaev.core.errors import ParameterError
 from chetaev.core.sampled import GROUP, Sampled
 from chetaev.numerics.driving.polynomials import Array
 
-_FIRST = 64
+_FIRST_INTERVALS = 64
 """Intervals with which the search begins: what is narrower than a few hundredths of the interval may be missed, as the certificate says."""
-_MOST = 20_000
+_MOST_INTERVALS = 20_000
 """Most intervals: a function that needs more has no smooth pieces, or oscillates too fast for samples."""
 _NARROWEST = 1e-13
 """Relative to the duration: shorter intervals are not divided; the function jumps there, or has a corner."""
-_EXACT = 1e-2
+_POLYNOMIAL_ERROR = 1e-2
 """Relative to the tolerance of the motion: the error of a polynomial at points between its samples."""
 _ROUND_OFF = 1e-13
 """Relative to the function: polynomials of degree 8 are not more exact than this."""
@@ -46,7 +46,7 @@ def samples_of(function: Callable[[float], Any], t0: float, t1: float, tolerance
     the samples keep the jump.
     """
     first, last = min(t0, t1), max(t0, t1)
-    ends = np.linspace(first, last, _FIRST + 1).tolist()
+    ends = np.linspace(first, last, _FIRST_INTERVALS + 1).tolist()
     leaves = _leaves(function, list(pairwise(ends)), last - first, tolerance, where)
     jumps = [(leaf.nodes[0], leaf.nodes[-1]) for leaf in leaves[1:-1] if not leaf.agrees]
     if jumps:  # long intervals reach up to a jump, where the search for it left ever shorter ones
@@ -75,9 +75,9 @@ def _leaves(function: Callable[[float], Any], ahead: list[tuple[float, float]], 
     largest = 0.0
     while ahead:
         a, b = ahead.pop()
-        if len(found) + len(ahead) > _MOST:
+        if len(found) + len(ahead) > _MOST_INTERVALS:
             raise ParameterError(
-                f"the function differs from more than {_MOST} polynomials between its samples, near t = {a:g}.",
+                f"the function differs from more than {_MOST_INTERVALS} polynomials between its samples, near t = {a:g}.",
                 where=where,
                 why="A function is replaced by polynomials that agree with it; this one is too rough, or not a function of t alone.",
                 hint="ch.Sampled(times, values), ch.Feedback(function, period) for a controller, or a formula of t",
@@ -85,7 +85,7 @@ def _leaves(function: Callable[[float], Any], ahead: list[tuple[float, float]], 
         nodes = _at(a, b, _NODES)
         at_nodes, between = (np.array([_value(function, t, where) for t in times]) for times in (nodes, _at(a, b, _BETWEEN)))
         largest = max(largest, float(np.abs(at_nodes).max()), float(np.abs(between).max()))
-        agrees = float(np.abs(_TO_BETWEEN @ at_nodes - between).max()) <= max(_EXACT * tolerance, _ROUND_OFF) * largest
+        agrees = float(np.abs(_TO_BETWEEN @ at_nodes - between).max()) <= max(_POLYNOMIAL_ERROR * tolerance, _ROUND_OFF) * largest
         if agrees or b - a <= _NARROWEST * span + 16 * float(np.spacing(max(abs(a), abs(b)))):
             found.append(_Leaf(nodes, at_nodes, agrees))
         else:

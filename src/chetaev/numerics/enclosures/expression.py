@@ -135,7 +135,7 @@ def _jump(u: Interval) -> Interval:
     return Interval(iv.chosen(jumps, EVERYTHING.low, ZERO.low), iv.chosen(jumps, EVERYTHING.high, ZERO.high))
 
 
-_HIGH = 15
+_LOWEST_CAPPED_POWER = 15
 """Powers from this one on overflow at ordinary values, such as x^400 at 6: they are capped as growing functions are."""
 
 
@@ -336,7 +336,7 @@ class Enclosing:
     def _power(self, base: Interval, exponent: Expr) -> Interval:
         if exponent.is_Integer:
             found = iv.whole_power(base, int(exponent))
-            return self._capped(found) if exponent >= _HIGH else found
+            return self._capped(found) if exponent >= _LOWEST_CAPPED_POWER else found
         if exponent.is_number:
             return iv.broken_power(base, float(exponent))
         return iv.rising(iv.multiply(self.value(exponent), iv.rising(base, ca.OP_LOG, (0.0, iv.inf))), ca.OP_EXP)

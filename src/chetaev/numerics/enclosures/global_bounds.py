@@ -22,10 +22,10 @@ from chetaev.numerics.machine.tape import Line, fold, lines_of, tape_of
 
 Range = tuple[float, float]
 
-_MOST = 3000
+_MOST_INSTRUCTIONS = 3000
 """Most instructions of a graph that are run, in Python, in a few milliseconds. For a larger graph the answer is "may vanish"."""
 _EVERYTHING: Range = (-inf, inf)
-_LARGEST = 709.0
+_LARGEST_EXPONENT = 709.0
 """The largest exponent whose exponential is a double."""
 
 _KNOWN: Remembered[bool] = Remembered(256)
@@ -60,7 +60,7 @@ def _pivots(flow: Flow) -> _Pivots | None:
         return None
     symbols = sorted(flow.graph.symbols_of(pivots), key=lambda z: z.name)
     function = flow.graph.function("pivots", [flow.graph.vector(symbols)], ca.vertcat(*pivots), cse=True)
-    return symbols, function, list(lines_of(tape_of(function))) if function.n_instructions() <= _MOST else None
+    return symbols, function, list(lines_of(tape_of(function))) if function.n_instructions() <= _MOST_INSTRUCTIONS else None
 
 
 class _Value(NamedTuple):
@@ -138,7 +138,7 @@ def _root(a: Range) -> Range:
 
 
 def _exponential(a: Range) -> Range:
-    low, high = (exp(x) if x < _LARGEST else inf for x in a)
+    low, high = (exp(x) if x < _LARGEST_EXPONENT else inf for x in a)
     return low, high
 
 

@@ -17,12 +17,12 @@ from chetaev.numerics.graphs.rewriting.removable import Removable, removable
 _TAME = frozenset(("sin", "cos", "asin", "acos", "acosh", "abs", "sign", "min", "max"))
 """Functions without narrow features. Sine and cosine stay between -1 and 1. An arcus sine or a root is steep at the end of its domain, but
 it has only a kink there, which both sides show: sqrt(x'^2 + y'^2) where a body thrown upwards turns back. Corners are events."""
-_HIGH = 5
+_HIGHEST_SMOOTH_POWER = 5
 """Powers with exponents from zero up to this are not monitored: (1 + cos(t))^50 is a narrow pulse and cos(t)^4 is none."""
-_MANY = 8
+_FACTORS_OF_A_PULSE = 8
 """Number of factors, or total exponent of nested powers, from which a product is a pulse much narrower than each factor: where all eight
 are a half, the product is below a two-hundredth."""
-_DIGITS = 120
+_DIGITS_NEAR_POLE = 120
 """Decimal digits of values near a pole; enough for a few digits after cancellation at a distance of 1e-40."""
 _NEAR = (sympy.Rational(1, 10**30), sympy.Rational(-1, 10**30), sympy.Rational(1, 10**40))
 """Distances from a pole at which the data are evaluated."""
@@ -30,13 +30,13 @@ _SAME = sympy.Rational(1, 10**15)
 """Relative difference up to which the values at these distances count as equal: the data then have no pole there."""
 _EXPONENTIAL = (sympy.exp, sympy.sinh, sympy.cosh, sympy.tanh)
 """Functions whose argument is an exponent."""
-_LARGEST = 10**6
+_LARGEST_EXPONENT = 10**6
 """Largest exponent for which the data are evaluated near a pole; with a larger one the pole is taken to be one. 10^8 takes minutes."""
 _GROWING = frozenset(("exp", "sinh", "cosh"))
 """Functions whose value reveals as much as their slope."""
 _RISING = frozenset(name for name, function in SMOOTH.items() if function.increasing and function.whole_line)
 """Functions of the whole line that have every value at most once."""
-_FEW = 50
+_MOST_SORTED = 50
 """Number of nodes up to which they are in SymPy's order, that of printed equations; sorting then takes a quarter of a second."""
 _PARTS: Remembered[tuple[tuple[Expr, ...], list[Expr]]] = Remembered(64)
 _REMOVED: Remembered[Mapping[Expr, tuple[Expr, ...]]] = Remembered(64)
@@ -85,7 +85,7 @@ def _in_order(found: Collection[Expr]) -> tuple[Expr, ...]:
     """Sort by names, for the same order in every run. SymPy's own sort key takes a millisecond for a dozen symbols."""
     if all(isinstance(e, sympy.Symbol) for e in found):
         return tuple(sorted(found, key=lambda e: e.name))
-    if len(found) > _FEW:
+    if len(found) > _MOST_SORTED:
         texts: dict[Expr, str] = {}
         return tuple(sorted(found, key=lambda e: _text(e, texts)))
     return tuple(sorted(found, key=sympy.default_sort_key) if len(found) > 1 else found)
@@ -121,7 +121,7 @@ def nested(e: Expr) -> bool:
 
 
 def products_of(equations: Equations, inputs: Mapping[str, Expr]) -> Mapping[Expr, tuple[Expr, ...]]:
-    """Return products of several nodes, or of at least `_MANY` other factors, each with the constants by which the data multiply it.
+    """Return products of several nodes, or of at least `_FACTORS_OF_A_PULSE` other factors, each with the constants that multiply it.
 
     Where one factor falls and another rises, the product may be large between: x^n exp(-x); and (1 + cos(x))*(1 + cos(2*x))*... is a narrow
     pulse.
@@ -133,7 +133,7 @@ def products_of(equations: Equations, inputs: Mapping[str, Expr]) -> Mapping[Exp
         wild = [a for a in moving if has_narrow_features(a)]
         if len(wild) > 1:
             found.setdefault(Mul(*wild), {})[_constant(e)] = None
-        elif sum(int(a.exp) if a.is_Pow and a.exp.is_Integer and a.exp > 0 else 1 for a in moving) >= _MANY:
+        elif sum(int(a.exp) if a.is_Pow and a.exp.is_Integer and a.exp > 0 else 1 for a in moving) >= _FACTORS_OF_A_PULSE:
             found.setdefault(Mul(*moving), {})[_constant(e)] = None
     return {e: tuple(found[e]) for e in _in_order(found.keys())}
 
@@ -158,13 +158,13 @@ def _constant(product: Expr) -> Expr:
 
 
 def sums_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[tuple[Expr, ...], ...]:
-    """Return the terms of sums of at least `_MANY` sines and cosines that depend on one moving symbol.
+    """Return the terms of sums of at least `_FACTORS_OF_A_PULSE` sines and cosines that depend on one moving symbol.
 
     Such a Fourier series is a narrow pulse where all of its terms have one sign, and vanishes elsewhere though none of them does.
     """
     found: dict[tuple[Expr, ...], None] = {}
     for e in _data_and_parts(equations, inputs)[1]:
-        if not e.is_Add or len(e.args) < _MANY:
+        if not e.is_Add or len(e.args) < _FACTORS_OF_A_PULSE:
             continue
         waves: dict[Symbol, list[Expr]] = {}
         for a in e.args:
@@ -172,7 +172,7 @@ def sums_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[tuple[Exp
             if len(moving) == 1:
                 waves.setdefault(moving[0], []).append(a)
         constant = [a for a in e.args if not _moves(a)]
-        found.update({(*terms, *constant): None for terms in waves.values() if len(terms) >= _MANY})
+        found.update({(*terms, *constant): None for terms in waves.values() if len(terms) >= _FACTORS_OF_A_PULSE})
     return tuple(found)
 
 
@@ -201,7 +201,7 @@ def has_narrow_features(e: Expr) -> bool:
     if e.is_Pow and e.exp.is_number and 0 < e.exp < 1:
         return bends(e) or bool(not long(e.base) and e.base.is_positive)
     if e.is_Pow:
-        return not (e.exp.is_number and 0 <= e.exp < _HIGH) or _degree(e) >= _MANY
+        return not (e.exp.is_number and 0 <= e.exp < _HIGHEST_SMOOTH_POWER) or _degree(e) >= _FACTORS_OF_A_PULSE
     return bool(e.is_Function) and SPELLING.get(type(e)) not in _TAME
 
 
@@ -217,7 +217,11 @@ def monitored_by_value(e: Expr) -> bool:
     """Tell whether a node is monitored by its value rather than its slope: so is a product or sum with removable singularities."""
     if e.is_Mul or e.is_Add:
         return True
-    return bool(not e.exp.is_number or e.exp >= _HIGH or _degree(e) >= _MANY) if e.is_Pow else SPELLING[type(e)] in _GROWING
+    return (
+        bool(not e.exp.is_number or e.exp >= _HIGHEST_SMOOTH_POWER or _degree(e) >= _FACTORS_OF_A_PULSE)
+        if e.is_Pow
+        else SPELLING[type(e)] in _GROWING
+    )
 
 
 def _degree(e: Expr) -> int:
@@ -299,7 +303,7 @@ def _terms_with(e: Expr, part: Expr) -> Expr:
 def _has_no_pole(e: Expr, z: Symbol, part: Expr) -> bool:
     """Tell whether data with a quotient have no pole where its base vanishes with a symbol: 1/x in sin(x)/x.
 
-    The data are evaluated very near to the pole, with `_DIGITS` digits; they have a pole if they grow towards it.
+    The data are evaluated very near to the pole, with `_DIGITS_NEAR_POLE` digits; they have a pole if they grow towards it.
     """
     others = {s: sympy.Rational(k + 3, k + 7) for k, s in enumerate(sorted(symbols_in(part) - {z}, key=lambda s: s.name))}
     root = sympy.expand(z - e.base / e.base.diff(z)).xreplace(others)
@@ -310,17 +314,17 @@ def _has_no_pole(e: Expr, z: Symbol, part: Expr) -> bool:
 
 
 def _many_digits(e: Expr, at: Mapping[Symbol, Expr]) -> Expr | None:
-    """Return the value of an expression with `_DIGITS` digits; None if it has none, or an exponent is above `_LARGEST`.
+    """Return the value of an expression with `_DIGITS_NEAR_POLE` digits; None if it has none, or an exponent is above `_LARGEST_EXPONENT`.
 
     Beside x = 0 the exponent of exp(-1/x^400) is an integer of 12,000 digits, and SymPy would multiply as often.
     """
-    rounded = {z: value.evalf(_DIGITS) for z, value in at.items()}
+    rounded = {z: value.evalf(_DIGITS_NEAR_POLE) for z, value in at.items()}
     powers = [f for f in e.atoms(sympy.Function, sympy.Pow) if isinstance(f, _EXPONENTIAL) or (f.is_Pow and not f.exp.is_number)]
     for f in sorted(powers, key=lambda f: int(f.count_ops())):  # inner ones first: only small exponents are evaluated further
-        exponent = f.args[-1].xreplace(rounded).evalf(_DIGITS)
-        if not (exponent.is_Float or exponent.is_Rational) or abs(exponent) > _LARGEST:
+        exponent = f.args[-1].xreplace(rounded).evalf(_DIGITS_NEAR_POLE)
+        if not (exponent.is_Float or exponent.is_Rational) or abs(exponent) > _LARGEST_EXPONENT:
             return None
-    value: Expr = e.xreplace(at).evalf(_DIGITS)
+    value: Expr = e.xreplace(at).evalf(_DIGITS_NEAR_POLE)
     return value if value.is_Float or value.is_Rational else None
 
 

@@ -19,13 +19,13 @@ from chetaev.core.functions import SMOOTH
 Range = tuple[float, float]
 
 EVERYTHING: Range = (-inf, inf)
-_UNITS = 4
+_UNITS_OF_WIDENING = 4
 """Units in the last place by which values of functions are widened: those of the C library err by about one."""
-_FAR = 1e6
+_LARGEST_ANGLE = 1e6
 """Arguments of sine, cosine and tangent beyond which any value is possible: whole turns are no longer subtracted exactly enough."""
 _QUARTER = (nextafter(pi / 2, -inf), nextafter(pi / 2, inf))
 """A quarter turn, the arcus cosine of zero."""
-_LARGEST = 700.0
+_LARGEST_EXPONENT = 700.0
 """Arguments of exp beyond which its value is infinite or zero in doubles."""
 
 
@@ -77,7 +77,7 @@ def _up(v: float, units: int = 1) -> float:
     return v
 
 
-def _wide(low: float, high: float, units: int = _UNITS) -> Range:
+def _wide(low: float, high: float, units: int = _UNITS_OF_WIDENING) -> Range:
     return _down(low, units), _up(high, units)
 
 
@@ -162,36 +162,36 @@ class _Run:
         if exponent.denominator > 1:
             low, high = self.inside(a, 0.0, inf)
             e = float(exponent)
-            return max(0.0, _down(_raised(low, e), _UNITS)), _up(_raised(high, e), _UNITS)
+            return max(0.0, _down(_raised(low, e), _UNITS_OF_WIDENING)), _up(_raised(high, e), _UNITS_OF_WIDENING)
         n = int(exponent)
         if n == 0:
             return 1.0, 1.0
         if n % 2:
             return _wide(_raised(a[0], n), _raised(a[1], n))
         low, high = max(a[0], -a[1], 0.0), max(-a[0], a[1])
-        return max(0.0, _down(_raised(low, n), _UNITS)), _up(_raised(high, n), _UNITS)
+        return max(0.0, _down(_raised(low, n), _UNITS_OF_WIDENING)), _up(_raised(high, n), _UNITS_OF_WIDENING)
 
     def raised(self, a: Range, b: Range) -> Range:
         return self.exp(multiply(b, self.rising(self.inside(a, 0.0, inf), _log)))
 
     def exp(self, a: Range) -> Range:
-        low, high = (0.0 if v < -_LARGEST else inf if v > _LARGEST else math.exp(v) for v in a)
-        return max(0.0, _down(low, _UNITS)), _up(high, _UNITS) if high else 5e-324 if a[1] > -inf else 0.0
+        low, high = (0.0 if v < -_LARGEST_EXPONENT else inf if v > _LARGEST_EXPONENT else math.exp(v) for v in a)
+        return max(0.0, _down(low, _UNITS_OF_WIDENING)), _up(high, _UNITS_OF_WIDENING) if high else 5e-324 if a[1] > -inf else 0.0
 
     def rising(self, a: Range, function: Callable[[float], float]) -> Range:
         return _wide(function(a[0]), function(a[1]))
 
     def sine(self, a: Range, ahead: float = 0.0) -> Range:
-        if max(-a[0], a[1]) > _FAR:
+        if max(-a[0], a[1]) > _LARGEST_ANGLE:
             return -1.0, 1.0
         ends = sorted(math.sin(v + ahead) if not ahead else math.cos(v) for v in a)
         # a margin keeps extrema that lie on a bound inside
-        high = 1.0 if _passes(a, pi / 2 - ahead, 2 * pi) else min(1.0, _up(ends[1], _UNITS))
-        low = -1.0 if _passes(a, -pi / 2 - ahead, 2 * pi) else max(-1.0, _down(ends[0], _UNITS))
+        high = 1.0 if _passes(a, pi / 2 - ahead, 2 * pi) else min(1.0, _up(ends[1], _UNITS_OF_WIDENING))
+        low = -1.0 if _passes(a, -pi / 2 - ahead, 2 * pi) else max(-1.0, _down(ends[0], _UNITS_OF_WIDENING))
         return low, high
 
     def tangent(self, a: Range) -> Range:
-        if max(-a[0], a[1]) > _FAR or _passes(a, pi / 2, pi):
+        if max(-a[0], a[1]) > _LARGEST_ANGLE or _passes(a, pi / 2, pi):
             self.partial = True
             return EVERYTHING
         return self.rising(a, math.tan)
@@ -225,11 +225,11 @@ class _Run:
 
     def cosh(self, a: Range) -> Range:
         low, high = max(a[0], -a[1], 0.0), max(-a[0], a[1])
-        return max(1.0, _down(_huge(math.cosh, low), _UNITS)), _up(_huge(math.cosh, high), _UNITS)
+        return max(1.0, _down(_huge(math.cosh, low), _UNITS_OF_WIDENING)), _up(_huge(math.cosh, high), _UNITS_OF_WIDENING)
 
 
 def _huge(function: Callable[[float], float], v: float) -> float:
-    return math.copysign(inf, v) if abs(v) > _LARGEST else function(v)
+    return math.copysign(inf, v) if abs(v) > _LARGEST_EXPONENT else function(v)
 
 
 def _overflowing(function: Callable[[float], float], v: float) -> float:

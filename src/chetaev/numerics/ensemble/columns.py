@@ -16,11 +16,12 @@ from chetaev.numerics.ensemble.batch import Array, Batch, Indices
 from chetaev.numerics.flow.compiled import compile_equations
 from chetaev.numerics.flow.elimination import PivotOrder
 from chetaev.numerics.flow.flow import Flow
-from chetaev.numerics.motion.trajectory import Standing, Trajectory
+from chetaev.numerics.motion.trajectory import Trajectory
+from chetaev.numerics.start.group_columns import GroupColumns
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Columns(Standing, Mapping[str, Any]):
+class Columns(GroupColumns, Mapping[str, Any]):
     """States of all members: a mapping over the state that reads any expression, and group coordinates by `rotation` and the like."""
 
     switched: Switched

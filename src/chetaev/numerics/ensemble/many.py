@@ -18,8 +18,7 @@ from chetaev.numerics.driving.schedule import divided, schedule
 from chetaev.numerics.ensemble.arguments import read
 from chetaev.numerics.ensemble.collect import Collection
 from chetaev.numerics.ensemble.completion import completed
-from chetaev.numerics.ensemble.corners import follow_alone
-from chetaev.numerics.ensemble.members import Members, Settings
+from chetaev.numerics.ensemble.members import Members, Settings, follow_alone
 from chetaev.numerics.ensemble.result import Ensemble
 from chetaev.numerics.ensemble.run import Integration, may_touch_zero
 from chetaev.numerics.ensemble.series import room_for_series

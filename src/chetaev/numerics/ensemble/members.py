@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sympy import Expr
 
+from chetaev.core.errors import ChetaevError, Interrupted
 from chetaev.core.state import State
 from chetaev.mechanics.equations import Equations
-from chetaev.numerics.ensemble.arguments import Given, Group
+from chetaev.numerics.ensemble.arguments import Given, Group, Notes, refusal
 from chetaev.numerics.ensemble.batch import Array
+from chetaev.numerics.ensemble.threads import Workers
 from chetaev.numerics.methods.accuracy import Accuracy
 from chetaev.numerics.methods.base import Method
 from chetaev.numerics.motion.simulate import simulate
@@ -88,3 +90,28 @@ class Members:
             max_step=asked.max_step,
             progress=False,
         )
+
+
+def follow_alone(members: Members, some: Iterable[int], workers: Workers) -> tuple[dict[int, Trajectory], Notes]:
+    """Return the motions of some members by `simulate`, one after another, and notes for those without one.
+
+    These are members that meet a corner of sign, abs, min or max, or whose checks fail; and all members, where there are events or another
+    method than the usual one. Ctrl-C ends the current motion and starts no other.
+    """
+    motions: dict[int, Trajectory] = {}
+    notes: Notes = {}
+    for member in some:
+        if workers.stopped:
+            break
+        try:
+            motions[member] = members.motion(member, "steps" if members.settings.series else "final")
+        except ChetaevError as refused:
+            notes[member] = refusal(refused)
+            continue
+        except Interrupted as stopped:
+            motions[member] = stopped.motion
+            workers.flag[0] = 1
+        except KeyboardInterrupt:  # before the motion began
+            workers.flag[0] = 1
+        workers.show()
+    return motions, notes

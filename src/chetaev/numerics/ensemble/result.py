@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from chetaev.core.display.html import card, columns, facts, number, set_symbol
 from chetaev.core.errors import UsageError
+from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.ensemble.batch import Array, Indices, Mask
 from chetaev.numerics.ensemble.columns import Columns
 from chetaev.numerics.ensemble.members import Members
 from chetaev.numerics.ensemble.series import Series
+from chetaev.numerics.motion.storage.tables import package, table_names
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
 
 COUNTS = ("accepted", "rejected", "evaluations", "projections", "shortened")
@@ -131,15 +133,34 @@ class Ensemble:
 
     def to_xarray(self) -> Any:
         """A data set over the members, and over time if states are kept: jets of the state, multipliers, parameters and outcomes."""
-        from chetaev.numerics.ensemble.tables import to_xarray
-
-        return to_xarray(self)
+        xarray = package("xarray", "to_xarray")
+        dimensions: tuple[str, ...] = ("member",) if self.series is None else ("member", "t")
+        columns = {name: (dimensions, values) for name, values in self._table().items()}
+        along: dict[str, Any] = {"member": np.arange(len(self)), "outcome": ("member", self.outcome.astype(str))}
+        along |= {name: ("member", values) for name, values in self.parameters.items() if name not in columns}
+        if self.series is not None:
+            along["t"] = self.times
+        return xarray.Dataset(columns, along, self._attributes())
 
     def to_pandas(self) -> Any:
         """A data frame with a row for each member, or for each member and time if states are kept."""
-        from chetaev.numerics.ensemble.tables import to_pandas
+        pandas = package("pandas", "to_pandas")
+        members = np.arange(len(self))
+        if self.series is None or self.times is None:
+            index: Any = pandas.Index(members, name="member")
+        else:
+            index = pandas.MultiIndex.from_product([members, self.times], names=["member", "t"])
+        frame = pandas.DataFrame({name: values.ravel() for name, values in self._table().items()}, index=index)
+        frame.attrs.update(self._attributes())
+        return frame
 
-        return to_pandas(self)
+    def _table(self) -> dict[str, Any]:
+        return {name: self[name] for name in table_names(self.equations, self.final.flows[0].state)}
+
+    def _attributes(self) -> dict[str, str]:
+        system = self.equations.system
+        lagrangian = system.lagrangian_text or show(system.lagrangian)
+        return {"system": system.name, "lagrangian": lagrangian, "principle": str(self.equations.principle)}
 
     @cached_property
     def failed(self) -> Indices:

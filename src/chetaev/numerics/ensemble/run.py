@@ -20,14 +20,14 @@ from chetaev.numerics.ensemble.side_by_side import wide_of
 from chetaev.numerics.ensemble.threads import Task, Workers
 from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.flow.elimination import PivotOrder, pivot_orders
-from chetaev.numerics.flow.flow import WORST_PIVOT, constant_entries
+from chetaev.numerics.flow.pivot_choice import WORST_PIVOT, constant_entries
 from chetaev.numerics.graphs.rounding_bounds import EPSILON
 from chetaev.numerics.machine.interpreter import interprets
 from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy, usual_sizes
-from chetaev.numerics.methods.base import columns_read, ends_kernel
+from chetaev.numerics.methods.base import angles_of, columns_read, ends_kernel
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.lanes import ONE_BY_ONE, run_side_by_side, suits
 from chetaev.numerics.motion import step_evidence
@@ -288,6 +288,7 @@ class Integration:
             n_measure=compiled.measure.n_out,
             n_nodes=0 if nodes is None else nodes.n_out // 2,
             columns=columns_read(flow.size, nodes, kernels.bounds, turns),
+            angles=angles_of(compiled, compiled.project, self.inputs, kernels.watch),
             doubting=doubting(compiled.rhs, self.inputs, len(self.read.equations.system.parameters), often=True),
         )
         limits = self.measures.limits(self.max_step, self.max_steps)._replace(before=0.0)

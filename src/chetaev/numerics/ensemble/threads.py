@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from chetaev.numerics.motion.progress import RENEWED_EVERY, SHOWN_AFTER, output_is_watched
+from chetaev.numerics.motion.progress import RENEWED_EVERY, Bar
 
 Task = tuple[Callable[[], None], int]
 """A task, and its number of members."""
@@ -23,11 +22,9 @@ class Workers:
         self.threads = threads or processors()
         self.flag = np.zeros(1, np.int64)
         """Compiled loops stop where they are once its entry is set."""
-        self.members, self.title = members, title
-        self.shown = output_is_watched() if shown is None else shown
+        self.members = members
         self.finished = 0
-        self._began = time.monotonic()
-        self._bar: Any = None
+        self._bar = Bar(shown, "simulate_many", total=members, desc=title, unit=" motions")
 
     @property
     def stopped(self) -> bool:
@@ -38,8 +35,7 @@ class Workers:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
+        self._bar.__exit__(None, None, None)
 
     def run(self, tasks: Sequence[Task]) -> None:
         """Run all tasks, and return when all are done or have stopped."""
@@ -61,14 +57,7 @@ class Workers:
 
     def show(self) -> None:
         """Update the bar, if the work takes long and there is a terminal or notebook."""
-        if not self.shown or time.monotonic() - self._began < SHOWN_AFTER:
-            return
-        if self._bar is None:
-            from tqdm.auto import tqdm
-
-            self._bar = tqdm(total=self.members, desc=self.title, unit=" motions", leave=False)
-        self._bar.n = min(self.finished, self.members)
-        self._bar.refresh()
+        self._bar.show(min(self.finished, self.members))
 
 
 def processors() -> int:

@@ -21,9 +21,9 @@ from chetaev.numerics.graphs.rounding_bounds import EPSILON
 from chetaev.numerics.smooth_pieces.clear_readings import EXCUSED
 from chetaev.numerics.start.clear_states import LOST
 
-_BESIDE = 3
+_POINTS_BESIDE = 3
 """Points beside the given one at which the effect of last places is seen; one alone may see nothing by chance."""
-_NOTHING = 1e-300
+_NEGLIGIBLE_ERROR = 1e-300
 """An absolute error that does not matter."""
 
 
@@ -53,7 +53,7 @@ def clear_value(expression: Expr, values: Mapping[Symbol, float]) -> float:
         return right
     if abs(plain - right) <= LOST * abs(right):
         return plain
-    signs = np.random.default_rng(5).choice([-1.0, 1.0], size=(_BESIDE, len(point)))
+    signs = np.random.default_rng(5).choice([-1.0, 1.0], size=(_POINTS_BESIDE, len(point)))
     beside = [{z: v * (1 + s * EPSILON) for s, (z, v) in zip(line, point.items(), strict=True)} for line in signs]
     moved = _with_digits(tape, beside)
     excused = 0.0 if moved is None else EXCUSED * float(np.abs(moved - right).max())
@@ -77,4 +77,4 @@ def _with_digits(tape: Tape, points: Sequence[Mapping[Symbol, float]]) -> Array 
         except Undefined as cause:  # perhaps with more digits
             raise ValueError(str(cause)) from cause
 
-    return with_enough_digits(compute, _NOTHING)
+    return with_enough_digits(compute, _NEGLIGIBLE_ERROR)

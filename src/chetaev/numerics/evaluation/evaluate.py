@@ -22,7 +22,7 @@ from chetaev.core.values import Tape, Undefined
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
-from chetaev.mechanics.ranks.factored import Matrix, equilibrated
+from chetaev.mechanics.ranks.factored import Matrix, equilibrated, least_norm, open_jets
 from chetaev.mechanics.tolerances import CONTRADICTION
 from chetaev.numerics.corners.modes import smooth
 from chetaev.numerics.driving.feedback import with_feedback
@@ -32,7 +32,7 @@ from chetaev.numerics.evaluation.many_digits import with_all_digits
 from chetaev.numerics.evaluation.printed_numbers import written
 from chetaev.numerics.flow.local_rank import factored_at, require_clear
 from chetaev.numerics.flow.pole_rewriting import last_digits_changed
-from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation, least_norm, open_jets, square_prolongation
+from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation, square_prolongation
 from chetaev.numerics.graphs.binding import Binding, bind, number
 from chetaev.numerics.start.attitude import Array, matrices
 from chetaev.numerics.start.clear_states import state_at_once

@@ -25,11 +25,11 @@ from chetaev.numerics.flow.exact_rates import Array, with_enough_digits
 from chetaev.numerics.flow.prolongation import Pair, Problem
 from chetaev.numerics.start.clear_states import LOST, VIOLATED
 
-_TINY = 1e-300
+_NEGLIGIBLE_ERROR = 1e-300
 """An absolute error that does not matter."""
 _ROUND_OFF = float(np.finfo(float).eps)
 """Relative to the sizes that rows suggest: jets that are all smaller are what rounding left of zero."""
-_LARGEST = 60
+_MOST_UNKNOWNS = 60
 """Most unknowns that are solved for with many digits, which takes a second."""
 
 
@@ -114,7 +114,7 @@ def _given(problem: Problem, symbols: Iterable[Symbol]) -> dict[Symbol, float]:
 def _many_digits(problem: Problem, jets: Mapping[Jet, float], expressions: Sequence[ca.SX]) -> Array | None:
     """Expressions at a state, with many digits."""
     program, symbols, inputs = _programs(problem, expressions)
-    return with_enough_digits(lambda mp: many_digit_values(program, _point(problem, jets, symbols, inputs, mp), mp), _TINY)
+    return with_enough_digits(lambda mp: many_digit_values(program, _point(problem, jets, symbols, inputs, mp), mp), _NEGLIGIBLE_ERROR)
 
 
 def _lost(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], jets: Mapping[Jet, float]) -> bool:
@@ -152,7 +152,7 @@ def _dependent(jacobian: Array, unsure: Array, sizes: Array) -> bool:
 def _again(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], jets: Mapping[Jet, float]) -> dict[Jet, float]:
     """The unknowns with many digits."""
     system, graph = problem.system, problem.system.algebra
-    if len(pairs) != len(unknowns) or len(unknowns) > _LARGEST:
+    if len(pairs) != len(unknowns) or len(unknowns) > _MOST_UNKNOWNS:
         return {}
     rows = [system.row(pair) for pair in pairs]
     program, symbols, inputs = _programs(problem, [*rows, *[e for row in rows for e in graph.gradient(row, unknowns)]])

@@ -17,7 +17,7 @@ from chetaev.numerics.evaluation.evaluate import evaluate_from
 from chetaev.numerics.evaluation.one_side import require_one_side, state_on
 from chetaev.numerics.smooth_pieces.piece import Seat, Setting
 from chetaev.numerics.smooth_pieces.surface_values import Jets
-from chetaev.numerics.smooth_pieces.switching import TOO_LARGE, Surfaces
+from chetaev.numerics.smooth_pieces.switching import TOO_LARGE, Choice, Surfaces
 from chetaev.numerics.start.clear_states import state_at_once
 from chetaev.numerics.start.completed import Completed, on_its_component
 from chetaev.numerics.start.data import read_state
@@ -68,17 +68,7 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
         if not any(map(_is_at_rest, surfaces.switched.modes, configuration)):
             raise
         first(configuration)
-    for _ in range(2 * len(configuration) + 2):
-        here = surfaces.setting(configuration)
-        signs = np.sign(surfaces.values(here, t, jets(here))).astype(int)
-        open_modes = surfaces.vanishing(here, t, jets(here))
-        left = {*open_modes, *surfaces.switched.implicit_modes, *surfaces.switched.contacts}
-        wanted = tuple(m if k in left else int(s) or m for k, (s, m) in enumerate(zip(signs, configuration, strict=True)))
-        if wanted == configuration:
-            break
-        configuration = wanted
-    else:
-        raise InitialError("no choice of signs agrees with the data.", where=where, why="Each one leads to the opposite sign.")
+    configuration = _agreeing(surfaces, configuration, t, jets, where)
     here = surfaces.setting(configuration)
     _require_one_acceleration(surfaces, here, start, t, jets, where)
     require_one_side(surfaces.switched, configuration, start, surfaces.binding, t, where)
@@ -99,17 +89,36 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
         return Start(here, jets(here))
     if not choice.configurations and choice.reason == TOO_LARGE and (moving := _set_off(surfaces, here, met, t, jets)) is not None:
         return moving
-    if not choice.configurations and not choice.decided:
-        message = f"which motion starts here, where {names} = 0, is undecided."
-        raise InitialError(message, where=where, why=choice.reason, hint="a state a little above or below some of these surfaces")
-    if not choice.configurations:
-        raise InitialError(f"no motion starts here, where {names} = 0.", where=where, why=choice.reason, hint="another state")
-    raise InitialError(
-        f"the motion from this state is not unique: {names} = 0.",
-        where=where,
-        why="The equations lead away from this surface to both sides.",
-        hint=f"say which side: a state with {names} a little above or below zero",
-    )
+    raise _refusal(choice, names, where)
+
+
+def _agreeing(surfaces: Surfaces, configuration: Configuration, t: float, jets: Jets, where: str) -> Configuration:
+    """The signs of the switching functions at the state to which these signs lead, from a first guess of them."""
+    for _ in range(2 * len(configuration) + 2):
+        here = surfaces.setting(configuration)
+        signs = np.sign(surfaces.values(here, t, jets(here))).astype(int)
+        open_modes = surfaces.vanishing(here, t, jets(here))
+        left = {*open_modes, *surfaces.switched.implicit_modes, *surfaces.switched.contacts}
+        wanted = tuple(m if k in left else int(s) or m for k, (s, m) in enumerate(zip(signs, configuration, strict=True)))
+        if wanted == configuration:
+            return configuration
+        configuration = wanted
+    raise InitialError("no choice of signs agrees with the data.", where=where, why="Each one leads to the opposite sign.")
+
+
+def _refusal(choice: Choice, names: str, where: str) -> InitialError:
+    """The error for a state on surfaces from which no motion starts, or several."""
+    if choice.configurations:
+        return InitialError(
+            f"the motion from this state is not unique: {names} = 0.",
+            where=where,
+            why="The equations lead away from this surface to both sides.",
+            hint=f"say which side: a state with {names} a little above or below zero",
+        )
+    if choice.decided:
+        return InitialError(f"no motion starts here, where {names} = 0.", where=where, why=choice.reason, hint="another state")
+    message = f"which motion starts here, where {names} = 0, is undecided."
+    return InitialError(message, where=where, why=choice.reason, hint="a state a little above or below some of these surfaces")
 
 
 def _is_at_rest(mode: Mode, m: int) -> bool:

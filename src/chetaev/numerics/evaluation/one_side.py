@@ -20,7 +20,7 @@ from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.start.completed import Completed, state_at
 from chetaev.numerics.start.data import read_state
 
-_MOST = 4
+_MOST_CORNERS = 4
 """Corners of missing values up to which all combinations of signs are tried; with more, one sign is changed at a time."""
 
 
@@ -67,7 +67,7 @@ def require_one_side(
 
 def _changes(corners: Sequence[int]) -> list[set[int]]:
     """The sets of corners whose signs are changed together."""
-    if len(corners) > _MOST:
+    if len(corners) > _MOST_CORNERS:
         return [{k} for k in corners]
     chosen = [{k for k, changed in zip(corners, some, strict=True) if changed} for some in product((False, True), repeat=len(corners))]
     return [some for some in chosen if some]

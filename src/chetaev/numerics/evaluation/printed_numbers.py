@@ -22,10 +22,10 @@ from chetaev.core.system import System
 from chetaev.numerics.start.attitude import rotation_vector
 from chetaev.numerics.start.matrix_element import written_matrix
 
-_CERTAIN = 2.0**-104
+_SURELY_ZERO = 2.0**-104
 """Relative to the largest jet of the same coordinate: smaller numbers print as zero. It is the product of two rounding errors; with less,
 a zero that was computed from two of them prints as a number."""
-_SMALL = 1e-12
+_TESTED_FOR_ROUND_OFF = 1e-12
 """Relative to the largest number: only smaller ones are tested for round-off, which takes time."""
 _ROUND_OFF = 30
 """Times the change under perturbed last digits: a number of at most this size is round-off."""
@@ -54,7 +54,7 @@ def _cleared(system: System, jets: Values, nearby: Nearby) -> dict[Jet, float]:
     """The numbers, those that are round-off replaced by zero."""
     sizes = sizes_beside(jets, system)
     found = {z: sizes[z].cleared(v) + 0.0 for z, v in jets.items()}  # -0.0 + 0.0 is 0.0
-    least = _SMALL * max((abs(v) for v in found.values() if np.isfinite(v)), default=0.0)
+    least = _TESTED_FOR_ROUND_OFF * max((abs(v) for v in found.values() if np.isfinite(v)), default=0.0)
     small = [z for z, v in found.items() if 0 < abs(v) < least]
     elsewhere = nearby(small) if small else ()
     for z in small:
@@ -89,7 +89,7 @@ class Size:
         >>> Size(2.0).cleared(-1.6e-43), Size(2.0).cleared(1e-30)
         (0.0, 1e-30)
         """
-        return 0.0 if abs(v) < _CERTAIN * self.largest else v
+        return 0.0 if abs(v) < _SURELY_ZERO * self.largest else v
 
 
 def sizes_beside(largest: Mapping[Jet, float], system: System) -> dict[Jet, Size]:

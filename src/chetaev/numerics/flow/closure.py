@@ -26,26 +26,26 @@ from sympy import Expr
 
 from chetaev.core.symbols import Input, Jet, Multiplier
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.ranks.factored import Factored
+from chetaev.mechanics.ranks.factored import Factored, open_jets
 from chetaev.mechanics.ranks.generic import Matrix, Point, factored_at, matrices_at, rank_at
 from chetaev.mechanics.ranks.sizes import row_sizes
 from chetaev.mechanics.structure import partial_structure
 from chetaev.numerics.flow.elimination import PivotOrder, Samples, Solved, elimination_order, samples_of, solve
 from chetaev.numerics.flow.forty_digits import sure_rank, vanishes_near
-from chetaev.numerics.flow.prolongation import Prolongation, open_jets, plainly_affine
+from chetaev.numerics.flow.prolongation import Prolongation, plainly_affine
 from chetaev.numerics.flow.sampling import points_from, points_near
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.residues import Residues, residues_of
 
-_ROUNDS = 6
+_MOST_ROUNDS = 6
 """Most rounds of adding consequences; a system that needs more is reported as not closed."""
-_POINTS = 8
+_POINTS_OF_SET = 8
 """Random points of the constraint set at which ranks and expressions are evaluated; with fewer, families of states are missed."""
 _VANISHES = 1e-6
 """Relative to its change when a jet changes by its size: a smaller expression vanishes at a point."""
-_SMALLEST = 1e-2
+_LEAST_CHANGE = 1e-2
 """Smallest change of an expression relative to its typical change, used where all jets happen to be small."""
-_LARGEST = 100_000
+_MOST_INSTRUCTIONS = 100_000
 """Most instructions of all consequences together; beyond it the closure gives up, since each round may square their number."""
 SMALL_PIVOT = 1e-9
 """Relative to its typical size: a smaller pivot explains a lower rank at a point; larger ones are not zeros in floating point."""
@@ -110,12 +110,12 @@ def closure_of(equations: Equations) -> Closure:
 def _stated(equations: Equations) -> Prolongation:
     """The rows as they are stated, raised so that they are linear in their top jets."""
     found = partial_structure(equations, GraphAlgebra())
-    system = Prolongation(equations, found, count=_POINTS)
+    system = Prolongation(equations, found, count=_POINTS_OF_SET)
     if not system.curved(system.stage(0), found.top):
         plain = plainly_affine(found)
-        return system if plain is found else Prolongation(equations, plain, count=_POINTS)
+        return system if plain is found else Prolongation(equations, plain, count=_POINTS_OF_SET)
     c, d = (tuple(k + 1 for k in offsets) for offsets in (found.row_offsets, found.unknown_offsets))
-    return Prolongation(equations, replace(found, row_offsets=c, unknown_offsets=d), count=_POINTS)
+    return Prolongation(equations, replace(found, row_offsets=c, unknown_offsets=d), count=_POINTS_OF_SET)
 
 
 def closure(system: Prolongation, *, alone: bool = False) -> Closure:
@@ -124,7 +124,7 @@ def closure(system: Prolongation, *, alone: bool = False) -> Closure:
     known: tuple[Consequence, ...] = ()
     relations: list[ca.SX] = []
     others: list[Point] = []
-    for _ in range(_ROUNDS):
+    for _ in range(_MOST_ROUNDS):
         r, usual, strange = _clusters(system)
         if not usual:
             return Closure(system, End.UNCLEAR if system.points else End.EMPTY, known)
@@ -155,7 +155,7 @@ def closure(system: Prolongation, *, alone: bool = False) -> Closure:
         system = extended
         if any(not _jets(system, e) for _, e in new):  # a relation without unknowns: it holds nowhere, or at single times
             return Closure(system, End.EMPTY, known)
-        if len(known) > len(base.structure.state) or _instructions(relations) > _LARGEST:
+        if len(known) > len(base.structure.state) or _instructions(relations) > _MOST_INSTRUCTIONS:
             break  # more relations than jets of the state: most are dependent, and the search does not converge
     return Closure(system, End.UNCLEAR, known)
 
@@ -270,7 +270,7 @@ def _sizes(system: Prolongation, leftover: Sequence[tuple[int, ca.SX]], points: 
     """
     state = list(system.structure.state)
     entries = [[e, *system.algebra.gradient(e, state)] for _, e in leftover]
-    smallest = _SMALLEST * row_sizes([e for _, e in leftover], system.algebra, system.sizes)
+    smallest = _LEAST_CHANGE * row_sizes([e for _, e in leftover], system.algebra, system.sizes)
     sizes = np.full((len(points), len(leftover)), np.inf)
     for k, point in enumerate(points):
         found = matrices_at(entries, [point], system.algebra) if entries else []

@@ -19,7 +19,8 @@ from chetaev.core.symbols import TIME, Jet
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.factored import Factored, is_regular
 from chetaev.numerics.flow.component import component_at
-from chetaev.numerics.flow.flow import Flow, make_flow
+from chetaev.numerics.flow.flow import Flow
+from chetaev.numerics.flow.pivot_choice import make_flow
 from chetaev.numerics.flow.pole_rewriting import without_poles
 from chetaev.numerics.flow.prolongation import Problem, Prolongation, prolongation, square_prolongation
 from chetaev.numerics.graphs.binding import Binding
@@ -32,7 +33,7 @@ Array = NDArray[np.float64]
 _ONLY_NOISE = 10.0
 """A rate below this multiple of the bound of its rounding error may be rounding error alone. Larger values hide the beginning of a
 motion."""
-_REMEMBERED = 64
+_CACHED_CHOICES = 64
 """Size of the cache of compiled choices of pivots; one motion of a mechanism may need twenty."""
 
 
@@ -181,9 +182,9 @@ def _in_one(function: ca.Function) -> ca.Function:
     return ca.Function(function.name(), [column], [ca.densify(function(*ca.vertsplit(column, [0, *np.cumsum(sizes).tolist()])))])
 
 
-_COMPILED: Remembered[Compiled] = Remembered(_REMEMBERED)
-_SUITING: Remembered[Compiled] = Remembered(_REMEMBERED)
-_FLOWS: Remembered[Flow | None] = Remembered(_REMEMBERED)
+_COMPILED: Remembered[Compiled] = Remembered(_CACHED_CHOICES)
+_SUITING: Remembered[Compiled] = Remembered(_CACHED_CHOICES)
+_FLOWS: Remembered[Flow | None] = Remembered(_CACHED_CHOICES)
 
 
 @lru_cache(maxsize=32)

@@ -26,11 +26,11 @@ from chetaev.numerics.machine.kernels import Foreign, Kernel
 
 Array = NDArray[np.float64]
 
-_DIGITS = (30, 60, 150, 400, 1200)
+_DIGITS_TRIED = (30, 60, 150, 400, 1200)
 """Decimal digits that are tried one after the other: 1 - tanh(300)^2 needs 260."""
-_NOTHING = 1e-300
+_NEGLIGIBLE_ERROR = 1e-300
 """An absolute error that does not matter: a function that vanishes identically has ever smaller values with ever more digits."""
-_AGREE = 1e-14
+_SAME_RESULT = 1e-14
 """Relative difference of two results that agree."""
 _NO_VALUE = (ValueError, ZeroDivisionError, OverflowError, KeyError)
 """What an operation without a real value raises."""
@@ -48,7 +48,7 @@ def with_enough_digits(compute: Callable[[mpmath.MPContext], Sequence[Any]], nee
     `needed` are absolute errors that do not matter.
     """
     before: Array | None = None
-    for digits in _DIGITS:
+    for digits in _DIGITS_TRIED:
         try:
             found = np.array([float(v) for v in compute(many_digits(digits)[0])])
         except _NO_VALUE:
@@ -56,7 +56,7 @@ def with_enough_digits(compute: Callable[[mpmath.MPContext], Sequence[Any]], nee
             continue
         if not np.isfinite(found).all():  # too large for doubles
             return None
-        if before is not None and (np.abs(found - before) <= np.maximum(_AGREE * np.abs(found), needed)).all():
+        if before is not None and (np.abs(found - before) <= np.maximum(_SAME_RESULT * np.abs(found), needed)).all():
             return found
         before = found
     return None
@@ -102,7 +102,7 @@ class Exact:
             ahead, behind = (self._values([v + s * step * d for v, d in zip(given, moves, strict=True)], mp) for s in (1, -1))
             return [(a - b) / (2 * step) for a, b in zip(ahead, behind, strict=True)]
 
-        return with_enough_digits(compute, _NOTHING)
+        return with_enough_digits(compute, _NEGLIGIBLE_ERROR)
 
     def _values(self, given: list[Any], mp: mpmath.MPContext) -> Sequence[Any]:
         if self._inputs is not None:
@@ -135,7 +135,7 @@ def with_exact_functions(watch: Kernel, compiled: Compiled, binding: Binding, na
     exact, first = Exact(compiled, binding, name, lambda: expressions), watch.n_out - len(expressions)
 
     def functions(t: float, y: Array, p: Array) -> Array:
-        found, values = watch(t, y, p), exact(t, y, p, _NOTHING)
+        found, values = watch(t, y, p), exact(t, y, p, _NEGLIGIBLE_ERROR)
         return found if values is None else np.concatenate([found[:first], values])
 
     return _foreign(watch, functions)

@@ -23,35 +23,35 @@ from chetaev.mechanics.ranks.generic import Matrix, factored_at, matrices_at
 from chetaev.mechanics.ranks.sizes import ORDINARY, Sizes
 from chetaev.mechanics.tolerances import POINT_ERROR, STATE_ERROR
 
-_DIGITS = 40
+_MANY_DIGITS = 40
 """Decimal digits of the exact evaluation: zeros then stand clearly below genuine small values."""
-_CUT = 1e-8
+_ZERO_IN_FLOATS = 1e-8
 """Relative singular value that separates zero from nonzero in floats."""
-_CLEAR, _ZERO = 1e-5, 1e-9
+_SURELY_NONZERO, _SURELY_ZERO = 1e-5, 1e-9
 """Relative singular values above and below which floats decide; a value between them needs many digits."""
-_CLEAR_DIGITS, _ZERO_DIGITS = 1e-15, 1e-25
-"""The same with `_DIGITS` digits; a value between them leaves the rank undecided."""
+_NONZERO_IN_DIGITS, _ZERO_IN_DIGITS = 1e-15, 1e-25
+"""The same with `_MANY_DIGITS` digits; a value between them leaves the rank undecided."""
 _UNDERFLOW_DIGITS = (300, 3000)
 """Decimal digits with which 1 + tanh(-300) and 1 + tanh(-3000) are not zero; the second are used where the first give zero. A value below
 1e-3000 relative to 1 still counts as zero."""
 _SHORTER = 0.9
 """Largest ratio of Newton's second step to the first at a root: it is 1/2 at a double root, 4/5 at a fivefold one. For exp and tanh, which
 have no root, both steps are equal."""
-_LARGEST = 14
+_LARGEST_MATRIX = 14
 """Largest dimension of a matrix that is evaluated in many digits, which takes seconds beyond it."""
-_POLISH = 4
+_NEWTON_STEPS = 4
 """Newton steps in many digits; the error is squared in each."""
 
 
 def sure_rank(
     entries: Sequence[Sequence[ca.SX]], rows: Sequence[ca.SX], point: Mapping[Symbol, float], algebra: Algebra[Any], sizes: Sizes = ORDINARY
 ) -> int | None:
-    """Return the rank of a matrix at a point where rows vanish; None if it is undefined there, or undecided with `_DIGITS` digits."""
+    """Return the rank of a matrix at a point where rows vanish; None if it is undefined there, or undecided with `_MANY_DIGITS` digits."""
     found = factored_at(entries, [point], algebra, sizes, POINT_ERROR if rows else STATE_ERROR)
     if not found:
         return None
-    r = _gap(found[0].sizes, _CUT, _CLEAR, _ZERO)
-    if r is not None or min(found[0].jacobian.shape) > _LARGEST:
+    r = _gap(found[0].sizes, _ZERO_IN_FLOATS, _SURELY_NONZERO, _SURELY_ZERO)
+    if r is not None or min(found[0].jacobian.shape) > _LARGEST_MATRIX:
         return r
     return _with_many_digits(entries, rows, point, algebra, found[0].scales)
 
@@ -105,7 +105,7 @@ def _with_many_digits(
     algebra: Algebra[Any],
     scales: tuple[Matrix, Matrix],
 ) -> int | None:
-    mp, _ = many_digits(_DIGITS)
+    mp, _ = many_digits(_MANY_DIGITS)
     flat = [e for line in entries for e in line]
     symbols = sorted(algebra.symbols(ca.vertcat(*flat, *rows)), key=lambda z: z.name)
     at = {z: mp.mpf(point.get(z, 0.5)) for z in symbols}
@@ -119,7 +119,7 @@ def _with_many_digits(
     for k, v in enumerate(values):
         matrix[k // n, k % n] = v / mp.mpf(scales[0][k // n]) / mp.mpf(scales[1][k % n])
     sizes = list(mp.svd_r(matrix if m >= n else matrix.T, compute_uv=False))
-    return _gap([s / sizes[0] for s in sizes] if sizes[0] > 0 else sizes, _CLEAR_DIGITS, _CLEAR_DIGITS, _ZERO_DIGITS)
+    return _gap([s / sizes[0] for s in sizes] if sizes[0] > 0 else sizes, _NONZERO_IN_DIGITS, _NONZERO_IN_DIGITS, _ZERO_IN_DIGITS)
 
 
 def _polished(
@@ -133,8 +133,8 @@ def _polished(
     jacobian = matrices_at([algebra.gradient(r, jets) for r in rows], [{z: float(v) for z, v in at.items()}], algebra)
     if not jacobian:
         return at
-    inverse = np.linalg.pinv(jacobian[0], rcond=_CLEAR)
-    for _ in range(_POLISH):
+    inverse = np.linalg.pinv(jacobian[0], rcond=_SURELY_NONZERO)
+    for _ in range(_NEWTON_STEPS):
         left = many_digit_values(residual, [at[z] for z in symbols], mp)
         for i, z in enumerate(jets):
             at[z] = at[z] - sum((mp.mpf(float(inverse[i, k])) * v for k, v in enumerate(left)), mp.mpf(0))

@@ -26,13 +26,13 @@ from chetaev.numerics.graphs.rounding_bounds import EPSILON
 
 _SMALL_SLOPE = 1e-10
 """Relative to the largest slope in their row or column: smaller slopes may be round-off, and their doubts are computed."""
-_BESIDE = 1e-2
+_LEAST_UNCERTAIN_SIZE = 1e-2
 """Relative to the largest jet of its order: the uncertainty of a jet is at least the last digit of this size, since zeros of a symmetric
 motion are round-off of the other jets."""
-_CLEAR = 1e-7
+_CLEARLY_REGULAR = 1e-7
 """Smallest singular value, relative to the largest, of a Jacobian that is taken as regular without a decomposition; a smaller one loses
 seven digits, and is looked at more closely."""
-_INVOLVED = 0.2
+_NAMED_WEIGHT = 0.2
 """Relative to the largest weight in a combination that almost vanishes: rows with a larger weight are named in messages."""
 
 
@@ -50,7 +50,7 @@ def factored_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet]
 def clearly_regular_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> bool:
     """Tell whether the Jacobian of some rows is a large sparse matrix that clearly has full rank at a state, without small slopes."""
     _, jacobian = problem.numbers(pairs, unknowns, at)
-    if not is_sparse(jacobian) or may_be_round_off(jacobian[None])[0] or not clearly_regular(jacobian, None, _CLEAR):
+    if not is_sparse(jacobian) or may_be_round_off(jacobian[None])[0] or not clearly_regular(jacobian, None, _CLEARLY_REGULAR):
         return False
     tape: Any = problem.system.tape(pairs, unknowns)
     return not changes_much(tape, {**problem.binding.at(tape.symbols, problem.t), **at}, jacobian)
@@ -65,13 +65,13 @@ def doubts_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], 
 
 
 def uncertainties(point: Mapping[Symbol, float], sizes: Sizes) -> dict[Symbol, float]:
-    """Return the uncertainty of each value: its last digit; for group numbers that of the element, for jets also by `_BESIDE`."""
+    """Return the uncertainty of each value: its last digit, or that of the group element; of jets at least by `_LEAST_UNCERTAIN_SIZE`."""
     places: dict[tuple[str, ...], float] = {}
     for z, v in point.items():
         if isinstance(z, Place):
             places[z.components] = max(places.get(z.components, 0.0), abs(v))
     jets = {z: v for z, v in point.items() if isinstance(z, Jet) and not isinstance(z, Input | Place)}
-    beside = {z: _BESIDE * v for z, v in largest_of_kind(jets, sizes).items()}
+    beside = {z: _LEAST_UNCERTAIN_SIZE * v for z, v in largest_of_kind(jets, sizes).items()}
     beside |= {z: places[z.components] for z in point if isinstance(z, Place)}
     return {z: EPSILON * max(abs(v), beside.get(z, 0.0)) for z, v in point.items()}
 
@@ -120,7 +120,7 @@ def _decided(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], f
 
 def _ill_conditioned(problem: Problem, pairs: Sequence[Pair], opened: Sequence[Jet], found: Factored, size: float) -> StateError:
     weights = np.abs(Factored(found.jacobian.T).null).max(axis=1, initial=0.0)
-    rows = [problem.system.label(pair) for pair, w in zip(pairs, weights, strict=True) if w > _INVOLVED * weights.max(initial=0.0)]
+    rows = [problem.system.label(pair) for pair, w in zip(pairs, weights, strict=True) if w > _NAMED_WEIGHT * weights.max(initial=0.0)]
     names = " ".join(z.name for z in opened)
     # above the cut it is a singular value of the columns of multipliers alone: accelerations depend on its square
     least, square = (CUT, "") if size <= CUT else (CUT**0.5, ", because accelerations and multipliers together depend on its square")

@@ -16,15 +16,15 @@ from chetaev.core.notation import show
 from chetaev.core.symbols import Jet
 from chetaev.core.values import Tape, Undefined, value
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.ranks.factored import Factored
+from chetaev.mechanics.ranks.factored import Factored, open_jets
 from chetaev.mechanics.ranks.generic import matrices_at
 from chetaev.mechanics.ranks.sizes import ORDINARY, largest_of_kind
 from chetaev.mechanics.singular_locus import locus_factors
-from chetaev.numerics.flow.prolongation import Prolongation, open_jets, prolongation
+from chetaev.numerics.flow.prolongation import Prolongation, prolongation
 
 _ON_LOCUS = 1e-8
 """Relative to its terms: a smaller factor vanishes at a state. A single term is compared with its size at the largest jets."""
-_INVOLVED = 0.2
+_NAMED_WEIGHT = 0.2
 """Relative to the largest weight in a dependence: rows with a larger weight are named."""
 
 
@@ -77,7 +77,7 @@ def open_at(system: Prolongation, point: Mapping[Symbol, float]) -> str:
     if not opened:
         return ""
     weights = np.abs(Factored(matrix.T).null).max(axis=1, initial=0.0)
-    order = [int(i) for i in np.argsort(-weights, kind="stable") if weights[i] > _INVOLVED * weights.max(initial=0.0)]
+    order = [int(i) for i in np.argsort(-weights, kind="stable") if weights[i] > _NAMED_WEIGHT * weights.max(initial=0.0)]
     rows = ", ".join(system.label(system.stage(0)[i]) for i in order)
     names = " ".join(z.name for z in opened)
     return f"{names} {'is' if len(opened) == 1 else 'are'} left open" + (f": {rows} depend on each other" if len(order) > 1 else "")

@@ -22,7 +22,7 @@ from chetaev.numerics.graphs.identity_cache import Remembered
 
 _LAST_DIGITS = 4 * float(np.finfo(float).eps)
 """Relative perturbation of the last digits of a state."""
-_UNSTEADY = 1e-9
+_CHANGE_AT_A_POLE = 1e-9
 """Relative change of a slope under this perturbation that indicates a pole."""
 _TAPES: Remembered[Evaluator] = Remembered(most=16)
 
@@ -45,7 +45,7 @@ def has_pole(system: Prolongation, point: Point) -> bool:
     sizes = np.abs(here).max(axis=1, keepdims=True, initial=0.0)
     for seed in range(2):
         there = _slopes(system, {**point, **last_digits_changed(point, seed)})
-        if there is None or bool(np.any(np.abs(there - here) > _UNSTEADY * sizes)):
+        if there is None or bool(np.any(np.abs(there - here) > _CHANGE_AT_A_POLE * sizes)):
             return True
     return False
 

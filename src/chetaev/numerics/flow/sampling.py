@@ -23,11 +23,11 @@ from chetaev.mechanics.ranks import newton
 from chetaev.mechanics.ranks.generic import Matrix, Point
 from chetaev.mechanics.ranks.sizes import Sizes, Slopes, natural_sizes
 
-_APPROACH = 40
+_MOST_DAMPED_STEPS = 40
 """Most damped steps."""
-_POLISH = 6
+_MOST_FROZEN_STEPS = 6
 """Most steps with frozen rank, which converge quadratically."""
-_NEAR = 1e-6
+_FROZEN_RANK = 1e-6
 """Scaled residual below which steps have frozen rank; also the relative cut of that rank."""
 _ARRIVED = 1e-10
 """Scaled length of the last step, and scaled residual, of a point on the set."""
@@ -35,9 +35,9 @@ _LEAST_SLOPE = 1e-8
 """Smallest singular value, relative to the largest, of a direction in which a point is corrected."""
 _POLISHED = 1e-8
 """Longest scaled step that only removes the error of a point; towards a multiple root steps are as long as the distance from it."""
-_SHORTEST = 1 / 64
+_SHORTEST_DISPLACEMENT = 1 / 64
 """Relative to the first displacement: the shortest one with which a point is sought."""
-_STAYS = 0.5
+_LARGEST_CORRECTION = 0.5
 """Largest ratio of the correction back to the set to the displacement along it; a larger one leads to another component."""
 
 
@@ -62,7 +62,7 @@ def points_near(
     sizes_there = np.maximum(1.0, np.abs([start[z] for z in jets]) / slopes.units)
     along = _tangents(slopes, start, sizes_there)
     found: list[Point] = []
-    shortest = spread * _SHORTEST
+    shortest = spread * _SHORTEST_DISPLACEMENT
     for _ in range(4 * count):
         shift = spread * sizes_there * (along @ (along.T @ chance.standard_normal(len(jets))))
         point = _beside(slopes, start, shift)
@@ -89,7 +89,7 @@ def _tangents(slopes: Slopes, start: Mapping[Symbol, float], sizes: Matrix) -> M
     except Undefined:
         return everywhere
     _, s, vt = np.linalg.svd(jacobian * sizes, full_matrices=True)
-    return vt[int(np.sum(s > _NEAR * s.max(initial=0.0))) :].T if slopes.count else everywhere
+    return vt[int(np.sum(s > _FROZEN_RANK * s.max(initial=0.0))) :].T if slopes.count else everywhere
 
 
 def _length(vector: Matrix) -> float:
@@ -104,7 +104,7 @@ def _beside(slopes: Slopes, start: Mapping[Symbol, float], shift: Matrix) -> Poi
     if point is None:
         return None
     back = np.array([point[z] - here[z] for z in slopes.jets]) / slopes.units
-    return point if _length(back) <= _STAYS * _length(shift) else None
+    return point if _length(back) <= _LARGEST_CORRECTION * _length(shift) else None
 
 
 def points_from(rows: Sequence[Any], starts: Sequence[Point], algebra: Algebra[Any], sizes: Sizes | None = None) -> list[Point]:
@@ -127,10 +127,10 @@ def _settled(slopes: Slopes, start: Mapping[Symbol, float]) -> Point | None:
     polished = 0
     n = len(slopes.jets)
     try:
-        for _ in range(_APPROACH):
+        for _ in range(_MOST_DAMPED_STEPS):
             residual, jacobian = slopes(at)
             size = float(np.abs(residual).max(initial=0.0))
-            if size < _NEAR:
+            if size < _FROZEN_RANK:
                 u, s, vt = np.linalg.svd(jacobian, full_matrices=False)
                 if rank is None:
                     rank = int(np.sum(s > max(_LEAST_SLOPE, 30 * size) * max(float(s.max(initial=0.0)), 1e-300)))
@@ -144,7 +144,7 @@ def _settled(slopes: Slopes, start: Mapping[Symbol, float]) -> Point | None:
             length = float(np.abs(step).max(initial=0.0))
             if rank is not None and length < _ARRIVED:
                 return _polished(slopes, at) if _is_root(slopes, at) else None
-            if polished > _POLISH or not np.isfinite(length):
+            if polished > _MOST_FROZEN_STEPS or not np.isfinite(length):
                 return None
     except Undefined:
         return None

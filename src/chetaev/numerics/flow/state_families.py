@@ -22,15 +22,15 @@ from chetaev.numerics.flow.prolongation import Prolongation, square_prolongation
 from chetaev.numerics.flow.sampling import points_from
 from chetaev.numerics.graphs.residues import residues_of
 
-_POINTS = 8
+_POINTS_FOR_RANKS = 8
 """Random points at which ranks are evaluated."""
-_MOST = 8
+_MOST_PIVOTS = 8
 """Most pivots that are tested; each takes a closure."""
-_PROBED = 1
+_POINTS_PER_LOCUS = 1
 """Points of each locus that are tested."""
-_LARGEST = 1e3
+_LARGEST_VALUE = 1e3
 """Largest value at a point of a locus, with sizes of order one; larger ones are roots at infinity, that is round-off."""
-_NEIGHBOURS = 2
+_FEWEST_NEIGHBOURS = 2
 """Fewest states near a point that make a family."""
 
 
@@ -39,7 +39,7 @@ def families(equations: Equations) -> Closure:
     """Return the closed system for the most frequent family of states, with the other families that were found."""
     system = square_prolongation(equations)
     regular = system is not None and system.generic_nullity is not None
-    found = closure(system.sampled(_POINTS)) if regular and system is not None else closure_of(equations)
+    found = closure(system.sampled(_POINTS_FOR_RANKS)) if regular and system is not None else closure_of(equations)
     if found.determined and not found.others:
         found = replace(found, others=_on_loci(found))
     return found
@@ -50,7 +50,7 @@ def _on_loci(found: Closure) -> tuple[Closure, ...]:
     solution = _solution(found.system)
     if solution is None:
         return ()
-    for pivot in _moving(found.system, solution)[:_MOST]:
+    for pivot in _moving(found.system, solution)[:_MOST_PIVOTS]:
         other = _on_locus(found.system, pivot, solution)
         if other is not None and not is_edge_of(other, found):
             return (other,)
@@ -78,14 +78,14 @@ def _on_locus(system: Prolongation, pivot: ca.SX, solution: Solved) -> Closure |
     """
     rows = [*[system.row(pair) for pair in system.hidden()], pivot]
     usual = system.generic_nullity or 0
-    for point in points_from(rows, system.generic_points, system.algebra, system.sizes)[:_PROBED]:
-        if max(map(abs, point.values())) > _LARGEST:  # a root at infinity: round-off, not a state
+    for point in points_from(rows, system.generic_points, system.algebra, system.sizes)[:_POINTS_PER_LOCUS]:
+        if max(map(abs, point.values())) > _LARGEST_VALUE:  # a root at infinity: round-off, not a state
             continue
         if not vanishes_near(pivot, point, system.algebra, system.sizes):
             continue
         r = sure_rank(system.structure.jacobian, rows, point, system.algebra, system.sizes)
         near = system.near(point)
-        if len(near.points) < _NEIGHBOURS:  # an isolated point is not a family
+        if len(near.points) < _FEWEST_NEIGHBOURS:  # an isolated point is not a family
             continue
         if r is None or r >= len(system.structure.top) - usual or near.nullity <= usual:
             continue

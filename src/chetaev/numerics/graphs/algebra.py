@@ -21,7 +21,7 @@ from sympy import Expr, Symbol
 from chetaev.core.exact.constants import cancelled, constant_part
 from chetaev.core.exact.program import Compound, Program
 from chetaev.core.exact.signature import vanishing
-from chetaev.core.functions import SMOOTH, SPELLING
+from chetaev.core.functions import SPELLING
 from chetaev.core.groups.coordinate import coordinate_of
 from chetaev.core.symbols import Entry, Parameter
 from chetaev.core.values import Tape
@@ -32,24 +32,22 @@ from chetaev.numerics.graphs.arithmetic import (
     minus,
     piecewise,
     plus,
-    polynomial,
     raised,
     step,
     times,
 )
 from chetaev.numerics.graphs.graph_tape import GraphTape
+from chetaev.numerics.graphs.guarded import UNARY, Guarded
 from chetaev.numerics.graphs.rewriting import exponentials, overflow
 from chetaev.numerics.graphs.rewriting.cancelling_sums import Suspect, may_cancel, suspects_in, without
-from chetaev.numerics.graphs.rewriting.dominant import VARIABLE, Growth, growths
-from chetaev.numerics.graphs.rewriting.removable import Removable, removable
-from chetaev.numerics.graphs.rewriting.saturating_functions import LARGE, SATURATING, Growing, terms_of
+from chetaev.numerics.graphs.rewriting.dominant import growths
+from chetaev.numerics.graphs.rewriting.removable import removable
 from chetaev.numerics.machine.tape import LIMIT, program_of
 
-_UNARY = {name: int(getattr(ca, f"OP_{name.upper()}")) for name in (*SMOOTH, "sign")} | {"abs": int(ca.OP_FABS)}
-_FORWARD = 2
+_MOST_FORWARD = 2
 """Most symbols for which derivatives are taken in forward mode, one symbol at a time. Reverse mode, for more, leaves more round-off where
 slopes vanish."""
-_PROGRAMS = 24
+_CACHED_PROGRAMS = 24
 """Size of the cache of programs. With a smaller one the programs of a single analysis evict each other, which costs time only."""
 _BINARY = {"atan2": int(ca.OP_ATAN2), "min": int(ca.OP_FMIN), "max": int(ca.OP_FMAX)}
 
@@ -152,11 +150,11 @@ class GraphAlgebra:
     def program(self, expressions: Sequence[ca.SX], symbols: Sequence[Symbol] | None = None) -> tuple[Program, list[Symbol]]:
         """Return the expressions as instructions for exact arithmetic, and the symbols that are its inputs; numbers are exact.
 
-        The last `_PROGRAMS` results are cached, because several analyses use the same rows.
+        The last `_CACHED_PROGRAMS` results are cached, because several analyses use the same rows.
         """
         key = tuple(int(e.element_hash()) if e.nnz() else 0 for e in expressions), None if symbols is None else tuple(symbols)
         if key not in self._programs:
-            if len(self._programs) == _PROGRAMS:
+            if len(self._programs) == _CACHED_PROGRAMS:
                 del self._programs[next(iter(self._programs))]
             self._programs[key] = (list(expressions), *self._new_program(expressions, symbols))
         _, program, order = self._programs[key]
@@ -181,12 +179,12 @@ class GraphAlgebra:
     def gradient(self, e: ca.SX, symbols: Sequence[Symbol]) -> list[ca.SX]:
         """Return the partial derivatives. One reverse sweep gives the derivatives by all moving symbols, and is cached.
 
-        For at most `_FORWARD` symbols a forward sweep for each is made instead, as CasADi does by default: it leaves less round-off where
-        slopes vanish.
+        For at most `_MOST_FORWARD` symbols a forward sweep for each is made instead, as CasADi does by default: it leaves less round-off
+        where slopes vanish.
         """
         occurring = self.symbols(e)
         present = [z for z in symbols if z in occurring]
-        several = len(present) > _FORWARD
+        several = len(present) > _MOST_FORWARD
         key = (int(e.element_hash()), () if several else tuple(present))
         known = self._gradients.setdefault(key, (e, {}))[1]
         missing = {z for z in present if z not in known}
@@ -248,6 +246,10 @@ class GraphAlgebra:
     def tape(self, expressions: Sequence[ca.SX]) -> GraphTape:
         return GraphTape(self, expressions)
 
+    @property
+    def _guarded(self) -> Guarded:
+        return Guarded(self)  # not stored: a cycle of references would keep graphs alive
+
     def _made(self, node: Expr) -> ca.SX:
         if isinstance(node, Entry):
             return self.of(coordinate_of(node.group, node.kind).chart[node])
@@ -268,7 +270,7 @@ class GraphAlgebra:
             return self.of(together)
         series = removable(node) if node.is_Mul or node.is_Add else None
         if series is not None:
-            return self._around(series)
+            return self._guarded.with_series(series)
         absorbed = exponentials.into_powers(node) if node.is_Mul else None
         if absorbed is not None:
             others, root, powers = absorbed
@@ -276,7 +278,7 @@ class GraphAlgebra:
             return balanced([self.of(others), *absorbing], times)
         growing_factors = growths(node.args) if node.is_Mul else None
         if growing_factors:
-            return self._dominated(node.args, growing_factors)
+            return self._guarded.product(node.args, growing_factors)
         arguments = [self._known[a] for a in node.args]
         if node.is_Add:
             return balanced(arguments, plus)
@@ -285,168 +287,34 @@ class GraphAlgebra:
         if node.is_Pow:
             growing = overflow.parts(node.base, node.exp)
             if growing is not None:
-                return self._vanishing(node.exp, arguments[1], *growing)
-            found = self._saturated(node)
+                return self._guarded.quotient(node.exp, arguments[1], *growing)
+            found = self._guarded.saturated(node)
             base = arguments[0] if node.exp.is_Integer else self._unfolded(node.base)
             return raised(base, node.exp, arguments[1]) if found is None else found
         if all(a.is_constant() for a in arguments):
             arguments = [self._unfolded(a) for a in node.args]
         name = SPELLING[type(node)]
-        found = self._saturated(node)
+        found = self._guarded.saturated(node)
         if found is not None:
             return found
         if name in _BUILT:
             return _BUILT[name](*arguments)
-        return ca.SX.unary(_UNARY[name], *arguments) if name in _UNARY else ca.SX.binary(_BINARY[name], *arguments)
+        return ca.SX.unary(UNARY[name], *arguments) if name in UNARY else ca.SX.binary(_BINARY[name], *arguments)
 
     def _number_leaf(self, leaves: dict[Expr, ca.SX], number: Expr, name: str) -> ca.SX:
         if number not in leaves:
             leaves[number], self._values[name] = ca.SX.sym(name), _float(number)
         return leaves[number]
 
+    def limit(self, number: Expr) -> ca.SX:
+        """A leaf for a number that arguments of growing functions are compared with; in exact arithmetic they never reach it."""
+        return self._number_leaf(self._limits, number, f"limit {number}")
+
     def _unfolded(self, node: Expr) -> ca.SX:
         """Return an argument of a function; a number as a leaf, since CasADi would make the value of log(2) a double."""
         return self._number_leaf(self._numbers, node, f"number {node}") if node.is_Rational else self._known[node]
 
-    def _vanishing(self, exponent: Expr, converted: ca.SX, number: Expr, terms: Sequence[tuple[Expr, Expr]]) -> ca.SX:
-        """Return a quotient whose denominator, a number and growing terms, may overflow a double (`overflow`)."""
-        limit = overflow.limit_of(exponent)
-        leaf = self._number_leaf(self._limits, limit, f"limit {limit}")
-        inside = overflow.inside(leaf, [(f, self.of(f.args[0])) for _, f in terms])
-        summands = [self.of(number)] if number else []
-        for factor, f in terms:
-            summands.append(times(self.of(factor), ca.SX.unary(_UNARY[SPELLING[type(f)]], times(inside, self.of(f.args[0])))))
-        base = plus(times(inside, balanced(summands, plus)), minus(ca.SX(1), inside))
-        found = times(inside, raised(base, exponent, converted))
-        first = overflow.first_term(exponent, number, terms)
-        if first is None:
-            return found
-        factor, (_, f) = first, terms[0]
-        outside, exceeding = overflow.outside(leaf, f, self.of(f.args[0]))
-        return plus(found, times(outside, times(self.of(factor), ca.SX.unary(ca.OP_EXP, times(converted, exceeding)))))
-
-    def _dominated(self, factors: Sequence[Expr], growing: Mapping[Expr, Growth]) -> ca.SX:
-        """Return a product whose factors may overflow a double while it does not (`dominant`)."""
-        values, exponents = [], []
-        for factor in factors:
-            if isinstance(factor, sympy.exp) and factor.args[0].free_symbols:
-                exponents.append(self.of(factor.args[0]))
-            elif factor in growing:
-                value, exponent = self._led(growing[factor])
-                values.append(value)
-                exponents += exponent
-            else:
-                values.append(self.of(factor))
-        return times(balanced(values, times), ca.SX.unary(ca.OP_EXP, balanced(exponents, plus)))
-
-    def _led(self, growth: Growth) -> tuple[ca.SX, list[ca.SX]]:
-        """Return a factor without the exponential of its leading term beyond the limit, and the exponents of that, 0 within."""
-        u = self.of(growth.argument)
-        leaf = self._number_leaf(self._limits, growth.limit, f"limit {growth.limit}")
-        sides = []
-        for leading, reach in ((growth.above, u), (growth.below, ca.SX.unary(ca.OP_NEG, u))):
-            if leading is not None:
-                sides.append((leading, ca.SX.binary(ca.OP_LT, leaf, reach)))
-        inside = balanced([ca.SX.unary(ca.OP_NOT, beyond) for _, beyond in sides], times)
-        inner, base = self.leaf(VARIABLE), self.of(growth.written)
-        self._forget(VARIABLE)
-        held = [times(inside, ca.substitute(base, inner, times(inside, u)))]
-        held += [times(beyond, self.of(leading.coefficient)) for leading, beyond in sides]
-        exponents = []
-        for leading, beyond in sides:
-            far = times(beyond, u)
-            if growth.algebraic:
-                distance = far if leading is growth.above else ca.SX.unary(ca.OP_NEG, far)
-                far = ca.SX.unary(ca.OP_LOG, plus(distance, minus(ca.SX(1), beyond)))
-            exponents.append(times(far, self.of(growth.power * leading.exponent)))
-        return raised(balanced(held, plus), growth.power, self.of(growth.power)), exponents
-
-    def _saturated(self, node: Expr) -> ca.SX | None:
-        """Return the graph of a function whose argument may overflow a double where it has a limit; None for others."""
-        name = "" if node.is_Pow else SPELLING[type(node)]
-        if not (name in (*SATURATING, "log") or (node.is_Pow and node.exp.is_Rational and node.exp.is_negative)):
-            return None
-        terms = terms_of(node.args[0])
-        if terms is None or (name == "exp" and all(factor.is_positive for factor, grows in terms if grows)):
-            return None
-        argument, inside = self._held(terms)
-        if node.is_Pow:
-            return times(inside, raised(argument, node.exp, self.of(node.exp)))
-        if name != "log":
-            return ca.SX.unary(_UNARY[name], argument)
-        large = [(factor, grows) for factor, grows in terms if grows]
-        factor, grows = large[0]
-        if len(large) > 1 or not isinstance(grows.node, sympy.exp | sympy.cosh) or not factor.is_positive:
-            return None
-        beyond = minus(ca.SX(1), inside)
-        within = ca.SX.unary(ca.OP_LOG, plus(times(inside, argument), beyond))
-        leaf = self._number_leaf(self._limits, grows.limit, f"limit {grows.limit}")
-        _, exponent = overflow.outside(leaf, grows.node, self.of(grows.argument))
-        first = factor / 2 if isinstance(grows.node, sympy.cosh) else factor  # cosh is half of an exponential there
-        return plus(within, plus(exponent, times(beyond, self.of(sympy.log(first)))))
-
-    def _held(self, terms: Sequence[tuple[Expr, Growing | None]]) -> tuple[ca.SX, ca.SX]:
-        """Return a sum whose growing terms are held beyond their limits, and 1 within all limits, otherwise 0."""
-        summands, inside = [], ca.SX(1)
-        for factor, grows in terms:
-            if grows is None:
-                summands.append(self.of(factor))
-                continue
-            value, within = self._clamped(grows)
-            summands.append(value if factor == 1 else times(self.of(factor), value))
-            inside = inside * within
-        return balanced(summands, plus), inside
-
-    def _clamped(self, grows: Growing) -> tuple[ca.SX, ca.SX]:
-        """Return a growing function that is constant beyond its limit, and 1 within it, otherwise 0."""
-        nested = terms_of(grows.argument)
-        u = self.of(grows.argument) if nested is None else self._held(nested)[0]
-        leaf = self._number_leaf(self._limits, grows.limit, f"limit {grows.limit}")
-        above = ca.SX.binary(ca.OP_LT, leaf, u)
-        below = ca.SX.binary(ca.OP_LT, leaf, ca.SX.unary(ca.OP_NEG, u)) if grows.both else ca.SX(0)
-        inside = ca.SX.unary(ca.OP_NOT, above) * ca.SX.unary(ca.OP_NOT, below)  # also where u is NaN, which stays visible
-        function, power = (grows.node.base, grows.node.exp) if grows.node.is_Pow else (grows.node, sympy.Integer(1))
-        value = times(inside, u)
-        if isinstance(function, sympy.exp | sympy.sinh | sympy.cosh):
-            value = ca.SX.unary(_UNARY[SPELLING[type(function)]], value)
-        if power != 1:
-            value = raised(value, power, self.of(power))
-        beyond = minus(above, below) if grows.odd else plus(above, below)
-        return plus(times(inside, value), times(beyond, ca.SX(LARGE))), inside
-
-    def _around(self, found: Removable) -> ca.SX:
-        """Return a product or sum with removable singularities (`removable`): the series near these, else the formula.
-
-        The formula is evaluated at another place where the series is used. Numbers are compared with limits, which in exact arithmetic they
-        never reach, so that it sees the formula alone.
-        """
-        u, own = self.of(found.argument), found.function.args
-        combine = plus if found.function.is_Add else times
-        inner = self.leaf(found.variable)
-        grows = growths(own) if found.function.is_Mul else None
-        formula = self._dominated(own, grows) if grows else balanced([self.of(e) for e in own], combine)
-        if found.variable != found.argument:
-            self._forget(found.variable)
-        inside, place, total = ca.SX(1), ca.SX(0), []
-        for series in found.series:
-            h = minus(u, self.of(series.centre)) if series.centre else u
-            if found.turns:  # since the nearest of these places
-                angle = times(self.of(found.turns), h)
-                h = ca.SX.binary(ca.OP_ATAN2, ca.SX.unary(ca.OP_SIN, angle), ca.SX.unary(ca.OP_COS, angle))
-                h = times(h, self.of(1 / found.turns))
-            h = times(h, self.of(1 / series.unit)) if series.unit != 1 else h
-            square = -(series.radius**2)
-            limit = self._number_leaf(self._limits, square, f"limit {square}")
-            near = ca.SX.binary(ca.OP_LT, limit, ca.SX.unary(ca.OP_NEG, times(h, h)))
-            total.append(times(near, polynomial(series.coefficients, times(near, h))))
-            inside = times(inside, ca.SX.unary(ca.OP_NOT, near))
-            place = plus(place, times(near, ca.SX(float(series.centre + series.radius * series.unit))))
-        formula = ca.substitute(formula, inner, plus(times(inside, u), place))
-        total.append(times(inside, formula))
-        whole = balanced([balanced(total, plus), *[self.of(e) for e in found.others]], times)
-        return plus(whole, self.of(sympy.Add(*found.terms))) if found.terms else whole
-
-    def _forget(self, symbol: Symbol) -> None:
+    def forget(self, symbol: Symbol) -> None:
         """Forget a symbol that was needed for a moment, and all expressions with it."""
         self._names.pop(f"{type(symbol).__name__}:{symbol.name}")
         del self._leaves[symbol]
@@ -454,14 +322,14 @@ class GraphAlgebra:
             del self._known[e]
 
 
-_SHORT = 2**13
+_LARGEST_SHORT_NUMBER = 2**13
 """Largest numerator and denominator of a number that CasADi may multiply: a product of four of these is exactly a double. With larger
 numbers 1e12*1e12 becomes a double beside 1e24, and exact arithmetic finds a difference that is not in the text."""
 
 
 def _is_short(node: Expr) -> bool:
     """Tell whether a rational number is a double with few digits, so that products of some of these are exact."""
-    return bool(node.q & (node.q - 1) == 0 and abs(node.p) <= _SHORT and node.q <= _SHORT)
+    return bool(node.q & (node.q - 1) == 0 and abs(node.p) <= _LARGEST_SHORT_NUMBER and node.q <= _LARGEST_SHORT_NUMBER)
 
 
 def _float(node: Expr) -> float:

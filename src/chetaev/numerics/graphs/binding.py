@@ -21,7 +21,7 @@ from chetaev.core.symbols import TIME, Input
 from chetaev.core.system import System
 from chetaev.core.values import Tape, Undefined, many_digits, value
 
-_DIGITS = 40
+_DIGITS_OF_LARGE_INPUTS = 40
 """Decimal digits of the value of an input whose parts are too large for doubles."""
 
 
@@ -52,7 +52,7 @@ def _value_of_input(e: Expr, point: Mapping[Symbol, float]) -> float:
     try:
         return float(value(e, point))
     except Undefined:
-        return float(value(e, point, many_digits(_DIGITS)[1]))
+        return float(value(e, point, many_digits(_DIGITS_OF_LARGE_INPUTS)[1]))
 
 
 @lru_cache(maxsize=256)
@@ -97,7 +97,7 @@ def bind(system: System, parameters: Mapping[str, Any] | None, inputs: Mapping[s
 
 
 def number_of(name: str, given: Any, where: str, kind: type[ChetaevError]) -> float:
-    """Return the number that is given for `name`; a text that is none is told what `name` needs."""
+    """Return the number that is given for `name`; the error for any other text says what `name` needs."""
     try:
         return number(given, {}, where, kind)
     except NotationError as fault:

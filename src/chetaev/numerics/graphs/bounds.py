@@ -6,7 +6,7 @@ import casadi as ca
 
 from chetaev.numerics.graphs.arithmetic import over, plus, size, times
 
-_MOST = 300
+_MOST_NODES = 300
 """Nodes of a graph that are visited, in Python; for a larger graph no bound is given."""
 _SUMS, _PRODUCTS = (ca.OP_ADD, ca.OP_SUB, ca.OP_TWICE), (ca.OP_MUL, ca.OP_SQ)
 
@@ -20,7 +20,7 @@ class Bounds:
 
     def of(self, e: ca.SX) -> ca.SX | None:
         """Return a graph of parameters that bounds |e| at all states; None if none is found."""
-        self._left = _MOST
+        self._left = _MOST_NODES
         return self._bound(e)
 
     def is_constant(self, e: ca.SX) -> bool:

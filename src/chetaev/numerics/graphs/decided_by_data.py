@@ -23,17 +23,17 @@ from chetaev.core.symbols import Parameter
 from chetaev.core.values import many_digits
 from chetaev.mechanics.ranks.factored import Factored
 
-_DIGITS = 400
+_PIVOT_DIGITS = 400
 """Decimal digits of the pivots: a sum of the largest and the smallest double keeps both."""
-_ZERO = 40
+_LOST_DIGITS = 40
 """Last decimal digits that the elimination may lose: a pivot with none above these is zero."""
-_TRIALS = 4
+_CHANGED_DATA = 4
 """Data with other last digits for which the pivot is computed."""
 _PARAMETER, _JET = 4, 64
 """Units in the last place by which parameters and jets are changed. Users state parameters, perhaps with the round-off of their own
 computation; jets are results of a completion or of a motion, with the errors of these. With fewer, the error of a state is taken for its
 value; with more, a difference of 1e-14 between parameters of order one counts as zero."""
-_SAME = 2.0
+_SAME_PIVOT = 2.0
 """Largest ratio of pivots that count as the same."""
 _MOST_WORK = 4_000_000
 """Products of many-digit numbers in an elimination, at most: a few seconds. Beyond this the doubles decide."""
@@ -47,20 +47,20 @@ def decided_pivot(
     `entries` are those of the matrix, row by row, on graphs; `units` are the last digits of the values at the `point`.
     """
     m, n = found.jacobian.shape
-    if found.rank >= min(m, n) or m * n * (found.rank + 1) * (_TRIALS + 1) > _MOST_WORK:
+    if found.rank >= min(m, n) or m * n * (found.rank + 1) * (_CHANGED_DATA + 1) > _MOST_WORK:
         return 0.0
     program, order = algebra.program(entries)
-    mp, _ = many_digits(_DIGITS)
+    mp, _ = many_digits(_PIVOT_DIGITS)
     chance = np.random.default_rng(3)
     pivots: list[Any] = []
-    for k in range(_TRIALS + 1):
+    for k in range(_CHANGED_DATA + 1):
         signs = chance.choice([-1.0, 1.0], len(order)) if k else np.zeros(len(order))
         try:
             at = [mp.mpf(point[z]) + mp.mpf(s * _moved(z) * units.get(z, 0.0)) for z, s in zip(order, signs.tolist(), strict=True)]
             pivots.append(_left_out(program, at, found, mp))
         except (ValueError, ZeroDivisionError, OverflowError, KeyError):  # no value with these digits: they decide nothing
             return 0.0
-        if pivots[-1] < mp.mpf(10) ** (_ZERO - _DIGITS) or max(pivots) > _SAME * min(pivots):
+        if pivots[-1] < mp.mpf(10) ** (_LOST_DIGITS - _PIVOT_DIGITS) or max(pivots) > _SAME_PIVOT * min(pivots):
             return 0.0
     return max(float(pivots[0]), float(np.finfo(float).tiny))
 

@@ -30,9 +30,9 @@ from chetaev.core.groups.matrix_group import MatrixGroup
 
 Array = NDArray[np.float64]
 
-_ZERO = 1e-11
+_ZERO_SINGULAR_VALUE = 1e-11
 """Relative: a singular value below this is zero. Bases are typed by hand, so that others are far above."""
-_STEPS = 8
+_MOST_STEPS = 8
 """Most steps onto the group; they converge quadratically from a matrix that is off by 1e-8."""
 _ROUND_OFF = 4e-16
 """Relative: a residual that ends the iteration."""
@@ -66,7 +66,7 @@ class GroupEquations:
 
     def nearest(self, h: Array) -> Array:
         """The element of the group that the steps lead to."""
-        for _ in range(_STEPS):
+        for _ in range(_MOST_STEPS):
             f = self.combined @ self.residuals(h)
             if not len(f) or np.abs(f).max() <= _ROUND_OFF * max(1.0, float(np.abs(h).max()) ** 2):
                 break
@@ -111,7 +111,7 @@ def equations_of(group: MatrixGroup) -> GroupEquations:
         if _rank(more) > _rank(rows):
             rows = more
             (dual_forms if dual else forms).append(b)
-    if _rank(rows) < len(complement) and np.abs(_traces(basis, group)).max() < _ZERO:
+    if _rank(rows) < len(complement) and np.abs(_traces(basis, group)).max() < _ZERO_SINGULAR_VALUE:
         more = np.vstack([rows, _traces(complement, group).T])
         if _rank(more) > _rank(rows):
             rows, volume = more, True
@@ -134,7 +134,7 @@ def _candidates(basis: Array, n: int) -> Iterator[tuple[Array, bool]]:
         if not len(null):
             continue
         first = null.T @ (null @ eye.ravel())
-        listed = [first, *null] if np.abs(first).max() > _ZERO else list(null)
+        listed = [first, *null] if np.abs(first).max() > _ZERO_SINGULAR_VALUE else list(null)
         for vector in listed:
             b = vector.reshape(n, n)
             for part in (b + b.T, b - b.T):
@@ -174,11 +174,11 @@ def _floats(matrices: Sequence[object]) -> Array:
 
 
 def _cleaned(a: NDArray[Any]) -> Array:
-    return np.where(np.abs(a) < _ZERO, 0.0, a)
+    return np.where(np.abs(a) < _ZERO_SINGULAR_VALUE, 0.0, a)
 
 
 def _count(sizes: NDArray[Any]) -> int:
-    return int((sizes > _ZERO * max(1.0, float(sizes.max(initial=0.0)))).sum())
+    return int((sizes > _ZERO_SINGULAR_VALUE * max(1.0, float(sizes.max(initial=0.0)))).sum())
 
 
 def _rank(rows: Array) -> int:

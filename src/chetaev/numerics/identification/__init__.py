@@ -2,7 +2,7 @@
 
 `experiments` reads data, `problem` compares them with motions and their slopes, `minimum` searches, `shooting` cuts long records into
 segments, `fit` finds unknown values by least squares, `result` has what was found, `which` compares principles. `evidence` has the numbers
-by which fits are ranked.
+by which fits are ranked, `work` counts motions and shows progress.
 """
 
 from chetaev.numerics.identification.fit import fit

@@ -8,15 +8,15 @@ import numpy as np
 
 from chetaev.numerics.flow.compiled import Array
 
-_WHITE = 5.0
+_DEVIATIONS_BY_CHANCE = 5.0
 """Standard deviations by which von Neumann's ratio of residuals may fall below 2 by chance."""
-_LEAST = 0.5
+_RATIO_OF_A_CURVE = 0.5
 """The ratio below which residuals are a curve and no noise, however few they are."""
-_EXACT = 1e-6
+_ERROR_OF_MOTIONS = 1e-6
 """Relative to the data: smaller residuals are errors of motions, and no sign of another law."""
-_LOWEST = 1e-30
+_SMALLEST_VARIANCE = 1e-30
 """The smallest variance, in units of the data: below it residuals are round-off."""
-_FEW = 10
+_FEWEST_VALUES = 10
 """Fewest values whose residuals can be distinguished from a curve."""
 
 
@@ -26,7 +26,7 @@ def criteria(columns: Sequence[Array], unknowns: int, chi2: float | None) -> tup
     Without `chi2`, the weighted sum of squares, every column has a variance of its own.
     """
     values = sum(map(len, columns))
-    likelihood = sum(len(v) * np.log(max(float(np.mean(v**2)), _LOWEST)) for v in columns) if chi2 is None else chi2
+    likelihood = sum(len(v) * np.log(max(float(np.mean(v**2)), _SMALLEST_VARIANCE)) for v in columns) if chi2 is None else chi2
     return float(likelihood + 2 * unknowns), float(likelihood + np.log(values) * unknowns)
 
 
@@ -34,7 +34,7 @@ def is_noise(residuals: Array, data: Array) -> bool:
     """Whether residuals over time look like independent errors, and not like a curve that the motion misses."""
     n, total = len(residuals), float(residuals @ residuals)
     spread = float(np.abs(data - data.mean()).max(initial=0.0)) or float(np.abs(data).max(initial=0.0))
-    if n < _FEW or np.sqrt(total / n) <= _EXACT * spread:
+    if n < _FEWEST_VALUES or np.sqrt(total / n) <= _ERROR_OF_MOTIONS * spread:
         return True
     ratio = float(np.sum(np.diff(residuals) ** 2)) / total
-    return ratio > max(_LEAST, 2.0 - _WHITE * 2.0 / np.sqrt(n))
+    return ratio > max(_RATIO_OF_A_CURVE, 2.0 - _DEVIATIONS_BY_CHANCE * 2.0 / np.sqrt(n))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,23 +17,24 @@ from chetaev.mechanics.model import Model
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.identification.evidence import is_noise
 from chetaev.numerics.identification.experiments import labels, read_experiments
-from chetaev.numerics.identification.minimum import covariance_of, minimum
+from chetaev.numerics.identification.minimum import STOPPED, covariance_of, minimum, variances_by_columns
 from chetaev.numerics.identification.problem import Problem, read_unknowns
 from chetaev.numerics.identification.result import Fit
 from chetaev.numerics.identification.shooting import Shooting, shooting_of
+from chetaev.numerics.identification.work import MOST_STEPS, Work
 from chetaev.numerics.motion.trajectory import Trajectory
 
-_PARTS = (0.2, 0.5)
+_PARTS_OF_RECORD = (0.2, 0.5)
 """Parts of the record that are fitted before the whole: over a short time a motion depends on its values without many minima."""
-_FEW = 4
+_TIMES_PER_UNKNOWN = 4
 """Times of a record, for each unknown, with less of which parts are not fitted by themselves."""
-_ROUNDS = 3
+_ROUNDS_OF_WEIGHTS = 3
 """How often the weights of columns are found from their residuals, where no weights are given."""
-_EXACT = 1e-9
+_ERROR_OF_MOTIONS = 1e-9
 """Relative to the values of a column: residuals below this are errors of the motion, not noise."""
 _POLISHED = 3
 """How many of several rough minima are searched to the end."""
-_SAME = 1.001
+_SAME_SQUARES = 1.001
 """Ratio of sums of squares of one motion and of joined segments up to which the motion follows the record as the segments do."""
 _NO_GAIN = 1e-3
 """Difference of the measure of `_squares` below which two fits are the same minimum."""
@@ -52,6 +53,8 @@ def fit(
     t: tuple[float, float] | None = None,
     seeds: int = 1,
     segments: int | None = None,
+    steps: int = MOST_STEPS,
+    progress: bool | None = None,
 ) -> Fit:
     r"""Find unknown parameters and initial values by least squares, $\sum_i w_i^2 (y(t_i) - y_i)^2$.
 
@@ -72,6 +75,9 @@ def fit(
             of the first fit are a curve and no noise.
         segments: The number of segments into which each record is cut; 1 for one motion. By default the record is cut only if one motion
             does not fit, by the number of values.
+        steps: The most steps of a search. A result whose search ended there says so in its `remarks`.
+        progress: Whether a long search shows the motions computed so far and the size of the residuals. By default it does on a terminal
+            and in a notebook.
 
     Returns:
         The values, with errors, covariance and what the data leave open.
@@ -90,9 +96,22 @@ def fit(
     """
     problem = problem_of(model, data, unknown, weights, start, parameters, t)
     require_seeds(seeds, problem.where)
+    require_segments(segments, problem.where)
+    with Work(progress, problem.where, problem.where, read_steps(steps, problem.where)) as work:
+        return solve_with_segments(replace(problem, work=work), seeds, segments)
+
+
+def require_segments(segments: Any, where: str) -> None:
+    """Raise a UsageError if `segments` is neither None nor a number of segments."""
     if segments is not None and (isinstance(segments, bool) or not isinstance(segments, int) or segments < 1):
-        raise UsageError(f"segments={segments!r} is not a number of segments.", where=problem.where, hint="segments=20, or None")
-    return solve(problem, seeds) if segments == 1 else _solve_with_segments(problem, seeds, segments)
+        raise UsageError(f"segments={segments!r} is not a number of segments.", where=where, hint="segments=20, or None")
+
+
+def read_steps(steps: Any, where: str) -> int:
+    """The most steps of a search, as a user gave them."""
+    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
+        raise UsageError(f"steps={steps!r} is not a number of steps.", where=where, hint=f"steps={MOST_STEPS}")
+    return steps
 
 
 def require_seeds(seeds: Any, where: str) -> None:
@@ -171,8 +190,10 @@ def solve(problem: Problem, seeds: int) -> Fit:
     return _finished(problem, x, scales, message)
 
 
-def _solve_with_segments(problem: Problem, seeds: int, count: int | None) -> Fit:
+def solve_with_segments(problem: Problem, seeds: int, count: int | None) -> Fit:
     """The best fit with each record in segments; without their number only where one motion does not fit."""
+    if count == 1:
+        return solve(problem, seeds)
     whole: Fit | None = None
     if count is None:
         whole = solve(problem, seeds)
@@ -183,10 +204,11 @@ def _solve_with_segments(problem: Problem, seeds: int, count: int | None) -> Fit
     try:
         shooting = shooting_of(problem, first, _scales(problem, None), count)
         return _joined(problem.with_limit(first), shooting, whole)
-    except (StateError, UsageError):
+    except (StateError, UsageError) as fault:
         if whole is None:
             raise
-        return whole  # segments were no wish of the user, and the fit of one motion shows in its residuals what it misses
+        # segments were no wish of the user
+        return replace(whole, remarks=(*whole.remarks, f"fitted as one motion; in segments: {fault.what}"))
 
 
 def _joined(problem: Problem, shooting: Shooting, whole: Fit | None) -> Fit:
@@ -194,12 +216,12 @@ def _joined(problem: Problem, shooting: Shooting, whole: Fit | None) -> Fit:
     scales = _scales(problem, None)
     found, cost, message = shooting.solved(scales)
     if problem.experiments[0].weights is None:
-        for _ in range(_ROUNDS):
+        for _ in range(_ROUNDS_OF_WEIGHTS):
             scales = _scales(problem, found.residuals_of())
             found, cost, message = found.solved(scales, found.last_penalty)
     result = _result_of_segments(found, scales, message)
     x, same, message = _search(problem, found.x[: len(problem.unknowns)], scales, None)
-    if same <= cost * _SAME:
+    if same <= cost * _SAME_SQUARES:
         result = replace(_result(problem, x, scales, message), covariance=result.covariance, unidentifiable=result.unidentifiable)
         result = replace(result, degrees=sum(one.size for one in problem.experiments) - len(x) + len(result.unidentifiable))
     return whole if whole is not None and _squares(whole) < _squares(result) - _NO_GAIN else result
@@ -213,7 +235,7 @@ def _squares(found: Fit) -> float:
 def _finished(problem: Problem, x: Array, scales: Mapping[tuple[int, str], float], message: str) -> Fit:
     """The fit of one motion near x; without weights those of the columns are found from their residuals."""
     if problem.experiments[0].weights is None:
-        for _ in range(_ROUNDS):
+        for _ in range(_ROUNDS_OF_WEIGHTS):
             new = _scales(problem, _off(problem, problem.motions(x, slopes=False)))
             x, _, message = _search(problem, x, new, None)
             close = all(abs(new[key] / scales[key] - 1) < 1e-3 for key in new)
@@ -244,7 +266,7 @@ def _scales(problem: Problem, residuals: Mapping[tuple[int, str], Array] | None)
         off = column - column.mean() if residuals is None else residuals[k, name]
         found.setdefault(name, []).append(off)
     spread = {name: float(np.sqrt(np.mean(np.concatenate(parts) ** 2))) for name, parts in found.items()}
-    spread = {name: max(size, _EXACT * sizes[name]) or 1.0 for name, size in spread.items()}
+    spread = {name: max(size, _ERROR_OF_MOTIONS * sizes[name]) or 1.0 for name, size in spread.items()}
     return {(k, name): spread[name] for k, name in labels(problem.experiments)}
 
 
@@ -269,10 +291,10 @@ def _searched(problem: Problem, first: Array, scales: Mapping[tuple[int, str], f
     begin = problem.t[0]
     last = max(float(one.t[-1]) for one in problem.experiments)
     x = first
-    for part in _PARTS:
+    for part in _PARTS_OF_RECORD:
         until = begin + part * (last - begin)
         times = sum(int((one.t <= until).sum()) for one in problem.experiments)
-        if times >= _FEW * len(x):
+        if times >= _TIMES_PER_UNKNOWN * len(x):
             x, _, _ = _search(problem, x, scales, until, quick)
     found = _search(problem, x, scales, None, quick)
     return found if whole is None else min(found, whole, key=lambda one: one[1])
@@ -294,7 +316,7 @@ def _misses_nothing(problem: Problem, x: Array, scales: Mapping[tuple[int, str],
 def _search(
     problem: Problem, x: Array, scales: Mapping[tuple[int, str], float], until: float | None, quick: bool = False
 ) -> tuple[Array, float, str]:
-    return minimum(lambda v: problem.residuals(v, scales, until), x, *problem.bounds, quick)
+    return minimum(lambda v: problem.residuals(v, scales, until), x, *problem.bounds, problem.work.steps, quick)
 
 
 def _result(problem: Problem, x: Array, scales: Mapping[tuple[int, str], float], message: str) -> Fit:
@@ -302,16 +324,24 @@ def _result(problem: Problem, x: Array, scales: Mapping[tuple[int, str], float],
     if np.all(residual >= 1e6):
         raise StateError("no values were found with which there is a motion.", where=problem.where, hint="other first values, or seeds=20")
     motions = problem.motions(x)
-    return _told(problem, x, residual, covariance_of(jacobian, problem.names), motions, _off(problem, motions), message)
+    columns = [name for k, name in labels(problem.experiments) for _ in problem.experiments[k].t]
+    uncertain = covariance_of(jacobian, problem.names, _variances(problem, residual, columns))
+    return _told(problem, x, residual, uncertain, motions, _off(problem, motions), message)
 
 
 def _result_of_segments(found: Shooting, scales: Mapping[tuple[int, str], float], message: str) -> Fit:
     problem, x = found.problem, found.x[: len(found.problem.unknowns)]
     residual, _, _, _ = found.parts(found.x, scales)
-    fitted = _told(problem, x, residual, found.covariance(scales), problem.motions(x), found.residuals_of(), message)
+    uncertain = found.covariance(scales, _variances(problem, residual, found.columns))
+    fitted = _told(problem, x, residual, uncertain, problem.motions(x), found.residuals_of(), message)
     motions = list(zip(found.segments, found.motions(found.x), strict=True))
     parts = tuple(tuple(own for segment, own in motions if segment.experiment == k) for k in range(len(problem.experiments)))
     return replace(fitted, segments=parts)
+
+
+def _variances(problem: Problem, residual: Array, columns: Sequence[str]) -> Callable[[Array], Array]:
+    """The variances of the values: those of the weights, or else of the residuals of each column."""
+    return np.ones_like if problem.experiments[0].weights is not None else variances_by_columns(residual, columns)
 
 
 def _told(
@@ -323,14 +353,13 @@ def _told(
     residuals: Mapping[tuple[int, str], Array],
     message: str,
 ) -> Fit:
-    """The values at x with what they are worth: `uncertain` is what `covariance_of` found."""
+    """The fit with the values x; `uncertain` is the result of `covariance_of`."""
     weighted = problem.experiments[0].weights is not None
     chi2 = float(residual @ residual)
     covariance, combinations, rank = uncertain
     degrees = len(residual) - rank
-    if not weighted:
-        known = np.isfinite(covariance) & (degrees > 0)
-        covariance = np.where(known, np.where(known, covariance, 0.0) * (chi2 / max(degrees, 1)), np.inf)
+    if not weighted and degrees <= 0:
+        covariance = np.full(covariance.shape, np.inf)
     several = len(problem.experiments) > 1
     off = {(f"{k + 1}: {name}" if several else name): v for (k, name), v in residuals.items()}
     return Fit(
@@ -346,4 +375,5 @@ def _told(
         message,
         Frozen({name: float(np.sqrt(np.mean(v**2))) for name, v in off.items()}),
         problem.experiments,
+        remarks=(f"{STOPPED}, {problem.work.steps}; other values near may fit better",) if message == STOPPED else (),
     )

@@ -16,6 +16,7 @@ from chetaev.mechanics.model import Model
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.graphs.binding import number
 from chetaev.numerics.identification.experiments import Experiment
+from chetaev.numerics.identification.work import Work
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
 
@@ -26,7 +27,7 @@ _FINEST = 1e-10
 _MORE_STEPS = 50
 """Times the steps of the motion with the first values: one that takes more is no motion like the data, such as a vakonomic motion with a
 multiplier of a million. Without a limit a single one takes minutes."""
-_STEPS = 5000
+_LEAST_LIMIT_OF_STEPS = 5000
 """The least limit of steps."""
 FAR = 1e6
 """A residual where there is no motion, in units of the data: such values are never accepted."""
@@ -62,6 +63,8 @@ class Problem:
     where: str
     max_steps: int | None = None
     """The most steps of a motion, where the model has no limit of its own."""
+    work: Work = field(default_factory=Work, repr=False, compare=False)
+    """What the search has done so far."""
     _known: dict[bytes, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -135,6 +138,7 @@ class Problem:
         )
         if found.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
+        self.work.count()
         return found
 
     def with_limit(self, x: Array) -> Problem:
@@ -144,7 +148,7 @@ class Problem:
         except ChetaevError:
             return self
         steps = max(motion.counts["accepted"] for motion in motions)
-        return replace(self, max_steps=max(_STEPS, _MORE_STEPS * steps))
+        return replace(self, max_steps=max(_LEAST_LIMIT_OF_STEPS, _MORE_STEPS * steps))
 
     def residuals(self, x: Array, scales: Mapping[tuple[int, str], float], until: float | None = None) -> tuple[Array, Array]:
         """Weighted differences between motions and data, and their derivatives; very large ones where there is no motion."""
@@ -174,6 +178,7 @@ class Problem:
                 parts.append((at[name] - column[some]) * weight)
                 slopes.append(at.all_slopes(name) * np.reshape(weight, (-1, 1)))
         found, jacobian = np.concatenate(parts), np.concatenate(slopes)
+        self.work.far(float(np.sqrt(np.mean(found**2))))
         return (found, jacobian) if np.all(np.isfinite(found)) and np.all(np.isfinite(jacobian)) else nothing
 
     def model_at(self, x: Array) -> Model:

@@ -1,4 +1,4 @@
-"""What a fit found, and what it is worth."""
+"""The result of a fit: values, their errors, and what the data leave open."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from chetaev.numerics.motion.trajectory import Trajectory
 
 @dataclass(frozen=True, repr=False)
 class Fit:
-    """Values found by least squares, with what they are worth."""
+    """Values found by least squares, with their errors and what the data leave open."""
 
     values: Frozen[str, float]
     """The value of each unknown."""
@@ -50,6 +50,8 @@ class Fit:
     segments: tuple[tuple[Trajectory, ...], ...] = ()
     """The motions of the segments of each experiment, where one computed motion cannot follow the record to its end: neighbouring motions
     part too fast. Residuals are those of the segments. Empty where `motions` follow the records."""
+    remarks: tuple[str, ...] = ()
+    """What else there is to know, such as a search that ended at its limit."""
 
     def column(self, name: str) -> tuple[Array, Array, Trajectory]:
         """The times and values of a column of the data, by its name in `residuals`, and the motion of its experiment."""
@@ -120,6 +122,7 @@ class Fit:
         if self.segments:
             lines.append(f"  joined from {sum(map(len, self.segments))} segments: no computed motion follows the record to its end")
         lines += [f"  not determined: {_combination(one)}" for one in self.unidentifiable]
+        lines += [f"  {remark}" for remark in self.remarks]
         return "\n".join(lines)
 
 

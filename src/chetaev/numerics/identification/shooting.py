@@ -6,7 +6,7 @@ joints are enforced by a penalty that grows. At the minimum the segments are one
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -22,11 +22,11 @@ from chetaev.numerics.identification.problem import FAR, Problem
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.verdict.analyze import analyze
 
-_VALUES = 4
+_VALUES_PER_UNKNOWN = 4
 """Values of a segment for each number of its first state, at least: fewer do not determine it."""
-_MOST = 30
+_MOST_SEGMENTS = 30
 """The most segments of a record: the work of a search grows with the third power of their number."""
-_PULL = 1e-2
+_WEIGHT_OF_PREVIOUS_END = 1e-2
 """Weight of the state in which the segment before ends, when the first state of a segment is estimated from the segment's data: small
 beside that of the data, and enough for what these leave open."""
 _PENALTIES = (1.0, 1e2, 1e4, 1e6)
@@ -79,7 +79,7 @@ class Shooting:
                 return known[v.tobytes()]
 
             bounds = np.concatenate([low, -free]), np.concatenate([high, free])
-            x, _, message = minimum(residuals, x, *bounds, quick=penalty != penalties[-1])
+            x, _, message = minimum(residuals, x, *bounds, self.problem.work.steps, penalty != penalties[-1])
         found = replace(self, x=x)
         off, _, gaps, _ = found.parts(x, scales)
         if not np.abs(gaps).max(initial=0.0) <= _JOINED:
@@ -93,6 +93,7 @@ class Shooting:
         except ChetaevError:
             count = sum(one.size for one in self.problem.experiments) + len(v) - len(self.problem.unknowns)
             return np.full(count, FAR), np.zeros((count, len(v)))
+        self.problem.work.far(float(np.sqrt(np.mean(off**2))))
         return np.concatenate([off, penalty * gaps]), np.concatenate([by, penalty * gaps_by])
 
     def parts(self, v: Array, scales: Mapping[tuple[int, str], float]) -> tuple[Array, Array, Array, Array]:
@@ -148,7 +149,18 @@ class Shooting:
                 found.setdefault((segment.experiment, name), []).append(at[name] - column[segment.rows])
         return {key: np.concatenate(parts) for key, parts in found.items()}
 
-    def covariance(self, scales: Mapping[tuple[int, str], float]) -> tuple[Array, list[dict[str, float]], int]:
+    @property
+    def columns(self) -> list[str]:
+        """The column of each value, in the order of `parts`."""
+        found = []
+        for segment in self.segments:
+            for name in self.problem.experiments[segment.experiment].columns:
+                found += [name] * (segment.rows.stop - segment.rows.start)
+        return found
+
+    def covariance(
+        self, scales: Mapping[tuple[int, str], float], variances: Callable[[Array], Array]
+    ) -> tuple[Array, list[dict[str, float]], int]:
         """The covariance of the problem's unknowns in the directions that keep the segments joined, as `covariance_of` gives it.
 
         Along the whole motion derivatives grow beyond all digits; in these directions, with all first states, they do not.
@@ -158,7 +170,7 @@ class Shooting:
         sizes = [self.sizes[name] for segment in self.segments for name in segment.free]
         units = np.concatenate([np.where(self.x[:count] != 0, np.abs(self.x[:count]), 1.0), sizes])
         along = null_space(gaps_by * units) * units[:, None]
-        return covariance_of(by @ along, self.problem.names, along[:count])
+        return covariance_of(by @ along, self.problem.names, variances, along[:count])
 
     def _places(self) -> list[slice]:
         """Where the free data of each segment are among the unknowns."""
@@ -241,7 +253,7 @@ def _state_of(problem: Problem) -> tuple[list[str], int]:
 def _cut(problem: Problem, k: int, count: int | None, dimension: int) -> list[Segment]:
     """The segments of a record, with about as many values each."""
     one = problem.experiments[k]
-    most = min(_MOST, one.size // (_VALUES * dimension))
+    most = min(_MOST_SEGMENTS, one.size // (_VALUES_PER_UNKNOWN * dimension))
     if count is not None and count > most:
         what = f"{count} segments for {one.size} values with {dimension} free initial data."
         raise UsageError(what, where=problem.where, hint=f"segments={most}" if most > 1 else "segments=1, which fits one motion")
@@ -289,7 +301,7 @@ def _estimated(
 ) -> Segment:
     """The segment with a first state fitted to its data, near that in which the segment before ends, which may be far from the record."""
     expected = _values(segment)
-    units = np.array([sizes[name] or 1.0 for name in segment.free]) / _PULL
+    units = np.array([sizes[name] or 1.0 for name in segment.free]) / _WEIGHT_OF_PREVIOUS_END
     pull = np.diag(1 / units)
 
     def residuals(v: Array) -> tuple[Array, Array]:
@@ -306,6 +318,6 @@ def _estimated(
         [float(one.columns[n][segment.rows.start]) if n in one.columns else v for n, v in zip(segment.free, expected, strict=True)]
     )
     free = np.full(len(expected), np.inf)
-    tries = [minimum(residuals, first, -free, free, quick=True) for first in (measured, expected)]
+    tries = [minimum(residuals, first, -free, free, problem.work.steps, quick=True) for first in (measured, expected)]
     found, _, _ = min(tries, key=lambda one: one[1])
     return replace(segment, state={**segment.state, **dict(zip(segment.free, map(float, found), strict=True))})

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -19,19 +20,20 @@ from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.model import Model
 from chetaev.mechanics.principles import Principle
 from chetaev.numerics.evaluation.evaluate import evaluate
+from chetaev.numerics.evaluation.values_at import values_at
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.flow.prolongation import prolongation
 from chetaev.numerics.graphs.binding import number
 from chetaev.numerics.identification.evidence import criteria, is_noise
 from chetaev.numerics.identification.experiments import Experiment
-from chetaev.numerics.identification.fit import problem_of, require_seeds, solve
+from chetaev.numerics.identification.fit import problem_of, read_steps, require_seeds, require_segments, solve, solve_with_segments
 from chetaev.numerics.identification.problem import Problem
 from chetaev.numerics.identification.result import Fit
-from chetaev.numerics.motion.values_at import values_at
+from chetaev.numerics.identification.work import MOST_STEPS, Work
 
-_GAP = 10.0
+_DECISIVE_DIFFERENCE = 10.0
 """The difference of Akaike's criterion that decides. A superfluous unknown gains as much as this in one of two thousand records."""
-_TRAINED = 0.7
+_FITTED_PART = 0.7
 """The part of the record from which the rest is predicted."""
 _IMPOSSIBLE = 1e-6
 """Probability of a sum of weighted squares below which a principle does not fit."""
@@ -68,6 +70,10 @@ class Answer:
     failed: tuple[tuple[Any, str], ...] = ()
     """Candidates for which no motion was found, with the reason."""
 
+    @property
+    def _remarks(self) -> list[tuple[Any, str]]:
+        return [*self.failed, *((row.candidate, remark) for row in self.table for remark in row.fit.remarks)]
+
     def __repr__(self) -> str:
         return str(self)
 
@@ -78,7 +84,7 @@ class Answer:
             numbers = (typeset(row.rms, 3), str(row.unknowns), typeset(row.aic, 5), typeset(row.bic, 5), typeset(row.prediction, 3))
             lines.append((escape(name), *numbers, "yes" if row.fits else "no"))
         head = ("", "residual", "unknowns", "AIC", "BIC", "prediction", "fits")
-        return card(self.reason, columns(head, lines), facts(escape(f"{candidate}: {why}") for candidate, why in self.failed))
+        return card(self.reason, columns(head, lines), facts(escape(f"{candidate}: {why}") for candidate, why in self._remarks))
 
     def __str__(self) -> str:
         lines = [self.reason, f"  {'':<28} {'residual':>10} {'unknowns':>8} {'AIC':>12} {'BIC':>12} {'prediction':>10}  fits"]
@@ -86,7 +92,7 @@ class Answer:
             name = str(row.candidate if isinstance(row.candidate, Principle) else row.candidate.name or row.candidate.principle)
             numbers = f"{row.rms:>10.3g} {row.unknowns:>8} {row.aic:>12.5g} {row.bic:>12.5g} {row.prediction:>10.3g}"
             lines.append(f"  {name:<28} {numbers}  {'yes' if row.fits else 'no'}")
-        lines += [f"  {candidate}: {why}" for candidate, why in self.failed]
+        lines += [f"  {candidate}: {why}" for candidate, why in self._remarks]
         return "\n".join(lines)
 
 
@@ -99,6 +105,9 @@ def which(
     weights: Any = None,
     t: tuple[float, float] | None = None,
     seeds: int = 12,
+    segments: int | None = 1,
+    steps: int = MOST_STEPS,
+    progress: bool | None = None,
 ) -> Answer:
     """Compare principles, or models, by measured motions: each is fitted with its own free data, and ranked by evidence.
 
@@ -113,6 +122,9 @@ def which(
         weights: As in `fit`.
         t: As in `fit`.
         seeds: The number of first values for each candidate.
+        segments: As in `fit`, for records of chaotic motions; by default each record is one motion.
+        steps: As in `fit`.
+        progress: As in `fit`.
 
     Returns:
         The best candidate, or None for "cannot tell", and a table of the evidence.
@@ -124,12 +136,16 @@ def which(
         model, candidates, data = None, list(model), candidates if data is None else data
     choices = _choices(model, candidates)
     require_seeds(seeds, "which")
+    require_segments(segments, "which")
     rows, failed = [], []
-    for candidate, own in choices:
-        try:
-            rows.append(_row(candidate, own, data, unknown, weights, t, seeds))
-        except (StateError, InitialError) as fault:
-            failed.append((candidate, fault.what))
+    solved = partial(solve_with_segments, seeds=seeds, count=segments)
+    with Work(progress, "which", "which", read_steps(steps, "which")) as work:
+        for candidate, own in choices:
+            work.stage = str(own.principle)
+            try:
+                rows.append(_row(candidate, own, data, unknown, weights, t, solved, work))
+            except (StateError, InitialError) as fault:
+                failed.append((candidate, fault.what))
     rows.sort(key=lambda row: row.aic)
     best, reason = _decision(rows)
     return Answer(best, tuple(rows), reason, tuple(failed))
@@ -152,7 +168,8 @@ def _choices(model: Any, candidates: Any) -> list[tuple[Any, Model]]:
     return found
 
 
-def _row(candidate: Any, model: Model, data: Any, unknown: Any, weights: Any, t: Any, seeds: int) -> Row:
+def _row(candidate: Any, model: Model, data: Any, unknown: Any, weights: Any, t: Any, solved: Callable[[Problem], Fit], work: Work) -> Row:
+    """A candidate, fitted by `solved`, and its evidence."""
     state = _multipliers(model)
     asked = {name: spec for name, spec in (unknown or {}).items() if name in state or not _is_multiplier(name)}
     free = _free_multipliers(model, [name for name in state if name not in asked])
@@ -161,8 +178,8 @@ def _row(candidate: Any, model: Model, data: Any, unknown: Any, weights: Any, t:
     problem = problem_of(model, data, own, weights, None, None, t)
     usual = _usual_multiplier(model) if free else 0.0
     unknowns = tuple(replace(u, spread=max(abs(u.first), usual)) if u.name in free else u for u in problem.unknowns)
-    problem = replace(problem, unknowns=unknowns)
-    found = solve(problem, seeds)
+    problem = replace(problem, unknowns=unknowns, work=work)
+    found = solved(problem)
     sizes = _spreads(problem)
     weighted = problem.experiments[0].weights is not None
     parts = {name: v / sizes[name] for name, v in found.residuals.items()}
@@ -238,7 +255,7 @@ def _usual_multiplier(model: Model) -> float:
 def _prediction(problem: Problem, found: Fit, sizes: Mapping[str, float]) -> float:
     """The error of the last part of the record, predicted by a fit of the first part that starts from the whole fit."""
     last = max(float(one.t[-1]) for one in problem.experiments)
-    until = problem.t[0] + _TRAINED * (last - problem.t[0])
+    until = problem.t[0] + _FITTED_PART * (last - problem.t[0])
     first = tuple(_cut(one, one.t <= until) for one in problem.experiments)
     if any(one.size == 0 for one in first) or sum(one.size for one in first) < len(problem.unknowns):
         return float("nan")
@@ -275,6 +292,6 @@ def _decision(rows: Sequence[Row]) -> tuple[Any, str]:
     if len(rows) == 1:
         return first.candidate, "there is one candidate, and it fits."
     gap = rows[1].aic - first.aic
-    if gap < _GAP:
-        return None, f"cannot tell: the best two differ by {gap:.3g} in Akaike's criterion, less than {_GAP:g}."
+    if gap < _DECISIVE_DIFFERENCE:
+        return None, f"cannot tell: the best two differ by {gap:.3g} in Akaike's criterion, less than {_DECISIVE_DIFFERENCE:g}."
     return first.candidate, f"{first.candidate if isinstance(first.candidate, Principle) else first.candidate.name} fits best."

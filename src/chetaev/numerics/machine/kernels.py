@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from chetaev.numerics.machine.engine import CALLED, SAME_BITS, address_of, bind, entry_of, machine_code
 from chetaev.numerics.machine.instructions import entries_read, joined, program_of, text_of
 from chetaev.numerics.machine.interpreter import interpreted, interprets
+from chetaev.numerics.machine.periodic import angles_read
 
 _LARGE = 20_000
 """Most instructions of optimised code. It is twice as fast, but for a long chain of operations takes 1 s to generate at 15 000
@@ -91,6 +92,17 @@ class Kernel:
     def reads(self) -> tuple[int, ...]:
         """The entries of y that the code reads."""
         return entries_read(self.program)
+
+    def angles(self, moving: bool = False, outputs: int | None = None) -> tuple[frozenset[int], frozenset[int]]:
+        """The entries of y that the code reads as angles, and those on which its first outputs depend in some other way (`periodic`)."""
+        key = moving, self.n_out if outputs is None else outputs
+        if key not in self._angles:
+            self._angles[key] = angles_read(self.program, *key)
+        return self._angles[key]
+
+    @cached_property
+    def _angles(self) -> dict[tuple[bool, int], tuple[frozenset[int], frozenset[int]]]:
+        return {}
 
     @property
     def _optimised(self) -> bool:

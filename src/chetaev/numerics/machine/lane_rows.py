@@ -368,26 +368,31 @@ remember: Callable[..., None] = intrinsic(_remember)
 
 
 def _commit(
-    typingctx: Any, m: Any, mask: Any, y: Any, end: Any, k: Any, slope: Any, low: Any, high: Any, n: Any
+    typingctx: Any, m: Any, mask: Any, y: Any, end: Any, k: Any, slope: Any, low: Any, high: Any, bound: Any, turns: Any, turn: Any, n: Any
 ) -> tuple[Any, Callable[..., Any]]:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        base, mask, y, end, k, slope, low, high, n = arguments
+        base, mask, y, end, k, slope, low, high, bound, turns, turn, n = arguments
         table = Rows(builder, base)
-        which = table.chosen(mask)
+        which, whole = table.chosen(mask), table.spread(turn)
+        beyond = cgutils.alloca_once_value(builder, ir.Constant(ir.VectorType(ir.IntType(1), LANES), [0] * LANES))
         with cgutils.for_range(builder, n) as loop:
             j = loop.index
-            new, rate, least, most = (table.load(table.next(row, j)) for row in (end, slope, low, high))
-            table.blend(which, new, table.next(y, j))
+            here, rate, least, most = (table.load(table.next(row, j)) for row in (end, slope, low, high))
+            table.blend(which, here, table.next(y, j))
             table.blend(which, rate, table.next(k, j))
+            above = builder.fcmp_ordered(">", table.size(here), table.load(table.next(bound, j)))
+            builder.store(builder.or_(builder.load(beyond), above), beyond)
+            new = table.fused(table.load(table.next(turns, j)), whole, here)
             table.blend(which, table.smaller(least, new), table.next(low, j))
             table.blend(which, table.larger(most, new), table.next(high, j))
-        return context.get_dummy_value()
+        return table.any(builder.and_(which, builder.load(beyond)))
 
-    return types.void(_POINTER, *[_ROW] * 8), generate
+    return types.boolean(_POINTER, *[_ROW] * 9, _NUMBER, _ROW), generate
 
 
-commit: Callable[..., None] = intrinsic(_commit)
-"""`commit(m, mask, y, end, k, slope, low, high, n)`: the end of a step becomes the state, and its slope the first stage of the next."""
+commit: Callable[..., bool] = intrinsic(_commit)
+"""`commit(m, mask, y, end, k, slope, low, high, bound, turns, turn, n)`: the end of a step becomes the state, and its slope the first stage
+of the next; extremes as `native.widen_range`. Whether some lane has a component above its bound."""
 
 
 def _measured(

@@ -28,6 +28,7 @@ BLOCK = 4
 _DOUBLE = ir.DoubleType()
 _VECTOR = ir.VectorType(_DOUBLE, BLOCK)
 _ZEROS = ir.Constant(_VECTOR, [0.0] * BLOCK)
+_NONE = ir.Constant(ir.VectorType(ir.IntType(1), BLOCK), [0] * BLOCK)
 _POINTER = types.CPointer(types.float64)
 
 
@@ -176,23 +177,31 @@ copy_fresh: Callable[[Any, Any, int], None] = intrinsic(_copying(lambda *place: 
 """The same of what a kernel has just written."""
 
 
-def _widen_range(typingctx: Any, low: Any, high: Any, x: Any, width: Any) -> tuple[Any, Callable[..., Any]]:
-    for name, kind in (("low", low), ("high", high), ("x", x)):
+def _widen_range(
+    typingctx: Any, low: Any, high: Any, x: Any, bound: Any, turns: Any, turn: Any, width: Any
+) -> tuple[Any, Callable[..., Any]]:
+    for name, kind in (("low", low), ("high", high), ("x", x), ("bound", bound), ("turns", turns)):
         _check_pointer("widen_range", name, kind)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        least, most, source, length = arguments
+        least, most, source, farthest, taken, turn, length = arguments
+        beyond, whole = cgutils.alloca_once_value(builder, _NONE), _spread(builder, turn)
         with _columns(builder, length) as column:
-            new, old = _load(builder, source, column), _load(builder, least, column)
+            here, old = _load(builder, source, column), _load(builder, least, column)
+            above = builder.fcmp_ordered(">", _size(builder, here), _load(builder, farthest, column))
+            builder.store(builder.or_(builder.load(beyond), above), beyond)
+            new = _fused(builder, _load(builder, taken, column), whole, here)
             _store(builder, _smaller(builder, old, new), least, column)
             _store(builder, _larger(builder, _load(builder, most, column), new), most, column)
-        return context.get_dummy_value()
+        return _some(builder, builder.load(beyond))
 
-    return types.void(*[_POINTER] * 3, types.intp), generate
+    return types.boolean(*[_POINTER] * 5, types.float64, types.intp), generate
 
 
-widen_range: Callable[[Any, Any, Any, int], None] = intrinsic(_widen_range)
-"""`widen_range(low.ctypes, high.ctypes, x.ctypes, width)`: the least and the largest values so far."""
+widen_range: Callable[..., bool] = intrinsic(_widen_range)
+"""`widen_range(low.ctypes, high.ctypes, x.ctypes, bound.ctypes, turns.ctypes, turn, width)`: the least and the largest values of
+x + turns*turn so far. Whether some |x| is above its bound.
+"""
 
 
 def _sum_squares(
@@ -234,7 +243,7 @@ def _renew_largest(
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         highest, usual, known, others, state, numbers, length = arguments
         memory, least, much = (_spread(builder, number) for number in cgutils.unpack_tuple(builder, numbers))
-        grew = cgutils.alloca_once_value(builder, ir.Constant(ir.VectorType(ir.IntType(1), BLOCK), [0] * BLOCK))
+        grew = cgutils.alloca_once_value(builder, _NONE)
         with _columns(builder, length) as column:
             size, old, last = _size(builder, _load(builder, state, column)), _load(builder, highest, column), _load(builder, usual, column)
             above = builder.fcmp_ordered(">", size, builder.fmul(much, _load(builder, others, column)))
@@ -244,8 +253,7 @@ def _renew_largest(
             faded = _larger(builder, builder.fmul(memory, last), builder.fmul(least, new))
             own = builder.fcmp_ordered("<", _load(builder, known, column), _ZEROS)
             _store(builder, builder.select(own, _larger(builder, faded, size), last), usual, column)
-        flags = builder.bitcast(builder.load(grew), ir.IntType(BLOCK))
-        return builder.icmp_unsigned("!=", flags, flags.type(0))
+        return _some(builder, builder.load(grew))
 
     return types.boolean(*[_POINTER] * 5, types.UniTuple(types.float64, 3), types.intp), generate
 
@@ -339,6 +347,12 @@ def _all_zero(builder: Any, vector: Any) -> Any:
     """Whether all numbers of a vector are zero."""
     flags = builder.bitcast(builder.fcmp_ordered("==", vector, _ZEROS), ir.IntType(BLOCK))
     return builder.icmp_unsigned("==", flags, flags.type(2**BLOCK - 1))
+
+
+def _some(builder: Any, bits: Any) -> Any:
+    """Whether some bit is set."""
+    flags = builder.bitcast(bits, ir.IntType(BLOCK))
+    return builder.icmp_unsigned("!=", flags, flags.type(0))
 
 
 def _size(builder: Any, vector: Any) -> Any:

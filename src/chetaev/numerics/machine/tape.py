@@ -25,11 +25,11 @@ Table = NDArray[np.int32]
 Line = tuple[int, int, int, int]
 V = TypeVar("V")
 
-_FIRST = 8
+_INSTRUCTIONS_TO_MATCH = 8
 """Instructions by which the table is found; with too few, another part of the text could match."""
-_SHORT = 24
+_LONGEST_READ_ONE_BY_ONE = 24
 """Tables of at most this many instructions are read one by one, which is faster than a search."""
-_LETTERS = 32
+_LETTERS_PER_INSTRUCTION = 32
 """Letters per instruction: four integers of 32 bits, four bits per letter."""
 
 
@@ -44,10 +44,10 @@ def tape_of(function: casadi.Function) -> Table:
     bits of its number in the last two places.
     """
     count = int(function.n_instructions())
-    if count > _SHORT:
+    if count > _LONGEST_READ_ONE_BY_ONE:
         stored = function.serialize().encode()
-        start = stored.find(_in_letters([_line(function, k) for k in range(_FIRST)]))
-        table = stored[start : start + _LETTERS * count]
+        start = stored.find(_in_letters([_line(function, k) for k in range(_INSTRUCTIONS_TO_MATCH)]))
+        table = stored[start : start + _LETTERS_PER_INSTRUCTION * count]
         if start >= 0 and table.endswith(_in_letters([_line(function, count - 1)])):
             return _from_letters(table)
     return np.array([_line(function, k) for k in range(count)], np.int32).reshape(count, 4)

@@ -22,11 +22,11 @@ from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.machine.kernels import MOST_JOINED, Foreign, Kernel, joined_kernel
 from chetaev.numerics.machine.lanes import Lanes, lanes_with
 from chetaev.numerics.machine.rounding_bounds import doubting
-from chetaev.numerics.methods import dop853
+from chetaev.numerics.methods import METHODS, dop853
 from chetaev.numerics.methods.accuracy import Accuracy, Measures
 from chetaev.numerics.methods.dop853.arguments import width_of
+from chetaev.numerics.methods.dop853.repeated_calls import Room
 from chetaev.numerics.methods.dop853.types import Array, Integers, Run
-from chetaev.numerics.methods.registry import METHODS
 
 if TYPE_CHECKING:
     from chetaev.numerics.methods.stepper import Stepper
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 NESTED, POWERS = "nested", "powers"
 
 _NO_SLOPE = 1e-2
-"""Relative to the tolerance and to the size of a jet over that of what it is differentiated by: errors of slopes that always are allowed. A
-larger part would show in slopes that are small, a smaller one follows round-off where slopes vanish."""
+"""Relative to the tolerance and to the typical size of a slope: errors of slopes that are always allowed. A larger part would show in small
+slopes, a smaller one follows round-off where slopes vanish."""
 _ROUND_OFF = 16 * float(np.finfo(float).eps)
-"""The same relative to the sizes alone, where the tolerance is as fine as round-off."""
+"""Relative to the typical size of a slope: the least error that is allowed, where the tolerance is as fine as round-off."""
 _FIRST_STEPS = 128
 """Steps that are tried with code that need not be made: with it they take about a quarter of the time in which optimised code is made."""
 
@@ -73,7 +73,7 @@ class Wide:
     lanes: int
     """The number of slopes of a jet."""
     usual: Array
-    """Sizes beside which slopes count: that of the jet over that of what it is differentiated by."""
+    """Typical sizes of slopes: the size of the jet divided by that of the parameter or initial value."""
 
     def limits(self, own: dop853.Limits) -> dop853.Limits:
         """The limits of a state, for the state and its slopes.
@@ -115,8 +115,6 @@ class Task:
     """How far the arguments of sine and cosine move in a tube, where the determinant may touch zero."""
     determinant: Kernel | None
     """The determinant of the system Jacobian, if it may touch zero."""
-    first_determinant: float
-    """Its size at the beginning."""
     p: Array
     """Parameters, room for the inputs, the energy at the start."""
     first_input: int
@@ -184,7 +182,7 @@ class Method(Specified, ABC):
     basis: ClassVar[str] = POWERS
     """The polynomials of its steps."""
     smooth: ClassVar[bool] = True
-    """Whether these have almost the order of the method, so that their derivatives tell something."""
+    """Whether these have almost the order of the method, so that the defect of their derivatives is evidence."""
 
     def stepper(self, task: Task) -> Stepper:
         """What makes the steps of one smooth piece."""
@@ -211,12 +209,17 @@ class Explicit(Method):
         """
         kernels = task.kernels
         if task.max_steps > _FIRST_STEPS and any(kernel is not None and kernel.provisional for kernel in kernels):
-            done = _run(task, [0 if kernel is None else kernel.early for kernel in kernels], _FIRST_STEPS, often=False)
+            early = [0 if kernel is None else kernel.early for kernel in kernels]
+            done = _run(task, early, _FIRST_STEPS, often=False, led=self.led(task))
             if done.status is not dop853.Status.TOO_MANY_STEPS:
                 return done
         ends = ends_kernel(kernels[0] or task.rhs, task.watch if task.watches else None, task.compiled.measure)
         addresses = [0 if kernel is None else kernel.address for kernel in kernels]
-        return _run(task, addresses, task.max_steps, often=True, ends=0 if ends is None else ends.address)
+        return _run(task, addresses, task.max_steps, often=True, ends=0 if ends is None else ends.address, led=self.led(task))
+
+    def led(self, task: Task) -> Callable[[Room], Callable[[], None]] | None:
+        """What leads the loop along a piece (`dop853.run`); None: it runs alone."""
+        return None
 
 
 def ends_kernel(rhs: Kernel, watch: Kernel | None, measure: Kernel) -> Kernel | None:
@@ -242,6 +245,7 @@ def code_of(task: Task, addresses: Sequence[int], often: bool = False) -> dop853
         n_nodes=0 if task.nodes is None else task.nodes.n_out // 2,
         columns=columns_read(len(task.y0), task.nodes, task.bounds, task.turns),
         boxed=len(task.y0),
+        angles=angles_of(task.compiled, task.project, task.inputs, task.watch if task.watches else None),
         doubting=doubting(task.compiled.rhs, None if isinstance(task.inputs, Lanes) else task.inputs, task.first_input, often),
     )
 
@@ -257,7 +261,14 @@ def watching_of(task: Task) -> dop853.Watching:
     )
 
 
-def _run(task: Task, addresses: Sequence[int], max_steps: int, often: bool, ends: int = 0) -> Run:
+def _run(
+    task: Task,
+    addresses: Sequence[int],
+    max_steps: int,
+    often: bool,
+    ends: int = 0,
+    led: Callable[[Room], Callable[[], None]] | None = None,
+) -> Run:
     code = code_of(task, addresses, often)._replace(ends=ends)
     limits = task.measures.limits(task.max_step, max_steps)
     watching = watching_of(task)
@@ -279,8 +290,20 @@ def _run(task: Task, addresses: Sequence[int], max_steps: int, often: bool, ends
         flag=task.flag,
         paused=task.reached,
         round_off=round_off,
+        led=led,
     )
     return run if task.wide is None else run.narrowed(n)
+
+
+def angles_of(compiled: Compiled, project: Kernel | None, *others: Kernel | None) -> tuple[int, ...]:
+    """The components of a state that its rates and residuals, the projection and other code depend on as on angles.
+
+    The sizes of terms that are measured too depend on the angles themselves, as the rounding of a sine does: on what is left of them.
+    """
+    read = [compiled.measure.angles(outputs=len(compiled.labels)), *(k.angles() for k in (compiled.rhs, *others) if k is not None)]
+    read += [] if project is None else [project.angles(moving=True)]
+    angles, unsuited = (frozenset[int]().union(*sets) for sets in zip(*read, strict=True))
+    return tuple(sorted(angles - unsuited))
 
 
 def columns_read(n: int, *tubes: Kernel | None) -> list[int]:

@@ -32,9 +32,9 @@ from chetaev.numerics.methods.dop853.location import (
 Function = Callable[[float], float]
 Look = Callable[[Sequence[float]], None]
 
-_SHORTEST = 2.0**-20
+_SHORTEST_PART = 2.0**-20
 """Parts that are not halved any more."""
-_PATIENCE = 8
+_MOST_SHORT_PARTS = 8
 """Shortest parts, beyond the number of the others, that are too many."""
 
 
@@ -114,12 +114,12 @@ def _samples(f: Function, left: float, right: float, sign: int, first: int | Non
         look(places)
         values = [f(place) for place in places]
         seen = smooth(np.array(values)[:, None], 0, MORE_WEIGHTS)
-        if not seen and b - a > _SHORTEST * (right - left):
+        if not seen and b - a > _SHORTEST_PART * (right - left):
             middle = 0.5 * (a + b)
             parts += [(middle, b), (a, middle)]
             continue
         long, short = (long + 1, short) if seen else (long, short + 1)
-        if short > _PATIENCE + long:
+        if short > _MOST_SHORT_PARTS + long:
             return [found[0], (right, f(right))]
         part = list(zip(places, values, strict=True))
         found += part[1:]

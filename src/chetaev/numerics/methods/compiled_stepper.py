@@ -20,7 +20,7 @@ from chetaev.numerics.methods.dop853.types import Array, Integers, Seen
 from chetaev.numerics.methods.sizes import Sizes
 from chetaev.numerics.methods.stepper import Quiet, Step, StepFailed, right_hand_side
 
-_NUMBERS, _FEWEST, _MOST = 1 << 18, 16, 1024
+_NUMBERS_PER_STRIDE, _FEWEST_STEPS, _MOST_STEPS = 1 << 18, 16, 1024
 """Numbers that a stride may keep (two megabytes), and its fewest and most steps: a longer stride would not be faster, and a pause between
 two strides is when Ctrl-C is noticed."""
 
@@ -72,7 +72,7 @@ class Strides:
     def _kept(self) -> Kept:
         """Room for the steps of a stride; without their polynomials where nobody reads these."""
         rows, n, keeping = self._room.order, len(self.task.y0), self.task.keep != FINAL
-        most = min(max(_NUMBERS // (rows * n), _FEWEST), _MOST)
+        most = min(max(_NUMBERS_PER_STRIDE // (rows * n), _FEWEST_STEPS), _MOST_STEPS)
         return Kept(np.empty(most), np.empty((most, n)), np.empty((most if keeping else 0, rows, n)))
 
     @cached_property

@@ -9,11 +9,11 @@ import numpy as np
 
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel
+from chetaev.numerics.methods import METHODS
 from chetaev.numerics.methods.base import Method, Task
 from chetaev.numerics.methods.compiled_stepper import Strides
 from chetaev.numerics.methods.compiled_steps.types import Newton
 from chetaev.numerics.methods.dop853.arguments import width_of
-from chetaev.numerics.methods.registry import METHODS
 
 _ORDER = 4
 """With which power of the step its estimated error grows."""

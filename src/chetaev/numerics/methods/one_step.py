@@ -16,9 +16,9 @@ from chetaev.numerics.methods.stepper import Step, StepFailed, right_hand_side
 Formula = Callable[[Callable[[float, Array], Array], float, Array, float], tuple[Any, ...]]
 """From (rates, t, y, h) to the state at t + h, the estimate of its error in every component, and if it has them the rows of a `Step`."""
 
-_SAFE, _SHORTEST, _LONGEST = 0.9, 0.2, 5.0
-"""The next step is `_SAFE` times the one whose error would be what is allowed, and between `_SHORTEST` and `_LONGEST` times the last one;
-the usual numbers of step control (Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, section II.4)."""
+_SAFETY_FACTOR, _LEAST_RATIO, _LARGEST_RATIO = 0.9, 0.2, 5.0
+"""The next step is `_SAFETY_FACTOR` times the one whose error would be what is allowed, and between `_LEAST_RATIO` and `_LARGEST_RATIO`
+times the last one; the usual numbers of step control (Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, section II.4)."""
 
 
 class OneStep:
@@ -44,7 +44,7 @@ class OneStep:
 
     def step(self) -> Step:
         """The next step whose error is allowed."""
-        task, t, y, longest = self.task, self.t, self.y, _LONGEST
+        task, t, y, longest = self.task, self.t, self.y, _LARGEST_RATIO
         while True:
             left = task.t1 - t
             h = float(np.copysign(min(self.h, abs(left), task.max_step), left))
@@ -53,8 +53,10 @@ class OneStep:
                 allowed = self.sizes.absolute + task.tolerance * np.maximum(np.abs(y), np.abs(end))
                 size = float(np.max(np.abs(error) / allowed, initial=0.0))
             good = np.isfinite(size) and bool(np.all(np.isfinite(end)))
-            grown = (_SAFE * max(size, 1e-300) ** (-1 / self.order)) if good else 0.0  # an error of exactly 0 grows to the longest step
-            self.h = abs(h) * float(np.clip(grown, _SHORTEST, longest))
+            grown = (
+                (_SAFETY_FACTOR * max(size, 1e-300) ** (-1 / self.order)) if good else 0.0
+            )  # an error of exactly 0 grows to the longest step
+            self.h = abs(h) * float(np.clip(grown, _LEAST_RATIO, longest))
             if good and size <= 1.0 and not self.sizes.show(end):
                 break
             self.rejected, longest = self.rejected + 1, 1.0

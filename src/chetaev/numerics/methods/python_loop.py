@@ -1,10 +1,7 @@
 r"""A stepping loop in Python for methods that are not compiled with it: projection, watched functions and bookkeeping as in `dop853`.
 
 A `Stepper` makes accepted steps, each with a polynomial $y + \sum_k c_k\theta^k$. The end of a step is projected onto the constraints, and
-the polynomial corrected by $\delta\theta^2(3 - 2\theta)$ to meet it. Watched functions are looked at on this polynomial, and their roots
-located there: of those that are watched closely every change of sign in the step (`changes`), of the others the one from end to end. A
-terminal root is made sharp by stepping to it once more from the beginning of the step, because the polynomial of an implicit method is
-less exact than its nodes.
+the polynomial corrected by $\delta\theta^2(3 - 2\theta)$ to meet it. `watched_roots` locates the roots of watched functions on it.
 
 A stepper that can makes *strides* (`Striding`): many steps at once, in machine code, in which nothing happens that this loop would have to
 decide. Where a stride ends, this loop makes the next step.
@@ -12,7 +9,6 @@ decide. Where a stride ends, this loop makes the next step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -22,39 +18,22 @@ from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import usual_sizes
 from chetaev.numerics.methods.base import POWERS, Task, interpolate
-from chetaev.numerics.methods.changes import Change, root, sign_changes
 from chetaev.numerics.methods.compiled_steps.codes import FAR
 from chetaev.numerics.methods.dop853 import Status, codes
 from chetaev.numerics.methods.dop853.arguments import room_for_extremes
-from chetaev.numerics.methods.dop853.codes import CORNER, EARLY, INTEGRAL, LATEST, TOUCHING
-from chetaev.numerics.methods.dop853.location import sign_of
+from chetaev.numerics.methods.dop853.codes import INTEGRAL, LATEST, TOUCHING
 from chetaev.numerics.methods.dop853.scale_constants import DIGITS, FIRST_PLACE, GOLDEN_PART, PLACES
 from chetaev.numerics.methods.dop853.types import Array, Run
-from chetaev.numerics.methods.enclosed import Stretch, level_part, proved_changes, safe_part
-from chetaev.numerics.methods.stepper import Quiet, StepFailed, Stepper, Striding, call
+from chetaev.numerics.methods.enclosed import Stretch, level_part, safe_part
+from chetaev.numerics.methods.stepper import Quiet, StepFailed, Stepper, Striding, call, corrected, shortened, value_at
+from chetaev.numerics.methods.watched_roots import WatchedRoots
 
-_AT_ONCE = 1e-9
-"""Roots that are the start itself are also in this part of the whole run, in one step of which a series may reach its end."""
-_TOGETHER = 1e-12
-"""Roots that are not further apart, in steps, are at the same time."""
-_SHARPER = 4
-"""Most steps to a terminal root from the beginning of its step, each of which makes the root more exact."""
-_DRIFTED = 20
+_MOST_DRIFTED = 20
 """Trial steps in a row that the projection moves too far, each half as long as the one before, after which a run ends with DRIFT. Fewer end
 runs at rows that turn in a millionth of a step."""
-_SHORT = 1e-6
-"""Relative to the duration of the run: the time over which the rate of a watched function is measured."""
-_NO_ROOT, _NOT_SMALL = 0.5, 1e-3
-"""A function whose value falls by less than this factor on the way to its root, and is larger than so many times its change in that time,
-jumps over zero. With smaller numbers, round-off at a root would be taken for a jump, which takes fifty steps instead of four."""
-_ASIDE, _LITTLE = 0.1, 1e-4
-"""Secants that move a root have found one if the function changes its sign within this part of the way. It is not asked where they moved it
-by little, in parts of a short time: every root of an ordinary function."""
-
-
-_LOOKED_AT = tuple(k / 8 for k in range(9))
-"""Where a series is compared with the rates, in parts of its step, if nodes surprise that hardly were where it begins."""
-_AGREES = 50.0
+_COMPARED_PLACES = tuple(k / 8 for k in range(9))
+"""Parts of a step at which a series is compared with the rates, if the bounds of a node exceed its values at the beginning."""
+_SERIES_ERROR = 50.0
 """Tolerances, over a step, by which the slope of a series may differ from the rates: as much as the last terms of a series."""
 
 
@@ -66,7 +45,6 @@ class _Loop:
     states: list[Array] = field(default_factory=list)
     rows: list[Array] = field(default_factory=list)
     """What is kept, in portions of one step or of many."""
-    found: list[tuple[float, int, Array]] = field(default_factory=list)
     accepted: int = 0
     projections: int = 0
     shortened: int = 0
@@ -84,7 +62,7 @@ class _Loop:
         self.forward = 1.0 if task.t1 >= task.t0 else -1.0
         self.seen = room_for_extremes(len(self.y), task.compiled.measure.n_out)
         self.seen.minima[:], self.seen.maxima[:], self.seen.measured[:] = self.y, self.y, 0.0
-        self.signs = np.zeros(len(task.watches), np.int64)
+        self.roots = WatchedRoots(task, self.stepper, self.projected)
         self.asked = 0
         self._include(self.t, 0.0, self.y)
         if task.keep == dop853.STEPS:
@@ -117,7 +95,7 @@ class _Loop:
         stepper, task = self.stepper, self.task
         while isinstance(stepper, Striding) and self.t != task.t1 and not task.flag[0]:
             most = task.max_steps - self.accepted - stepper.rejected
-            found = stepper.stride(self.seen, self.signs, None if task.project is None else self._limits, most)
+            found = stepper.stride(self.seen, self.roots.signs, None if task.project is None else self._limits, most)
             self.projections += found.projections
             if not len(found.nodes):
                 return
@@ -160,10 +138,10 @@ class _Loop:
             self.stepper.rejected += 1
             self.stepper.shorten(t, y, h)
             return Status.FINISHED, -1
-        stop, t_new = self._roots(t, y, step.t, end, rows)
+        stop, t_new = self.roots.first_stop(t, y, step.t, end, rows, first=self.accepted == 0)
         if stop >= 0:
-            t_new, end = self._sharpened(t, y, t_new, stop, step.t)
-            rows = corrected(_shortened(rows, (t_new - t) / (step.t - t)), end - _at(y, rows, (t_new - t) / (step.t - t)))
+            t_new, end = self.roots.sharpened(t, y, t_new, stop, step.t)
+            rows = corrected(shortened(rows, (t_new - t) / (step.t - t)), end - value_at(y, rows, (t_new - t) / (step.t - t)))
         self._look_inside(t, t_new - t, y, rows)
         self._keep(t, t_new, y, end, rows)
         if stop >= 0 or not np.array_equal(end, step.y):
@@ -182,7 +160,7 @@ class _Loop:
         step that its formula does not see.
         """
         self.drifted += 1
-        if self.drifted >= _DRIFTED:
+        if self.drifted >= _MOST_DRIFTED:
             raise StepFailed(Status.DRIFT)
         self.stepper.rejected += 1
         self.stepper.shorten(t, y, h)
@@ -201,13 +179,13 @@ class _Loop:
             stretch = Stretch(t, t_new - t, y, rows)
             safe = safe_part(task.nodes, task.p, stretch, self.stepper.places)
             if safe.part < 1.0 and len(self.stepper.places) == 1 and self._follows_rates(t, t_new - t, y, rows):
-                safe = safe_part(task.nodes, task.p, stretch, _LOOKED_AT)
+                safe = safe_part(task.nodes, task.p, stretch, _COMPARED_PLACES)
             if safe.part < 1.0:
                 self.shortened, self.surprise, whole = self.shortened + 1, safe.surprise, safe.part
             else:
                 self.worst = max(self.worst, safe.worst)
         if whole == 1.0 and task.determinant is not None:
-            along = _Along(self, t, t_new - t, y, rows, {1.0: self._watched(t_new, end)})
+            along = self.roots.along(t, y, t_new, end, rows)
             tube = Stretch(t, t_new - t, y, rows).box(0.0, 1.0)
             turn = 0.0 if task.turns is None else float(task.turns(0.0, tube, task.p)[0])
             whole = level_part(partial(along.value, 0), turn, along.look)
@@ -216,146 +194,18 @@ class _Loop:
         return whole
 
     def _follows_rates(self, t: float, h: float, y: Array, rows: Array) -> bool:
-        """Whether a series, which knows the rates where it begins, agrees with them in `_LOOKED_AT` too: these places are seen then.
+        """Whether a series, which knows the rates where it begins, agrees with them in `_COMPARED_PLACES` too: these places are seen then.
 
         What vanishes where a series begins, as x^5 at x = 0, would otherwise be a surprise however short the step is.
         """
         limits, powers = self._limits, np.arange(1, len(rows) + 1)
         sizes, least = np.asarray(limits.sizes, dtype=float), np.asarray(limits.atol, dtype=float)
-        for theta in _LOOKED_AT[1:]:
-            there, moved = _at(y, rows, theta), (powers * theta ** (powers - 1)) @ rows
-            allowed = _AGREES * (limits.rtol * np.maximum(sizes, np.abs(there)) + least)
+        for theta in _COMPARED_PLACES[1:]:
+            there, moved = value_at(y, rows, theta), (powers * theta ** (powers - 1)) @ rows
+            allowed = _SERIES_ERROR * (limits.rtol * np.maximum(sizes, np.abs(there)) + least)
             if not np.all(np.abs(moved - h * call(self.task, self.task.rhs, t + theta * h, there)) <= allowed):
                 return False
         return True
-
-    # -- watched functions
-
-    def _roots(self, t: float, y: Array, t_new: float, end: Array, rows: Array) -> tuple[int, float]:
-        """The terminal function whose root comes first, or -1, and where the step ends then; other roots up to there are recorded."""
-        watches, h, left = self.task.watches, t_new - t, 0.0
-        along = _Along(self, t, h, y, rows, {1.0: self._watched(t_new, end)})
-        functions = [partial(along.value, k) for k in range(len(watches))]
-        if self.accepted == 0:
-            span = abs(self.task.t1 - self.task.t0)
-            left = max(min(EARLY, _AT_ONCE * span / abs(h)), min(0.5, 16 * np.finfo(float).eps * abs(t / h)))
-            self.signs[:] = [sign_of(f(left)) for f in functions]
-        corners = self._corners(along, left)
-        stop, limit, right = -1, 1.0, 1.0
-        for k in (k for k, watch in enumerate(watches) if watch.terminal):
-            for change in self._changes(k, along, left, right, corners)[:1]:
-                theta = root(functions[k], change)
-                if stop < 0 or theta < limit:
-                    stop, limit, right = k, theta, change.right
-        loose = [k for k, watch in enumerate(watches) if not watch.terminal and watch.direction != CORNER]
-        others = [(k, change) for k in loose for change in self._changes(k, along, left, right, corners)]
-        for theta, k in sorted((root(functions[k], change), k) for k, change in others):
-            if theta <= limit + _TOGETHER:
-                theta = min(theta, limit)
-                self.found.append((t + theta * h, k, along.states(np.array([theta]))[0]))
-        return stop, t_new if limit == 1.0 else t + limit * h  # t + h may differ from t_new in its last digit
-
-    def _corners(self, along: _Along, left: float) -> list[float]:
-        """Where functions bend in a step: the roots of what is inside abs, min and max."""
-        found = []
-        for k, watch in enumerate(self.task.watches):
-            if watch.direction == CORNER:
-                f = partial(along.value, k)
-                changes, self.signs[k] = sign_changes(f, left, 1.0, int(self.signs[k]), look=along.look)
-                found += [root(f, change) for change in changes]
-        return found
-
-    def _changes(self, k: int, along: _Along, left: float, right: float, corners: Sequence[float]) -> list[Change]:
-        """The changes of sign of a watched function in a step, in the direction asked for: all, or the first if it is terminal.
-
-        Its sign is remembered.
-        """
-        watch, sign = self.task.watches[k], int(self.signs[k])
-        proved = self._proved(k, along, left, right) if watch.place >= 0 else None
-        if proved is not None:
-            found, self.signs[k] = proved
-        elif watch.closely:
-            first = watch.direction if watch.terminal else None
-            found, self.signs[k] = sign_changes(partial(along.value, k), left, right, sign, first=first, look=along.look, corners=corners)
-        else:
-            new = sign_of(along.value(k, 1.0))
-            found, self.signs[k] = [Change(left, 1.0, new)] if sign * new < 0 else [], new or sign
-        return [change for change in found if watch.direction in (0, change.sign)]
-
-    def _proved(self, k: int, along: _Along, left: float, right: float) -> tuple[list[Change], int] | None:
-        """The changes of sign of a watched function that has bounds; None if they do not tell."""
-        task, kernel = self.task, self.task.bounds
-        watch, step = task.watches[k], Stretch(along.t, along.h, along.y, along.rows)
-        first = watch.direction if watch.terminal else None
-
-        def bounds(a: float, b: float) -> Array:
-            assert kernel is not None  # noqa: S101 - a watch with a place has one
-            return kernel(0.0, step.box(a, b), task.p)[4 * watch.place : 4 * watch.place + 4]
-
-        grain = float(np.spacing(abs(along.t) + abs(along.h))) / abs(along.h)
-        return proved_changes(partial(along.value, k), bounds, left, right, int(self.signs[k]), first, grain)
-
-    def _sharpened(self, t: float, y: Array, guess: float, k: int, t_new: float) -> tuple[float, Array]:
-        """A terminal root on the motion itself instead of its polynomial, by secants; a jump over zero by bisection."""
-
-        def state(at: float) -> Array:
-            return self._projected(at, self.stepper.straight(t, y, at))[0]
-
-        a, end = guess, state(guess)
-        value = first = float(self._watched(a, end)[k])
-        slope = self._slope(k, a, end)
-        for _ in range(_SHARPER):
-            if value == 0.0 or not np.isfinite(slope) or slope == 0.0:
-                break
-            b = a - value / slope
-            if not (b - t) * self.forward > 0 or not (t_new - b) * self.forward >= 0 or abs(b - a) <= 1e-15 * max(abs(a), abs(t_new - t)):
-                break
-            end_b = state(b)
-            value_b = float(self._watched(b, end_b)[k])
-            if abs(value_b) >= abs(value):
-                break
-            a, end, value = b, end_b, value_b
-        if np.isfinite(slope) and abs(value) > max(_NO_ROOT * abs(first), _NOT_SMALL * abs(slope) * self._short(a)):
-            return self._jump(k, t, a, t_new, state)
-        moved = _ASIDE * abs(a - guess)
-        if value != 0.0 and moved > _LITTLE * self._short(a):  # secants across a jump lead to where there is no root
-            before, after = (sign_of(float(self._watched(at, state(at))[k])) for at in (a - self.forward * moved, a + self.forward * moved))
-            if before * after > 0:
-                return self._jump(k, t, guess, t_new, state)
-        return a, end
-
-    def _jump(self, k: int, t: float, guess: float, t_new: float, state: Callable[[float], Array]) -> tuple[float, Array]:
-        """Where a function that does not become small jumps over zero, near a guess; the guess if it does not."""
-
-        def sign(at: float) -> int:
-            return sign_of(float(self._watched(at, state(at))[k]))
-
-        least, far = 8 * float(np.spacing(max(abs(guess), abs(t_new)))), abs(t_new - t)
-        h = least
-        while h < far:
-            a, b = (min(max(at, min(t, t_new)), max(t, t_new)) for at in (guess - self.forward * h, guess + self.forward * h))
-            old, new = sign(a), sign(b)
-            if old * new < 0:
-                while abs(b - a) > least:
-                    middle = 0.5 * (a + b)
-                    a, b = (a, middle) if sign(middle) == new else (middle, b)
-                return b, state(b)
-            h *= 4
-        return guess, state(guess)
-
-    def _short(self, t: float) -> float:
-        """A time that is short compared with the run."""
-        return _SHORT * max(abs(t), abs(self.task.t1 - self.task.t0), 1e-300)
-
-    def _slope(self, k: int, t: float, y: Array) -> float:
-        """The rate of a watched function along the motion."""
-        h = self.forward * self._short(t)
-        rate = call(self.task, self.task.rhs, t, y)
-        ahead, behind = (float(self._watched(t + s * h, y + s * h * rate)[k]) for s in (1.0, -1.0))
-        return (ahead - behind) / (2 * h)
-
-    def _watched(self, t: float, y: Array) -> Array:
-        return call(self.task, self.task.watch, t, y)
 
     # -- bookkeeping
 
@@ -366,7 +216,7 @@ class _Loop:
         self.looked = self.accepted + 1
         task, powers = self.task, np.arange(1, len(rows) + 1)
         theta = FIRST_PLACE + PLACES * (GOLDEN_PART * (self.accepted + 1) % 1.0)
-        at, there = t + theta * h, _at(y, rows, theta)
+        at, there = t + theta * h, value_at(y, rows, theta)
         moved = (powers * theta ** (powers - 1)) @ rows
         rates = call(task, task.rhs, at, there)
         eps = float(np.finfo(float).eps)
@@ -424,7 +274,7 @@ class _Loop:
             self.rows.append(rows[None, :, :])
         while task.keep == dop853.TIMES and self.asked < len(task.times) and (task.times[self.asked] - t_new) * self.forward <= 0:
             at = float(task.times[self.asked])
-            self._keep_state(at, end if at == t_new else _at(y, rows, (at - t) / (t_new - t)))
+            self._keep_state(at, end if at == t_new else value_at(y, rows, (at - t) / (t_new - t)))
 
     def _keep_state(self, t: float, y: Array) -> None:
         """Keep the state at a time that was asked for."""
@@ -460,9 +310,9 @@ class _Loop:
             nodes=np.concatenate([np.zeros(0), *self.nodes]),
             states=np.concatenate([np.zeros((0, n)), *self.states]),
             coefficients=coefficients,
-            found_times=np.array([at for at, _, _ in self.found]),
-            found_indices=np.array([k for _, k, _ in self.found], np.int64),
-            found_states=np.array([state for _, _, state in self.found]).reshape(len(self.found), n),
+            found_times=np.array([at for at, _, _ in self.roots.found]),
+            found_indices=np.array([k for _, k, _ in self.roots.found], np.int64),
+            found_states=np.array([state for _, _, state in self.roots.found]).reshape(len(self.roots.found), n),
             minima=self.seen.minima,
             maxima=self.seen.maxima,
             measured=self.seen.measured,
@@ -480,57 +330,6 @@ class _Loop:
         )
 
 
-@dataclass(frozen=True)
-class _Along:
-    """The watched functions along a step, on its polynomial moved onto the constraints. Each place is looked at once."""
-
-    loop: _Loop
-    t: float
-    h: float
-    y: Array
-    rows: Array
-    known: dict[float, Array]
-    """All values by place."""
-
-    def value(self, k: int, theta: float) -> float:
-        """One function in one place."""
-        if theta not in self.known:
-            self.look([theta])
-        return float(self.known[theta][k])
-
-    def look(self, places: Sequence[float]) -> None:
-        """All functions in several places: projecting them together costs little more than one."""
-        new, task = [theta for theta in places if theta not in self.known], self.loop.task
-        for theta, state in zip(new, self.states(np.array(new)) if new else (), strict=True):
-            self.known[theta] = call(task, task.watch, self.t + theta * self.h, state)
-
-    def states(self, places: Array) -> Array:
-        """The states in some places."""
-        return self.loop.projected(self.t + places * self.h, _at(self.y, self.rows, places[:, None]))[0]
-
-
 def run_in_python(task: Task, stepper: Stepper) -> Run:
     """Run a stepper over a piece."""
     return _Loop(task, stepper).run()
-
-
-def corrected(rows: Array, delta: Array) -> Array:
-    """The polynomial with its end moved, its beginning and both slopes kept."""
-    wide = np.zeros((max(len(rows), 3), rows.shape[1]))
-    wide[: len(rows)] = rows
-    wide[1] += 3 * delta
-    wide[2] -= 2 * delta
-    return wide
-
-
-def _shortened(rows: Array, theta: float) -> Array:
-    """The polynomial over the first part of its step."""
-    return rows * (theta ** np.arange(1, len(rows) + 1))[:, None]
-
-
-def _at(y: Array, rows: Array, theta: float | Array) -> Array:
-    """The polynomial at a place of its step, or at a column of places."""
-    value: Array = np.zeros_like(y)
-    for row in rows[::-1]:
-        value = theta * (value + row)
-    return y + value

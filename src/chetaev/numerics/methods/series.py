@@ -101,7 +101,7 @@ class Tape:
         return self._add(_Constant(value))
 
     def given(self) -> Series:
-        """A series whose coefficients somebody else adds."""
+        """A series whose coefficients the caller adds."""
         return _Given()
 
     def by(self, rule: Callable[[list[ca.SX], int], ca.SX]) -> Series:

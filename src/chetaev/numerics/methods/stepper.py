@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
+
 from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Task
@@ -86,3 +88,25 @@ def call(task: Task, kernel: Kernel, t: float, y: Array) -> Array:
 def right_hand_side(task: Task) -> Callable[[float, Array], Array]:
     """The rates as a function of time and state."""
     return lambda t, y: call(task, task.rhs, t, y)
+
+
+def corrected(rows: Array, delta: Array) -> Array:
+    """The polynomial with its end moved, its beginning and both slopes kept."""
+    wide = np.zeros((max(len(rows), 3), rows.shape[1]))
+    wide[: len(rows)] = rows
+    wide[1] += 3 * delta
+    wide[2] -= 2 * delta
+    return wide
+
+
+def shortened(rows: Array, theta: float) -> Array:
+    """The polynomial over the first part of its step."""
+    return rows * (theta ** np.arange(1, len(rows) + 1))[:, None]
+
+
+def value_at(y: Array, rows: Array, theta: float | Array) -> Array:
+    """The polynomial at a place of its step, or at a column of places."""
+    value: Array = np.zeros_like(y)
+    for row in rows[::-1]:
+        value = theta * (value + row)
+    return y + value

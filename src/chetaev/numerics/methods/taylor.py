@@ -12,12 +12,12 @@ from chetaev.core.symbols import TIME
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel
+from chetaev.numerics.methods import METHODS
 from chetaev.numerics.methods.base import Method, Task
 from chetaev.numerics.methods.compiled_stepper import Strides
 from chetaev.numerics.methods.compiled_steps import codes
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.methods.dop853.arguments import width_of
-from chetaev.numerics.methods.registry import METHODS
 from chetaev.numerics.methods.series import series_of
 from chetaev.numerics.methods.stepper import Step, StepFailed, right_hand_side
 

@@ -55,16 +55,16 @@ _BALANCE = 100.0
 _ROUND_OFF_OF_ENERGIES = 1e-14
 """Relative to the terms of the energy where the pieces of a motion begin: a smaller imbalance is round-off, even if the energies vanish at
 the end, as for a body that came to rest. Energies in between do not count: beside a pole they are huge."""
-_LEFT = 1e5
+_LARGEST_FINAL_ERROR = 1e5
 """Largest error of the balance at the end, in units of the tolerance, relative to the typical terms of the energy. With ten times more, a
 planet that passes close to its sun may return with a wrong period; over the gallery up to 3."""
 _LEFT_LEAST = 1e-5
 """Smallest limit of the same error: a smaller tolerance does not reduce round-off beside a pole."""
 _FEW_STEPS = 8
 """Fewest steps for the error at the end: in fewer steps no pole was passed, and typical energies are not known."""
-_RANK = 1e-13
+_UNDETERMINED_DIRECTION = 1e-13
 """Relative singular value below which directions of the fitted unknowns are not determined."""
-_MOST = 0.3
+_LARGEST_LIMIT = 0.3
 """Largest limit of any figure, also for a large tolerance."""
 _MOST_HELD = 64
 """Most unknowns of rows that are checked with the multipliers of the flow: for more, the code takes longer to make than a fit."""
@@ -221,8 +221,8 @@ def _defect(piece: Piece, sizes: Array) -> Figures:
 
 
 def _rounding(piece: Piece, sizes: Array, allowed: float, stiff: bool) -> Figures | None:
-    """What rounding makes of the jets of a piece, at most; where that is not allowed, what it does make of them. None if that is not known
-    because the steps were not kept.
+    """The error that rounding makes in the jets of a piece: a bound if it is allowed, otherwise an estimate. None if steps were not kept,
+    which the estimate needs.
     """
     jets = piece.setting.flow.state
     exact = isinstance(piece.setting.compiled.rhs, Foreign)
@@ -268,10 +268,10 @@ def fitted_residuals(rows: Rows, times: Array, states: Array, rates: Array, p: A
 def _least_squares(matrices: Array, right: Array) -> Array:
     """The unknowns that fit each right-hand side best, and of these the shortest ones."""
     if is_sparse(matrices[0]):
-        sparse = [sparse_fit(a, b, _RANK) for a, b in zip(matrices, right, strict=True)]
+        sparse = [sparse_fit(a, b, _UNDETERMINED_DIRECTION) for a, b in zip(matrices, right, strict=True)]
         if not any(found is None for found in sparse):
             return np.array(sparse)
-    fitted: Array = np.einsum("kij,kj->ki", np.linalg.pinv(matrices, rcond=_RANK), right)
+    fitted: Array = np.einsum("kij,kj->ki", np.linalg.pinv(matrices, rcond=_UNDETERMINED_DIRECTION), right)
     return fitted
 
 
@@ -299,12 +299,12 @@ class Net:
 
     tolerance: float
     defects: bool
-    """Whether the motion between the nodes is about as exact as the nodes, so that its defect tells something."""
+    """Whether the motion between the nodes is about as exact as the nodes, so that its defect is evidence."""
     rows: list[Figures] = field(default_factory=list)
     between: list[Figures] = field(default_factory=list)
     rounded: list[Figures] = field(default_factory=list)
     unsettled: bool = False
-    """Whether rounding may make the motion wrong, and what was kept of it does not tell."""
+    """Whether rounding may make the motion wrong, and the stored states do not decide it."""
     last: Piece | None = None
     """The last piece, if it was not checked."""
     usual: float = 0.0
@@ -399,8 +399,12 @@ def left_at_the_end(residual: Any, terms: Any, usual: Any, duration: Any, begun:
 def left_allowed(tolerance: float, steps: Any) -> Any:
     """Return the largest relative error of the balance at the end."""
     if isinstance(steps, int):
-        return inf if steps < _FEW_STEPS else min(max(_LEFT * tolerance, _LEFT_LEAST, balance_allowed(tolerance, steps)), _MOST)
-    allowed = np.minimum(np.maximum(max(_LEFT * tolerance, _LEFT_LEAST), balance_allowed(tolerance, steps)), _MOST)
+        return (
+            inf
+            if steps < _FEW_STEPS
+            else min(max(_LARGEST_FINAL_ERROR * tolerance, _LEFT_LEAST, balance_allowed(tolerance, steps)), _LARGEST_LIMIT)
+        )
+    allowed = np.minimum(np.maximum(max(_LARGEST_FINAL_ERROR * tolerance, _LEFT_LEAST), balance_allowed(tolerance, steps)), _LARGEST_LIMIT)
     return np.where(steps < _FEW_STEPS, np.inf, allowed)
 
 
@@ -415,8 +419,8 @@ def _energies(piece: Piece, t: float, state: Array) -> tuple[float, float]:
 def balance_allowed(tolerance: float, steps: Any) -> Any:
     """Return the largest relative error of the balance after a number of steps."""
     if isinstance(steps, int):
-        return min(_BALANCE * max(tolerance, 1e-15) * (10.0 + steps), _MOST)
-    return np.minimum(_BALANCE * np.maximum(tolerance, 1e-15) * (10.0 + steps), _MOST)
+        return min(_BALANCE * max(tolerance, 1e-15) * (10.0 + steps), _LARGEST_LIMIT)
+    return np.minimum(_BALANCE * np.maximum(tolerance, 1e-15) * (10.0 + steps), _LARGEST_LIMIT)
 
 
 def _worst(kind: str, found: Sequence[Figures], allowed: float) -> Figure:

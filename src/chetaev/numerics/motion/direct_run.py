@@ -24,15 +24,15 @@ from chetaev.core.symbols import Parameter
 from chetaev.numerics.enclosures.global_bounds import may_vanish
 from chetaev.numerics.enclosures.kernels import nodes_kernel, turns_kernel
 from chetaev.numerics.flow.compiled import Array, Compiled
-from chetaev.numerics.flow.flow import WORST_PIVOT
 from chetaev.numerics.flow.held_rows import HeldRows, held_rows
+from chetaev.numerics.flow.pivot_choice import WORST_PIVOT
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.graphs.buffered import Buffered
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel, joined_kernel
 from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy
-from chetaev.numerics.methods.base import columns_read, ends_kernel
+from chetaev.numerics.methods.base import angles_of, columns_read, ends_kernel
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.dop853.arguments import width_of
 from chetaev.numerics.methods.dop853.repeated_calls import Runner, state_row
@@ -45,8 +45,8 @@ _PROJECTIONS = 3
 """Most projections of a start; each squares what is left of a residual of at most 1e-8."""
 _LARGEST = float(np.finfo(float).max)
 """Larger parameters are infinite."""
-_KNOWN = 64
-"""Vectors of parameters, and numbers of steps, for which it is remembered what follows from them."""
+_CACHE_SIZE = 64
+"""Size of the caches by vectors of parameters, and by numbers of steps."""
 
 
 class Straight:
@@ -130,7 +130,7 @@ class Straight:
         """Whether a pivot may vanish at some state, with these values of the parameters."""
         key = p[: self.parameters].tobytes()
         if key not in self._touching:
-            if len(self._touching) >= _KNOWN:
+            if len(self._touching) >= _CACHE_SIZE:
                 self._touching.clear()
             values = zip(self.flow.system.equations.system.parameters, map(float, p), strict=False)
             known = {z: (v, v) for z, v in values if isinstance(z, Parameter)}
@@ -140,7 +140,7 @@ class Straight:
     def allowed(self, accepted: int) -> tuple[float, float]:
         """The largest errors of the balance after a number of steps: on the way, and at the end."""
         if accepted not in self._allowed:
-            if len(self._allowed) >= _KNOWN:
+            if len(self._allowed) >= _CACHE_SIZE:
                 self._allowed.clear()
             self._allowed[accepted] = balance_allowed(self.tolerance, accepted), left_allowed(self.tolerance, accepted)
         return self._allowed[accepted]
@@ -160,6 +160,7 @@ class Straight:
             n_measure=compiled.measure.n_out,
             n_nodes=0 if nodes is None else nodes.n_out // 2,
             columns=columns_read(self.size, nodes, None, turns),
+            angles=angles_of(compiled, compiled.project, self.input_kernel, watch),
             doubting=doubting(compiled.rhs, self.input_kernel, self.parameters, often=True),
         )
         watching = dop853.Watching() if lasting else dop853.Watching(terminal=[True, False])

@@ -24,14 +24,14 @@ from chetaev.numerics.corners.modes import Switched, smooth
 from chetaev.numerics.enclosures.global_bounds import may_vanish
 from chetaev.numerics.enclosures.kernels import nodes_kernel, turns_kernel
 from chetaev.numerics.flow.compiled import Array, Compiled, compile_equations
-from chetaev.numerics.flow.flow import WORST_PIVOT
+from chetaev.numerics.flow.pivot_choice import WORST_PIVOT
 from chetaev.numerics.flow.prolongation import Problem, square_prolongation
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy
-from chetaev.numerics.methods.base import NESTED, Wide, columns_read, ends_kernel
+from chetaev.numerics.methods.base import NESTED, Wide, angles_of, columns_read, ends_kernel
 from chetaev.numerics.motion.certification import Net
 from chetaev.numerics.motion.outcomes import Ending, verdict
 from chetaev.numerics.motion.progress import Progress
@@ -46,9 +46,9 @@ from chetaev.numerics.start.clear_states import Clear, clear_states
 from chetaev.numerics.start.data import read_state
 from chetaev.numerics.verdict.branch_choice import decided_by_numbers
 
-_SHORT = 64
+_MOST_LOST_STEPS = 64
 """Most steps of a motion that may be lost, when it begins anew, each time: they take less time than the decisions of a motion."""
-_SMALL = 5000
+_MOST_INSTRUCTIONS = 5000
 """Most instructions of the rates of a system here. A run first checks for interruption after 64 steps, a few milliseconds at this size."""
 _PIECES: Remembered[OnePiece | None]
 
@@ -105,7 +105,7 @@ class OnePiece:
         wide = None if directions is None else self._wide(here, state.state, start, binding, directions, wanted.times, where)
         run = self._run(here, y, p, WORST_PIVOT * min(1.0, pivot), wanted, progress, wide)
         if run.status not in (dop853.Status.FINISHED, dop853.Status.INTERRUPTED):
-            self.useful = run.accepted <= _SHORT
+            self.useful = run.accepted <= _MOST_LOST_STEPS
             return None
         dense = not wanted.final and len(wanted.times) == 2
         net = Net(wanted.accuracy.relative, True)
@@ -118,7 +118,7 @@ class OnePiece:
         found = record.joined(flow.state, verdict(dop853.Status(run.status), Ending(float(run.t))))
         if (found.certificate.ok and not net.unsettled) or run.status is dop853.Status.INTERRUPTED:
             return found
-        self.useful = run.accepted <= _SHORT
+        self.useful = run.accepted <= _MOST_LOST_STEPS
         return None
 
     def _wide(
@@ -205,6 +205,7 @@ class OnePiece:
                 n_measure=compiled.measure.n_out,
                 n_nodes=0 if nodes is None else nodes.n_out // 2,
                 columns=tuple(columns_read(self.flow.size, nodes, None, turns)),
+                angles=angles_of(compiled, compiled.project, inputs, watch),
                 doubting=doubting(compiled.rhs, inputs, len(self.flow.system.equations.system.parameters), often=True),
             )
         return self._codes[lasting, touching]
@@ -235,7 +236,7 @@ def _one_piece(equations: Equations, inputs: Frozen[str, Expr]) -> OnePiece | No
     clear = clear_states(compiled.flow.system)
     if clear is None:
         return None
-    fits = clear.system is compiled.flow.system and compiled.rhs.instructions <= _SMALL
+    fits = clear.system is compiled.flow.system and compiled.rhs.instructions <= _MOST_INSTRUCTIONS
     return OnePiece(switched, compiled, clear, inputs) if fits else None
 
 

@@ -145,10 +145,12 @@ def corner_of_constraints(surface: str, t: float) -> Verdict:
     )
 
 
-def accumulation(event: str, t: float, limit: float | None) -> Verdict:
-    """Events that follow each other faster and faster."""
+def accumulation(event: str, t: float, limit: float | None, contact: str = "") -> Verdict:
+    """Events that follow each other faster and faster; `contact` is the inequality that carries the motion on, if there is one."""
     towards = "" if limit is None else f"; they accumulate at t = {limit:.12g}"
-    return Outcome.STEP_TOO_SMALL, f"events {event} = 0 follow each other without end near t = {t:.12g}{towards}."
+    declared = f'unilateral={{"floor": ("{contact}", "e")}}'
+    further = f"  A contact carries the motion on, also at rest: System(..., {declared}), with restitution e." if contact else ""
+    return Outcome.STEP_TOO_SMALL, f"events {event} = 0 follow each other without end near t = {t:.12g}{towards}.{further}"
 
 
 def pole_near(piece: Piece, t: float, jets: Mapping[Jet, float]) -> str:

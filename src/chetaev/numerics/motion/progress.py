@@ -1,4 +1,4 @@
-"""A progress bar for long simulations, and Ctrl-C that keeps the computed part."""
+"""A progress bar for long work, and Ctrl-C that keeps the computed part of a simulation."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ RENEWED_EVERY = 0.1
 """Seconds between updates of the bar; more frequent updates slow down the run."""
 
 
-class Progress:
-    """Follows the pieces of one simulation, which report their time from time to time."""
+class Bar:
+    """Shows what long work has done, on a terminal or in a notebook. Short work shows nothing.
 
-    def __init__(self, shown: bool | None, t0: float, t1: float, title: str, where: str) -> None:
+    `shown` is None for "where somebody watches"; `look` are arguments of tqdm.
+    """
+
+    def __init__(self, shown: bool | None, where: str, **look: Any) -> None:
         if shown not in (None, True, False):
             raise UsageError(f"progress={shown!r} is not known.", where=where, hint="progress=True, False or None")
         self.shown = output_is_watched() if shown is None else bool(shown)
-        self.t0, self.t1, self.title = t0, t1, title
-        self.flag = np.zeros(1, np.int64)
-        """The flag that asks a run to stop."""
+        self._look = look
         self._bar: Any = None
-        self._next = 0.0
+        self._next = time.monotonic() + SHOWN_AFTER
 
     def __enter__(self) -> Self:
         self._next = time.monotonic() + SHOWN_AFTER
@@ -42,8 +43,41 @@ class Progress:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._bar is not None:
-            self._bar.n = 1.0 if error is None and not self.flag[0] else self._bar.n
             self._bar.close()
+
+    def show(self, done: float, note: str | None = None) -> None:
+        """Note how much is done. A count never falls; a note takes the place of the one before."""
+        if not self.shown or time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + RENEWED_EVERY
+        if self._bar is None:
+            self._bar = _bar_here()(leave=False, **self._look)
+        self._bar.n = max(done, self._bar.n)
+        if note is not None:
+            self._bar.set_postfix_str(note, refresh=False)
+        self._bar.refresh()
+
+
+class Progress:
+    """Follows the pieces of one simulation, which report their time from time to time."""
+
+    def __init__(self, shown: bool | None, t0: float, t1: float, title: str, where: str) -> None:
+        self.t0, self.t1, self.title = t0, t1, title
+        self.flag = np.zeros(1, np.int64)
+        """The flag that asks a run to stop."""
+        self._bar = Bar(shown, where, total=1.0, desc=title, bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}")
+
+    @property
+    def shown(self) -> bool:
+        """Whether a bar appears once the run is long."""
+        return self._bar.shown
+
+    def __enter__(self) -> Self:
+        self._bar.__enter__()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._bar.__exit__(kind, error, trace)
 
     def follow(self, work: Callable[[Task], Run], task: Task) -> Run:
         """Return the result of a task; Ctrl-C asks it to stop, and the computed part is returned."""
@@ -52,16 +86,7 @@ class Progress:
 
     def reached(self, t: float) -> None:
         """Note that the run has reached the time `t`."""
-        if not self.shown or time.monotonic() < self._next:
-            return
-        self._next = time.monotonic() + RENEWED_EVERY
-        if self._bar is None:
-            tqdm = _bar_here()
-
-            self._bar = tqdm(total=1.0, desc=self.title, bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}", leave=False)
-        part = (t - self.t0) / (self.t1 - self.t0)
-        self._bar.n = min(max(part, self._bar.n), 1.0)
-        self._bar.refresh()
+        self._bar.show(min((t - self.t0) / (self.t1 - self.t0), 1.0))
 
     @contextmanager
     def asking_to_stop(self) -> Iterator[None]:

@@ -18,11 +18,12 @@ from chetaev.numerics.methods.base import Task, Wide
 from chetaev.numerics.methods.implicit import Implicit
 from chetaev.numerics.motion import outcomes
 from chetaev.numerics.motion.certification import Net
+from chetaev.numerics.motion.event_transitions import LEAST, EventTransitions
 from chetaev.numerics.motion.outcomes import Ending, Verdict
 from chetaev.numerics.motion.progress import Progress
 from chetaev.numerics.motion.record import Record, wanted_times
 from chetaev.numerics.motion.trajectory import Outcome, Switch, Trajectory
-from chetaev.numerics.motion.transitions import FAR, LEAST, Transitions
+from chetaev.numerics.motion.transitions import FAR
 from chetaev.numerics.motion.watched_functions import SMALLEST_PIVOT, Watching, changes_of, make_task, watching
 from chetaev.numerics.slopes.augmented import beside
 from chetaev.numerics.slopes.jumps import carried, ends_of, time_slopes
@@ -36,24 +37,24 @@ from chetaev.numerics.smooth_pieces.switching import Surfaces
 
 REORDERINGS = 20
 """Most changes of pivots in a run: a run that needs more is near a singular locus, and each change compiles."""
-_PART = 0.3
+_PIECE_AFTER_RESET = 0.3
 """Length of the first piece after a reset, relative to the time until the same event is expected again."""
-_CRAWL = 1e-2
+_CRAWLING_TIME = 1e-2
 """Relative to the duration of the run: how long a body that starts to move against planar friction is followed by an implicit method. After
 a hundredth of this an explicit method would make a hundred times more steps."""
-_AGAIN = 20.0
+_GROWTH_AFTER_RESET = 20.0
 """Largest ratio of the length of the next piece to that one."""
-_CLOSELY = 2.5e-5
+_FOLLOWED_CLOSELY = 2.5e-5
 """Relative to the duration of the run: roots that follow the beginning of a piece in less time are found in a separate short piece, since
 the integrator takes roots in the first 1e-6 of its first step for the beginning."""
 _JUST_AHEAD = 1e-5
-"""Relative to the time: a determinant that was twice as large so long ago is about to vanish, and does not decay."""
+"""Relative to the time: a determinant that has fallen to half in this time is about to vanish; one that decays falls more slowly."""
 _ROUND_OFF = 8 * float(np.finfo(float).eps)
 """Relative to its terms: a smaller sum is zero."""
 
 
 @dataclass
-class Course(Transitions):
+class Course(EventTransitions):
     """A running simulation."""
 
     progress: Progress = field(kw_only=True)
@@ -155,7 +156,9 @@ class Course(Transitions):
         if place.jump or self.smooth_since is None:
             self.smooth_since = place.t, place.jets
         end, forward = float(self.request.times[-1]), self.surfaces.direction
-        near = place.t + forward * min(_PART * place.soon, _CRAWL * abs(end - float(self.request.times[0])) if place.crawling else np.inf)
+        near = place.t + forward * min(
+            _PIECE_AFTER_RESET * place.soon, _CRAWLING_TIME * abs(end - float(self.request.times[0])) if place.crawling else np.inf
+        )
         piece, task = self._piece(place, self._until(place, near if (end - near) * forward > 0 else end))
         self.record.add(piece)
         self.latest = piece
@@ -165,7 +168,7 @@ class Course(Transitions):
         found = self._after(piece, task)
         found = self._differentiated(piece, self._jumped_over(piece, found) if isinstance(found, Place) else found)
         paused = (place.awaited is not None or np.isfinite(place.soon)) and isinstance(found, Place) and not found.jump
-        return replace(found, soon=_AGAIN * place.soon) if paused and isinstance(found, Place) else found
+        return replace(found, soon=_GROWTH_AFTER_RESET * place.soon) if paused and isinstance(found, Place) else found
 
     def _until(self, place: Place, wanted: float) -> float:
         """The end of a piece: the wanted time, or the breakpoint before it."""
@@ -256,7 +259,7 @@ class Course(Transitions):
         request = self.request
         modes = changes_of(request.switched, piece.setting.configuration)
         texts = [*[event.text for event in request.events], *[request.switched.modes[change.mode].text for change in modes]]
-        span = abs(float(request.times[-1] - request.times[0]))
+        span = request.span
         sides = [*[0] * len(request.events), *[-change.direction for change in modes]]
         self.record.net.watch(piece, watched.functions[: len(texts)], sides, texts, task.watch, span)
 
@@ -275,7 +278,7 @@ class Course(Transitions):
         """
         t, end = place.t, float(self.request.times[-1])
         span = abs(end - float(self.request.times[0]))
-        ahead = self.surfaces.direction * min(_CLOSELY * span, abs(until - t))
+        ahead = self.surfaces.direction * min(_FOLLOWED_CLOSELY * span, abs(until - t))
         if not watched.watches or not ahead:
             return until
         watch, energy = here.watch(watched.functions), reference(here, place.energy, place.work)

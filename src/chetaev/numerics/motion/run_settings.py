@@ -35,7 +35,7 @@ from chetaev.core.support.plain import (
 )
 from chetaev.core.support.registry import spec_of
 from chetaev.numerics.graphs.binding import number
-from chetaev.numerics.methods.registry import METHODS
+from chetaev.numerics.methods import METHODS
 from chetaev.numerics.motion.settings import MOST_TIMES, described, event_of, in_words, is_usual
 
 

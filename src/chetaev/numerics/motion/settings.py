@@ -17,7 +17,7 @@ from chetaev.core.notation import show
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
 from chetaev.mechanics.model import Model
-from chetaev.numerics.methods.registry import METHODS
+from chetaev.numerics.methods import METHODS
 from chetaev.numerics.smooth_pieces.events import On, Watched
 
 if TYPE_CHECKING:

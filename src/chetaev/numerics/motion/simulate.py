@@ -173,16 +173,8 @@ def simulate(
             hint="times in rising order",
         )
     surfaces = Surfaces(switched, binding, accuracy.relative, float(np.sign(duration)), abs(duration))
-    try:
-        begun = begin(surfaces, start, float(times[0]), where)
-        if plan is not None and plan.feedback:
-            surfaces, begun = _under_feedback(plan, surfaces, begun, start, where)
-            binding = surfaces.binding
-    except StateError as fault:
-        raise (several_at(stated, binding, wish) if branch is None else None) or fault from None
-    except Undefined as cause:  # inputs are evaluated before anything else
-        what = f"an input, or a derivative of one that the equations contain, has no finite value at t = {times[0]:g}."
-        raise StateError(what, where=where, hint="begin at another time") from cause
+    surfaces, begun = _begun(surfaces, start, stated, wish, plan, where)
+    binding = surfaces.binding
     request = Request(
         switched=switched,
         binding=binding,
@@ -199,28 +191,7 @@ def simulate(
         slopes=None if slopes is None else read_directions(slopes, equations, start, binding, where),
         schedule=plan,
     )
-    beginning = _first_slopes(request, begun, start, equations)
-    title = equations.system.name or "simulate"
-
-    def run(request: Request, begun: Start, surfaces: Surfaces) -> Trajectory:
-        shown = Progress(progress, float(times[0]), float(times[-1]), title, where)
-        return follow(request, begun, surfaces, shown, accuracy.relative, beginning)
-
-    motion = run(request, begun, surfaces)
-    if plan is not None and plan.feedback:  # a controller may remember what it was asked, so that no run is repeated
-        motion = certified(motion, motion) if not motion.certificate.ok and motion.outcome.reached_end else motion
-    elif motion.certificate.failed == ("rounding",) and motion.outcome.reached_end and (few := _affordable_steps(begun, request)):
-        slow = replace(begun, setting=begun.setting.in_many_digits())
-        again = run(replace(request, method=Explicit(), max_steps=few), slow, replace(surfaces, exact=True, _settings={}, _rest=None))
-        if again.outcome is Outcome.INTERRUPTED:
-            motion = stopped(motion)
-        elif again.outcome.reached_end and again.certificate.ok:
-            motion = replace(again, certificate=replace(again.certificate, digits=True))
-    if not motion.certificate.ok and motion.outcome.reached_end and not (plan is not None and plan.feedback):
-        finer = replace(accuracy, relative=max(_FINER * accuracy.relative, min(_FINEST, accuracy.relative)))
-        surfaces = replace(surfaces, tolerance=finer.relative, _rest=None)
-        begun = replace(begun, setting=begun.setting.renew(float(times[0]), begun.jets))
-        motion = certified(motion, run(replace(request, tolerance=finer.relative, accuracy=finer), begun, surfaces))
+    motion = _followed(request, begun, surfaces, progress, _first_slopes(request, begun, start, equations))
     if plan is not None:
         reader: Any = motion.reader
         samples = Frozen(plan.samples(motion.end[0]))
@@ -229,6 +200,46 @@ def simulate(
     motion = _with_labels(motion, stated)
     settings, unwritten = settled(accuracy, request, {"branch": branch, "gauge": gauge}, stated.rewritten is not None)
     return _unless_interrupted(replace(motion, asked=_asked(wish.start, times, request.method, settings, unwritten), scene=scene))
+
+
+def _begun(surfaces: Surfaces, start: Any, stated: Equations, wish: Wish, plan: Schedule | None, where: str) -> tuple[Surfaces, Start]:
+    """The state at which a motion begins, with the surfaces and the first values of controllers; `stated` are the equations as given."""
+    try:
+        begun = begin(surfaces, start, wish.t, where)
+        return (surfaces, begun) if plan is None or not plan.feedback else _under_feedback(plan, surfaces, begun, start, where)
+    except StateError as fault:
+        raise (several_at(stated, surfaces.binding, wish) if wish.branch is None else None) or fault from None
+    except Undefined as cause:  # inputs are evaluated before anything else
+        what = f"an input, or a derivative of one that the equations contain, has no finite value at t = {wish.t:g}."
+        raise StateError(what, where=where, hint="begin at another time") from cause
+
+
+def _followed(request: Request, begun: Start, surfaces: Surfaces, progress: bool | None, slopes: Mapping[Jet, Array] | None) -> Trajectory:
+    """The motion of a request. Where its checks fail, it is computed again: in many digits, or with a finer tolerance."""
+    first, last, accuracy = float(request.times[0]), float(request.times[-1]), request.accuracy
+    title = request.switched.original.system.name or "simulate"
+
+    def run(request: Request, begun: Start, surfaces: Surfaces) -> Trajectory:
+        return follow(request, begun, surfaces, Progress(progress, first, last, title, request.where), accuracy.relative, slopes)
+
+    motion = run(request, begun, surfaces)
+    if motion.certificate.ok or not motion.outcome.reached_end:
+        return motion
+    if request.schedule is not None and request.schedule.feedback:  # a controller may remember what it was asked: no run is repeated
+        return certified(motion, motion)
+    if motion.certificate.failed == ("rounding",) and (few := _affordable_steps(begun, request)):
+        slow = replace(begun, setting=begun.setting.in_many_digits())
+        again = run(replace(request, method=Explicit(), max_steps=few), slow, replace(surfaces, exact=True, _settings={}, _rest=None))
+        if again.outcome is Outcome.INTERRUPTED:
+            motion = stopped(motion)
+        elif again.outcome.reached_end and again.certificate.ok:
+            motion = replace(again, certificate=replace(again.certificate, digits=True))
+    if not motion.certificate.ok and motion.outcome.reached_end:
+        finer = replace(accuracy, relative=max(_FINER * accuracy.relative, min(_FINEST, accuracy.relative)))
+        surfaces = replace(surfaces, tolerance=finer.relative, _rest=None)
+        begun = replace(begun, setting=begun.setting.renew(first, begun.jets))
+        motion = certified(motion, run(replace(request, tolerance=finer.relative, accuracy=finer), begun, surfaces))
+    return motion
 
 
 def _with_labels(motion: Trajectory, given: Equations) -> Trajectory:
@@ -266,8 +277,8 @@ _EXPENSIVE = 400_000
 """Instructions in many digits, each a few microseconds, that a motion may take when it is computed again in many digits."""
 _STAGES = 16
 """Evaluations of the rates that a step takes, with its looks inside and with rejected steps beside it."""
-_FEWEST = 30
-"""Steps: a motion that could not take so many is not computed again in many digits."""
+_FEWEST_STEPS = 30
+"""Fewest steps that must be affordable in many digits: otherwise the motion is not computed again."""
 
 
 def _affordable_steps(begun: Start, request: Request) -> int:
@@ -278,7 +289,7 @@ def _affordable_steps(begun: Start, request: Request) -> int:
     if not request.method.smooth or request.slopes is not None:
         return 0
     steps = _EXPENSIVE // (_STAGES * max(begun.setting.compiled.rhs.instructions, 1))
-    return min(request.max_steps, steps) if steps >= _FEWEST else 0
+    return min(request.max_steps, steps) if steps >= _FEWEST_STEPS else 0
 
 
 def _first_slopes(request: Request, begun: Start, start: Any, equations: Equations) -> dict[Jet, Array] | None:

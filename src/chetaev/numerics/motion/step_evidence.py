@@ -21,12 +21,12 @@ _ROUNDED = 30.0
 _LEAST_ROUNDED = 1e-10
 """Smallest limit of the same, relative to the size of a jet. Over the gallery figures are below 3e-14, for the bicycle, whose steering has
 few digits, 3e-11, and a smaller tolerance does not reduce them."""
-_MANY = 1000.0
+_STEPS_OF_USUAL_RUNS = 1000.0
 """Steps above which the limit of rounding grows with their number: the errors that the tolerance allows in each step add up likewise, and a
 long motion is not less exact by rounding than by its method."""
-_MOST = 0.3
+_LARGEST_LIMIT = 0.3
 """Largest limit of any figure, also for a large tolerance."""
-_CLEAR = 1e-6
+_CLEAR_DEFECT = 1e-6
 """Defect, relative to the size of its jet, above which other scales are considered."""
 NOTHING = 1e-10
 """Relative to the typical size of their jets: smaller terms are round-off."""
@@ -34,21 +34,21 @@ NOTHING = 1e-10
 
 def defect_allowed(tolerance: float) -> float:
     """Return the largest relative defect of a step."""
-    return min(_DEFECT * tolerance + _LEAST_DEFECT, _MOST)
+    return min(_DEFECT * tolerance + _LEAST_DEFECT, _LARGEST_LIMIT)
 
 
 def rounding_allowed(tolerance: float, steps: Any = 0) -> Any:
     """Return the largest relative error by rounding in a number of steps, or in each of several."""
     if isinstance(steps, int):  # one motion; NumPy would take twenty times as long
-        return min((_ROUNDED * tolerance + _LEAST_ROUNDED) * max(1.0, steps / _MANY), _MOST)
-    return np.minimum((_ROUNDED * tolerance + _LEAST_ROUNDED) * np.maximum(1.0, steps / _MANY), _MOST)
+        return min((_ROUNDED * tolerance + _LEAST_ROUNDED) * max(1.0, steps / _STEPS_OF_USUAL_RUNS), _LARGEST_LIMIT)
+    return np.minimum((_ROUNDED * tolerance + _LEAST_ROUNDED) * np.maximum(1.0, steps / _STEPS_OF_USUAL_RUNS), _LARGEST_LIMIT)
 
 
 def clearly_small(inside: Array, sizes: Array, steps: Any, tolerance: float) -> Any:
     """Which motions, rows of an array, have defects and round-off that are small beside their own sizes: nothing else has to be known of
     these.
     """
-    defect, rounded = min(_CLEAR, defect_allowed(tolerance)), min(_LEAST_ROUNDED, rounding_allowed(tolerance))
+    defect, rounded = min(_CLEAR_DEFECT, defect_allowed(tolerance)), min(_LEAST_ROUNDED, rounding_allowed(tolerance))
     off = inside[..., OFF, :] <= defect * np.maximum(sizes, inside[..., CHANGE, :])
     return (off & (np.sqrt(steps * inside[..., ROUNDED, :]) <= rounded * sizes)).all(axis=-1)
 
@@ -61,7 +61,7 @@ def defects(inside: Array, sizes: Array, usual: Callable[[], Array]) -> Array:
     """
     off, change = inside[..., OFF, :], inside[..., CHANGE, :]
     scale = np.maximum(sizes, change)
-    if not np.all(off <= _CLEAR * scale):
+    if not np.all(off <= _CLEAR_DEFECT * scale):
         scale = np.maximum(measured_by(sizes, usual()), change)
     return relative(off, scale)
 

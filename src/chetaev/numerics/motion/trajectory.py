@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,9 +19,17 @@ from chetaev.core.scene import Scene
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Jet
 from chetaev.mechanics.equations import Equations
+from chetaev.numerics.start.group_columns import GroupColumns
+
+if TYPE_CHECKING:
+    from chetaev.numerics.motion.reader import Reader
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
+_MOST_LINES = 20
+"""Events, and switches, that a printed motion lists."""
+_SIDE_AFTER_SWITCH = {1: "above", -1: "below", 0: "stays zero"}
+"""The side on which a switching function is after a switch, in words."""
 
 
 class Outcome(StrEnum):
@@ -40,35 +47,6 @@ class Outcome(StrEnum):
     def reached_end(self) -> bool:
         """Whether the motion reached the end of its interval, or an event that ends it."""
         return self in (Outcome.FINISHED, Outcome.EVENT)
-
-
-class Reader(Protocol):
-    """Evaluates expressions along states; `numerics.motion.reader` implements it."""
-
-    @property
-    def dense(self) -> bool:
-        """Whether states between the nodes are known."""
-
-    def values(self, expression: Expr, times: Array, states: Array, pieces: Integers | None = None) -> Array:
-        """An expression along states; `pieces` says which piece of the motion each belongs to: by default the later where two meet."""
-
-    def driven(self, expression: Expr, times: Array, states: Array, pieces: Integers | None = None) -> Array:
-        """An expression as it stands in the equations, where a mode that slides has a value between -1 and 1."""
-
-    def several(self, expressions: Sequence[Expr], times: Array, states: Array) -> Array:
-        """Expressions as they stand in the equations, a line for each."""
-
-    def mode(self, s: Expr, times: Array, states: Array, pieces: Integers | None = None) -> Array:
-        """The mode of a switching function."""
-
-    def states_at(self, times: Array, pieces: Integers | None = None) -> Array:
-        """States between the nodes, on the constraints."""
-
-    def pieces_at(self, times: Array) -> Integers:
-        """The index of the piece of each time."""
-
-    def energy(self, times: Array, states: Array, pieces: Integers | None = None) -> tuple[Array, Array]:
-        """The energy and the work done, along states."""
 
 
 @dataclass(frozen=True)
@@ -131,57 +109,8 @@ class Enclosed:
         return f"Enclosed(nodes={self.nodes!r}, left_out={self.left_out!r}, worst={self.worst!r}, shortened={self.shortened!r})"
 
 
-class Standing(ABC):
-    """Abstract: reads group coordinates from named columns."""
-
-    @property
-    @abstractmethod
-    def _of(self) -> Equations:
-        """The equations the columns belong to."""
-
-    @abstractmethod
-    def __getitem__(self, name: str) -> Any:
-        """A column by name."""
-
-    def rotation(self, name: str) -> Array:
-        """The matrices of a group coordinate: an array of 3x3 rotations for SO3, of homogeneous matrices for SE2 and SE3."""
-        return self.matrix(name)
-
-    def matrix(self, name: str) -> Array:
-        """The matrices of a coordinate in any group."""
-        from chetaev.numerics.start import attitude
-
-        return attitude.matrices(*self._places(name))
-
-    def quaternion(self, name: str) -> Array:
-        """The unit quaternions (scalar first) of a rotation or rigid motion of space."""
-        from chetaev.numerics.start import attitude
-
-        return attitude.quaternions(*self._places(name))
-
-    def velocity(self, name: str, side: str) -> Array:
-        """The velocity of a group coordinate, in `"body"` or in `"spatial"` components."""
-        from chetaev.numerics.start import attitude
-
-        group, places = self._places(name)
-        stated = np.stack([self[q.d().name] for q in group.components], axis=-1)
-        return attitude.on_side(group, places, stated, side, f"motion of {self._of.system.label}")
-
-    def angular_velocity(self, name: str, side: str) -> Array:
-        """The angular velocity of a group coordinate, in `"body"` or in `"spatial"` components."""
-        group, _ = self._places(name)
-        found: Array = self.velocity(name, side)[..., group.group.rotation]
-        return found
-
-    def _places(self, name: str) -> Any:
-        from chetaev.core.system import group_named
-
-        group = group_named(self._of.system, name, f"motion of {self._of.system.label}")
-        return group, np.stack([self[z.name] for z in group.places], axis=-1)
-
-
 @dataclass(frozen=True, repr=False, eq=False)
-class Trajectory(Standing):
+class Trajectory(GroupColumns):
     """Nodes, states and everything that follows from them.
 
     `motion["x'"]`, `motion["lambda1"]` and `motion["m*x'^2/2"]` are arrays over `motion.t`; `motion.at(t)` is the same at any times.
@@ -379,7 +308,7 @@ class Trajectory(Standing):
         return str(self)
 
     def _repr_html_(self) -> str:
-        from chetaev.numerics.motion.display.summary import motion_html
+        from chetaev.numerics.motion.display import motion_html
 
         return motion_html(self)
 
@@ -393,7 +322,7 @@ class Trajectory(Standing):
         if not self.certificate.ok:
             lines += [f"  {line}" for line in str(self.certificate).splitlines()]
         lines += _first([f"  event {event.text} = 0 at t = {event.t:.12g}" for event in self.events], "events")
-        lines += _first([f"  {s.text} = 0 at t = {s.t:.12g}: {_WAYS[s.after]}" for s in self.switches], "switches")
+        lines += _first([f"  {s.text} = 0 at t = {s.t:.12g}: {_SIDE_AFTER_SWITCH[s.after]}" for s in self.switches], "switches")
         return "\n".join(lines)
 
 
@@ -402,14 +331,8 @@ def _first(lines: list[str], noun: str) -> list[str]:
     return lines if len(lines) <= _MOST_LINES else [*lines[:_MOST_LINES], f"  and {len(lines) - _MOST_LINES} more {noun}"]
 
 
-_MOST_LINES = 20
-"""Events, and switches, that a printed motion lists."""
-_WAYS = {1: "above", -1: "below", 0: "stays zero"}
-"""The side on which a switching function is after a switch."""
-
-
 @dataclass(frozen=True, repr=False)
-class Section(Mapping[str, Any], Standing):
+class Section(Mapping[str, Any], GroupColumns):
     """A motion at some times: a mapping over the state that reads any expression."""
 
     motion: Trajectory

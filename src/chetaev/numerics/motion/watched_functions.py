@@ -12,7 +12,7 @@ from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.enclosures.global_bounds import may_vanish
 from chetaev.numerics.enclosures.kernels import bounds_kernel, nodes_kernel, turns_kernel
 from chetaev.numerics.flow.compiled import Array
-from chetaev.numerics.flow.flow import WORST_PIVOT
+from chetaev.numerics.flow.pivot_choice import WORST_PIVOT
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.methods.base import Task, Watch
@@ -123,7 +123,6 @@ def make_task(
         bounds=watched.bounds,
         turns=turns_kernel(here.flow, here.binding.inputs) if touching else None,
         determinant=here.compiled.determinant if touching else None,
-        first_determinant=abs(float(determinant)),
         p=p,
         first_input=len(here.flow.system.equations.system.parameters),
         t0=place.t,

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from chetaev.core.errors import UnfinishedError, UsageError
 from chetaev.numerics.evaluation.motion_start import Start, begin
 from chetaev.numerics.flow.compiled import Array
-from chetaev.numerics.methods.base import Explicit
+from chetaev.numerics.methods.base import Explicit, Method
 from chetaev.numerics.motion.progress import Progress
 from chetaev.numerics.motion.run import follow
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
@@ -84,16 +84,27 @@ def end_and_slopes(
     sown = unit if first is None else np.asarray(first, float)
     if sown.shape != unit.shape:
         raise UsageError(f"slopes at the start have the shape {sown.shape}.", where=where, hint=f"an array of the shape {unit.shape}")
-    motion = _followed(run, np.asarray(y0, float), np.asarray(p, float), directions, sown, t1, where)
+    motion = followed(run, np.asarray(y0, float), np.asarray(p, float), directions, sown, t1, where)
     if motion.outcome is not Outcome.FINISHED:
         raise UnfinishedError(motion.message, where=where, outcome=motion.outcome, motion=motion)
     last = motion.slopes.pieces[-1]
-    place = {z: k for k, z in enumerate(last.setting.flow.state)}
-    order = [place[z] for z in run.jets]
-    return End(np.array(last.run.y)[order], ends_of(last, len(names))[order], motion)
+    return End(state_at_the_end(run, motion), ends_of(last, len(names))[_order(run, motion)], motion)
 
 
-def _followed(run: Prepared, y0: Array, p: Array, directions: Directions, sown: Array, t1: float | None, where: str) -> Trajectory:
+def state_at_the_end(run: Prepared, motion: Trajectory) -> Array:
+    """The last state of a motion that was differentiated, in the order of `run.state`."""
+    return np.array(motion.slopes.pieces[-1].run.y)[_order(run, motion)]
+
+
+def _order(run: Prepared, motion: Trajectory) -> list[int]:
+    place = {z: k for k, z in enumerate(motion.slopes.pieces[-1].setting.flow.state)}
+    return [place[z] for z in run.jets]
+
+
+def followed(
+    run: Prepared, y0: Array, p: Array, directions: Directions, sown: Array, t1: float | None, where: str, method: Method | None = None
+) -> Trajectory:
+    """The motion from a state, with slopes that are `sown` there, by a method that has slopes run beside the state."""
     times = np.array([run.t[0], run.t[1] if t1 is None else t1])
     binding = run.bound(p)
     surfaces = run.surfaces(binding)
@@ -105,7 +116,7 @@ def _followed(run: Prepared, y0: Array, p: Array, directions: Directions, sown: 
         times=times,
         tolerance=run.accuracy.relative,
         accuracy=run.accuracy,
-        method=Explicit(),
+        method=method or Explicit(),
         events=(),
         conserve=False,
         final=True,

@@ -38,7 +38,7 @@ from chetaev.numerics.motion.simulate import names_of_state, read_max_step, read
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
 from chetaev.numerics.smooth_pieces.switching import Surfaces
 from chetaev.numerics.start.data import read_state
-from chetaev.numerics.verdict.branch_choice import decided_by_numbers
+from chetaev.numerics.verdict.branch_choice import decided_by_numbers, on_one_branch
 
 
 def prepare(
@@ -100,9 +100,9 @@ def prepare(
     times = read_times(t, where)
     if len(times) != 2:
         raise UsageError(f"prepare takes an interval of two times, not {len(times)} times.", where=where, hint="t=(0, 10)")
-    if not decided_by_numbers(equations):
-        raise _undetermined(where)
     driven = Frozen(inputs_of(equations.system, inputs, where))
+    if not decided_by_numbers(equations) and not on_one_branch(equations, driven):
+        raise _undetermined(where)
     switched = smooth(equations, driven)
     accuracy = read_accuracy(tolerance, scale, names_of_state(switched, scale), where)
     wanted = None if outputs is None else _texts(outputs, where)

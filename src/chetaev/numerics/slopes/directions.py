@@ -22,7 +22,7 @@ from chetaev.numerics.graphs.binding import Binding, slope_of_number
 from chetaev.numerics.start.attitude import read_element
 from chetaev.numerics.start.data import read_state
 
-_STEP = 1e-3
+_DIFFERENCE_STEP = 1e-3
 """Relative step of five-point differences of an orientation whose entries are texts with parameters: its fourth power is round-off."""
 
 
@@ -235,7 +235,7 @@ def _element_slopes(group: GroupCoordinate, given: Any, binding: Binding, direct
     for k in moving:
         parameter = directions.parameters[k]
         assert parameter is not None  # noqa: S101 - chosen above
-        size = _STEP * max(abs(names[parameter]), 1.0)
+        size = _DIFFERENCE_STEP * max(abs(names[parameter]), 1.0)
 
         def at(steps: float, parameter: Symbol = parameter, size: float = size) -> Array:
             moved = read_element(group, given, {**names, parameter: names[parameter] + steps * size}, where)

@@ -23,14 +23,14 @@ from chetaev.numerics.smooth_pieces.piece import Piece, Setting
 
 _STAYED = 1e-9
 """Relative to the largest jet: smaller changes at a reset are round-off."""
-_STEP = 1e-3
+_DIFFERENCE_STEP = 1e-3
 """Step of five-point differences, relative to the sizes of what is moved: its fourth power is the relative error."""
 _CANCELS = 1e-9
 """Relative to its two terms: a smaller slope on the moving surface, such as that of the gap of a contact, is zero. What is left are errors
 of the terms, which are about ten times the tolerance."""
-_AGREE = 1e-10
+_SAME_DERIVATIVE = 1e-10
 """Relative difference of the derivatives with two steps that ends the search for the best step: below it is round-off."""
-_STEPS = 5
+_MOST_DIVISIONS = 5
 """How often a step is divided by ten: the last ones have no digits left."""
 
 Moves = Callable[[Setting, float, Mapping[Jet, float]], Mapping[Jet, float]]
@@ -155,7 +155,7 @@ def _by_differences(piece: Piece, there: Setting, moves: Moves, slopes: Array, d
         sizes = [size for order in _orders(here.flow.state) if (size := _ratio(native[order], moving[order, j])) is not None]
         if by is not None and here.binding.parameters[by]:
             sizes.append(abs(here.binding.parameters[by]))
-        columns.append(_difference(at, _STEP * min(sizes, default=1.0), _orders(there.flow.state)))
+        columns.append(_difference(at, _DIFFERENCE_STEP * min(sizes, default=1.0), _orders(there.flow.state)))
     return np.array(columns).T
 
 
@@ -182,14 +182,14 @@ def _difference(function: Callable[[float], Array], step: float, orders: Sequenc
         return found
 
     last, best, agreement = over(step), None, np.inf
-    for _ in range(_STEPS):
+    for _ in range(_MOST_DIVISIONS):
         step /= 10
         now = over(step)
         sizes = [max(float(np.abs(now[some]).max()), float(np.abs(last[some]).max())) for some in orders]
         off = max(float(np.abs(now[some] - last[some]).max()) / (size or 1.0) for some, size in zip(orders, sizes, strict=True))
         if best is None or off < agreement:
             best, agreement = last, off
-        if agreement <= _AGREE:
+        if agreement <= _SAME_DERIVATIVE:
             break
         last = now
     assert best is not None  # noqa: S101 - there is more than one step

@@ -1,15 +1,16 @@
-"""What round-off makes of the slopes of a motion: a suspicion by bounds, decided by differences of rates, and else by many digits.
+"""What round-off makes of the slopes of a motion: a suspicion by bounds, decided by differences, by another elimination, or by many digits.
 
 A formula that has its digits may have derivatives that lose them: (1 - cos(k*x))/x^2 at x = 1e-4 has eight digits, its derivative four.
 Bounds add up all errors of a long computation and are often far too large. Differences of the rates between states close together are
-another way to the same numbers, with errors of their own: where both agree, both are right, and that takes microseconds. Where they do
-not agree, rates in many digits decide, which take milliseconds each.
+another way to the same numbers, with errors of their own: where both agree, both are right, and that takes microseconds. Near a state where
+a pivot vanishes differences are noise; an elimination that chooses its pivots at the state is a third way. Where none agrees, rates in many
+digits decide, which take milliseconds each.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.slopes.directions import By, Directions
-from chetaev.numerics.slopes.variation import from_lanes, moving_parameters, one_direction
+from chetaev.numerics.slopes.variation import eliminated_rates, from_lanes, moving_parameters, one_direction
 from chetaev.numerics.smooth_pieces.piece import Piece
 
 _LOOKS = 8
@@ -28,6 +29,9 @@ _LOOKS = 8
 _NODES = 8
 """Fewest nodes of a piece at which a direction is looked at. Where there are more, directions share them: each looks at nodes of its own,
 and together they look at all, because it is a state at which digits are lost, whatever the direction."""
+_MOST_NODES = 500
+"""Most nodes at which one direction is looked at: each takes about as long as a step of the motion. With fewer, a loss of digits that
+lasts for a few of thousands of steps may be overlooked."""
 _PART = 1e-2
 """Part of the usual size of a slope, that of the jet over that of what it is differentiated by, beside which an error counts."""
 _STEPS = (5e-2, 1e-2, 1e-3)
@@ -58,9 +62,9 @@ def slope_rounding(piece: Piece, directions: Directions, usual: Array, allowed: 
     p, first = setting.parameters(piece.begin, piece.reference), len(flow.system.equations.system.parameters)
     moved = moving_parameters(directions.parameters)
     kernel = one_direction(setting, directions.parameters)
-    address = doubting(kernel, setting.compiled.inputs(setting.binding), first)
+    address = doubting(kernel, setting.compiled.inputs(setting.binding), first, often=True)
     whole = np.abs(np.gradient(times)) if len(times) > 1 else np.array([abs(piece.end - piece.begin)])
-    stride = max(1, min(len(directions), len(times) // _NODES))
+    stride = max(1, min(len(directions), len(times) // _NODES), len(times) // _MOST_NODES)
     suspects = []
     for k, by in enumerate(directions.several):
         own = slice(k % stride, None, stride)
@@ -68,13 +72,13 @@ def slope_rounding(piece: Piece, directions: Directions, usual: Array, allowed: 
         at, y, slope = times[own], states[own], slopes[own, :, k]
         lengths = whole[own]
         found = dop853.evaluate(address, at, np.hstack([y, slope]), np.concatenate([p, seeds]), 2 * kernel.n_out)
-        with np.errstate(invalid="ignore", over="ignore"):
-            both = found.reshape(len(at), 2, -1)[:, :, flow.size :]
-            rates, shares = both.mean(axis=1), lengths[:, None] * np.abs(both[:, 0] - both[:, 1]) / 2
         scale = np.maximum(np.abs(slopes[:, :, k]).max(axis=0), _PART * usual[:, k])
         scale = np.where(scale > 0, scale, np.inf)
-        if not (stride * shares.sum(axis=0) <= allowed * scale).all():
-            suspects.append(_Seen(piece, by, at, lengths, y, slope, rates, shares, scale, stride))
+        with np.errstate(invalid="ignore", over="ignore"):
+            upper, lower = found[:, flow.size : kernel.n_out], found[:, kernel.n_out + flow.size :]
+            errors = np.abs(upper - lower) / 2
+            if not (stride * (lengths @ errors) <= allowed * scale).all():
+                suspects.append(_Seen(piece, by, at, lengths, y, slope, (upper + lower) / 2, lengths[:, None] * errors, scale, stride))
     return max((one.figure(allowed) for one in suspects), default=None)
 
 
@@ -106,12 +110,12 @@ class _Seen:
 
     def _settled(self, allowed: float) -> tuple[float, int]:
         """The largest error relative to its slope, and its jet, where errors at each node are at most their bounds, and at most the least
-        distance from differences.
+        distance from differences and from another elimination.
         """
         least = np.nan_to_num(self.shares, nan=np.inf)
-        for step in _STEPS:
+        for way in (*[partial(_differences, self, step) for step in _STEPS], partial(_eliminated, self)):
             with np.errstate(invalid="ignore", over="ignore"):
-                off = np.nan_to_num(self.lengths[:, None] * np.abs(self.rates - _differences(self, step)), nan=np.inf)
+                off = np.nan_to_num(self.lengths[:, None] * np.abs(self.rates - way()), nan=np.inf)
             least = np.minimum(least, off)
             usual = self.stride * len(least) * np.median(least, axis=0)  # of all nodes, where no single one stands out
             total = np.maximum(least.sum(axis=0), usual) / self.scale
@@ -177,3 +181,11 @@ def _differences(seen: _Seen, step: float) -> Array:
         return dop853.evaluate(rhs.early, times, y, p, rhs.n_out)[:, :n]
 
     return np.sum([weight * (rates(k * h) - rates(-k * h)) for k, weight in _WEIGHTS], axis=0) / h
+
+
+def _eliminated(seen: _Seen) -> Array:
+    """The rates of slopes at all nodes, by an elimination with pivots chosen at each node; NaN where it does not give them."""
+    setting, moved = seen.piece.setting, moving_parameters((seen.by.parameter,))
+    p = np.array([[*setting.parameters(float(t), seen.piece.reference), *np.ones(len(moved)), 0.0] for t in seen.times])
+    wide = np.hstack([seen.states, seen.slopes])
+    return eliminated_rates(setting, (seen.by.parameter,), seen.times, wide, p)

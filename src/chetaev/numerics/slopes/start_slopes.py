@@ -15,9 +15,9 @@ from chetaev.numerics.slopes.directions import By, Directions, GivenSlopes
 from chetaev.numerics.slopes.linear import Linear, at_state, of_expressions, of_rows
 from chetaev.numerics.smooth_pieces.piece import Setting
 
-_RANK = 1e-10
+_ZERO_SINGULAR_VALUE = 1e-10
 """Relative to the largest singular value of the scaled rows: a smaller one is zero, and something is left open."""
-_SMALL = 1e-6
+_ROUND_OFF_OF_TERMS = 1e-6
 """Part of the largest possible term of a linearised row below which its terms are round-off of others."""
 _CONTRADICTS = 1e-7
 """Relative to the terms of a linearised row: a larger residual means that given values cannot move as asked."""
@@ -72,7 +72,7 @@ def completed(
     off = np.abs(rows.along(slopes) - values)
     sizes = np.maximum(sizes, np.abs(rows.by_state) @ np.abs(slopes))
     largest = np.abs(rows.by_state).max(axis=1, initial=0.0)[:, None] * np.abs(slopes).max(axis=0, initial=0.0)[None, :]
-    wrong = off > _CONTRADICTS * np.maximum(sizes, _SMALL * largest)
+    wrong = off > _CONTRADICTS * np.maximum(sizes, _ROUND_OFF_OF_TERMS * largest)
     if wrong.any():
         i, j = np.argwhere(wrong)[0]
         what = f"slopes: {labels[i]} does not hold any more when {directions.names[j]} moves."
@@ -98,7 +98,7 @@ def _solved(matrix: Array, right: Array) -> tuple[Array, Array | None]:
     columns = np.abs(scaled).max(axis=0)
     columns = np.where(columns > 0, columns, 1.0)
     u, s, v = np.linalg.svd(scaled / columns, full_matrices=True)
-    rank = int((s > _RANK * s.max(initial=0.0)).sum()) if s.size and s.max() > 0 else 0
+    rank = int((s > _ZERO_SINGULAR_VALUE * s.max(initial=0.0)).sum()) if s.size and s.max() > 0 else 0
     found = v[:rank].T @ ((u[:, :rank].T @ (right / units[:, None])) / s[:rank, None])
     return found / columns[:, None], None if rank == n else v[rank:].T / columns[:, None]
 

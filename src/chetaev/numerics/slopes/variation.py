@@ -27,6 +27,7 @@ from chetaev.numerics.smooth_pieces.piece import Setting
 
 _KERNELS: Remembered[tuple[Kernel, Kernel | None]] = Remembered(64)
 _SINGLE: Remembered[Kernel] = Remembered(64)
+_ROWS: Remembered[ca.Function] = Remembered(64)
 
 
 def moving_parameters(parameters: Parameters) -> tuple[Symbol, ...]:
@@ -120,6 +121,44 @@ def rate_slopes(flow: Flow, moving: ca.SX, seeds: ca.SX) -> ca.SX:
     rest = [rate for rate, found in zip(flow.rates, own, strict=True) if found is None]
     others = iter(_parts(ca.densify(ca.jtimes(ca.vertcat(*rest), moving, seeds))) if rest else ())
     return ca.vertcat(*[next(others) if found is None else found for found in own])
+
+
+def eliminated_rates(here: Setting, parameters: Parameters, times: Array, wide: Array, p: Array) -> Array:
+    """The rates of slopes in one direction along states, a line each, by an elimination that chooses its pivots at each state.
+
+    They are NaN where a rate is no unknown of the rows, and where the rows leave multipliers open.
+    """
+    flow, top = here.flow, here.flow.system.structure.top
+    found = np.full((len(times), len(flow.state)), np.nan)
+    if flow.solved.null:
+        return found
+    inputs, moved = tuple(sorted(here.binding.inputs.items())), moving_parameters(parameters)
+    rows = _ROWS.get(here.compiled, (tuple(q.name for q in moved), inputs), lambda: _rows(flow, moved, inputs)).map(len(times))
+
+    def solutions(tops: Array) -> tuple[Array, Array]:
+        table = np.array(rows(times[None, :], wide.T, p.T, tops.T)).T.reshape(len(times), -1, len(top))
+        matrices, sides = table[:, :-2].transpose(0, 2, 1), table[:, -2:].transpose(0, 2, 1)
+        usable = np.flatnonzero(np.isfinite(table).all(axis=(1, 2)))
+        usable = usable[np.linalg.slogdet(matrices[usable])[0] != 0]
+        both = np.full(sides.shape, np.nan)
+        both[usable] = np.linalg.solve(matrices[usable], -sides[usable])
+        return both[:, :, 0], both[:, :, 1]
+
+    tops, _ = solutions(np.zeros((len(times), len(top))))
+    _, moved_tops = solutions(tops)
+    for k, z in enumerate(flow.state):
+        if z.d() in top:
+            found[:, k] = moved_tops[:, top.index(z.d())]
+    return found
+
+
+def _rows(flow: Flow, parameters: Sequence[Symbol], inputs: Sequence[tuple[str, Expr]]) -> ca.Function:
+    """The rows at top jets that are further arguments: their matrix, what remains without top jets, and how they move along a direction."""
+    arguments, moving, sown = _sown(flow, parameters, inputs)
+    graph, top = flow.graph, flow.system.structure.top
+    rows, unknown = ca.vertcat(*[flow.system.row(pair) for pair in flow.system.stage(0)]), graph.vector(top)
+    table = ca.horzcat(ca.jacobian(rows, unknown), graph.without(rows, top), ca.jtimes(rows, moving, sown))
+    return graph.function("rows", [*arguments, unknown], ca.vec(dense(table)))
 
 
 def _parts(column: ca.SX) -> list[ca.SX]:

@@ -19,8 +19,8 @@ _SETTLED = 1e-9
 contact."""
 _UNRESOLVED = 1e-12
 """Relative to the duration of the run: bounces that would all end in less time cannot be told apart."""
-_LOWEST = 64 * float(np.finfo(float).eps)
-"""Relative to the terms of the gap: a bounce that is lower cannot be told from none."""
+LOWEST = 64 * float(np.finfo(float).eps)
+"""Relative to the terms of the gap, or of the function of an event: a bounce that is lower cannot be told from none."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def _settles(surfaces: Surfaces, free: Setting, k: int, speed: float, e: float, 
     low = height <= surfaces.tolerance * surfaces.largest(k)
     if whole <= (_SETTLED if low else _UNRESOLVED) * surfaces.span:
         return True
-    return bool(height <= _LOWEST * surfaces.size_of(free, k, t, jets))
+    return bool(height <= LOWEST * surfaces.size_of(free, k, t, jets))
 
 
 def _return(surfaces: Surfaces, free: Setting, k: int, speed: float, t: float, jets: Mapping[Jet, float]) -> float:

@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from chetaev.core.errors import LostDigitsWarning
 from chetaev.core.support.frozen import Frozen
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.flow.exact_rates import Exact
@@ -26,25 +27,21 @@ from chetaev.numerics.smooth_pieces.piece import Piece, Setting
 EXCUSED = 16.0
 """Errors of a value, in units of what one unit in the last place of the symbols makes of it, that are no errors of the formula. With less,
 residuals of rows that hold would be computed again; with much more, a value with few correct digits would stay."""
-_LOST = 1e-6
+_DOUBTFUL_ERROR = 1e-6
 """Relative bound of the error of a value that puts it in doubt. States of a motion have errors of their tolerance, and bounds exceed errors
 many times: a smaller number computes again what is right."""
-_FAR = 2.0**-20
+_DISTANCE_BETWEEN_STATES = 2.0**-20
 """Relative distance of states between which the effect of the state's last place is seen. A longer one leaves narrow features."""
-_LOOKS = 8
+_FIRST_NODES_IN_DOUBT = 8
 """Nodes in doubt that are computed with many digits first. If doubles are right there, bounds were too large, and all values stay."""
-_LONGEST = 20_000
+_MOST_INSTRUCTIONS = 20_000
 """Most instructions of an expression that is looked at: one node of a longer one would take a second in many digits."""
-_WORK = 400_000
+_MOST_WORK = 400_000
 """Instructions in many digits for one reading, about five seconds; nodes beyond them have no value, and a warning says so."""
-_TINY = 1e-300
+_NEGLIGIBLE_ERROR = 1e-300
 """An absolute error that does not matter."""
 _SIGNS = np.random.default_rng(11).choice([-1.0, 1.0], size=(3, 257))
 """Directions in which the state is moved, the same in every run."""
-
-
-class LostDigitsWarning(UserWarning):
-    """Values of an expression are left out, because they have no correct digit in doubles and many digits would take too long."""
 
 
 def read(piece: Piece, function: ca.Function, expression: ca.SX, name: Hashable, times: Array, native: Array) -> Array:
@@ -70,11 +67,11 @@ def read(piece: Piece, function: ca.Function, expression: ca.SX, name: Hashable,
         return values
     key = ("read", name, Frozen(setting.binding.inputs))
     exact = Exact(setting.compiled, setting.binding, key, lambda: [expression])
-    first = _spread(unsure, _LOOKS)
+    first = _spread(unsure, _FIRST_NODES_IN_DOUBT)
     seen = _with_digits(piece, exact, times, native, values, first)
-    if (np.abs(seen - values[first]) <= _LOST * np.abs(seen)).all():
+    if (np.abs(seen - values[first]) <= _DOUBTFUL_ERROR * np.abs(seen)).all():
         return values
-    computed = _spread(unsure, max(_WORK // max(exact.length, 1), _LOOKS))
+    computed = _spread(unsure, max(_MOST_WORK // max(exact.length, 1), _FIRST_NODES_IN_DOUBT))
     found = values.copy()
     found[unsure] = np.nan
     found[computed] = _with_digits(piece, exact, times, native, values, computed)
@@ -97,11 +94,11 @@ def _spread(places: NDArray[np.int64], count: int) -> NDArray[np.int64]:
 def _may_cancel(function: ca.Function) -> bool:
     """Whether an expression that is not too long has a sum or a difference: nothing else loses digits that the state has."""
     count = function.n_instructions()
-    return count <= _LONGEST and any(function.instruction_id(k) in (ca.OP_ADD, ca.OP_SUB) for k in range(count))
+    return count <= _MOST_INSTRUCTIONS and any(function.instruction_id(k) in (ca.OP_ADD, ca.OP_SUB) for k in range(count))
 
 
 def _in_doubt(piece: Piece, function: ca.Function, times: Array, native: Array, values: Array) -> NDArray[np.int64]:
-    """The places of values that rounding may have changed by more than `_LOST`, and by more than it does through the state."""
+    """The places of values that rounding may have changed by more than `_DOUBTFUL_ERROR`, and by more than it does through the state."""
     setting, compiled = piece.setting, piece.setting.compiled
     first = len(compiled.flow.system.equations.system.parameters)
     address = doubting(compile_kernel(function, hot=False), compiled.inputs(setting.binding), first)
@@ -111,13 +108,13 @@ def _in_doubt(piece: Piece, function: ca.Function, times: Array, native: Array, 
     both = dop853.evaluate(address, times, native, p, 2)
     with np.errstate(invalid="ignore", over="ignore"):
         bounds = np.abs(both[:, 0] - both[:, 1]) / 2
-        unsure = np.flatnonzero(~(bounds <= _LOST * np.abs(values)))
+        unsure = np.flatnonzero(~(bounds <= _DOUBTFUL_ERROR * np.abs(values)))
         for signs in _SIGNS:
             if not len(unsure):
                 break
-            moved = native[unsure] * (1 + _FAR * np.resize(signs, native.shape[1]))
+            moved = native[unsure] * (1 + _DISTANCE_BETWEEN_STATES * np.resize(signs, native.shape[1]))
             there = setting.mapped(function, times[unsure], moved, piece.reference)[0]
-            through_state = EPSILON / _FAR * np.abs(there - values[unsure])
+            through_state = EPSILON / _DISTANCE_BETWEEN_STATES * np.abs(there - values[unsure])
             unsure = unsure[~(bounds[unsure] <= EXCUSED * through_state)]
     return unsure
 
@@ -128,7 +125,7 @@ def _with_digits(piece: Piece, exact: Exact, times: Array, native: Array, values
     found = values[which].copy()
     for k, node in enumerate(which):
         t = float(times[node])
-        right = exact(t, native[node], setting.parameters(t, piece.reference), _TINY)
+        right = exact(t, native[node], setting.parameters(t, piece.reference), _NEGLIGIBLE_ERROR)
         if right is not None:
             found[k] = right[0]
     return found

@@ -35,18 +35,18 @@ from chetaev.numerics.smooth_pieces.momentum_jumps import Refused
 from chetaev.numerics.smooth_pieces.piece import Setting
 from chetaev.numerics.smooth_pieces.switching import Surfaces
 
-_MOST = 6
+_MOST_CONTACTS = 6
 """Contacts and modes of friction in one impact of which all choices are tried; each further one doubles or trebles their number."""
 _ITERATIONS = 30
 """Most Newton iterations. One is enough for momenta that are linear in the velocities."""
 _CLOSE = 1e-13
 """Relative to the velocities: a Newton correction of this size ends the iteration."""
-_NOTHING = 1e-11
+_NEGLIGIBLE_SPEED = 1e-11
 """Relative to the speeds and impulses of the impact: what is smaller counts as zero."""
 _STILL = 1e-6
 """Relative to the largest velocity: a smaller one counts as so large where residuals of rows are compared with their terms, because the
 terms of a row such as y' = 0 vanish themselves."""
-_SAME = 1e-9
+_SAME_IMPACT = 1e-9
 """Relative to the velocities: two choices that differ by less are the same impact."""
 
 
@@ -68,8 +68,10 @@ def impact(
     """
     switched = surfaces.switched
     rubbing = _rubbing(switched, here.configuration, touched)
-    if len(touched) + len(rubbing) > _MOST:
-        raise Refused(f"{len(touched)} contacts and {len(rubbing)} modes of friction take part in one impact; at most {_MOST} are tried.")
+    if len(touched) + len(rubbing) > _MOST_CONTACTS:
+        raise Refused(
+            f"{len(touched)} contacts and {len(rubbing)} modes of friction take part in one impact; at most {_MOST_CONTACTS} are tried."
+        )
     idle = tuple(  # a bounded force has no impulse
         1 if m == SLIDING and k not in (*rubbing, *switched.contacts) else m for k, m in enumerate(here.configuration)
     )
@@ -79,7 +81,7 @@ def impact(
         chosen = dict(zip((*touched, *rubbing), values, strict=True))
         configuration = tuple(chosen.get(k, m) for k, m in enumerate(idle))
         tried = _Blow(surfaces, configuration, touched, rubbing, bounce, t, jets).result()
-        if tried is not None and not any(_alike(tried, other) for other in found):
+        if tried is not None and not any(_alike(tried, other, jets) for other in found):
             found.append(tried)
     if not found:
         raise Refused("no impulses of the contacts agree with the coefficients of restitution.")
@@ -117,9 +119,10 @@ def _called(function: ca.Function, values: Array, v: Array) -> Array:
     return np.array(function(v, values))
 
 
-def _alike(a: Impact, b: Impact) -> bool:
-    size = max(max(map(abs, one.jets.values()), default=0.0) for one in (a, b))
-    return all(abs(v - b.jets[z]) <= _SAME * size for z, v in a.jets.items())
+def _alike(a: Impact, b: Impact, before: Mapping[Jet, float]) -> bool:
+    """Whether two choices lead to the same velocities, relative to those before too: an impact may end in rest."""
+    size = max((abs(one[z]) for one in (a.jets, b.jets, before) for z in a.jets if z.order), default=0.0)
+    return all(abs(v - b.jets[z]) <= _SAME_IMPACT * size for z, v in a.jets.items())
 
 
 @dataclass(frozen=True)
@@ -224,37 +227,39 @@ class _Blow:
         gaps, were, slips = after[m:g], before[m:g], after[g:-1]
         speed = np.abs(were).max(initial=0.0)
         for k, now, was in zip(self.touched, gaps, were, strict=True):
-            if self.configuration[k] != SLIDING and now < -self.bounce[k] * was - _NOTHING * speed:
+            if self.configuration[k] != SLIDING and now < -self.bounce[k] * was - _NEGLIGIBLE_SPEED * speed:
                 return None
         if not self._pushes(impulses) or not self._rubs(impulses, slips, float(np.abs(before[g:-1]).max(initial=0.0))):
             return None
         jets = {**self.jets, **dict(zip(self.velocities, map(float, v), strict=True))}
         return Impact(
-            jets, {k: float(now) if now > _NOTHING * speed else 0.0 for k, now in zip(self.touched, gaps, strict=True)}, self.configuration
+            jets,
+            {k: float(now) if now > _NEGLIGIBLE_SPEED * speed else 0.0 for k, now in zip(self.touched, gaps, strict=True)},
+            self.configuration,
         )
 
     def _pushes(self, impulses: Array) -> bool:
         """Whether no contact pulls, and multipliers whose signs are modes have these signs."""
         by = dict(zip(self.multipliers, impulses, strict=True))
         size = np.abs(impulses).max(initial=0.0)
-        if any(by[self.switched.modes[k].unknown] < -_NOTHING * size for k in self.taking_part):
+        if any(by[self.switched.modes[k].unknown] < -_NEGLIGIBLE_SPEED * size for k in self.taking_part):
             return False
         signs = [k for k in self.rubbing if k in self.switched.implicit_modes]
-        return all(self._number(self.switched.modes[k].function, by) * self.configuration[k] >= -_NOTHING * size for k in signs)
+        return all(self._number(self.switched.modes[k].function, by) * self.configuration[k] >= -_NEGLIGIBLE_SPEED * size for k in signs)
 
     def _rubs(self, impulses: Array, slips: Array, before: float) -> bool:
         """Whether friction opposes the velocity after the impact, or holds it with no more than its limit."""
         by = dict(zip(self.multipliers, impulses, strict=True))
         for k, slip in zip(self.sliding, slips, strict=True):
             m, mode = self.configuration[k], self.switched.modes[k]
-            if m != SLIDING and m * slip < -_NOTHING * max(before, np.abs(slips).max()):
+            if m != SLIDING and m * slip < -_NEGLIGIBLE_SPEED * max(before, np.abs(slips).max()):
                 return False
             if m == SLIDING:
                 tilt = tilt_of(self.switched.base(self.configuration), mode.symbol)
                 if tilt is None:
                     raise Refused(f"the impulse that keeps {mode.text} = 0 is not known.")
                 limit = abs(self._number(tilt.size, by))
-                if abs(by[mode.unknown]) > limit * (1 + _NOTHING) + _NOTHING * np.abs(impulses).max(initial=0.0):
+                if abs(by[mode.unknown]) > limit * (1 + _NEGLIGIBLE_SPEED) + _NEGLIGIBLE_SPEED * np.abs(impulses).max(initial=0.0):
                     return False
         return True
 
@@ -297,4 +302,4 @@ class _Blow:
         speeds = np.abs(v) + np.abs(self.before)
         terms = slopes[:m] @ np.maximum(speeds, _STILL * speeds.max())
         terms[:n] += np.abs(impulses) @ np.abs(self.directions)
-        return bool(np.all(np.abs(left) <= _SAME * np.maximum(terms, np.finfo(float).tiny)))
+        return bool(np.all(np.abs(left) <= _SAME_IMPACT * np.maximum(terms, np.finfo(float).tiny)))

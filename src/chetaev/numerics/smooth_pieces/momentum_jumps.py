@@ -39,7 +39,7 @@ _SHORTEST_STEP = 1e-7
 """Shortest change of the mode: a shorter one means that the velocity towards the surface vanishes and the motion turns back. It is also the
 relative excess of energy over the height of the step that can just be distinguished from none.
 """
-_ITERATIONS, _PATIENCE = 30, 6
+_MOST_ITERATIONS, _SLOW_ITERATIONS = 30, 6
 """Most Newton iterations, and the number after which every correction has to be half the previous one."""
 _CLOSE = 1e-13
 """Relative to the velocities: a Newton correction of this size ends the iteration."""
@@ -275,7 +275,7 @@ class _Layer:
     def _solved(self, guess: Array, mode: float) -> Array | None:
         """Newton's iteration for the unknowns at a value of the mode; None if it does not converge."""
         found, n, last = guess.copy(), len(self.v), np.inf
-        for k in range(_ITERATIONS):
+        for k in range(_MOST_ITERATIONS):
             left, slopes = self._residual(found, mode), self._slopes(found, mode)
             if not np.isfinite(left).all() or not np.isfinite(slopes).all():
                 return None
@@ -284,7 +284,7 @@ class _Layer:
             size = float(np.abs(step[:n]).max())
             if size <= _CLOSE * np.abs(found[:n]).max():
                 return found if self._holds(found, mode) else None
-            if k >= _PATIENCE and size > 0.5 * last:  # it wanders about, where there is no solution
+            if k >= _SLOW_ITERATIONS and size > 0.5 * last:  # it wanders about, where there is no solution
                 return None
             last = size
         return None

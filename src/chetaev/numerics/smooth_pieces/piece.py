@@ -17,7 +17,8 @@ from chetaev.numerics.corners.mode import Configuration
 from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.flow.compiled import Array, Compiled, compile_at, compile_beside_zeros, compile_equations, compile_on_component
 from chetaev.numerics.flow.exact_rates import Exact, with_exact_functions, with_exact_rates
-from chetaev.numerics.flow.flow import WORST_PIVOT, Flow
+from chetaev.numerics.flow.flow import Flow
+from chetaev.numerics.flow.pivot_choice import WORST_PIVOT
 from chetaev.numerics.flow.pole_rewriting import has_pole
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.graphs.identity_cache import Remembered
@@ -26,7 +27,7 @@ from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import kinds_of
 from chetaev.numerics.methods.base import interpolate
 
-_FEW = 1000
+_MOST_BY_EARLY_CODE = 1000
 """Most states that are projected by code for few calls; for more, optimised code is compiled."""
 _WATCHES: Remembered[Kernel] = Remembered(128)
 _EXACT_WATCHES: Remembered[Kernel] = Remembered(16)
@@ -278,7 +279,7 @@ class Piece:
         if self.project is None:
             return found
         kernels = (self.project, self.setting.compiled.inputs(self.setting.binding))
-        few = len(times) <= _FEW
+        few = len(times) <= _MOST_BY_EARLY_CODE
         project, inputs = (0 if kernel is None else kernel.early if few else kernel.address for kernel in kernels)
         p = self.setting.parameters(float(times[0]), self.reference)
         first = len(self.setting.flow.system.equations.system.parameters)

@@ -15,7 +15,7 @@ from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.smooth_pieces.piece import Setting
 
-_STILL = 1.0
+_SPEED_OF_REST = 1.0
 """Tolerances, in units of a typical speed: a smaller speed is rest. With a smaller number, steps within the tolerance miss the rest; with a
 larger one, bodies stop too early by as much.
 """
@@ -24,9 +24,9 @@ CRAWLING = 1e-140
 _BESIDE_A_BELT = 1e-8
 """The same, relative to the velocities of a body at rest on a belt or a turntable: half of the digits of a velocity are left for the
 direction, and forces that depend on the velocity change by the other half."""
-_SHARE = 1e-2
+_STOPPING_TIME = 1e-2
 """Part of the duration of a run in which friction would stop a body of a typical speed; it defines the typical speed."""
-_AHEAD = 2.0
+_STARTING_SPEED = 2.0
 """Speed of a body that starts to move, in units of the speed that counts as rest; it has to exceed 1, or the body would rest again."""
 
 
@@ -41,7 +41,7 @@ class Resting:
 
     def level(self, direction: Direction) -> float:
         """The square of the speed that counts as rest."""
-        return (_STILL * self.tolerance) ** 2 * self._fastest.get(direction, 0.0)
+        return (_SPEED_OF_REST * self.tolerance) ** 2 * self._fastest.get(direction, 0.0)
 
     def watched(self, here: Setting, t: float, jets: Mapping[Jet, float], moving: list[Direction]) -> Setting:
         """A setting for a piece from a state, with the levels below which its speeds count as rest."""
@@ -54,7 +54,7 @@ class Resting:
 
     def _note(self, direction: Direction, square: float, forces: _Forces) -> None:
         size = float(np.abs(np.concatenate([forces.given, forces.resisting.ravel()])).max())
-        stopped = float(forces.weights.max()) * (_SHARE * self.span * size) ** 2
+        stopped = float(forces.weights.max()) * (_STOPPING_TIME * self.span * size) ** 2
         known = [v for v in (square, stopped, self._fastest.get(direction, 0.0)) if np.isfinite(v)]
         self._fastest[direction] = max(known, default=0.0)
 
@@ -69,7 +69,7 @@ class Resting:
         if unit is None:
             return None
         self._note(direction, 0.0, forces)
-        return self._moving(here, direction, t, jets, max(_AHEAD * np.sqrt(self.level(direction)), CRAWLING) * unit)
+        return self._moving(here, direction, t, jets, max(_STARTING_SPEED * np.sqrt(self.level(direction)), CRAWLING) * unit)
 
     def _moving(self, here: Setting, direction: Direction, t: float, jets: Mapping[Jet, float], forms: Array) -> dict[Jet, float]:
         """Return the state with other values of the forms whose squares make up the speed."""

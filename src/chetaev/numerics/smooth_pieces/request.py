@@ -40,6 +40,11 @@ class Request:
     schedule: Schedule | None = None
     """The inputs that are no formulas."""
 
+    @property
+    def span(self) -> float:
+        """The duration of the run."""
+        return abs(float(self.times[-1] - self.times[0]))
+
 
 @dataclass(frozen=True)
 class Place:

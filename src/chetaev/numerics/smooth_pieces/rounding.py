@@ -29,25 +29,25 @@ from chetaev.numerics.smooth_pieces.piece import Piece
 
 _MOST_LOOKS, _FEWEST_LOOKS = 12, 4
 """Nodes at which rates are computed in many digits, at most and at least."""
-_WORK = 20_000
+_MOST_WORK = 20_000
 """Instructions in many digits, each of a few microseconds, that all looks together may take."""
-_NODES = 4096
+_MOST_NODES = 4096
 """Most nodes at which bounds are computed; of a longer motion every second or third is taken, and so on."""
 _EXCUSED = 4.0
 """Errors of a rate, in units of what a unit in the last place of the state makes of it, that are no errors of the formula."""
-_LARGEST = 24
+_MOST_COMPONENTS = 24
 """Most components of a state whose covariance is computed, which takes up to a second."""
-_APART = 2.0**-45
+_DISTANCE_FOR_SLOPES = 2.0**-45
 """Relative distance of states between which slopes are computed: a longer one passes over narrow features, a shorter one has no digits."""
 _STIFFEST = 64.0
 """Largest step times slope that counts; where more is found, an explicit method has no such steps, and the slope is that of a jump."""
-_CHANCE = 2.0
+_DEVIATIONS_BY_CHANCE = 2.0
 """Standard deviations of a sum of errors with random signs: a smaller sum may be chance."""
 _NEGLIGIBLE = 1e-2
 """Part of the allowed error to which exact rates are needed."""
-_FAR = 2.0**-20
+_DISTANCE_FOR_TERMS = 2.0**-20
 """Relative distance of states between which the terms of a row are seen."""
-_TINY = 1e-300
+_NEGLIGIBLE_ERROR = 1e-300
 """An absolute error that does not matter."""
 _UNIT = float(np.finfo(float).eps)
 _SIGNS = np.random.default_rng(7).integers(0, 2, size=(3, 257)) * 2.0 - 1.0
@@ -66,7 +66,7 @@ def rounding_of(piece: Piece, scale: Array, allowed: float, stiff: bool, exact: 
     nodes = np.asarray(piece.run.nodes)
     if len(nodes) < 2 or len(nodes) <= int(piece.run.accepted):
         return None
-    every = -(-len(nodes) // _NODES)
+    every = -(-len(nodes) // _MOST_NODES)
     looked = _Nodes(piece, nodes[::every], np.asarray(piece.run.states)[::every], scale, every)
     shaken, at = (np.zeros(len(scale)), piece.begin) if stiff else looked.shaken()
     worst = int(np.argmax(shaken))
@@ -122,7 +122,7 @@ class _Nodes:
         nothing of the next hundred, and those with constraints, since each step is projected and the slopes know nothing of that.
         """
         n, every = len(self.scale), float(self.every)
-        if n > _LARGEST or self.every > 1 or self.piece.setting.compiled.flow.system.hidden():
+        if n > _MOST_COMPONENTS or self.every > 1 or self.piece.setting.compiled.flow.system.hidden():
             squares = np.nan_to_num(self.lengths * self.moves / self.scale, nan=0.0, posinf=np.inf) ** 2
             total = np.sqrt(squares.sum(axis=0) / every)
             return total, float(self.times[int(np.argmax(squares[:, int(np.argmax(total))]))])
@@ -148,7 +148,7 @@ class _Nodes:
         found = np.zeros((count, n, n))
         for j in range(n):
             size = np.abs(place[:, j])
-            moved, step = place.copy(), _APART * np.where(size > 0, size, max(float(size.max()), _TINY))
+            moved, step = place.copy(), _DISTANCE_FOR_SLOPES * np.where(size > 0, size, max(float(size.max()), _NEGLIGIBLE_ERROR))
             moved[:, j] += step
             step = moved[:, j] - place[:, j]
             states = self.states.copy()
@@ -168,7 +168,7 @@ class _Nodes:
         shares = self.lengths * self.doubts / self.scale
         sums, squares = np.zeros(len(self.scale)), np.zeros((2, len(self.scale)))
         largest, when = 0.0, piece.begin
-        count = int(np.clip(_WORK // max((1 + len(_SIGNS)) * exact.length, 1), _FEWEST_LOOKS, _MOST_LOOKS))
+        count = int(np.clip(_MOST_WORK // max((1 + len(_SIGNS)) * exact.length, 1), _FEWEST_LOOKS, _MOST_LOOKS))
         weights = np.minimum(shares.max(axis=1), allowed)  # a bound of more tells no more: every such node may be the wrong one
         for group, k in _groups(weights, count):
             errors = self._errors(exact, k, needed, (shares[group].sum(axis=0) > _NEGLIGIBLE * allowed).any())
@@ -181,7 +181,7 @@ class _Nodes:
             squares += [usual**2, usual**2 / (len(group) * self.every)]
             if usual.max() > largest:
                 largest, when = float(usual.max()), float(self.times[k])
-        return np.maximum(np.abs(sums) - _CHANCE * np.sqrt(squares[0]), 0.0) + np.sqrt(squares[1]), when
+        return np.maximum(np.abs(sums) - _DEVIATIONS_BY_CHANCE * np.sqrt(squares[0]), 0.0) + np.sqrt(squares[1]), when
 
     def _errors(self, exact: Exact, k: int, needed: Array, beside: bool) -> Array | None:
         """The errors of the rates at a node, and with `beside` at states beside it, of which one alone may be right by chance; None without
@@ -221,7 +221,7 @@ def broken_row(piece: Piece, allowed: float, usual: Callable[[], Array]) -> tupl
     p = np.stack([setting.parameters(float(t), piece.reference) for t in ends]) if driven else piece.parameters
     for k in rows_in_doubt(compiled, ends, states, p, allowed).nonzero()[0]:
         t, y = float(ends[k]), states[k]
-        exact = exact_rows(compiled, setting.binding)(t, y, p[k] if driven else p, _TINY)
+        exact = exact_rows(compiled, setting.binding)(t, y, p[k] if driven else p, _NEGLIGIBLE_ERROR)
         if exact is None:
             continue
         slopes = np.abs(exact[rows:].reshape(rows, -1))
@@ -247,14 +247,14 @@ def rows_in_doubt(compiled: Compiled, times: Array, states: Array, p: Array, all
     found = dop853.evaluate(kernel.early, np.concatenate([times, times]), pairs, p if single else np.concatenate([p, p]), rows)
     values, moved = found.reshape(2, count, rows)
     with np.errstate(invalid="ignore", over="ignore"):
-        doubts, terms = np.abs(both[:, 0] - both[:, 1]) / 2, np.abs(moved - values) / _FAR
+        doubts, terms = np.abs(both[:, 0] - both[:, 1]) / 2, np.abs(moved - values) / _DISTANCE_FOR_TERMS
         unsure: NDArray[np.bool_] = np.asarray(~(doubts <= allowed * terms).all(axis=1))
         for factors in others:
             left = unsure.nonzero()[0]
             if not len(left):
                 break
             moved = dop853.evaluate(kernel.early, times[left], states[left] * factors, p if single else p[left], rows)
-            terms[left] = np.maximum(terms[left], np.abs(moved.reshape(-1, rows) - values[left]) / _FAR)
+            terms[left] = np.maximum(terms[left], np.abs(moved.reshape(-1, rows) - values[left]) / _DISTANCE_FOR_TERMS)
             unsure[left] = ~(doubts[left] <= allowed * terms[left]).all(axis=1)
     return unsure
 
@@ -262,7 +262,7 @@ def rows_in_doubt(compiled: Compiled, times: Array, states: Array, p: Array, all
 @cache
 def _beside(size: int) -> Array:
     """Factors of a state that give some states beside it, a line each."""
-    return 1 + _FAR * np.resize(_SIGNS[:, 1:], (len(_SIGNS), size))
+    return 1 + _DISTANCE_FOR_TERMS * np.resize(_SIGNS[:, 1:], (len(_SIGNS), size))
 
 
 def _exponential(matrix: Array) -> Array:

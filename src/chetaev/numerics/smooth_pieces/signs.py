@@ -24,27 +24,27 @@ from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import interpolate
 from chetaev.numerics.smooth_pieces.piece import Piece, Setting
 
-_BETWEEN = (0.2, 0.4, 0.6, 0.8)
+_PLACES_IN_STEP = (0.2, 0.4, 0.6, 0.8)
 """Places inside a step, as parts of it, at which signs are looked at besides the nodes."""
-_NODES = 2048
+_MOST_NODES = 2048
 """Most nodes of a piece at which signs are looked at; of a longer piece every second or third is taken, and so on."""
-_LOOKS = 12
+_MOST_EXACT_LOOKS = 12
 """Most states at which a function is computed in many digits."""
-_CERTAIN = 2.0
+_CERTAIN_SIGN = 2.0
 """Bounds of its error that a value is away from zero, if its sign is certain."""
-_CLEAR = 0.25
+_HARMLESS_ERROR = 0.25
 """Part of what the allowed error of the state makes of a function, below which the bound of its own error does not matter."""
 _NEAR_ZERO = 10.0 ** -np.arange(1.0, 15.0)
 """Parts of the largest value of a jet, at which functions are tried where the states of a motion were not kept: most formulas that lose
 digits do so near zero."""
-_TRIALS = 64
+_STATES_TRIED = 64
 """Such states that are tried."""
-_FEW_TRIALS, _MANY = 2, 512
-"""With more than `_MANY` motions, only `_FEW_TRIALS` states are tried for each of them at first."""
-_SHIFT = 7
+_FEW_STATES_TRIED, _MANY_MOTIONS = 2, 512
+"""With more than `_MANY_MOTIONS` motions, only `_FEW_STATES_TRIED` states are tried for each of them at first."""
+_SHIFT_PER_MOTION = 7
 """Other states are tried for the next motion: by how much what is chosen differs."""
 _DICE = np.random.default_rng(5)
-_CHOSEN = _DICE.integers(0, 2 + 2 * len(_NEAR_ZERO), size=(_TRIALS, 61))
+_CHOSEN = _DICE.integers(0, 2 + 2 * len(_NEAR_ZERO), size=(_STATES_TRIED, 61))
 """Which of the values of a jet a state has that is tried; the same in every run."""
 
 Figure = tuple[float, int, float]
@@ -77,9 +77,9 @@ class Signs:
             if lost.any():  # bounds without a middle; the functions themselves may have values
                 plain = self.plain(times, states, p)
                 values, doubts = np.where(lost, plain, values), np.where(lost, np.inf, doubts)
-            unsure = np.isfinite(values) & (np.abs(values) <= _CERTAIN * doubts) & (doubts > 0)
+            unsure = np.isfinite(values) & (np.abs(values) <= _CERTAIN_SIGN * doubts) & (doubts > 0)
             for k in np.flatnonzero(unsure.any(axis=1)):
-                unsure[k] &= doubts[k] > _CLEAR * self._moves(float(times[k]), states[k], p)
+                unsure[k] &= doubts[k] > _HARMLESS_ERROR * self._moves(float(times[k]), states[k], p)
         return values, unsure
 
     def _moves(self, t: float, y: Array, p: Array) -> Array:
@@ -122,8 +122,8 @@ class Signs:
         return found_by if found_by <= 1.0 or not self._jumps_near(exact, t, y, right) else 0.0
 
     def _jumps_near(self, exact: Exact, t: float, y: Array, value: float) -> bool:
-        """Whether a function has another sign, in many digits, at a state that is moved by what is allowed: it jumps, and its slopes do not
-        tell.
+        """Whether a function has another sign, in many digits, at a state that is moved by what is allowed: it jumps, and its slopes do
+        not show that.
         """
         p = self.here.parameters(t)
         for j, size in enumerate(self.state):
@@ -154,7 +154,7 @@ def wrong_signs(
         return None
     times, states, roots = _looked_at(piece, len(functions), whole)
     if exact:  # functions in many digits: those of modes must have the signs of their sides
-        some = np.unique(np.linspace(0, len(times) - 1, _LOOKS).astype(np.int64))
+        some = np.unique(np.linspace(0, len(times) - 1, _MOST_EXACT_LOOKS).astype(np.int64))
         times, states, roots = times[some], states[some], roots[some]
         values = signs.plain(times, states, p)
         unsure = values * np.array(sides) < 0
@@ -163,8 +163,8 @@ def wrong_signs(
     worst = 0.0, 0, piece.begin
     for k in np.flatnonzero(unsure.any(axis=0)):
         where = np.flatnonzero(unsure[:, k])
-        where = where[np.unique(np.linspace(0, len(where) - 1, _LOOKS).astype(np.int64))]
-        where = np.union1d(where, np.flatnonzero(unsure[:, k] & (roots == k))[:_LOOKS])
+        where = where[np.unique(np.linspace(0, len(where) - 1, _MOST_EXACT_LOOKS).astype(np.int64))]
+        where = np.union1d(where, np.flatnonzero(unsure[:, k] & (roots == k))[:_MOST_EXACT_LOOKS])
         for i in where:
             size = signs.wrong(int(k), float(times[i]), states[i], sides[int(k)] or float(values[i, k]), bool(roots[i] == k))
             if allowed * size > worst[0]:
@@ -181,14 +181,14 @@ def _looked_at(piece: Piece, count: int, whole: bool) -> tuple[Array, Array, NDA
     states: list[Array] = [np.array([piece.first, run.y]), np.asarray(run.found_states)[:, :size] if len(found) else np.zeros((0, size))]
     roots: list[NDArray[np.int64]] = [np.array([-1, met]), np.where((found >= 0) & (found < count), found, -1)]
     if len(run.nodes):
-        every = -(-len(run.nodes) // _NODES)
+        every = -(-len(run.nodes) // _MOST_NODES)
         times.append(np.asarray(run.nodes)[::every])
         states.append(np.asarray(run.states)[::every, :size])
         roots.append(np.full(len(times[-1]), -1))
     if whole and len(run.nodes) > 1 and len(run.coefficients):
         begins = np.arange(0, len(run.nodes) - 1, every)
         nodes = np.asarray(run.nodes)
-        inside = (nodes[begins, None] + np.diff(nodes)[begins, None] * np.array(_BETWEEN)).ravel()
+        inside = (nodes[begins, None] + np.diff(nodes)[begins, None] * np.array(_PLACES_IN_STEP)).ravel()
         times.append(inside)
         states.append(interpolate(piece.basis, run.nodes, run.states, run.coefficients, inside)[:, :size])
         roots.append(np.full(len(inside), -1))
@@ -199,7 +199,7 @@ def _tried(piece: Piece) -> tuple[Array, Array]:
     """States between the smallest and the largest values of a motion; times between its ends."""
     low, high = np.asarray(piece.run.minima), np.asarray(piece.run.maxima)
     chosen = _CHOSEN[:, np.arange(len(low)) % _CHOSEN.shape[1]]
-    return np.linspace(piece.begin, piece.end, _TRIALS), _states_between(low[None, :], high[None, :], chosen)
+    return np.linspace(piece.begin, piece.end, _STATES_TRIED), _states_between(low[None, :], high[None, :], chosen)
 
 
 def _states_between(low: Array, high: Array, chosen: NDArray[np.int64]) -> Array:
@@ -216,15 +216,15 @@ def signs_in_doubt(watch: Kernel, count: int, low: Array, high: Array, begins: A
     Of many motions each is tried at few states first, and at more only if one of them shows such a sign.
     """
     found = np.zeros(len(low), bool)
-    for trials in (_FEW_TRIALS, _TRIALS) if len(low) > _MANY else (_TRIALS,):
+    for trials in (_FEW_STATES_TRIED, _STATES_TRIED) if len(low) > _MANY_MOTIONS else (_STATES_TRIED,):
         for chosen, part in zip(np.resize(_CHOSEN, (trials, low.shape[1])), np.linspace(0.0, 1.0, trials), strict=True):
-            shifted = (chosen + np.arange(len(low))[:, None] * _SHIFT) % (2 + 2 * len(_NEAR_ZERO))
+            shifted = (chosen + np.arange(len(low))[:, None] * _SHIFT_PER_MOTION) % (2 + 2 * len(_NEAR_ZERO))
             states = _states_between(low, high, shifted)
             both = dop853.evaluate(doubting(watch), begins + part * (ends - begins), states, p, 2 * watch.n_out)
             above, below = both[:, 2 : 2 + count], both[:, watch.n_out + 2 : watch.n_out + 2 + count]
             with np.errstate(invalid="ignore", over="ignore"):
                 doubts = np.abs(above - below) / 2
-                found |= ((np.abs(above + below) / 2 <= _CERTAIN * doubts) & (doubts > 0)).any(axis=1)
+                found |= ((np.abs(above + below) / 2 <= _CERTAIN_SIGN * doubts) & (doubts > 0)).any(axis=1)
         if not found.any():
             break
     return found

@@ -26,9 +26,9 @@ from chetaev.numerics.smooth_pieces.planar_rest import Resting
 
 ROUND_OFF = 1e-11
 """Relative to its terms: a smaller rate is zero. With a smaller number, round-off would decide on a side."""
-_TINY = 1e-14
+_ROUND_OFF_OF_ZERO = 1e-14
 """Relative to its terms: a switching function of this size is round-off of zero."""
-_LOCATED = 2e-13
+_ROOT_ACCURACY = 2e-13
 """Accuracy of located roots, relative to the duration of the run: brackets are 1e-13 of a step wide. With a smaller number, a located root
 does not count as one; with a larger one, switches that follow each other closely are merged.
 """
@@ -192,7 +192,10 @@ class SurfaceValues:
                 continue
             change = 0.0 if self.algebraic(here, k) else abs(table.rate(k)) * self.span
             change = change if np.isfinite(change) else 0.0
-            least, near = max(_TINY * size, _LOCATED * change), max(NEAR * self.tolerance, _TINY) * max(size, change)
+            least, near = (
+                max(_ROUND_OFF_OF_ZERO * size, _ROOT_ACCURACY * change),
+                max(NEAR * self.tolerance, _ROUND_OFF_OF_ZERO) * max(size, change),
+            )
             exactly |= {k} if abs(value) <= least else set()
             if abs(value) <= max(least, 0.0 if mode.of_time else near):
                 found.append(k)

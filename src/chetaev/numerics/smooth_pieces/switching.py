@@ -18,19 +18,19 @@ import numpy as np
 from chetaev.core.errors import StateError
 from chetaev.core.symbols import Jet, Multiplier
 from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Mode
-from chetaev.numerics.corners.modes import bends_momenta
+from chetaev.numerics.corners.sliding import bends_momenta
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.smooth_pieces.piece import Setting
 from chetaev.numerics.smooth_pieces.surface_values import ORDERS, ROUND_OFF, Jets, SurfaceValues
 
-_LATER = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+_LATER_TIMES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 """Times, relative to the duration of the run, after which a force at its limit is tested again for exceeding it."""
-_LEFT = 1e-13
+_LEFT_LIMIT = 1e-13
 """Relative difference from its limit beyond which a force has left the limit."""
-_SAME = 1e-9
+_SAME_RATES = 1e-9
 """Relative difference of rates up to which two configurations move the state alike."""
-_MOST, _MOST_COMPILED = 8, 6
+_MOST_SURFACES, _MOST_SURFACES_COMPILED = 8, 6
 """Surfaces met at one moment of which all configurations are tried in which the motion leaves them, and the same where each configuration
 is compiled by itself. 256 take two seconds; each further surface doubles that."""
 _MOST_SLIDING = 3
@@ -131,7 +131,7 @@ class Surfaces(SurfaceValues):
     @property
     def _most(self) -> int:
         """Surfaces of which all configurations are tried."""
-        return _MOST_COMPILED if self.switched.by_itself else _MOST
+        return _MOST_SURFACES_COMPILED if self.switched.by_itself else _MOST_SURFACES
 
     def go_on(self, changed: Configuration, met: Sequence[int], t: float, jets: Jets) -> Choice:
         """Return the configurations that continue the motion from a state in which some modes are met.
@@ -257,7 +257,7 @@ class Surfaces(SurfaceValues):
         names = [z for z in rates[0] if all(z in r for r in rates)]
         table = np.array([[r[z] for z in names] for r in rates])
         sizes = np.abs(table).max(axis=0)
-        return bool(np.all(np.ptp(table, axis=0) <= np.maximum(_SAME * sizes, ROUND_OFF * sizes.max(initial=0.0))))
+        return bool(np.all(np.ptp(table, axis=0) <= np.maximum(_SAME_RATES * sizes, ROUND_OFF * sizes.max(initial=0.0))))
 
     def _one(self, before: Configuration, k: int, t: float, jets: Jets) -> Choice:
         """The test for one surface, in which sliding is compiled only where it may happen."""
@@ -358,7 +358,7 @@ class Surfaces(SurfaceValues):
         if not np.isfinite(value) or abs(value) > ROUND_OFF * size or not self.span:
             return bool(value >= -ROUND_OFF * size)
         native = here.native(state, 0.0)
-        for part in _LATER:
+        for part in _LATER_TIMES:
             step = self.direction * part * self.span
             ahead, size = self.press(here, k, t + step, here.named(self._moved(here, t, native, step)))
             if abs(ahead) > ROUND_OFF * size:
@@ -375,17 +375,17 @@ class Surfaces(SurfaceValues):
     def _later(self, here: Setting, modes: Sequence[Mode], t: float, jets: Mapping[Jet, float], values: Array) -> Array:
         """Return the forces that hold the motion on its surfaces, with infinity for those at their limit that exceed it shortly after.
 
-        The test is repeated after each time of `_LATER` until they have left the limit, because they may leave it with any order.
+        The test is repeated after each time of `_LATER_TIMES` until they have left the limit, because they may leave it with any order.
         """
         found = np.abs(values)
         native, limit = here.native(jets, 0.0), np.abs(found - 1) <= ROUND_OFF
         if not limit.any() or not self.span:
             return found
         function = here.function([self.switched.held(mode, here.configuration) for mode in modes])
-        for part in _LATER:
+        for part in _LATER_TIMES:
             step = self.direction * part * self.span
             ahead = np.abs(here.numbers(function, t + step, self._moved(here, t, native, step)))
-            left = limit & (np.abs(ahead - 1) > _LEFT)
+            left = limit & (np.abs(ahead - 1) > _LEFT_LIMIT)
             found[left & (ahead > 1)] = np.inf
             limit &= ~left
         return found

@@ -27,7 +27,7 @@ _ON_SURFACE = 1e-12
 """Relative to its terms: a smaller switching function vanishes at the state."""
 _ALIKE = 1e-9
 """Relative difference up to which the linearisations of two sides agree; it exceeds their round-off."""
-_MOST = 5
+_MOST_SURFACES = 5
 """Most surfaces through one state for which all sides are compared; the number of sides doubles with each. More are refused."""
 
 
@@ -37,7 +37,7 @@ def require_smooth(problem: Problem, jets: Mapping[Jet, float]) -> None:
     if not switched.modes:
         return
     known, on_surface = _signs(switched, problem, jets)
-    if len(on_surface) > _MOST:
+    if len(on_surface) > _MOST_SURFACES:
         raise _refusal(problem, on_surface[0].text)
     for mode in on_surface:
         others = [m for m in on_surface if m is not mode]

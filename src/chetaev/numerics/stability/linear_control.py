@@ -22,9 +22,9 @@ from chetaev.core.symbols import Coordinate
 from chetaev.mechanics.ranks.generic import Matrix
 from chetaev.numerics.stability.spectrum import Complex, ordered
 
-_RANK = 1e-9
+_UNREACHABLE_DIRECTION = 1e-9
 """Relative to the largest entry of the balanced pair: smaller directions of the reachable space count as zero. Round-off is near 1e-14."""
-_ZERO = 1e-12
+_ZERO_GAIN = 1e-12
 """Relative to the largest gain: a smaller one is round-off and is not written."""
 
 
@@ -40,7 +40,7 @@ def reachable(a: Matrix, b: Matrix) -> Matrix:
         for _ in range(2):  # twice is enough
             fresh = fresh - found @ (found.T @ fresh)
         u, s, _ = np.linalg.svd(fresh, full_matrices=False)
-        rank = int(np.sum(s > _RANK * max(size, np.finfo(float).tiny)))
+        rank = int(np.sum(s > _UNREACHABLE_DIRECTION * max(size, np.finfo(float).tiny)))
         new = u[:, :rank]
         found = np.hstack([found, new])
         fresh = a @ new / max(float(np.abs(a).max(initial=0.0)), np.finfo(float).tiny)
@@ -111,7 +111,7 @@ def lqr(a: Matrix, b: Matrix, q: Any, r: Any, names: Sequence[str], inputs: Sequ
         raise UsageError("the linearisation has no inputs.", where=where, hint='linearize(..., inputs=["u"]).lqr(Q, R)')
     if np.linalg.eigvalsh(price).min(initial=1.0) <= 0:
         raise UsageError("R is not positive definite.", where=where, why="Otherwise an unbounded input costs nothing.", hint="R=1")
-    if len(weight) and np.linalg.eigvalsh(weight).min() < -_RANK * np.abs(weight).max():
+    if len(weight) and np.linalg.eigvalsh(weight).min() < -_UNREACHABLE_DIRECTION * np.abs(weight).max():
         raise UsageError("Q is not positive semidefinite.", where=where, hint="a sum of squares of names of the linearisation")
     scale = _balanced(a)[1]
     whole = np.eye(len(a)) * scale
@@ -146,7 +146,7 @@ def _solved(a: Matrix, b: Matrix, q: Matrix, r: Matrix) -> Matrix | None:
     residual = a.T @ p + p @ a - p @ b @ gain + q
     terms = np.abs(a.T) @ np.abs(p) + np.abs(p) @ np.abs(a) + np.abs(p) @ np.abs(b) @ np.abs(gain) + np.abs(q)
     closed = np.linalg.eigvals(a - b @ gain)
-    stable = bool(np.all(closed.real < -_RANK * np.abs(closed).max(initial=0.0)))
+    stable = bool(np.all(closed.real < -_UNREACHABLE_DIRECTION * np.abs(closed).max(initial=0.0)))
     return gain if stable and bool(np.all(np.abs(residual) <= 1e-7 * terms.max(initial=0.0))) else None
 
 
@@ -194,7 +194,7 @@ def feedback_texts(
     found: dict[str, str] = {}
     largest = float(np.abs(gain).max(initial=0.0))
     for name, row, value in zip(inputs, gain, operating, strict=True):
-        used = [(k, z) for k, z in zip(row, names, strict=True) if abs(k) > _ZERO * largest]
+        used = [(k, z) for k, z in zip(row, names, strict=True) if abs(k) > _ZERO_GAIN * largest]
         if any(z.startswith("δ") for _, z in used):
             continue
         terms = [f"{-k!r}*({z} - ({state[z]!r}))" if state[z] else f"{-k!r}*{z}" for k, z in ((float(k), z) for k, z in used)]

@@ -18,11 +18,11 @@ from chetaev.numerics.stability.position import carried, centred, directions, je
 from chetaev.numerics.stability.spectrum import Complex, beside, inverse_of, spectrum_of, without_null
 from chetaev.numerics.stability.state_chart import NEGLIGIBLE, Chart, Spot, View, chart_at, natural, spot_at, view_at
 
-_FAMILY = 0.05
+_DISTANCE_OF_NEIGHBOURS = 0.05
 """Relative distance at which neighbouring steady motions are sought: large enough for a bifurcation to show, small enough to stay near."""
-_KEPT = 1e-8
+_VANISHING_RATE = 1e-8
 """Relative size up to which rates vanish at such a neighbour, and constraint rows are satisfied by the tangent space."""
-_MET = 1e-13
+_LAST_STEP = 1e-13
 """Relative to the sizes of bound jets: a smaller step of Newton's iteration is the last one."""
 _NOTHING = (np.zeros(0), np.zeros((0, 0)))
 
@@ -42,7 +42,9 @@ class Local:
         chart = chart_at(problem, x)
         found = cls(problem, chart, view_at(problem, chart, x))
         rows, tangent = np.abs(found.view.spot.rows), np.abs(found.view.tangent)
-        left = np.abs(found.view.spot.rows @ found.view.tangent) > _KEPT * rows.max(axis=1, initial=0.0)[:, None] * tangent.max(axis=0)
+        left = np.abs(found.view.spot.rows @ found.view.tangent) > _VANISHING_RATE * rows.max(axis=1, initial=0.0)[:, None] * tangent.max(
+            axis=0
+        )
         if left.any():
             label = problem.system.label(problem.system.hidden()[int(np.argmax(left.any(axis=1)))])
             raise StateError(
@@ -205,10 +207,10 @@ class Local:
         return all(self._continues(sign * column, inverse, scale, fastest) for column in directions.T for sign in (1, -1))
 
     def _continues(self, direction: Matrix, inverse: Matrix, scale: Matrix, fastest: float) -> bool:
-        """Tell whether there is a state at rest at the distance `_FAMILY` in a direction of the quotient."""
+        """Tell whether there is a state at rest at the distance `_DISTANCE_OF_NEIGHBOURS` in a direction of the quotient."""
         down, up = self.quotient
-        shift = _FAMILY * direction / np.max(np.abs(up @ direction) / natural(self.y, self._units))
-        small = _KEPT * fastest * float(np.linalg.norm(shift / scale))
+        shift = _DISTANCE_OF_NEIGHBOURS * direction / np.max(np.abs(up @ direction) / natural(self.y, self._units))
+        small = _VANISHING_RATE * fastest * float(np.linalg.norm(shift / scale))
         for _ in range(30):
             x = self.on_manifold(self.problem, self.y + up @ shift)
             if x is None:
@@ -230,7 +232,7 @@ class Local:
                 residual, rows = problem.numbers(hidden, state, jets_at(problem, x)) if bound else _NOTHING
                 step = inverse_of(rows[:, bound])[0] @ residual
                 x[bound] -= step
-                if (np.abs(step) / natural(x, self.view.spot.units)[bound]).max(initial=0.0) < _MET:
+                if (np.abs(step) / natural(x, self.view.spot.units)[bound]).max(initial=0.0) < _LAST_STEP:
                     spot_at(problem, x)
                     return x
         except StateError:

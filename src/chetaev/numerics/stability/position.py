@@ -20,7 +20,7 @@ from chetaev.mechanics.ranks.generic import Matrix
 from chetaev.numerics.flow.prolongation import Problem, Prolongation
 from chetaev.numerics.start.matrix_element import in_coset
 
-_STEPS = 200
+_STEPS_PER_ROTATION = 200
 """Runge-Kutta steps of a rotation at constant velocity: the error of fourth order is then at round-off for a turn."""
 
 
@@ -103,12 +103,12 @@ def fields(system: System, jets: Sequence[Jet], values: Matrix, groups: Sequence
 
 def _turned(group: GroupCoordinate, place: Sequence[float], velocity: Sequence[float], time: float) -> list[float]:
     """A place after a time with constant velocity, by Runge and Kutta's rule in many small steps."""
-    here, h = np.array(place, dtype=float), time / _STEPS
+    here, h = np.array(place, dtype=float), time / _STEPS_PER_ROTATION
 
     def rates(q: Matrix) -> Matrix:
         return np.array(group.group.rates(list(q), velocity, group.body, math.cos, math.sin), dtype=float)
 
-    for _ in range(_STEPS if len(here) else 0):
+    for _ in range(_STEPS_PER_ROTATION if len(here) else 0):
         a = rates(here)
         b = rates(here + h / 2 * a)
         c = rates(here + h / 2 * b)

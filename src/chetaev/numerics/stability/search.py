@@ -26,9 +26,9 @@ from chetaev.numerics.stability.spectrum import inverse_of
 from chetaev.numerics.stability.state_chart import EPSILON, cyclic
 from chetaev.numerics.start.data import read_state
 
-_STEPS = 200
+_MOST_STEPS = 200
 """Most Gauss-Newton steps from one guess."""
-_HALVINGS = 12
+_MOST_HALVINGS = 12
 """Most halvings of a step that does not reduce the residual; then the search ends."""
 _SOLVED = 1e-9
 """Relative to its terms: largest residual of a row at an equilibrium."""
@@ -117,7 +117,7 @@ class Search:
         running = self._running(problem, held)
         unknowns = [z for z in jets if z not in held and (z.order == 0 or z in running)]
         for moved in ([z for z in unknowns if z in running or isinstance(z, Multiplier)], unknowns):
-            for _ in range(_STEPS):
+            for _ in range(_MOST_STEPS):
                 better = self._stepped(problem, pairs, moved, at)
                 if better is None:
                     break
@@ -168,7 +168,7 @@ class Search:
         scales = np.abs(jacobian).max(axis=1, initial=0.0)
         scales = np.where(scales > 0, scales, 1.0)
         factor = min(1.0, 0.5 * largest / longest)
-        for _ in range(_HALVINGS):
+        for _ in range(_MOST_HALVINGS):
             moved = {**at, **{z: float(at[z] + factor * s) for z, s in zip(unknowns, step, strict=True)}}
             try:
                 found, _ = problem.numbers(pairs, unknowns, moved)

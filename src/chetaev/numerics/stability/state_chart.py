@@ -30,15 +30,15 @@ NEGLIGIBLE = 1e-6
 """Relative to the terms of its derivatives: a smaller rate counts as zero, so that a state given to six digits can be an equilibrium."""
 _CLEARED = 1e-13
 """Relative to the sums that form an entry: smaller entries are round-off and set to zero."""
-_NOTHING = 1e-12
+_ZERO_RATE = 1e-12
 """Relative to the typical size of a rate: smaller rates count as zero where no slope gives a size."""
 
-_LOST = 1e-6
+_LOST_SLOPE = 1e-6
 """Relative to a slope, or to the largest of its row in units of the jets: a larger bound of its rounding error means that its digits are
 lost."""
-_DIGITS = 60
+_SLOPE_DIGITS = 60
 """Decimal digits with which slopes are computed where bounds of their errors are too large to tell; the slopes have sixteen."""
-_LEAST = 1e-300
+_NEGLIGIBLE_BOUND = 1e-300
 """A bound that does not matter where all slopes vanish."""
 
 
@@ -62,7 +62,7 @@ class Spot:
     @property
     def negligible(self) -> Matrix:
         """The largest rates of a state that counts as at rest."""
-        found: Matrix = NEGLIGIBLE * (self.sizes @ np.maximum(np.abs(self.x), self.units)) + _NOTHING * self.rising
+        found: Matrix = NEGLIGIBLE * (self.sizes @ np.maximum(np.abs(self.x), self.units)) + _ZERO_RATE * self.rising
         return found
 
 
@@ -151,12 +151,12 @@ def require_digits(problem: Problem, x: Matrix) -> None:
     typical = units_of(top, problem.sizes)[:, None] / units
     clear = (slopes / typical)[slopes > errors]
     typical *= min(1.0, float(clear.max())) if clear.size else 1.0
-    allowed = _LOST * np.maximum.reduce([slopes, (slopes * units).max(axis=1, keepdims=True, initial=0.0) / units, typical])
-    if not np.all(errors <= np.maximum(allowed, _LEAST)):  # bounds are pessimistic: 1 - tanh(x)^2 is right at x = 50000
-        known = tape.with_digits(point, _DIGITS)
+    allowed = _LOST_SLOPE * np.maximum.reduce([slopes, (slopes * units).max(axis=1, keepdims=True, initial=0.0) / units, typical])
+    if not np.all(errors <= np.maximum(allowed, _NEGLIGIBLE_BOUND)):  # bounds are pessimistic: 1 - tanh(x)^2 is right at x = 50000
+        known = tape.with_digits(point, _SLOPE_DIGITS)
         if known is not None:
             errors = np.abs(inverse) @ np.abs(known[len(pairs) :].reshape(len(pairs), len(both))[:, :n] - found)
-    for i, j in np.argwhere(~(errors <= np.maximum(allowed, _LEAST))):
+    for i, j in np.argwhere(~(errors <= np.maximum(allowed, _NEGLIGIBLE_BOUND))):
         raise StateError(
             f"the derivative of {top[i].name} by {state[j].name} has no correct digits at this state: numbers cancel in the equations.",
             where=problem.where,

@@ -30,7 +30,7 @@ _NEAR_GROUP = 1e-2
 _ROUND_OFF = 1e-9
 """Relative to the largest number of an element: smaller numbers are printed as zero."""
 
-_LONGEST = 16
+_MOST_NUMBERS = 16
 """Numbers of an element, or rows of a matrix, that are read; the largest group that can be registered has nine rows, SE3 seven numbers."""
 
 
@@ -279,7 +279,7 @@ def _numbers(given: Any, names: Mapping[Symbol, float], where: str, depth: int =
     if isinstance(given, np.ndarray):
         given = given.tolist()
     if isinstance(given, Sequence) and not isinstance(given, str):
-        if depth > 1 or len(given) > _LONGEST:
+        if depth > 1 or len(given) > _MOST_NUMBERS:
             hint = "a 3x3 matrix, or a list such as [0, 0, 0]"
             raise InitialError("a group element is at most a matrix of numbers.", where=where, hint=hint)
         return [_numbers(part, names, where, depth + 1) for part in given]

@@ -16,7 +16,8 @@ from chetaev.core.values import Undefined
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.factored import Matrix
 from chetaev.numerics.flow.compiled import flow_of
-from chetaev.numerics.flow.flow import WORST_PIVOT, Flow
+from chetaev.numerics.flow.flow import Flow
+from chetaev.numerics.flow.pivot_choice import WORST_PIVOT
 from chetaev.numerics.flow.prolongation import Problem, Prolongation, square_prolongation
 from chetaev.numerics.graphs.arithmetic import is_nothing
 from chetaev.numerics.graphs.binding import Binding

@@ -27,9 +27,9 @@ EXACT = 1e-16
 """Scaled residual (and relative size of a slope) that is exact in double precision."""
 _GUESSED = 0.3
 """Weight of a move of a guessed jet, relative to a jet without a value: guesses move less."""
-_SMALL = 1e-6
+_LEAST_SIZE_IN_ORDER = 1e-6
 """Smallest size of a jet relative to the largest of its order."""
-_TINY = 1e-12
+_LEAST_TYPICAL_SIZE = 1e-12
 """Smallest size of a jet relative to its typical size."""
 _DOUBTFUL = 1e-9
 """Scaled residual above which the terms of the row are evaluated individually, which takes longer."""
@@ -233,10 +233,10 @@ class Rows:
         A jet counts with its value, or with a millionth of the largest jet of its order: a velocity that is zero up to round-off among
         velocities of order one contradicts nothing. Jets of one order are compared in units of their usual sizes.
         """
-        return np.maximum(np.abs(x), self.units * np.maximum(_SMALL * self.largest(x), _TINY))
+        return np.maximum(np.abs(x), self.units * np.maximum(_LEAST_SIZE_IN_ORDER * self.largest(x), _LEAST_TYPICAL_SIZE))
 
     def slopes_by(self, jacobian: Matrix, x: Matrix) -> Matrix:
-        """The size of the largest term of each row, as its slopes tell it."""
+        """The size of the largest term of each row, from its slopes and the sizes of the jets."""
         scale: Matrix = (np.abs(jacobian) * self.sizes(x)[:, None, :]).max(axis=2, initial=0.0)
         return np.where(scale > 0, scale, 1.0)
 
@@ -246,7 +246,7 @@ class Rows:
         return np.where(terms > EXACT * terms.max(axis=2, keepdims=True, initial=0.0), jacobian, 0.0)
 
     def terms(self, x: Matrix, which: Indices) -> Matrix:
-        """The largest term of each row as it stands, constants included: at rest in the origin no jet tells the size of a row.
+        """The largest term of each row as it stands, constants included: at rest in the origin the jets are zero and give no size.
 
         It is at least what a demand asks for, and zero where a term has no value.
         """

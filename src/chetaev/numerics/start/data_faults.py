@@ -11,8 +11,8 @@ from chetaev.core.fixes import Ask, Guess, SetInitial
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.groups.matrix_group import MatrixGroup
 from chetaev.core.symbols import Jet, Multiplier, Place
+from chetaev.mechanics.ranks.factored import open_jets
 from chetaev.mechanics.ranks.generic import rank
-from chetaev.numerics.flow.prolongation import open_jets
 from chetaev.numerics.start.attitude import written_element
 from chetaev.numerics.start.blocks import solved_in_blocks
 from chetaev.numerics.start.conditions import Conditions, Residual, residual_of

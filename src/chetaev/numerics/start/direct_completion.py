@@ -33,7 +33,7 @@ from chetaev.numerics.graphs.residues import residues_of
 
 EXACT = 1e-14
 """Relative to the sum of its terms: largest residual of a row that counts as round-off. With more, the data may have to be moved."""
-_BESIDE = 1e-3
+_LEAST_DIVISOR = 1e-3
 """Smallest ratio of a divisor to its values at neighbouring states; a smaller one may be round-off, or a turning point."""
 _AWAY = 1e-3
 """How far neighbouring states are, relative to the largest jet of the same order."""
@@ -45,7 +45,7 @@ _KNOWN: Remembered[Completion | None]
 
 
 class Points(Protocol):
-    """Starts with values for parameters, inputs and time (`chetaev.numerics.start.newton.Members`)."""
+    """Starts with values for parameters, inputs and time (`chetaev.numerics.start.conditions.Members`)."""
 
     def values(self, tape: GraphTape, x: Matrix, which: Indices) -> Matrix:
         """A tape at states of some starts, a line each, finite or not."""
@@ -108,7 +108,7 @@ class Completion:
         """Numbers that are positive where a divisor is small beside its values at neighbouring states."""
         own = moving(self.system.algebra, pivots)
         others = self.beside(own, known) if own else []
-        return [_BESIDE * ca.fabs(there) - ca.fabs(here) for near in others for here, there in zip(own, near, strict=True)]
+        return [_LEAST_DIVISOR * ca.fabs(there) - ca.fabs(here) for near in others for here, there in zip(own, near, strict=True)]
 
     def _solved(self, given: frozenset[Jet]) -> Solution | None:
         """The jets that are not given, solved for stage by stage; None if a stage determines too few, or not affinely."""

@@ -16,18 +16,18 @@ import numpy as np
 
 from chetaev.core.errors import StateError
 from chetaev.core.symbols import Input, Jet, Place
-from chetaev.mechanics.ranks.factored import Factored, Flags, Indices, Matrix, equilibrated_stack, singular_values, thin_svd
+from chetaev.mechanics.ranks.factored import Factored, Flags, Indices, Matrix, equilibrated_stack, open_jets, singular_values, thin_svd
 from chetaev.mechanics.ranks.sizes import Sizes
 from chetaev.mechanics.tolerances import NOISE
-from chetaev.numerics.flow.prolongation import Pair, Prolongation, open_jets
+from chetaev.numerics.flow.prolongation import Pair, Prolongation
 from chetaev.numerics.flow.sampling import points_near
 from chetaev.numerics.start.conditions import EXACT, FIRST, Conditions, Rows, alone, line, residual_of
 
-_STEPS = 60
+_MOST_STEPS = 60
 """Most steps of each of the two phases."""
-_NEAR = 1e-6
+_END_OF_DAMPING = 1e-6
 """Scaled residual below which damped steps end and steps of frozen rank begin."""
-_RANK = 1e-8
+_ZERO_SINGULAR_VALUE = 1e-8
 """Relative to the largest singular value: smaller ones count as zero. A smaller number would divide by round-off at redundant rows."""
 _LEAST_DAMPING = 1e-6
 """Smallest damping; with less, steps far from the constraints overshoot."""
@@ -35,7 +35,7 @@ _USUAL_RANK = 1e-6
 """Relative to the largest singular value: the cut of ranks at nearby states, which lie off the rows by about as much."""
 _SOLVED = 1e-9
 """Scaled residual of a solution."""
-_SAME = 1e-5
+_SAME_SOLUTION = 1e-5
 """Relative difference up to which two solutions are the same: a double root is found to half the digits."""
 _STARTS = 12
 """Starting values of the search for roots; roots may be missed with fewer."""
@@ -79,7 +79,7 @@ class _Path:
         self.scale = rows.slopes_by(jacobian, x)
         self.residual, self.jacobian = self._scaled(residual, jacobian, slice(None))
         self.size = np.linalg.norm(self.residual, axis=1)
-        far = np.flatnonzero(self.size > _NEAR)
+        far = np.flatnonzero(self.size > _END_OF_DAMPING)
         if len(far):
             self.scale[far] = np.maximum(self.scale[far], rows.terms(x[far], which[far]))
             self.residual, self.jacobian = self._scaled(residual, jacobian, slice(None))
@@ -88,8 +88,8 @@ class _Path:
     def approach(self) -> None:
         """Damped steps until the rows almost hold."""
         damping = np.ones(len(self.x))
-        for _ in range(_STEPS):
-            going = np.flatnonzero(self.finite & (self.size >= _NEAR) & (damping <= _MOST_DAMPING))
+        for _ in range(_MOST_STEPS):
+            going = np.flatnonzero(self.finite & (self.size >= _END_OF_DAMPING) & (damping <= _MOST_DAMPING))
             if not len(going):
                 return
             # not by the normal equations: a slope near a pole leaves them without digits
@@ -100,16 +100,16 @@ class _Path:
 
     def polish(self) -> None:
         """Gauss-Newton steps of least weighted norm, with the rank of the first."""
-        going = np.flatnonzero(self.finite & (self.size < _NEAR))
+        going = np.flatnonzero(self.finite & (self.size < _END_OF_DAMPING))
         ranks = np.full(len(self.x), -1)
-        for _ in range(_STEPS):
+        for _ in range(_MOST_STEPS):
             going = going[self.size[going] >= EXACT]
             if not len(going):
                 return
             u, s, vt = thin_svd(self.jacobian[going])
             first = ranks[going] < 0
             if first.any():
-                cut = np.maximum(_RANK, 30 * self.size[going])[:, None] * s[:, :1]
+                cut = np.maximum(_ZERO_SINGULAR_VALUE, 30 * self.size[going])[:, None] * s[:, :1]
                 ranks[going] = np.where(first, ((s > cut) & (s > 0)).sum(axis=1), ranks[going])
             kept = np.arange(s.shape[1]) < ranks[going][:, None]
             inverse = np.where(kept, 1 / np.where(kept, s, 1.0), 0.0)
@@ -297,6 +297,6 @@ def _alike(a: Mapping[Jet, float], b: Mapping[Jet, float], spread: Mapping[Jet, 
         gap = abs(a[z] - b[z])
         if z in turns:
             gap = abs((gap + np.pi) % (2 * np.pi) - np.pi)
-        if gap > _SAME * max(abs(a[z]), abs(b[z]), _typical(z, a, sizes), size):
+        if gap > _SAME_SOLUTION * max(abs(a[z]), abs(b[z]), _typical(z, a, sizes), size):
             return False
     return True

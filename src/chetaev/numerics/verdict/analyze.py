@@ -30,12 +30,13 @@ from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Sliding, Slope, Stated
+from chetaev.mechanics.ranks.factored import null_space
 from chetaev.mechanics.ranks.generic import Matrix, Point, matrices_at
 from chetaev.mechanics.ranks.sizes import units_of
 from chetaev.mechanics.structure import Structure
 from chetaev.numerics.corners.modes import smooth, with_shown_corners
 from chetaev.numerics.flow.closure import Closure, End
-from chetaev.numerics.flow.prolongation import Pair, Prolongation, null_space
+from chetaev.numerics.flow.prolongation import Pair, Prolongation
 from chetaev.numerics.flow.state_families import families
 from chetaev.numerics.verdict.branch_choice import bends_in_tops, decided_by_numbers, stated_only_as_written
 from chetaev.numerics.verdict.branches import SECONDS, SECONDS_DECIDED, Branches, branches_of, with_rows
@@ -50,15 +51,15 @@ _EPSILON = 2.0**-52
 """The last digit of a double, relative to it."""
 _INDEPENDENT = 1e-7
 """Smallest singular value of the directions of jets that can be given independently, in units of their sizes; points are found to 1e-11."""
-_LEFT = 1e-9
+_ZERO_JET = 1e-9
 """Part of its size below which a jet of a random point is zero; points are found to 1e-11, and to 1e-10 at a double root."""
 _MEASURED = 3
 """Points at which slopes are compared with the bounds of their errors."""
 _SURE = 4.0
 """Multiple of the bound of its error up to which a slope may be zero."""
-_SHORT = 12
+_MOST_PRINTED_PARTS = 12
 """Most parts of a row of the principle that is printed by its formula; longer ones are printed by their labels."""
-_DIGITS = 30
+_COMPARISON_DIGITS = 30
 """Digits of the comparison: enough to see a value below the last digit of a double."""
 
 
@@ -121,7 +122,7 @@ _PARADOX = (
     "forces depend on signs of multipliers: where such a force turns the sign of the determinant, no motion or several motions fit a state "
     "(Painleve's paradox), and evaluate tells which"
 )
-"""What the analysis of the sides cannot tell: at which states a sign of a multiplier agrees with the force that it makes."""
+"""A question that the analysis of the sides leaves open: at which states the sign of a multiplier agrees with the force that it makes."""
 
 
 def _analysis(equations: Equations) -> Analysis:
@@ -156,10 +157,10 @@ def _with_factors(decided: Analysis, found: Closure) -> Analysis:
 
 
 def _states(found: Closure) -> list[Point]:
-    """Return the states at the random points of a family, without jets that the rows determine, and with 0 for what is left of zero."""
+    """Return the states at the random points of a family, without jets that the rows determine, and with 0 for round-off."""
     top, sizes = set(found.system.structure.top), found.system.sizes
     return [
-        {z: 0.0 if isinstance(z, Jet) and abs(v) < _LEFT * sizes.get(z, 1.0) else v for z, v in point.items() if z not in top}
+        {z: 0.0 if isinstance(z, Jet) and abs(v) < _ZERO_JET * sizes.get(z, 1.0) else v for z, v in point.items() if z not in top}
         for point in found.system.points
     ]
 
@@ -294,7 +295,7 @@ def _shown(system: Prolongation, pair: Pair) -> str:
     """Return a relation between initial values as it is printed: a short row of the principle by its formula, others by their labels."""
     i, order = pair
     rows = system.equations.rows
-    if order or i >= len(rows) or isinstance(system.origin(i), Stated | Sliding) or long(rows[i].residual, _SHORT):
+    if order or i >= len(rows) or isinstance(system.origin(i), Stated | Sliding) or long(rows[i].residual, _MOST_PRINTED_PARTS):
         return system.label(pair)
     _, e = rows[i].residual.primitive()
     return show(-e if e.could_extract_minus_sign() else e)
@@ -430,4 +431,4 @@ def _has_no_digit(constant: Expr) -> bool:
     general = constant.xreplace(numbers)
     values = {symbol: r for r, symbol in numbers.items()}
     spread = sum(abs(general.diff(symbol).xreplace(values) * r) for r, symbol in numbers.items())
-    return bool(abs(constant.evalf(_DIGITS)) < _EPSILON * spread.evalf(_DIGITS))
+    return bool(abs(constant.evalf(_COMPARISON_DIGITS)) < _EPSILON * spread.evalf(_COMPARISON_DIGITS))

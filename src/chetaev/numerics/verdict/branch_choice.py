@@ -165,7 +165,7 @@ def _stated_only(system: Prolongation) -> bool:
 
 @lru_cache(maxsize=32)
 def stated_only_as_written(equations: Equations) -> bool:
-    """Tell the same before rows are differentiated, if every coordinate has a derivative of its own."""
+    """As `_stated_only`, decided before rows are differentiated, if every coordinate has a derivative of its own."""
     found = structure(equations, GraphAlgebra())
     if found is None or not _stated_only(Prolongation(equations, found)):
         return False
@@ -192,8 +192,7 @@ def _on_branch(branch: Branch, found: Branches, binding: Binding, gauges: Sequen
         raise _not_needed("gauge", "the equations leave no function free.", where)
     if branch.free and not gauges:
         raise gauge_missing(branch.free, where, wish.verb)
-    plain = closure_of(branch.equations)
-    enough = not several and plain.end is End.CLOSED and len(plain.free) == len(branch.free) and not _bends_away(plain, branch)
+    enough = not several and _suffices(branch)
     equations = branch.equations if enough else branch.restricted
     start = _started(equations, binding, wish, branch.leaf.constraints if several else (), gauges)
     if gauges:
@@ -206,6 +205,18 @@ def _on_branch(branch: Branch, found: Branches, binding: Binding, gauges: Sequen
             hint=(Ask("analyze"), " gives details"),
         )
     return Chosen(equations, start, where)
+
+
+def on_one_branch(equations: Equations, inputs: Frozen[str, Expr]) -> bool:
+    """Tell whether the constraint algorithm finds one branch and no free function, and the rows as stated determine the motion on it."""
+    found = branches_of(equations, inputs)
+    return found.complete and len(found.branches) == 1 and not found.branches[0].free and _suffices(found.branches[0])
+
+
+def _suffices(branch: Branch) -> bool:
+    """Tell whether the rows as stated leave as much free as the branch, so that its own rows are not needed."""
+    plain = closure_of(branch.equations)
+    return plain.end is End.CLOSED and len(plain.free) == len(branch.free) and not _bends_away(plain, branch)
 
 
 def _bends_away(plain: Closure, branch: Branch) -> bool:

@@ -45,7 +45,7 @@ SECONDS_DECIDED = 1.0
 miss are not found, with more, known verdicts take longer."""
 _VANISHES = 1e-9
 """Relative to its terms: an expression below this at the random point of a branch may vanish on the branch; the finite field decides."""
-_LONGEST = 100
+_LONGEST_TEXT = 100
 """Characters of the constraints in the text of a branch; further ones are left out."""
 
 
@@ -84,8 +84,8 @@ class Branch:
             return "{all states}"
         plain = all(e.is_Symbol for e in shown)
         body = " = ".join([*parts, "0"]) if plain else ", ".join(f"{p} = 0" for p in parts)
-        if len(body) > _LONGEST:
-            kept = [p for k, p in enumerate(parts) if sum(map(len, parts[: k + 1])) < _LONGEST] or [f"{parts[0][:_LONGEST]}..."]
+        if len(body) > _LONGEST_TEXT:
+            kept = [p for k, p in enumerate(parts) if sum(map(len, parts[: k + 1])) < _LONGEST_TEXT] or [f"{parts[0][:_LONGEST_TEXT]}..."]
             body = ", ".join(f"{p} = 0" for p in kept) + (f" and {len(parts) - len(kept)} more" if len(kept) < len(parts) else "")
         return f"{{{body}}}"
 

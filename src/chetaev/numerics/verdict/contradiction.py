@@ -15,11 +15,11 @@ from chetaev.core.symbols import Input, jets_in, long
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Stated
 
-_LONGEST = 120
+_LARGEST_ROW = 120
 """Parts of a row above which it is left out: expanding it could take seconds."""
 _MOST_TERMS = 400
 """Most different terms of all rows; the elimination takes the third power of their number at worst."""
-_DIGITS = 60
+_CONSTANT_DIGITS = 60
 """Decimal digits of constants such as sqrt(2)."""
 _ROUND_OFF = 1e-40
 """Relative to its terms: a smaller sum of such constants may be zero, and contradicts nothing."""
@@ -30,12 +30,12 @@ _Terms = dict[Expr, Expr]
 
 def contradicting_rows(equations: Equations) -> tuple[str, ...]:
     """The labels of stated rows that contradict each other by a constant; empty if none are found."""
-    rows = [(label, e) for label, e in _stated(equations) if not long(e, _LONGEST)]
+    rows = [(label, e) for label, e in _stated(equations) if not long(e, _LARGEST_ROW)]
     if len(rows) < 2:
         return ()
     orders = [max((z.order for z in jets_in(e) if not isinstance(z, Input)), default=0) for _, e in rows]
     raised = [(i, equations.total(e, k)) for i, (_, e) in enumerate(rows) for k in range(max(orders) - orders[i] + 1)]
-    vectors = [(_terms(e), frozenset([i])) for i, e in raised if not long(e, _LONGEST)]
+    vectors = [(_terms(e), frozenset([i])) for i, e in raised if not long(e, _LARGEST_ROW)]
     if len({term for terms, _ in vectors for term in terms}) > _MOST_TERMS:
         return ()
     for left, used in _eliminated(vectors):
@@ -79,6 +79,6 @@ def _combined(a: _Terms, b: _Terms, pivot: Expr) -> _Terms:
 def _is_a_number_but_zero(terms: _Terms) -> bool:
     if not terms or set(terms) == {S.One}:
         return bool(terms)
-    numbers = [(c * z).evalf(_DIGITS) for z, c in terms.items()]
+    numbers = [(c * z).evalf(_CONSTANT_DIGITS) for z, c in terms.items()]
     known = all(v.is_Float for v in numbers)
     return known and bool(abs(sympy.Add(*numbers)) > _ROUND_OFF * sympy.Add(*map(abs, numbers)))

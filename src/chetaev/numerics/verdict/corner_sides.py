@@ -15,11 +15,12 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.mechanics.analysis import NOTHING_COMMON, Analysis, Verdict
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.corners.mode import SLIDING, Mode, Touch
-from chetaev.numerics.corners.modes import Switched, smooth, with_numbers
+from chetaev.numerics.corners.modes import Switched, smooth
+from chetaev.numerics.corners.sliding import with_numbers
 from chetaev.numerics.graphs.binding import Binding, bind
 from chetaev.numerics.start.signs import apart_at, signs_at
 
-_MOST = 4
+_MOST_CORNERS = 4
 """Most corners for which all configurations are analysed, up to 16; for more corners only those that differ in one corner are."""
 
 
@@ -49,7 +50,7 @@ def sides_of(equations: Equations, start: State | Mapping[str, Any] | None, para
         clear = {mode for mode in deciding if not isinstance(mode, Touch)} | apart_at(switched, binding, start, 0.0, where)
         options = [(signs[mode],) if mode in clear else (1, SLIDING) for mode in deciding]
         return [_side(switched, deciding, some, True) for some in product(*options)]
-    few = len(deciding) <= _MOST
+    few = len(deciding) <= _MOST_CORNERS
     other = [SLIDING if isinstance(mode, Touch) else -1 for mode in deciding]
     n = len(deciding)
     chosen = product(*[(1, m) for m in other]) if few else [[other[j] if j == k else 1 for j in range(n)] for k in range(-1, n)]

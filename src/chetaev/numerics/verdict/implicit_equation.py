@@ -35,7 +35,7 @@ from chetaev.numerics.verdict.analyze import analyze
 
 _MOST_STEPS = 12
 """Integrability steps. An equation of order k on n coordinates needs at most about k n; more mean that a zero was not recognised."""
-_LARGEST = 20_000
+_MOST_OPERATIONS = 20_000
 """Operations in all rows, above which no further step is made: each step may double them."""
 
 
@@ -191,7 +191,7 @@ def _steps(
             return kept, steps, "", divisors
         kept += added
         steps.append(IntegrabilityStep(tuple(added), _dimension(kept, jets)))
-        if count_ops(kept) > _LARGEST:
+        if count_ops(kept) > _MOST_OPERATIONS:
             return kept, steps, "the rows became too long", divisors
     return kept, steps, f"more than {_MOST_STEPS} steps", divisors
 

@@ -16,9 +16,9 @@ from chetaev.core.support.budget import size
 from chetaev.core.symbols import jets_in
 from chetaev.numerics.flow.closure import Closure, End, closure_with
 
-_LARGEST = 200
+_LARGEST_FACTORED = 200
 """Operations of a row above which it is not factored, which could take seconds."""
-_APART = 1e-4
+_NONZERO_FACTOR = 1e-4
 """Relative to its terms: a factor above this does not vanish at a random point of another factor, which is found to 1e-10."""
 
 
@@ -42,7 +42,7 @@ def factor_closures(found: Closure) -> list[tuple[Expr, Closure]]:
 
 
 def _factors(e: Expr) -> list[Expr]:
-    if size(e) > _LARGEST:
+    if size(e) > _LARGEST_FACTORED:
         return []
     try:
         _, found = sympy.factor_list(e)
@@ -54,4 +54,4 @@ def _factors(e: Expr) -> list[Expr]:
 def _has_point_apart(closed: Closure, others: Sequence[Expr]) -> bool:
     from chetaev.singular.algorithm.points import largest_fault  # loaded by the constraint algorithm, which ran before
 
-    return any(all(largest_fault([g], point) > _APART for g in others) for point in closed.system.points)
+    return any(all(largest_fault([g], point) > _NONZERO_FACTOR for g in others) for point in closed.system.points)

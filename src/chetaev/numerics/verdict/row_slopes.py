@@ -28,18 +28,18 @@ from chetaev.mechanics.ranks.newton import least_norm, moved
 from chetaev.mechanics.ranks.sizes import Sizes, units_of
 from chetaev.numerics.flow.sampling import points_near
 
-_SMALL = 1e-5
+_VANISHING_SLOPE = 1e-5
 """Relative to slopes elsewhere: smaller slopes vanish on the set. The iteration ends near a multiple root, not at it, so slopes are not
 exactly zero there."""
 _STARTS = 12
 """Random starts of the search for points of the set."""
-_POINTS = 4
+_POINTS_OF_SET = 4
 """Points of the set that are used; more make the verdict surer and slower."""
-_STEPS = 400
+_MOST_STEPS = 400
 """Most steps of the iteration, which converges slowly at multiple roots."""
 _HALVINGS = 5
 """Most halvings of a step that does not reduce the rows."""
-_PATIENCE = 20
+_MOST_IDLE_STEPS = 20
 """Steps without a decrease of the rows after which a start is abandoned."""
 _ENTRIES = 2_000_000
 """Budget: entries of Jacobians after which no further start is tried, some seconds of work. Work is counted instead of time, so that the
@@ -63,7 +63,7 @@ _ASIDE = 1e-8
 than any realistic radius of curvature."""
 _SIDES = 6
 """Random directions in which slopes on both sides are compared."""
-_KEPT = 0.1
+_KEPT_RANK = 0.1
 """Smallest ratio of a singular value in the hull to that at the point for which the Jacobian keeps full rank."""
 _JUMP = 3e-5
 """Relative to slopes elsewhere: a larger change between the two sides of a point is a jump, not curvature."""
@@ -91,7 +91,7 @@ class RowSlopes:
 
     def points(self) -> Iterator[Point]:
         """A few points where all rows vanish, reached from random ones by moving all jets at once."""
-        left, self._spent = _POINTS, 0
+        left, self._spent = _POINTS_OF_SET, 0
         for seed in range(_STARTS):
             point = self._reached(self._random(seed))
             if point is not None:
@@ -115,7 +115,7 @@ class RowSlopes:
     def flat(self, k: int, point: Point) -> bool:
         """Whether all slopes of a row vanish at a point."""
         found = self._scaled(point)
-        return found is not None and float(np.abs(found[k]).max(initial=0.0)) < _SMALL
+        return found is not None and float(np.abs(found[k]).max(initial=0.0)) < _VANISHING_SLOPE
 
     def jumps(self, k: int, point: Point) -> bool:
         """Whether slopes of a row are different on different sides of a point, or have no value there."""
@@ -158,7 +158,7 @@ class RowSlopes:
         sides = found[:, list(kept)]
         hull = np.concatenate([sides, (sides[0::2] + sides[1::2]) / 2])
         sizes = np.linalg.svd(hull, compute_uv=False)[:, -1]
-        return bool(sizes.min() > _KEPT * np.median(sizes[: len(sides)]))
+        return bool(sizes.min() > _KEPT_RANK * np.median(sizes[: len(sides)]))
 
     def _aside(self, point: Point) -> Matrix | None:
         """Scaled Jacobians at pairs of opposite points around a point; None where one is undefined."""
@@ -188,7 +188,7 @@ class RowSlopes:
 
     def _rank(self, point: Point) -> int | None:
         found = self._scaled(point)
-        return None if found is None else int(np.sum(np.linalg.svd(found, compute_uv=False) > _SMALL))
+        return None if found is None else int(np.sum(np.linalg.svd(found, compute_uv=False) > _VANISHING_SLOPE))
 
     def _scaled(self, point: Point) -> Matrix | None:
         found = self._numbers(point)
@@ -223,7 +223,7 @@ class RowSlopes:
     def _reached(self, start: Mapping[Symbol, float]) -> Point | None:
         """Run Gauss-Newton of least norm, with many steps for multiple roots, and shorter steps where rows do not fall or have no value."""
         at, stuck = dict(start), 0
-        for _ in range(_STEPS):
+        for _ in range(_MOST_STEPS):
             self._spent += _STEP + len(self.rows) * len(self.jets)
             found = self._numbers(at)
             if found is None:  # the end of a domain, as of sqrt(x)
@@ -240,7 +240,7 @@ class RowSlopes:
                 return None
             following, smaller = self._stepped(at, min(1.0, 1.0 / length) * step, float(np.linalg.norm(residual)))
             stuck += not smaller
-            if following is None or stuck > _PATIENCE:
+            if following is None or stuck > _MOST_IDLE_STEPS:
                 return None
             at = following
         return None

@@ -28,19 +28,19 @@ from chetaev.orbits.closing.unknowns import PERIOD, Unknowns
 from chetaev.orbits.flow import Array, Flow
 from chetaev.orbits.invariants import Invariants, phases
 
-_RANK = 1e-7
+_LEAST_SINGULAR_VALUE = 1e-7
 """Singular values that count, for directions and slopes of length 1."""
 _SETTLED = 1e-12
 """Relative to the sizes of the jets: a start satisfies the constraints up to here."""
-_LONGEST = 0.3
+_LONGEST_STEP = 0.3
 """The longest step, in units of the jets and of the parameters: a longer one is shortened, because it leaves the orbit meant."""
 _SHARES = (1.0, 0.5, 0.25, 0.125)
 """Parts of a step that are tried one after the other, until the ends come nearer to each other."""
-_STEP = 1e-5
+_DIFFERENCE_STEP = 1e-5
 """The step of differences of constraints by parameters, relative to the parameter."""
-_TRIED = 3
+_STATES_TRIED = 3
 """States near the start at which directions are counted: at a special one, such as a turning point, a velocity changes along time."""
-_RESTING = 1e-6
+_SPEED_OF_REST = 1e-6
 """Relative to the sizes of the jets per period: slower states are equilibria, to which the iteration converges with its last digits."""
 
 
@@ -96,7 +96,7 @@ class ChosenSearch:
             if size < CLOSED:
                 last = self._stepped(at, now.basis, step)
                 return self._orbit(last, bool(np.all(kept))) if last is not None and now.length < KEPT else None
-            at, now = self._nearer(at, now, step * min(1.0, _LONGEST / size))
+            at, now = self._nearer(at, now, step * min(1.0, _LONGEST_STEP / size))
         return None
 
     def _nearer(self, at: _Point, now: _Linear, step: Array) -> tuple[_Point, _Linear | None]:
@@ -166,7 +166,7 @@ class ChosenSearch:
         """States that differ from the start in named jets, with the directions of these jets there; the start if there are no others."""
         flow, chance, first = self.flow, np.random.default_rng(21), self.flow.start
         basis = self._directions(flow, first)
-        moves = [0.1 * flow.sizes * (basis @ chance.normal(size=basis.shape[1])) for _ in range(_TRIED)]
+        moves = [0.1 * flow.sizes * (basis @ chance.normal(size=basis.shape[1])) for _ in range(_STATES_TRIED)]
         states = [x for x in (self._settled(flow, first + move) for move in moves) if x is not None] or [first]
         return [(x, self._directions(flow, x)) for x in states]
 
@@ -182,7 +182,7 @@ class ChosenSearch:
             return all_phases
         _, s, vt = np.linalg.svd((all_phases - all_phases @ basis @ basis.T).T)
         s = np.concatenate([s, np.zeros(len(vt) - len(s))])
-        found: Array = vt[s <= _RANK][::-1] @ all_phases
+        found: Array = vt[s <= _LEAST_SINGULAR_VALUE][::-1] @ all_phases
         return found
 
     def _directions(self, flow: Flow, x: Array) -> Array:
@@ -192,7 +192,7 @@ class ChosenSearch:
         if not len(rows) or not named.shape[1]:
             return named
         _, s, vt = np.linalg.svd(rows @ named)
-        found: Array = named @ vt[int(np.sum(s > _RANK)) :].T
+        found: Array = named @ vt[int(np.sum(s > _LEAST_SINGULAR_VALUE)) :].T
         return found
 
     def _settled(self, flow: Flow, x: Array) -> Array | None:
@@ -204,7 +204,7 @@ class ChosenSearch:
                 return x
             if not named.shape[1]:
                 return None
-            x = x - flow.sizes * (named @ np.linalg.lstsq(rows @ named, residual, rcond=_RANK)[0])
+            x = x - flow.sizes * (named @ np.linalg.lstsq(rows @ named, residual, rcond=_LEAST_SINGULAR_VALUE)[0])
         return None
 
     def _moved(self, flow: Flow, x: Array, k: int, unit: float) -> Array:
@@ -213,9 +213,11 @@ class ChosenSearch:
         rows = flow.constraints(x)[1]
         if not len(rows) or not named.shape[1]:
             return np.zeros(len(x))
-        step = _STEP * unit * np.eye(len(flow.p))[k]
-        slope = (replace(flow, p=flow.p + step).constraints(x)[0] - replace(flow, p=flow.p - step).constraints(x)[0]) / (2 * _STEP)
-        found: Array = -named @ np.linalg.lstsq(rows @ named, slope, rcond=_RANK)[0]
+        step = _DIFFERENCE_STEP * unit * np.eye(len(flow.p))[k]
+        slope = (replace(flow, p=flow.p + step).constraints(x)[0] - replace(flow, p=flow.p - step).constraints(x)[0]) / (
+            2 * _DIFFERENCE_STEP
+        )
+        found: Array = -named @ np.linalg.lstsq(rows @ named, slope, rcond=_LEAST_SINGULAR_VALUE)[0]
         return found
 
     def _equations(self, flow: Flow, at: _Point, basis: Array) -> tuple[Array, Array]:
@@ -269,7 +271,7 @@ class ChosenSearch:
     def _orbit(self, at: _Point, determined: bool) -> Orbit | None:
         """The orbit, if it is one, and is determined by what was unknown."""
         flow = replace(self.flow, p=at.p, start=at.x)
-        if flow.autonomous and np.all(np.abs(flow.rates(at.x)) * at.period <= _RESTING * flow.sizes):
+        if flow.autonomous and np.all(np.abs(flow.rates(at.x)) * at.period <= _SPEED_OF_REST * flow.sizes):
             raise StateError(
                 "Newton's iteration ended at an equilibrium, which is no periodic orbit.",
                 where=flow.where,
@@ -301,4 +303,4 @@ def _unit_rows(rows: Array) -> Array:
 
 
 def _rank(matrix: Array) -> int:
-    return int(np.sum(np.linalg.svd(matrix, compute_uv=False) > _RANK)) if matrix.size else 0
+    return int(np.sum(np.linalg.svd(matrix, compute_uv=False) > _LEAST_SINGULAR_VALUE)) if matrix.size else 0

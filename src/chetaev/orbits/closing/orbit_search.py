@@ -30,11 +30,11 @@ CUT = 1e-8
 """Relative to the largest singular value: smaller ones belong to families, along which the step has no component."""
 LEAST = 0.4
 """The least ratio of the period to the given one, and of the given one to it: beyond it Newton's iteration has left the orbit meant."""
-_FULL = 2 * np.pi
+_WHOLE_TURN = 2 * np.pi
 """A turn: places that differ by it are the same where the rates are."""
-_LOST = 1e-2
+_TIME_DIRECTION_ERROR = 1e-2
 """Relative to the rates: what the direction of time may be off after a period. Orbits with digits have 1e-9 and less."""
-_MOVED = 1e-7
+_UNMOVED = 1e-7
 """A coordinate that changes less over a period has not moved."""
 
 
@@ -57,7 +57,7 @@ class Search:
             for _ in range(3 if same else 0):
                 x = flow.start + 0.1 * flow.sizes * chance.normal(size=len(flow.start))
                 turned = x.copy()
-                turned[i] += _FULL
+                turned[i] += _WHOLE_TURN
                 try:
                     a, b = flow.rates(x), flow.rates(turned)
                 except StateError:
@@ -133,7 +133,7 @@ class Search:
         target = self.displacement.moved(x, amounts) if len(amounts) else x
         side = self.flow.side(end, target)
         gap = side * end - target
-        gap[self.turning] -= _FULL * np.round(gap[self.turning] / _FULL)
+        gap[self.turning] -= _WHOLE_TURN * np.round(gap[self.turning] / _WHOLE_TURN)
         return gap, side
 
     def _equations(
@@ -196,12 +196,12 @@ class Search:
 def _carries_time(flow: Flow, x: Array, basis: Array, monodromy: Array) -> bool:
     """Whether the direction of time returns to itself after a period, as it must: digits that instability has used up are not there."""
     along = basis.T @ (flow.rates(x) / flow.sizes)
-    return float(np.linalg.norm(monodromy @ along - along)) <= _LOST * float(np.linalg.norm(along))
+    return float(np.linalg.norm(monodromy @ along - along)) <= _TIME_DIRECTION_ERROR * float(np.linalg.norm(along))
 
 
 def _shifted(z: Jet, v: float) -> bool:
     """Whether a coordinate has moved; the numbers of a group element say nothing by themselves."""
-    return z.order == 0 and not isinstance(z, Place) and abs(v) > _MOVED * max(1.0, abs(v))
+    return z.order == 0 and not isinstance(z, Place) and abs(v) > _UNMOVED * max(1.0, abs(v))
 
 
 def _ordered(values: Complex) -> Complex:

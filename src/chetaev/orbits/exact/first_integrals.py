@@ -22,7 +22,7 @@ from chetaev.core.errors import UsageError
 from chetaev.core.notation import show
 from chetaev.orbits.exact.polynomial_field import RationalField, rational_field
 
-_MOST = 3000
+_MOST_MONOMIALS = 3000
 """Monomials of an ansatz: more take minutes, and are refused."""
 
 
@@ -90,8 +90,8 @@ def first_integrals(equations: Any, degree: int = 2, parameters: Mapping[str, An
     if isinstance(degree, bool) or not isinstance(degree, int) or degree < 1:
         raise UsageError(f"degree = {degree!r} is no positive number.", where=field.where, hint="degree=2")
     count = int(sympy.binomial(len(field.symbols) + degree, degree))
-    if count > _MOST:
-        what = f"{count} monomials have degrees up to {degree} in {len(field.symbols)} variables; at most {_MOST} are tried."
+    if count > _MOST_MONOMIALS:
+        what = f"{count} monomials have degrees up to {degree} in {len(field.symbols)} variables; at most {_MOST_MONOMIALS} are tried."
         raise UsageError(what, where=field.where, hint="a smaller degree, or values for the parameters")
     found: list[PolyElement] = []
     for d in range(1, degree + 1):

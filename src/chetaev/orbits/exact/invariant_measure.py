@@ -30,11 +30,11 @@ from chetaev.core.symbols import Entry
 from chetaev.orbits.exact.first_integrals import null_vectors
 from chetaev.orbits.exact.polynomial_field import RationalField, rational_field
 
-_SHOWN = 200
-"""Characters of a divergence that is printed; a longer one tells nothing."""
-_SPACE = 3
+_LONGEST_SHOWN = 200
+"""Characters of a divergence that is printed; nobody reads a longer one."""
+_ROTATION_DIMENSION = 3
 """The dimension of the rotations that a quaternion gives."""
-_TRIED = 3
+_CONFIGURATIONS_TRIED = 3
 """Rational configurations at which the necessary conditions are tested; a condition that fails at one of them fails."""
 
 
@@ -60,7 +60,7 @@ class Measure:
     def __str__(self) -> str:
         volume = " ".join(f"d[{name}]" if "(" in name or "'" in name else f"d{name}" for name in self.variables)
         lines, rising = [f"{self.title}, volume {volume}"], show(self.divergence)
-        lines += [f"  divergence  {rising}"] if len(rising) <= _SHOWN else []
+        lines += [f"  divergence  {rising}"] if len(rising) <= _LONGEST_SHOWN else []
         lines.append(f"  density     {show(self.density)}" if self.density is not None else f"  {self.reason}")
         return "\n".join(lines)
 
@@ -252,7 +252,7 @@ def _configurations(field: RationalField) -> list[dict[Any, Any]]:
     """Values of the variables that are no velocities, which satisfy the relations at rest."""
     found, domain = [], field.ring.domain
     still = {x: domain.zero for x, z in zip(field.ring.gens, field.symbols, strict=True) if z in field.speeds}
-    for k in range(-1, _TRIED):
+    for k in range(-1, _CONFIGURATIONS_TRIED):
         values = _rational_values(field, k)
         point = {x: domain.from_sympy(values[z]) for x, z in zip(field.ring.gens, field.symbols, strict=True) if z not in field.speeds}
         if not any(_at(g, {**point, **still}) for g in field.relations):
@@ -270,7 +270,7 @@ def _rational_values(field: RationalField, k: int) -> dict[Any, Expr]:
             found[z] = _circle(Rational(k + 1, 2 + angles.index(str(e.args[0]))))[0 if isinstance(e, sympy.cos) else 1]
         elif isinstance(z, Entry):
             n = coordinate_of(z.group, z.kind).group.orthogonal
-            turned = _rotation(k) if n == _SPACE else sympy.Matrix(2, 2, _turn(k))
+            turned = _rotation(k) if n == _ROTATION_DIMENSION else sympy.Matrix(2, 2, _turn(k))
             inside = max(z.row, z.column) <= n
             found[z] = turned[z.row - 1, z.column - 1] if inside else Rational(number + k + 1, 3)
         else:

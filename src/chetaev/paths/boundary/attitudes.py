@@ -20,7 +20,7 @@ from chetaev.core.system import System
 
 Array = NDArray[np.float64]
 
-_NEAR = 1e-9
+_OUTSIDE_ALGEBRA = 1e-9
 """Relative to the velocity: a logarithm whose part outside the Lie algebra is larger is that of no element on a one-parameter subgroup."""
 
 
@@ -109,7 +109,7 @@ def mean_velocities(system: System, start: Mapping[Jet, float], end: Mapping[Jet
         basis = np.array(group.group.basis, dtype=float).reshape(group.group.dimension, -1)
         velocity = np.linalg.lstsq(basis.T, logarithm.real.ravel(), rcond=None)[0]
         off = np.abs(basis.T @ velocity - logarithm.ravel()).max(initial=0.0)
-        if np.isfinite(velocity).all() and off <= _NEAR * max(1.0, float(np.abs(velocity).max(initial=0.0))):
+        if np.isfinite(velocity).all() and off <= _OUTSIDE_ALGEBRA * max(1.0, float(np.abs(velocity).max(initial=0.0))):
             found |= {q.d(): float(v) for q, v in zip(group.components, velocity, strict=True)}
     return found
 

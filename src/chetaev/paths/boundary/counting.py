@@ -6,18 +6,19 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import sympy
+from sympy import Expr
 
 from chetaev.core.errors import InitialError, UsageError
+from chetaev.core.notation import show
 from chetaev.core.symbols import Jet
 from chetaev.core.values import Tape, Undefined
-from chetaev.mechanics.classify import classify
+from chetaev.mechanics.classify import Classification, classify
 from chetaev.paths.boundary.ends import Array, Rows
-from chetaev.paths.boundary.separation import separation
 from chetaev.paths.boundary.shooting import Shooting, Unknowns
 
-_RANK = 1e-9
+_DEPENDENT_CONDITION = 1e-9
 """Relative to the largest singular value of rows of length 1: smaller ones belong to conditions that follow from others."""
-_HOLDS = 1e-8
+_CONTRADICTION = 1e-8
 """Relative to the sizes of the jets: ends whose holonomic rows are off by more contradict them."""
 
 
@@ -83,7 +84,7 @@ def _rank(matrix: Array) -> int:
     if not matrix.size:
         return 0
     s = np.linalg.svd(matrix, compute_uv=False)
-    return int(np.sum(s > _RANK * s[0]))
+    return int(np.sum(s > _DEPENDENT_CONDITION * s[0]))
 
 
 def check_reachable(shooting: Shooting, known: Sequence[Mapping[Jet, float]], where: str) -> str:
@@ -95,7 +96,7 @@ def check_reachable(shooting: Shooting, known: Sequence[Mapping[Jet, float]], wh
             if row.order == 0:
                 residual = system.charted(row.residual)
                 off = _value(residual, {**parameters, **values}, t)
-                if off is not None and abs(off) > _HOLDS * _scale(residual, {**parameters, **values}, t):
+                if off is not None and abs(off) > _CONTRADICTION * _scale(residual, {**parameters, **values}, t):
                     raise InitialError(
                         f"the {end.word} contradicts {label}: it is off by {off:.3g}.", where=where, hint=f"values with {row}"
                     )
@@ -107,7 +108,7 @@ def check_reachable(shooting: Shooting, known: Sequence[Mapping[Jet, float]], wh
             _value(system.charted(integral), {**parameters, **values}, t)
             for values, t in zip(known, (shooting.flow.t0, shooting.t1), strict=True)
         )
-        if first is not None and last is not None and abs(last - first) > _HOLDS * max(abs(first), abs(last)):
+        if first is not None and last is not None and abs(last - first) > _CONTRADICTION * max(abs(first), abs(last)):
             return separation(known_rows, integral, first, last)
     return ""
 
@@ -127,3 +128,13 @@ def _value(e: sympy.Expr, point: Mapping[sympy.Symbol, float], t: float | None) 
 def _scale(e: sympy.Expr, point: Mapping[sympy.Symbol, float], t: float | None) -> float:
     terms = [_value(term, point, t) for term in sympy.Add.make_args(sympy.expand(e))]
     return max((abs(v) for v in terms if v is not None), default=1.0) or 1.0
+
+
+def separation(known: Classification, integral: Expr, before: float, after: float) -> str:
+    """The sentence on ends that an integral of the constraints separates: the rows, their integral and its values at both ends."""
+    names = " ".join(known.system.kinematic_labels[k] for k in known.velocity_rows)
+    word = "is holonomic in disguise" if len(known.velocity_rows) == 1 and known.integrable else "have an integral"
+    return (
+        f"the end cannot be reached: {names} {word}, {show(integral)} is constant on every motion, "
+        f"{before:g} at the start and {after:g} at the end (ch.classify(system))."
+    )

@@ -30,9 +30,9 @@ _CUT = 1e-9
 """Relative to the largest singular value of the equations: smaller ones belong to families, along which a step has no component."""
 _FIRST = 1e-3
 """The first damping of Levenberg and Marquardt, relative to the squared singular values. Larger values creep, smaller ones leap away."""
-_LARGEST = 1e9
+_LARGEST_DAMPING = 1e9
 """The largest damping: a seed whose residuals do not fall with it is given up."""
-_NEAR = 1e-3
+_LEADS_TO_KNOWN_PATH = 1e-3
 """A shot whose residuals and distance from a known path are smaller, relative to the sizes, leads to that path."""
 _WINDING = 40.0
 """The largest multiplier of a seed relative to its size. Paths with larger ones wind more often than six times."""
@@ -219,9 +219,9 @@ class Shooting:
             return None
         damping, slow, failed = _FIRST, 0, 0
         for _ in range(_TURNS):
-            if now.worst < met or damping > _LARGEST or slow >= 10:
+            if now.worst < met or damping > _LARGEST_DAMPING or slow >= 10:
                 break
-            if now.worst < _NEAR and any(self.distance(now, other) < _NEAR for other in known):
+            if now.worst < _LEADS_TO_KNOWN_PATH and any(self.distance(now, other) < _LEADS_TO_KNOWN_PATH for other in known):
                 return None
             u, s, vt = np.linalg.svd(now.slopes, full_matrices=False)
             if not s.size or s[0] == 0:

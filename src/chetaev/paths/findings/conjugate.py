@@ -28,13 +28,13 @@ from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.paths.boundary.attitudes import components_from_entries
 from chetaev.paths.boundary.ends import Array, Boundary
 
-_SAMPLES = 160
+_SAMPLES_PER_PATH = 160
 """Samples over one duration of the path. Angles that turn faster are followed with more."""
 _DEEPEST = 12
 """How often an interval is halved to follow the angles."""
 _LONGEST_TURN = 2.0
 """The largest change of the sum of all angles between two samples, in radians; half a turn could not be told from its opposite."""
-_FINE = 1e-12
+_LOCATED_TO = 1e-12
 """Relative to the duration: conjugate times are located up to here."""
 _RESOLVED = 1e-7
 """Angles below this at the first samples are rounding errors of displacements that vanish to a high order at the start."""
@@ -210,7 +210,7 @@ def nearby(
 def conjugate_times(near: Nearby, duration: float, swapped: tuple[int, ...] = ()) -> list[float] | None:
     """The times at which the plane of a path meets the plane without displacements, each as often as its multiplicity."""
     t0, t1 = float(near.motion.t[0]), float(near.motion.t[-1])
-    count = max(8, int(np.ceil(_SAMPLES * abs(t1 - t0) / abs(duration))))
+    count = max(8, int(np.ceil(_SAMPLES_PER_PATH * abs(t1 - t0) / abs(duration))))
     times = np.linspace(t0, t1, count + 1)[1:]
     angles = near.angles(times, swapped)
     if angles is None:
@@ -253,12 +253,12 @@ def _between(at: Callable[[Array], Array], a: Sample, b: Sample, duration: float
 
 def _located(at: Callable[[Array], Array], a: Sample, b: Sample, duration: float, passed: int) -> list[float]:
     """Locate the passages between two samples by dividing the interval, several points at a time."""
-    if abs(b[0] - a[0]) <= _FINE * duration:
+    if abs(b[0] - a[0]) <= _LOCATED_TO * duration:
         return [b[0]] * passed
     if passed == 1 and abs(b[0] - a[0]) < 1e-3 * duration and _nearest(a[1]) < 0 < _nearest(b[1]):
         from scipy.optimize import brentq  # takes half a second to load
 
-        return [float(brentq(lambda t: _nearest(at(np.array([t]))[0]), a[0], b[0], xtol=_FINE * duration, rtol=1e-14))]
+        return [float(brentq(lambda t: _nearest(at(np.array([t]))[0]), a[0], b[0], xtol=_LOCATED_TO * duration, rtol=1e-14))]
     times = np.linspace(a[0], b[0], 18)
     if not np.all(np.diff(times) * np.sign(b[0] - a[0]) > 0):
         return [b[0]] * passed

@@ -19,9 +19,9 @@ from chetaev.paths.search.transcription import LINKS, Rough
 
 _MET = 1e-9
 """Relative to the sizes: a chain whose residuals are larger is no path."""
-_NEAR = 0.1
+_LEADS_TO_KNOWN_PATH = 0.1
 """Relative to the sizes of the coordinates: a rough curve that is nowhere further from a path leads to it."""
-_MOST = 6
+_MOST_CURVES = 6
 """Rough curves that are followed by multiple shooting; each takes about half a second."""
 
 
@@ -30,12 +30,13 @@ def in_pieces(shooting: Shooting, curves: Sequence[Rough], paths: Sequence[Path]
     system = shooting.flow.equations.system
     if shooting.t1 is None or shooting.unknown or system.groups or shooting.ends.periodic:
         return []
-    seen = [np.array([path.motion.at(times)[q.name] for q in system.coordinates]) for times in [_times(shooting)] for path in paths]
+    shown = _shown(shooting)
+    seen = [np.array([path.motion.at(times)[name] for name in shown]) for times in [_times(shooting)] for path in paths]
     found: list[Path] = []
     tried = 0
     for curve in curves:
         points = _positions(shooting, curve.states)
-        if tried >= _MOST or any(_apart(shooting, points, other) < _NEAR for other in seen):
+        if tried >= _MOST_CURVES or any(_apart(shooting, points, other) < _LEADS_TO_KNOWN_PATH for other in seen):
             continue
         seen.append(points)
         tried += 1
@@ -53,15 +54,23 @@ def _times(shooting: Shooting) -> Array:
     return np.linspace(shooting.flow.t0, shooting.t1, LINKS + 1)[:-1]
 
 
-def _positions(shooting: Shooting, states: Sequence[Array]) -> Array:
+def _shown(shooting: Shooting) -> list[str]:
+    """The coordinates of the state. A control such as u in x' = u is none, if an algebraic row determines it."""
+    names = set(shooting.flow.names)
+    return [q.name for q in shooting.flow.equations.system.coordinates if q.name in names]
+
+
+def _places(shooting: Shooting) -> list[int]:
     names = list(shooting.flow.names)
-    places = [names.index(q.name) for q in shooting.flow.equations.system.coordinates]
-    return np.array(states).T[places]
+    return [names.index(name) for name in _shown(shooting)]
+
+
+def _positions(shooting: Shooting, states: Sequence[Array]) -> Array:
+    return np.array(states).T[_places(shooting)]
 
 
 def _apart(shooting: Shooting, one: Array, other: Array) -> float:
-    names = list(shooting.flow.names)
-    sizes = shooting.flow.sizes[[names.index(q.name) for q in shooting.flow.equations.system.coordinates]]
+    sizes = shooting.flow.sizes[_places(shooting)]
     return float(np.max(np.abs(one - other) / np.maximum(sizes, np.abs(one).max(axis=1))[:, None]))
 
 

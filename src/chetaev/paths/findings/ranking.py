@@ -22,7 +22,7 @@ from chetaev.paths.findings.conjugate import Nearby, conjugate_times, independen
 from chetaev.paths.findings.variation import ALLOWED, Variation, vary
 from chetaev.paths.path import Path
 
-_SAME = 1e-6
+_SAME_PATH = 1e-6
 """Relative to the sizes of the coordinates: curves that are nowhere further apart are one path."""
 _EQUAL = 1e-8
 """Relative: actions of paths of one family differ by less."""
@@ -88,20 +88,23 @@ class Candidate:
 
     @property
     def _seen(self) -> dict[str, float]:
-        """What is compared along curves, with typical sizes: coordinates, and the entries of group elements."""
-        system = self.motion.equations.system
+        """What is compared along curves, with typical sizes: coordinates, and the entries of group elements.
+
+        A control has no momentum, and belongs to the curve of the others: a heading and the same after a full turn are one path.
+        """
+        system, pairs = self.motion.equations.system, self.shooting.ends.boundary.pairs
         entries = {name: e for group in system.groups.values() for name, e in group.entries.items() if e.free_symbols}
-        seen = {q.name: self._typical(q) for q in system.coordinates if q not in system.frame.turning}
+        seen = {q.name: self._typical(q) for q in system.coordinates if q not in system.frame.turning and (q in pairs or not pairs)}
         return seen | dict.fromkeys(entries, 1.0)
 
     def same_curve(self, other: Candidate) -> bool:
         """Whether two candidates describe one curve; mirror images have the same action and are two."""
-        if abs(self.shot.at.t1 - other.shot.at.t1) > _SAME * abs(self.shooting.span):
+        if abs(self.shot.at.t1 - other.shot.at.t1) > _SAME_PATH * abs(self.shooting.span):
             return False
         size = np.maximum(np.abs(self.curve).max(axis=1), list(self._seen.values()))
         size = np.where(size > 0, size, 1.0)
-        same = bool(np.all(np.abs(self.curve - other.curve) <= _SAME * size[:, None]))
-        return same and np.allclose(self.shot.at.p, other.shot.at.p, rtol=_SAME, atol=0)
+        same = bool(np.all(np.abs(self.curve - other.curve) <= _SAME_PATH * size[:, None]))
+        return same and np.allclose(self.shot.at.p, other.shot.at.p, rtol=_SAME_PATH, atol=0)
 
     def same_family(self, other: Candidate) -> bool:
         """Whether two candidates belong to one family of paths: the same dimension, action and multipliers."""
@@ -110,7 +113,7 @@ class Candidate:
         if not (self.family and self.family == other.family):
             return False
         mine, yours = np.array(list(self.multipliers.values())), np.array(list(other.multipliers.values()))
-        moving = any(np.ptp(self.motion[name]) > _SAME * np.abs(self.motion[name]).max() for name in self.multipliers)
+        moving = any(np.ptp(self.motion[name]) > _SAME_PATH * np.abs(self.motion[name]).max() for name in self.multipliers)
         return moving or bool(np.allclose(mine, yours, rtol=1e-5))
 
     @cached_property
@@ -243,12 +246,10 @@ class Candidate:
         return self._end_form()
 
     def _legendre(self) -> bool | None:
-        """Whether the second derivatives of L by the highest velocities that rows allow are positive along the path."""
+        """Whether the second derivatives of L by the highest velocities that rows allow, and by controls, are positive along the path."""
         equations = self.motion.equations
         system, ends = equations.system, self.shooting.ends
-        tops = [
-            q.d(1 + max(z.order for z in ends.boundary.pairs if z.base == q.base)) for q in system.coordinates if q in ends.boundary.pairs
-        ]
+        tops = [q.d(1 + max((z.order for z in ends.boundary.pairs if z.base == q.base), default=-1)) for q in system.coordinates]
         if not tops:
             return None
         graph = ends.flow.graph

@@ -22,17 +22,17 @@ from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.paths.boundary.ends import Array
 
-_STEPS = 240
+_STEPS_ALONG_PATH = 240
 """Steps of Runge and Kutta's rule along a path; the error of a variation is about 1e-8 with them."""
 _FINER = 6
 """Steps of that rule for each step of the motion, where there are many: a path that winds needs more."""
 _WAVES = 7
 """Cosines of time in each direction from which variations are made: enough for the ends to span what they can span."""
-_RANK = 1e-6
+_ZERO_SINGULAR_VALUE = 1e-6
 """Relative to the largest singular value of the map to the ends: smaller ones are errors of the rule."""
 ALLOWED = 1e-6
 """The largest first variation relative to its terms that a certificate allows; the rule itself makes errors up to 1e-8."""
-_TRIALS = 8
+_RANDOM_VARIATIONS = 8
 """Random admissible variations that are tried."""
 
 
@@ -66,15 +66,15 @@ def vary(
     holonomic = sum(row.order == 0 for row in rows)
     scaled = ends / grid.sizes[:, None]
     _, s, vt = np.linalg.svd(scaled)
-    rank = int(np.sum(s > _RANK * s[0])) if s.size and s[0] > 0 else 0
+    rank = int(np.sum(s > _ZERO_SINGULAR_VALUE * s[0])) if s.size and s[0] > 0 else 0
     admissible = vt[rank:].T
     if free_time and order == 1:
         last = np.array([motion.final[v.name] for v in system.velocities]) * abs(float(motion.t[-1] - motion.t[0]))
         wide = np.linalg.svd(np.column_stack([scaled, s[:1].max(initial=0.0) * last / grid.sizes]), compute_uv=False)
-        rank = int(np.sum(wide > _RANK * wide[0])) if wide[0] > 0 else 0
+        rank = int(np.sum(wide > _ZERO_SINGULAR_VALUE * wide[0])) if wide[0] > 0 else 0
     chance = np.random.default_rng(3)
     largest = 0.0
-    for _ in range(_TRIALS):
+    for _ in range(_RANDOM_VARIATIONS):
         c = admissible @ chance.normal(size=admissible.shape[1])
         total = float(np.abs(c) @ size)
         largest = max(largest, abs(float(change @ c)) / total if total else 0.0)
@@ -107,7 +107,7 @@ class _Grid:
 
     def __init__(self, equations: Equations, motion: Trajectory, parameters: dict[Any, float], order: int, typical: Array) -> None:
         system, self.order = equations.system, order
-        self.n, self.steps = len(system.coordinates), max(_STEPS, _FINER * len(motion.t))
+        self.n, self.steps = len(system.coordinates), max(_STEPS_ALONG_PATH, _FINER * len(motion.t))
         self.t = np.linspace(float(motion.t[0]), float(motion.t[-1]), 2 * self.steps + 1)
         self.jets = [q.d(k) for k in range(order + 1) for q in system.coordinates]
         graph, frame = GraphAlgebra(), system.frame

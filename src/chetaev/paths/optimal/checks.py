@@ -23,7 +23,7 @@ DENSE = 24
 """Times in each interval at which relations along the path are looked at on the simulated motion."""
 _CONTINUOUS = 1e-9
 """Relative to the size of an input: a smaller jump between intervals is none."""
-_STEPS = 20_000
+_MOST_STEPS = 20_000
 """Most steps of the simulation: more mean that the inputs lead to a singular state."""
 _GAUSS = 5
 """Points of Gauss' quadrature in each interval for the cost: order 10."""
@@ -115,7 +115,7 @@ def check(problem: Problem, sizes: Sizes, path: Path, scales: tuple[Array, Array
                 inputs=dict(inputs),
                 tolerance=tolerance,
                 scale=scale,
-                max_steps=_STEPS,
+                max_steps=_MOST_STEPS,
                 progress=False,
             )
         except ChetaevError as fault:

@@ -33,7 +33,7 @@ from chetaev.paths.optimal.conditions import Condition, Relation, Steered, read_
 
 Array = NDArray[np.float64]
 
-_NOTHING = 1e-300
+_NONZERO_DENOMINATOR = 1e-300
 """What stands for zero in a denominator."""
 MOST_DERIVATIVES = 2
 """The highest derivative of an input that the equations may contain: its samples are joined by lines up to 1, by a cubic spline for 2."""
@@ -220,7 +220,7 @@ class Problem:
         found = np.array(self._system.map(count)(t[None, :], x, np.zeros((m, count)), w))
         b, a = found[:m].T, found[m:].T.reshape(count, m, m).transpose(0, 2, 1)
         good = np.isfinite(a).all(axis=(1, 2)) & np.isfinite(b).all(axis=1)
-        scale = np.maximum(np.abs(a).max(axis=2), _NOTHING)
+        scale = np.maximum(np.abs(a).max(axis=2), _NONZERO_DENOMINATOR)
         result = np.full((count, m), np.nan)
         for k in np.nonzero(good)[0]:
             result[k] = np.linalg.lstsq(a[k] / scale[k][:, None], -b[k] / scale[k], rcond=None)[0]

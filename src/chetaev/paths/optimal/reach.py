@@ -18,11 +18,11 @@ from chetaev.mechanics.classify import classify
 from chetaev.numerics.corners.modes import smooth
 from chetaev.numerics.evaluation.motion_start import begin
 from chetaev.numerics.smooth_pieces.switching import Surfaces
-from chetaev.paths.boundary.separation import separation
+from chetaev.paths.boundary.counting import separation
 from chetaev.paths.optimal.problem import Array, Problem
 from chetaev.paths.optimal.transcription import Ends
 
-_SAME = 1e-8
+_MISSED_CONDITION = 1e-8
 """Relative to the sizes of its terms: conditions that are missed by more have no common solution, as for the starts of motions."""
 _DEPENDENT = 1e-8
 """Relative to rows of length one: what is left of a row after projection onto others, if it depends on them."""
@@ -100,7 +100,7 @@ def _require_inside(problem: Problem, x: Array, word: str) -> None:
             )
         )
         value, size = float(found[0, 0]), float(np.abs(found[1:, 0]) @ np.abs(x))
-        if value < -_SAME * max(size, abs(value)):
+        if value < -_MISSED_CONDITION * max(size, abs(value)):
             raise InitialError(
                 f"{relation.text} fails at the {word}: the difference of its sides is {value:g}.",
                 where=f"{problem.where}, path",
@@ -150,7 +150,7 @@ def _solved(problem: Problem, conditions: Sequence[Any], where: str, near: Array
             left, slopes = rows(found)
             terms = np.abs(left) + np.abs(slopes) @ np.maximum(np.abs(found), size * 1e-3)
             relative = np.abs(left) / np.maximum(terms, 1e-300)
-        if np.isfinite(relative).all() and relative.max() <= _SAME:
+        if np.isfinite(relative).all() and relative.max() <= _MISSED_CONDITION:
             return found[: rows.n]
         if np.isfinite(relative).all() and relative.max() < worst[0]:
             worst = (float(relative.max()), int(np.argmax(relative)))
@@ -212,7 +212,7 @@ def _require_complete(problem: Problem, x0: Array) -> None:
 
 
 def unreachable(problem: Problem, start: Array) -> str:
-    """Why no motion joins the ends, where integrals of the constraints tell: `x - R*phi` keeps its value; empty if none tells."""
+    """Why no motion joins the ends: an integral of the constraints, such as `x - R*phi`, differs between them. Empty if none does."""
     system = problem.equations.system
     if not any(kind in ("linear", "affine") for kind in (row.kind for row in system.kinematic)):
         return ""
@@ -223,7 +223,7 @@ def unreachable(problem: Problem, start: Array) -> str:
         if values[0] is None or told is None:
             continue
         size = max(abs(values[0]), abs(told), _terms(problem, integral, start))
-        if abs(values[0] - told) > _SAME * size:
+        if abs(values[0] - told) > _MISSED_CONDITION * size:
             return separation(known, integral, values[0], told)
     return ""
 

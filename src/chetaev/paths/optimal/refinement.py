@@ -18,7 +18,7 @@ _STEEP = 3.0
 """A switch is larger than the changes beside it by this factor."""
 _BEND = 1e-4
 """Relative to the size of an input: a smaller jump between intervals needs no finer mesh."""
-_SHARE = 0.05
+_DIVIDED_SHARE = 0.05
 """Relative to the largest error of an interval: intervals with more than this are divided."""
 _ROUNDING = 1e-11
 """In typical sizes: smaller errors are rounding, and say nothing about the mesh."""
@@ -82,8 +82,8 @@ def finer(problem: Problem, sizes: Sizes, path: Path, violated: NDArray[np.bool_
     bends[:-1] = np.maximum(bends[:-1], found.jumps)
     bends[1:] = np.maximum(bends[1:], found.jumps)
     worst, sharpest = float(errors.max(initial=0.0)), float(bends.max(initial=0.0))
-    wrong = (errors > _SHARE * worst) & (worst > _ROUNDING)
-    divide = wrong | violated | found.switch_inside | ((bends > _SHARE * sharpest) & (bends > _BEND))
+    wrong = (errors > _DIVIDED_SHARE * worst) & (worst > _ROUNDING)
+    divide = wrong | violated | found.switch_inside | ((bends > _DIVIDED_SHARE * sharpest) & (bends > _BEND))
     if any(problem.orders) or not divide.any():
         divide = np.ones(n, dtype=bool)  # splines show no jumps that could tell where they are too coarse
     room = MOST_INTERVALS - n

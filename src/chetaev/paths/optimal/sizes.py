@@ -16,9 +16,9 @@ _INSIDE = 8
 """Random inputs within their bounds, at which rates are looked at too."""
 _STRENGTHS = (1.0, 0.3, 0.1, 0.03)
 """Relative to their bounds: the inputs of crude integrations."""
-_STEPS, _HOLD = 40, 10
+_CRUDE_STEPS, _STEPS_PER_INPUT = 40, 10
 """Steps of a crude integration, and those after which its inputs change."""
-_SMALLEST = 1e-300
+_ZERO_NUMBER = 1e-300
 """Below this a number is zero: quotients would overflow."""
 
 
@@ -84,9 +84,9 @@ def _duration(problem: Problem, distance: Array, rates: list[Array]) -> float:
         if not distance[k] > 0:
             continue
         above = place.get(z.d())
-        if fastest[k] > _SMALLEST:
+        if fastest[k] > _ZERO_NUMBER:
             found.append(distance[k] / fastest[k])
-        elif above is not None and fastest[above] > _SMALLEST:
+        elif above is not None and fastest[above] > _ZERO_NUMBER:
             found.append(2 * np.sqrt(distance[k] / fastest[above]))
     return float(max(found)) if found else 1.0
 
@@ -101,15 +101,15 @@ def _of_state(problem: Problem, x0: Array, x1: Array, duration: float) -> Array:
     # where angles are declared, all other coordinates are lengths
     longest = max((found[k] for k in bottoms if not angles[k]), default=0.0) if angles.any() else 0.0
     limits = np.where(
-        np.isin(np.arange(len(found)), bottoms), np.where(found > _SMALLEST, 2 * found, np.where(angles, 1.0, np.inf)), np.inf
+        np.isin(np.arange(len(found)), bottoms), np.where(found > _ZERO_NUMBER, 2 * found, np.where(angles, 1.0, np.inf)), np.inf
     )
-    reached = _excursions(problem, x0, duration, limits) if any(found[k] <= _SMALLEST for k in bottoms) else found
+    reached = _excursions(problem, x0, duration, limits) if any(found[k] <= _ZERO_NUMBER for k in bottoms) else found
     for z, k in sorted(place.items(), key=lambda pair: pair[0].order):
         if k not in bottoms:
             found[k] = max(found[k], found[place[type(z)(z.base, z.order - 1)]] / duration)
-        elif found[k] <= _SMALLEST:
-            found[k] = 1.0 if angles[k] else longest if longest > _SMALLEST else reached[k]
-    return np.where(found > _SMALLEST, found, 1.0)
+        elif found[k] <= _ZERO_NUMBER:
+            found[k] = 1.0 if angles[k] else longest if longest > _ZERO_NUMBER else reached[k]
+    return np.where(found > _ZERO_NUMBER, found, 1.0)
 
 
 def _excursions(problem: Problem, x0: Array, duration: float, limits: Array) -> Array:
@@ -118,11 +118,11 @@ def _excursions(problem: Problem, x0: Array, duration: float, limits: Array) -> 
     A run ends where a jet leaves its limits: full inputs for the whole duration lead far beyond the path.
     """
     chance, largest = np.random.default_rng(17), np.zeros(len(x0))
-    rest, h = middle(problem), duration / _STEPS
+    rest, h = middle(problem), duration / _CRUDE_STEPS
     for strength in _STRENGTHS:
         x, w = x0.copy(), np.zeros(0)
-        for k in range(_STEPS):
-            if k % _HOLD == 0:
+        for k in range(_CRUDE_STEPS):
+            if k % _STEPS_PER_INPUT == 0:
                 w = problem.input_jets((rest + strength * (_inside(problem, chance) - rest)).tolist())
             t = problem.t0 + k * h
             f = problem.rates_at(t, x, w)
@@ -145,7 +145,7 @@ def _of_inputs(problem: Problem, x0: Array, x: Array, duration: float) -> Array:
             found.append(max(known))
             continue
         moved = problem.rates_at(problem.t0, x0, problem.input_jets(rest + np.eye(len(rest))[k])) - base
-        acting = np.isfinite(moved) & (np.abs(moved) > _SMALLEST)
+        acting = np.isfinite(moved) & (np.abs(moved) > _ZERO_NUMBER)
         found.append(float(np.max(x[acting] / duration / np.abs(moved[acting]))) if acting.any() else 1.0)
     return np.array(found)
 
@@ -165,7 +165,7 @@ def _of_tops(problem: Problem, at: Array, x: Array, u: Array, duration: float) -
             acting = np.nonzero(a[:, j])[0]
             terms = [(a[i] @ found + b[i]) / a[i, j] for i in acting]
             found[j] = max(terms, default=0.0)
-    return np.where(found > _SMALLEST, found, 1.0)
+    return np.where(found > _ZERO_NUMBER, found, 1.0)
 
 
 def _of_rows(problem: Problem, at: Array, x: Array, y: Array, u: Array) -> Array:
@@ -174,4 +174,4 @@ def _of_rows(problem: Problem, at: Array, x: Array, y: Array, u: Array) -> Array
     a, b = (np.nan_to_num(np.abs(v)) for v in problem.matrices(problem.t0, at, problem.input_jets(u)))
     found: Array = (a * y).max(axis=1)
     found = np.maximum(found, 0.0)
-    return np.where(found > _SMALLEST, found, np.where(b > _SMALLEST, b, 1.0))
+    return np.where(found > _ZERO_NUMBER, found, np.where(b > _ZERO_NUMBER, b, 1.0))

@@ -22,7 +22,7 @@ _TURNS = 40
 """Newton's iterations; from a rough curve about six are needed."""
 _MET = 1e-12
 """Relative to the sizes: residuals up to here end the iteration."""
-_SHORTEST = 1e-3
+_SHORTEST_STEP = 1e-3
 """A step is shortened until the residual falls, at most to this part; a curve from which no such step leads on is given up."""
 _CUT = 1e-10
 """Relative to the largest singular value of the equations: smaller ones belong to families, along which a step has no component."""
@@ -73,7 +73,7 @@ def chained(shooting: Shooting, states: Sequence[Array]) -> Chain | None:
         step = np.asarray(-np.linalg.lstsq(now.matrix, now.residual, rcond=_CUT)[0], float)
         found = _moved(shooting, times, here, nu, now, step)
         if found is None:
-            break  # what remains is told as the residual
+            break  # the caller reports the residual
         here, nu, now = found
     if now is None:
         return None
@@ -87,7 +87,7 @@ def _moved(
     """The states after a step, or a part of it, that reduces the residual; None if there is none."""
     part = min(1.0, 2.0 / max(float(np.abs(step).max(initial=0.0)), 1e-300))
     places = np.cumsum([0, *[basis.shape[1] for basis in now.bases], *map(len, nu)])
-    while part > _SHORTEST:
+    while part > _SHORTEST_STEP:
         moves = [part * step[a:b] for a, b in pairwise(places)]
         try:
             there = [

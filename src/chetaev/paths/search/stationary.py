@@ -17,13 +17,13 @@ from chetaev.paths.boundary.ends import Array
 
 _TURNS = 60
 """Iterations for each bent curve; those that lead to a path need about ten."""
-_LONGEST = 1.5
+_LONGEST_STEP = 1.5
 """The longest step of a point of the curve, relative to the sizes of the coordinates: beyond it the derivatives say nothing."""
-_SHORTEST = 0.02
+_SHORTEST_STEP = 0.02
 """A step is shortened until the residual falls, at most to this part; then it is taken nevertheless, to leave a flat place."""
 _MET = 1e-8
 """The residual at which an iteration ends; the error of the discrete curve itself is larger."""
-_LEAST = 1e-6
+_STATIONARY_RESIDUAL = 1e-6
 """The largest residual of a curve that counts as stationary."""
 
 
@@ -47,17 +47,17 @@ class Discrete:
             step = self._step(x, duals, residual, slopes)
             if step is None:
                 return None
-            part = min(1.0, _LONGEST / max(float(np.abs(step[: len(self.free)]).max(initial=0.0)), 1e-300))
+            part = min(1.0, _LONGEST_STEP / max(float(np.abs(step[: len(self.free)]).max(initial=0.0)), 1e-300))
             while True:
                 there = x.copy()
                 there[self.free] += part * step[: len(self.free)]
                 then = duals + part * step[len(self.free) :]
                 residual, slopes = self._residual(there, then)
-                if np.linalg.norm(residual) < (1 - 1e-3 * part) * before or part < _SHORTEST:
+                if np.linalg.norm(residual) < (1 - 1e-3 * part) * before or part < _SHORTEST_STEP:
                     break
                 part /= 2
             x, duals = there, then
-        return (x, duals) if float(np.linalg.norm(residual)) < _LEAST else None
+        return (x, duals) if float(np.linalg.norm(residual)) < _STATIONARY_RESIDUAL else None
 
     def _first(self, x: Array) -> tuple[Array, Array, Any]:
         """The gradient of the action by the unknowns, the rows, and their slopes."""

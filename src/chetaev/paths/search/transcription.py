@@ -27,7 +27,7 @@ LINKS = 20
 """States of a rough path with which multiple shooting begins; it divides `_PIECES`."""
 _PIECES = 40
 """Pieces of a rough curve; shooting from it needs two digits of its velocities."""
-_TRIALS = 4
+_BENT_STARTS = 4
 """Bent starts that are tried."""
 _TURNS = (0, 0, -1, 1)
 """Turns that are added to an angle at the end in each trial: the first two start from different bends."""
@@ -35,7 +35,7 @@ _WAVES = (1, 2, 3, 4)
 """Half waves of the bends from which stationary curves are sought: paths up to the second conjugate time have no more."""
 _MORE_TURNS = (-1, 1, -2, 2, -3, 3)
 """Turns by which every second bent curve winds around the origin of two coordinates; more would need more pieces."""
-_MOST = 150
+_MOST_ITERATIONS = 150
 """Iterations of IPOPT for each; a well posed problem needs about ten."""
 
 
@@ -105,7 +105,7 @@ class _Transcribed:
         rows_of += [ca.sum1(points[part, 1:] ** 2) - 1 for part in self._quaternions()]
         action = self.h * ca.sum2(inside[0, :])
         problem: Any = {"x": ca.vec(points), "f": action, "g": ca.vertcat(*[ca.vec(row) for row in rows_of]) if rows_of else ca.MX(0, 1)}
-        quiet: Any = {"print_level": 0, "sb": "yes", "max_iter": _MOST, "tol": 1e-8}
+        quiet: Any = {"print_level": 0, "sb": "yes", "max_iter": _MOST_ITERATIONS, "tol": 1e-8}
         self.solver = ca.nlpsol(
             "rough", "ipopt", problem, {"ipopt": quiet, "print_time": False, "error_on_fail": False, "show_eval_warnings": False}
         )
@@ -138,7 +138,7 @@ class _Transcribed:
     def minima(self) -> list[Rough]:
         """The seeds from curves of least action, from several bent starts."""
         chance, found, fixed = np.random.default_rng(8), [], self._fixed()
-        for trial in range(_TRIALS):
+        for trial in range(_BENT_STARTS):
             curve = self._bent(trial, {wave: chance.normal(size=len(self.sizes)) for wave in (1, 2)})
             bounds = {"lbx": np.where(fixed, curve, -np.inf).ravel("F"), "ubx": np.where(fixed, curve, np.inf).ravel("F")}
             answer = self.solver(x0=curve.ravel("F"), lbg=0, ubg=0, **bounds)

@@ -28,10 +28,10 @@ from chetaev.plot.scenes.values import Values, number_of
 if TYPE_CHECKING:
     from chetaev.numerics.motion.trajectory import Trajectory
 
-_SAME = 1e-7
+_SAME_VERTICES = 1e-7
 """Largest difference, relative to the size of a shape, between its vertices and their affine function of the sizes: below a pixel."""
 
-_DIGITS = 4
+_VERTEX_DIGITS = 4
 """Significant digits of vertices: finer than a pixel of a shape that fills the screen."""
 _QUARTER = ROUND // 4
 """Corners of a quarter of a circle."""
@@ -163,7 +163,9 @@ def _parts(
         other = {text: 1.37 * v + 0.1 * (abs(v) or 1.0) * k for k, (text, v) in enumerate(read.items(), 1)}
         wanted = _forms(made(other)[0])
         found = [form + sum((other[text] - v) * slopes[text][k] for text, v in read.items()) for k, form in enumerate(forms)]
-        follows = all(np.allclose(a, b, rtol=0, atol=_SAME * (np.abs(b).max(initial=0) or 1)) for a, b in zip(found, wanted, strict=True))
+        follows = all(
+            np.allclose(a, b, rtol=0, atol=_SAME_VERTICES * (np.abs(b).max(initial=0) or 1)) for a, b in zip(found, wanted, strict=True)
+        )
     parts = {text: slope for text, slope in slopes.items() if follows and any(s.any() for s in slope)}
     recipes: list[dict[str, Any]] = []
     place = 0
@@ -246,7 +248,9 @@ def _affine(form: dict[str, Any], key: str, base: Array, parts: Mapping[int, Arr
     def rounded(values: Array) -> list[float | int] | int:
         near = np.where(np.abs(values) < 1e-7 * size, 0.0, values)[:, int(flat) :]
         near = np.array([near[0, 0], near[_QUARTER, 1]]) if ring else near
-        return [int(v) if v == int(v) else float(f"{v:.{_DIGITS}g}") for v in near.ravel().tolist()] if near.any() or not parts else 0
+        return (
+            [int(v) if v == int(v) else float(f"{v:.{_VERTEX_DIGITS}g}") for v in near.ravel().tolist()] if near.any() or not parts else 0
+        )
 
     form |= {"base": rounded(base), "parts": [[column, rounded(slope)] for column, slope in parts.items()]}
     form |= {"ring": 4 * _QUARTER} if ring else {"flat": True} if flat else {}

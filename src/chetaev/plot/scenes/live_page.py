@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _MOST_FRAMES = 301
 """Frames of a page with sliders, which it computes for every motion. More cost time while one drags; the page interpolates between them."""
-_POINTS = 1200
+_POINTS_OF_PATH = 1200
 """Points of a path, about: a path with fewer looks angular, more cost time."""
 
 
@@ -37,7 +37,7 @@ def live_page(animation: Animation) -> str:
     model, slides = animation.repeated, animation.slides
     begin, end = model.interval
     n = min(len(animation.times), _MOST_FRAMES)
-    finer = int(np.clip(np.ceil(_POINTS / (n - 1)), 1, 8))
+    finer = int(np.clip(np.ceil(_POINTS_OF_PATH / (n - 1)), 1, 8))
     shown = np.linspace(animation.times[0], animation.times[-1], n)
     data, columns = live_data(animation.motion, animation.scene, shown, finer)
     module = browser_problem(model, outputs=columns.texts)

@@ -20,7 +20,7 @@ from chetaev.plot.scenes.values import quaternions
 if TYPE_CHECKING:
     from chetaev.plot.animation import Animation
 
-_DIGITS = 5
+_PLACE_DIGITS = 5
 """Decimal digits of places, relative to the picture's size: finer than a pixel. More digits make pages larger."""
 _numbers = count(1)
 
@@ -185,7 +185,7 @@ def mesh_data(mesh: Mesh, size: float) -> dict[str, Any]:
 
 
 def _list(values: Array, size: float) -> list[float | int]:
-    """Round numbers to `_DIGITS` digits of `size`; whole numbers have no decimal point."""
-    digits = int(np.clip(_DIGITS - np.floor(np.log10(size)), 0, 15)) if size > 0 else _DIGITS
+    """Round numbers to `_PLACE_DIGITS` digits of `size`; whole numbers have no decimal point."""
+    digits = int(np.clip(_PLACE_DIGITS - np.floor(np.log10(size)), 0, 15)) if size > 0 else _PLACE_DIGITS
     rounded = np.round(np.nan_to_num(values), digits)
     return [int(v) if v == int(v) else v for v in rounded.tolist()]

@@ -8,7 +8,7 @@ import numpy as np
 
 from chetaev.plot.scenes.drawing import Array, Camera, Dot, Item, Piece, Solid, Track, Window, Words
 
-_MARGIN = 0.08
+_EMPTY_BORDER = 0.08
 """Empty border, as a part of the picture's larger side."""
 _WIDEST, _TALLEST = 2.0, 1.1
 """Largest and smallest width over height of a window; the page and the films assume a picture that is wider than tall."""
@@ -27,7 +27,7 @@ def window(items: Sequence[Item], follow: Array | None, room: float = 1.0, box: 
         if line is not None and follow is None:
             low[1] = min(low[1], line - 0.05 * max(high - low))
         side = max(1e-9, float(max(high - low)), 1e-6 * float(np.abs(points).max()))
-        low, high = low - _MARGIN * side, high + _MARGIN * side
+        low, high = low - _EMPTY_BORDER * side, high + _EMPTY_BORDER * side
     else:
         low, high = box[[0, 2]], box[[1, 3]]
     half = (high - low) / 2
@@ -45,7 +45,7 @@ def camera(items: Sequence[Item], follow: Array | None, view: tuple[float, float
     seen = points @ np.column_stack([right, up, back])
     spread = np.maximum(np.ptp(seen, axis=0), 1e-9)
     ratio = float(np.clip(spread[0] / spread[1], 1.25, 1.9))
-    slope = np.tan(np.radians(_FOV) / 2) * np.array([ratio, 1.0]) * (1 - _MARGIN)
+    slope = np.tan(np.radians(_FOV) / 2) * np.array([ratio, 1.0]) * (1 - _EMPTY_BORDER)
     middle = (seen.min(axis=0) + seen.max(axis=0)) / 2
     distance = 1.0
     for _ in range(30):

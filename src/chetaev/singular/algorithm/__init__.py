@@ -14,8 +14,8 @@ their points there are motions, all of them tangent, and their rates are known u
 The answer is exact over the rational functions of the parameters. `Leaf.real` and `Tree.complete` report what algebra cannot decide.
 
 `translation` replaces functions by algebraic variables, `ring` and `space` hold the polynomial ring, `ideals` Gröbner bases, `reality`
-arguments over the reals, `multipliers` blocks of linear equations for multipliers, `chains` blocks for any jets, `task` and `branches` sets
-of zeros and their splitting, `elimination` linear equations on a branch, `search` the search, `redundancy` removes leaves inside others,
+arguments over the reals, `multipliers` blocks of linear equations for multipliers, `chains` blocks for any jets, `branches` sets of zeros
+and their splitting, `elimination` linear equations on a branch, `search` the search, `redundancy` removes leaves inside others,
 `points` finds real points, `leaf` and `tree` are the result.
 """
 
@@ -51,7 +51,7 @@ _KINDS = ("proper", "extended")
 """Values of the argument `dynamics`."""
 _SEARCH = 0.8
 """Share of the budget for the search, half of it without chains; the rest is for redundancy, involutivity and real points."""
-_LEAST = 0.2
+_LEAST_SECONDS = 0.2
 """Seconds of operations for each later part even if the search used the whole budget."""
 
 
@@ -138,11 +138,11 @@ class _Run:
             return
         space, rows, finals = self.current.space, self.current.rows, list(self.current.finals)
         kept: Sequence[Final] = finals
-        with allowance(max(_LEAST, self.left / 2)) as spent:
+        with allowance(max(_LEAST_SECONDS, self.left / 2)) as spent:
             kept, self.contained = essential(space, rows, finals)
         self._account(spent, "before redundant leaves were removed")
         made = 0
-        with allowance(max(_LEAST, self.left)) as spent:
+        with allowance(max(_LEAST_SECONDS, self.left)) as spent:
             for final in kept:
                 leaf = make_leaf(space, rows, final)
                 if not is_reduced(space, final.branch):

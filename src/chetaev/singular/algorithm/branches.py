@@ -13,13 +13,12 @@ from itertools import combinations
 
 from chetaev.core.support.budget import spend
 from chetaev.core.symbols import TIME, Jet, Multiplier
-from chetaev.singular.algorithm.chains import extend_chain, free_of_blocks
+from chetaev.singular.algorithm.chains import Task, extend_chain, free_of_blocks
 from chetaev.singular.algorithm.ideals import basis_of, normal_form, saturate, vanishes_on
 from chetaev.singular.algorithm.multipliers import Block, determinant, determined, multiplier_block, without_blocks
 from chetaev.singular.algorithm.reality import must_vanish, never_vanishes, quadratic_factors
 from chetaev.singular.algorithm.ring import Poly, support, weight
 from chetaev.singular.algorithm.space import Space
-from chetaev.singular.algorithm.task import Task
 
 
 @dataclass(frozen=True)

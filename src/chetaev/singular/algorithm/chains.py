@@ -12,7 +12,8 @@ rows. A multiplier has the level of the accelerations, which it determines.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations, islice
 
 from chetaev.core.symbols import Jet
@@ -21,12 +22,26 @@ from chetaev.singular.algorithm.multipliers import Block, determinant, determine
 from chetaev.singular.algorithm.reality import never_vanishes
 from chetaev.singular.algorithm.ring import Poly, support
 from chetaev.singular.algorithm.space import Space
-from chetaev.singular.algorithm.task import Task
 
-_LARGEST = 3
+_LARGEST_BLOCK = 3
 """Equations of one block. Determinants of more of them cost more than the search they shorten."""
 _CHOICES = 40
 """Blocks among which the one with the simplest determinant is taken. With fewer of them more cases are distinguished than needed."""
+
+
+@dataclass
+class Task:
+    """A branch in the making: its settled parts, and `pending` polynomials that still have to vanish."""
+
+    solved: dict[int, Poly]
+    generators: list[Poly]
+    pending: list[Poly]
+    nonzero: tuple[Poly, ...]
+    blocks: tuple[Block, ...] = ()
+
+    def with_pending(self, more: Iterable[Poly]) -> Task:
+        """A copy in which further polynomials have to vanish."""
+        return Task(dict(self.solved), list(self.generators), [*self.pending, *more], self.nonzero, self.blocks)
 
 
 def rank_jets(space: Space, rows: Sequence[Sequence[Poly]], columns: Sequence[Jet]) -> None:
@@ -130,7 +145,7 @@ def _cost(space: Space, block: Block, nonzero: Sequence[Poly]) -> tuple[bool, in
 
 
 def _blocks(space: Space, f: Poly, beside: Sequence[Poly], leading: Sequence[int], basis: Sequence[Poly]) -> Iterator[Block]:
-    for size in range(1, min(_LARGEST, len(beside) + 1, len(leading)) + 1):
+    for size in range(1, min(_LARGEST_BLOCK, len(beside) + 1, len(leading)) + 1):
         for more in combinations(beside, size - 1):
             rows = (f, *more)
             for columns in combinations(leading, size):

@@ -36,7 +36,7 @@ from chetaev.singular.dynamical.dynamical_form import DynamicalForm
 
 Field = dict[Symbol, Fraction]
 
-_POINTS = 3
+_POINTS_CHECKED = 3
 """Real points of a leaf at which its formulas are checked. A wrong formula that holds at one of them by chance hardly holds at three."""
 _FAULT = 1e-7
 """Largest relative residual at such a point, which is found to 1e-10. Smaller limits reject right formulas with large slopes."""
@@ -108,8 +108,8 @@ def make_leaf(space: Space, rows: Rows, final: Final) -> Leaf:
     constraints = _constraints(space, branch)
     codimension = codimension_of(space, branch)
     sampler = Sampler(space, branch, codimension, rows.sizes)
-    points = sampler.draw(_POINTS)
-    witnesses = points or sampler.draw(_POINTS, signed=True)
+    points = sampler.draw(_POINTS_CHECKED)
+    witnesses = points or sampler.draw(_POINTS_CHECKED, signed=True)
     free = len(solved.free)
     if rows.dynamics.kind == "proper":
         kind = "regular" if free == 0 else "weakly regular"

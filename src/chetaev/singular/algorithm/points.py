@@ -23,14 +23,14 @@ Point = dict[Symbol, float]
 
 _TRIES = 80
 """Random starts for Newton's iteration. A branch with few real points may need most of them; each takes about a millisecond."""
-_STEPS = 40
+_MOST_STEPS = 40
 """Steps of Newton's iteration; an iteration that is not finished then converges linearly, to a multiple zero, and is discarded."""
-_SMALL = 1e-6
+_ZERO_PART = 1e-6
 """An expression that must not vanish, or a slope, counts as zero below this part of its size at the random start."""
 _MET = 1e-10
 """Largest residual of an equation at a solution, relative to its change over a distance of order one. Smaller values refuse double roots,
 larger ones accept points off the branch."""
-_SHORTEST = 1e-13
+_SHORTEST_STEP = 1e-13
 """Length of a step, relative to the point, after which the iteration ends: further steps are round-off."""
 _BELOW = 1e-6
 """Least size of a jet, relative to the largest jet; smaller values may be round-off of zero."""
@@ -109,9 +109,9 @@ class Sampler:
             point,
             self.variables,
             self._units,
-            _STEPS,
+            _MOST_STEPS,
             lambda at: max(2.0, self._largest(at)),
-            lambda at, _: _SHORTEST * (1 + self._largest(at)),
+            lambda at, _: _SHORTEST_STEP * (1 + self._largest(at)),
         )
         if found is None:
             return None
@@ -143,9 +143,9 @@ class Sampler:
         except Undefined:
             return None
         k, n, m = len(self.solved), len(self.avoided), len(self.signs)
-        if any(abs(v) <= _SMALL * usual for v, usual in zip(values[k : k + n], self._usual(start), strict=True)):
+        if any(abs(v) <= _ZERO_PART * usual for v, usual in zip(values[k : k + n], self._usual(start), strict=True)):
             return None
-        if any(abs(v) > _SMALL for v in values[k + n : k + n + m]):
+        if any(abs(v) > _ZERO_PART for v in values[k + n : k + n + m]):
             return None
         return {**point, **dict(zip(self.solved, values[:k], strict=True))}
 
@@ -167,7 +167,7 @@ class Sampler:
         except Undefined:
             return False
         scaled = jacobian / np.maximum(slopes, np.abs(jacobian).max(axis=1, initial=0.0)).clip(min=np.finfo(float).tiny)[:, None]
-        return int(np.sum(np.linalg.svd(scaled, compute_uv=False) > _SMALL)) == self.expected
+        return int(np.sum(np.linalg.svd(scaled, compute_uv=False) > _ZERO_PART)) == self.expected
 
 
 def largest_fault(equations: Sequence[Expr], values: Mapping[Symbol, float]) -> float:

@@ -20,9 +20,9 @@ from chetaev.mechanics.definite import bounded_away
 from chetaev.singular.algorithm.ring import Poly, weight
 from chetaev.singular.algorithm.space import MOST_ANGLES, Space
 
-_LARGEST = 60
+_MOST_TERMS = 60
 """Terms of a polynomial above which no sum of squares is sought; completing squares may double the terms with each variable."""
-_TRIALS = 6
+_POINTS_TRIED = 6
 """Points at which a polynomial is evaluated before its squares are sought. With fewer of them, indefinite polynomials lead to the search in
 all orders of their variables, whose number doubles with each variable."""
 MOST_SURDS = 3
@@ -65,7 +65,7 @@ def parameter_assumptions(space: Space) -> tuple[Expr, ...]:
 
 def must_vanish(space: Space, f: Poly) -> list[Poly] | None:
     """Polynomials that all vanish at every real zero of `f`; a constant among them means that `f` has none. None without a certificate."""
-    if f.is_ground or len(f) > _LARGEST:
+    if f.is_ground or len(f) > _MOST_TERMS:
         return None
     for form in _variants(space, f):
         for signed in (form, -form) if form else ():
@@ -159,7 +159,7 @@ def _somewhere_negative(space: Space, f: Poly) -> bool:
     identity of polynomials. The arithmetic is exact.
     """
     count = len(space.variables)
-    for trial in range(_TRIALS):
+    for trial in range(_POINTS_TRIED):
         point = [_trial_value(trial, i, i in space.positive) for i in range(count)]
         parameters = [_trial_value(trial, count + k, True) for k in range(len(space.parameters))]
         total = Ratio(0)
@@ -181,7 +181,7 @@ def _trial_value(trial: int, place: int, positive: bool) -> Ratio:
     """A coordinate of a point: zero, small, of order one and large ones of both signs, without regularity."""
     if trial == 0 and not positive:
         return Ratio(0)
-    size = Ratio(7919 * (place + 3) * (trial + 2) % 997 + 1, (101, 997, 499, 31, 7, 1)[trial % _TRIALS])
+    size = Ratio(7919 * (place + 3) * (trial + 2) % 997 + 1, (101, 997, 499, 31, 7, 1)[trial % _POINTS_TRIED])
     return size if positive or 104729 * (place + 1) * (trial + 5) % 1009 % 2 else -size
 
 
@@ -201,7 +201,7 @@ def _number_at(coefficient: Any, values: list[Ratio]) -> Ratio | None:
 
 def _squares_times_square(space: Space, f: Poly) -> list[Poly] | None:
     """The bases of $g^2 h$ where $h$ is a sum of squares; $y^2 (t - 1)^2$ has no constant coefficient for completing a square."""
-    if len(f) > _LARGEST:
+    if len(f) > _MOST_TERMS:
         return None
     lead, factors = space.factor_list(f)
     if all(power == 1 for _, power in factors):

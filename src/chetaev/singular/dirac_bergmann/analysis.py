@@ -39,10 +39,10 @@ from chetaev.singular.dirac_bergmann.closure import Closure, Manifold, close, do
 from chetaev.singular.dirac_bergmann.legendre_map import Primary, Source, legendre_map, read_source, tidied
 from chetaev.singular.dirac_bergmann.result import Dirac, in_entries
 
-_POINTS = 4
+_POINTS_OF_MANIFOLD = 4
 """Real points of the final manifold at which gauge directions are counted; the largest count is taken."""
 
-_SHORT = 60
+_LARGEST_IN_PLACE = 60
 """Size of a Lagrangian whose Legendre map is computed in place, within a tenth of a second."""
 
 
@@ -82,7 +82,7 @@ def dirac(given: Any, principle: Principle | None = None, *, seconds: float = 30
     where = f"dirac {source.label}"
     result: Dirac | None = None
     with deep(), refusals(where, written=source.written):
-        small = size(source.lagrangian) <= _SHORT
+        small = size(source.lagrangian) <= _LARGEST_IN_PLACE
         primary = limited(legendre_map, source, where, seconds=seconds, small=small).value  # SymPy solves for the velocities
         if primary is not None:
             with allowance(seconds):
@@ -136,28 +136,13 @@ class _Analysis:
             "irregular": tuple(space.expression(f) for f in closure.irregular),
         }
         if closure.solved is None:
-            failing = tuple(space.expression(closure.branch.reduce(space, f)) for f in closure.failing)
-            nothing = Classes((), (), Matrix(0, 0, []), ())
-            return Dirac(
-                **shared,
-                consistent=False,
-                failing=failing,
-                multipliers=Frozen({}),
-                free=(),
-                classes=nothing,
-                primary_first_class=(),
-                gauge_directions=None,
-                rates=Frozen({}),
-                excluded=tuple(excluded),
-                assumptions=parameter_assumptions(space),
-                point=None,
-            )
+            return self._inconsistent(shared, space, closure, excluded)
         values = _multipliers(space, closure.solved, names)
         free = tuple(names[k] for k in closure.solved.free)
         classes = classify(Manifold.of(space, closure.branch), kept, self.pairs)
         # two independent components of r x p = 0 also vanish where r3 = p3 = 0, so points are sought with all generators
         vanishing = [space.expression(g) for g in closure.branch.constraints(space) if g not in space.relations]
-        points = points_on(vanishing, self._symbols(), count=_POINTS)
+        points = points_on(vanishing, self._symbols(), count=_POINTS_OF_MANIFOLD)
         generators = self._generators(values, free, names)
         determined = Add(
             primary.hamiltonian,
@@ -176,6 +161,24 @@ class _Analysis:
             excluded=tuple(dict.fromkeys([*excluded, *_loci(closure.solved, space), *_zeros_on(space, closure, classes)])),
             assumptions=parameter_assumptions(space),
             point=points[0] if points else None,
+        )
+
+    @staticmethod
+    def _inconsistent(shared: dict[str, Any], space: Space, closure: Closure, excluded: Sequence[Expr]) -> Dirac:
+        """The result where no state satisfies all constraints."""
+        return Dirac(
+            **shared,
+            consistent=False,
+            failing=tuple(space.expression(closure.branch.reduce(space, f)) for f in closure.failing),
+            multipliers=Frozen({}),
+            free=(),
+            classes=Classes((), (), Matrix(0, 0, []), ()),
+            primary_first_class=(),
+            gauge_directions=None,
+            rates=Frozen({}),
+            excluded=tuple(excluded),
+            assumptions=parameter_assumptions(space),
+            point=None,
         )
 
     def _generations(self, space: Space, closure: Closure, phis: Sequence[Fraction]) -> tuple[tuple[tuple[Expr, ...], ...], list[Fraction]]:

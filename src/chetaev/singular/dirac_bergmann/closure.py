@@ -37,7 +37,7 @@ from chetaev.singular.algorithm.search import added_to
 from chetaev.singular.algorithm.space import Poly, Space
 from chetaev.singular.algorithm.translation import UnsupportedFunction
 
-_POINTS = 4
+_POINTS_OF_MANIFOLD = 4
 """Real points of a manifold at which expressions are tested."""
 _CLEAR = 1e-6
 """Least size of an expression that must not vanish at a point of a branch, relative to its terms there and at points of the sizes of its
@@ -80,8 +80,8 @@ class Manifold:
         sizes = natural_sizes(rows, SYMBOLIC, symbols=known)
         avoided = [_Terms(space.expression(n), sizes) for n in branch.nonzero]
         found = Points(rows=rows)
-        for point in points_on(rows, known, count=2 * _POINTS, sizes=sizes):
-            if len(found) < _POINTS and all(terms.clear(point) for terms in avoided):
+        for point in points_on(rows, known, count=2 * _POINTS_OF_MANIFOLD, sizes=sizes):
+            if len(found) < _POINTS_OF_MANIFOLD and all(terms.clear(point) for terms in avoided):
                 found.append(point)
         return Manifold(space, branch, found)
 

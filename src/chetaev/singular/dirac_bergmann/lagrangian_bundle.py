@@ -38,7 +38,7 @@ from chetaev.singular.forms.distributions import Distribution, annihilated_by, c
 from chetaev.singular.forms.exterior import Form, all_of, d, interior, wedge, zero_form
 from chetaev.singular.forms.fields import VectorField
 
-_SECONDS = 30.0
+_ALGORITHM_SECONDS = 30.0
 """Budget of each algorithm, counted in operations."""
 
 
@@ -122,7 +122,7 @@ class LagrangianBundle:
     @cached_property
     def dynamics(self) -> Presymplectic:
         """The problem (2.23) on $j_1$: kernel, steps, final manifold and field."""
-        return presymplectic(self._poincare_cartan, None, self._jets, seconds=_SECONDS)
+        return presymplectic(self._poincare_cartan, None, self._jets, seconds=_ALGORITHM_SECONDS)
 
     @cached_property
     def second_order(self) -> SolvedSet:
@@ -153,7 +153,7 @@ class LagrangianBundle:
             theta = theta + values.get(p, p) * d(q)
         form = d(primary.hamiltonian.xreplace(values) * d(TIME) - theta)
         names = (TIME, *self.source.coordinates, *[p for p in self.source.momenta if p not in values])
-        return presymplectic(form, None, names, seconds=_SECONDS)
+        return presymplectic(form, None, names, seconds=_ALGORITHM_SECONDS)
 
     @cached_property
     def equivalent(self) -> bool | None:
@@ -186,7 +186,7 @@ class LagrangianBundle:
     def _solved(self, rows: Any, unknowns: Any, on: tuple[Expr, ...]) -> SolvedSet:
         where = f"Lagrangian bundle of {self.source.label}"
         found: SolvedSet | None = None
-        with deep(), refusals(where), allowance(_SECONDS) as clock:
+        with deep(), refusals(where), allowance(_ALGORITHM_SECONDS) as clock:
             found = solved_set(rows, unknowns, on)
         if clock.expired or found is None:
             raise PrincipleError("the constraints were not closed within the budget.", where=where, hint="constraint_algorithm(system)")

@@ -166,15 +166,15 @@ def _written_out(lagrangian: Expr, system: System, where: str) -> Expr:
 
 _ENERGY = Symbol("_h", real=True)
 """The energy as a variable of the elimination."""
-_POINTS = 6
+_RANDOM_VELOCITIES = 6
 """Random velocities at which a formula for the energy is compared with it; half of them must be defined."""
 
 _MOST_BLOCKS = 200
 """Principal blocks compared for the simplest determinant; there may be very many."""
-_SAME = 1e-9
+_SAME_ENERGY = 1e-9
 """Relative difference up to which a formula has the values of the energy, at random points: round-off of its roots. A wrong root differs by
 about the energy itself."""
-_SMALL = 1e-6
+_UNDECIDED_SIGN = 1e-6
 """Absolute values below this do not decide the sign of a constraint, at points of order one; another point is taken."""
 _LONG = 400
 """Operations above which an expression is not shortened, since SymPy would take seconds."""
@@ -293,7 +293,7 @@ def _oriented(constraint: Expr, source: Source, slopes: Sequence[Expr]) -> Expr:
             value = tape(point)[0]
         except Undefined:
             continue
-        if abs(value) > _SMALL:
+        if abs(value) > _UNDECIDED_SIGN:
             return -constraint if value < 0 else constraint
     return constraint
 
@@ -391,15 +391,15 @@ def _agrees(source: Source, slopes: Sequence[Expr], energy: Expr, formula: Expr)
     values = in_own_functions(formula.xreplace(dict(zip(source.momenta, slopes, strict=True))))  # sqrt(v^6) became |v|^3
     tape = Tape([energy, values])
     met = 0
-    for point in points_on([], sorted(tape.symbols, key=lambda z: z.name), count=4 * _POINTS):
+    for point in points_on([], sorted(tape.symbols, key=lambda z: z.name), count=4 * _RANDOM_VELOCITIES):
         try:
             a, b = tape(point)
         except Undefined:
             continue
         met += 1
-        if abs(a - b) > _SAME * (1 + abs(a)):
+        if abs(a - b) > _SAME_ENERGY * (1 + abs(a)):
             return False
-    return met >= _POINTS // 2
+    return met >= _RANDOM_VELOCITIES // 2
 
 
 def _expression(space: Space, f: Poly, last: Sequence[Symbol], low: int) -> Expr:

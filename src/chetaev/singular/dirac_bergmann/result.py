@@ -19,7 +19,7 @@ from chetaev.singular.algorithm.space import Space
 from chetaev.singular.dirac_bergmann.classes import Classes, poisson_bracket
 from chetaev.singular.dirac_bergmann.legendre_map import Source, tidied
 
-_SECONDS = 5.0
+_SHORTENING_SECONDS = 5.0
 """Budget for shortening a function on the final manifold; after that it is returned as it is."""
 _GENERATIONS = ("primary", "secondary", "tertiary", "quaternary")
 """Names of the first generations of constraints."""
@@ -147,10 +147,10 @@ class Dirac:
         return self.reduce(value) if on_manifold else tidied(value)
 
     def reduce(self, e: Any) -> Expr:
-        """A function on the final manifold, shortened by the constraints within a budget of `_SECONDS`."""
+        """A function on the final manifold, shortened by the constraints within a budget of `_SHORTENING_SECONDS`."""
         e = self.read(e)
         found = [e]
-        with allowance(_SECONDS):
+        with allowance(_SHORTENING_SECONDS):
             phase = [*self.momenta, *self.source.positions]
             e, *constraints = (f.xreplace(self.source.stored) for f in (e, *self.constraints))
             space = Space(phase, [e, *constraints], self.source.parameters)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _DEGREE = 2
 """Degree of the polynomials in time and positions that are tried for what the symmetric part leaves open."""
-_SECONDS = 10.0
+_SEARCH_SECONDS = 10.0
 """Budget, counted in operations, for the search of a representative."""
 
 
@@ -59,7 +59,7 @@ class LagrangianConstraint:
         return f"{word}: {self.reason}" + ("" if self.representative is None else f"\n  closed representative {self.representative}")
 
 
-def closed_representative(system: ConstrainedSystem, seconds: float = _SECONDS) -> LagrangianConstraint:
+def closed_representative(system: ConstrainedSystem, seconds: float = _SEARCH_SECONDS) -> LagrangianConstraint:
     """A closed representative of a constrained system, or why there is none.
 
     Args:

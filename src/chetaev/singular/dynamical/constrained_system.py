@@ -44,7 +44,7 @@ from chetaev.singular.forms.distributions import Distribution
 from chetaev.singular.forms.exterior import Form, all_of, d, exact, wedge, zero_form
 from chetaev.singular.forms.fields import VectorField, prolonged_map
 
-_SHORT = 60
+_LARGEST_IN_PLACE = 60
 """Size of rows that are reduced in place, within a tenth of a second."""
 
 
@@ -235,7 +235,7 @@ def constrain(form: DynamicalForm, structure: ConstraintStructure, *, seconds: f
     if order > structure.order:
         lifted = ConstraintStructure.of_rows(structure.coordinates, structure.own_rows, structure.parameters, order, structure.name)
     system = ConstrainedSystem(form, lifted, structure)
-    small = size(*form.rows, *lifted.rows) <= _SHORT
+    small = size(*form.rows, *lifted.rows) <= _LARGEST_IN_PLACE
     with deep():
         answer = limited(_formed, system, seconds=seconds, small=small)
     if answer.value is None:

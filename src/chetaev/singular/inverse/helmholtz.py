@@ -87,9 +87,9 @@ def _lagrangian(equations: Equations) -> Expr | None:
 
 _POLISH = 2.0
 """Seconds of operations for a shorter form of the Lagrangian; without them it is correct and longer."""
-_LEAST = 0.2
+_LEAST_SECONDS = 0.2
 """Seconds of operations for each part even if the whole budget is used up, so that short proofs are always found."""
-_SHARE = 0.7
+_SHARE_FOR_LAGRANGIAN = 0.7
 """Share of the remaining budget for finding a Lagrangian; the rest is for proofs."""
 _WIDEST = 200
 """Characters of an identity that are printed."""
@@ -212,7 +212,7 @@ def decide(coordinates: Sequence[Jet], rows: Sequence[Expr], seconds: float) -> 
                 (doubtful if known_zero(identity.expression) else violated).append(identity)
     complete, left = not testing.expired, seconds - testing.seconds
     if complete and not violated:
-        with allowance(max(_LEAST, _SHARE * (seconds - testing.seconds))) as building:
+        with allowance(max(_LEAST_SECONDS, _SHARE_FOR_LAGRANGIAN * (seconds - testing.seconds))) as building:
             found = lagrangian_of(coordinates, rows)
         complete, left = not building.expired, seconds - testing.seconds - building.seconds
     if found is not None:
@@ -221,7 +221,7 @@ def decide(coordinates: Sequence[Jet], rows: Sequence[Expr], seconds: float) -> 
     undecided: list[Identity] = []
     if not violated and not (found is not None and found.proved):
         undecided = list(doubtful)
-        with allowance(max(_LEAST, left)) as proving:
+        with allowance(max(_LEAST_SECONDS, left)) as proving:
             for identity in doubtful:
                 spend(size(identity.expression))
                 if vanishes(identity.expression):

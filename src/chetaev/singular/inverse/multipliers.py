@@ -31,13 +31,13 @@ from chetaev.singular.inverse.helmholtz import Variationality, decide, identitie
 from chetaev.singular.inverse.primitives import antiderivative
 from chetaev.singular.inverse.variation import highest_order, jets_of, tidy, without_jets
 
-_LEAST = 1.0
+_LEAST_SECONDS = 1.0
 """Seconds of operations for the Lagrangian of the multiplied rows even if the search used all of the budget."""
 _SOLVE = 4.0
 """Budget for the exponents of one product of powers; systems that take longer have no simple solution."""
 _LINEAR = 5.0
 """Seconds of operations for the null space of the conditions on a constant matrix; without it no such matrix is reported."""
-_SHORT = 300
+_LARGEST_IN_PLACE = 300
 """Size of fractions and of matrices that are treated in place, within some tenths of a second."""
 _MOST_FOR_MATRICES = 4
 """Rows up to which a constant matrix is sought: it has n^2 unknowns."""
@@ -119,7 +119,7 @@ def integrating_factor(form: Any, *, seconds: float = 20.0) -> IntegratingFactor
         return IntegratingFactor(coordinates, None, None, tuple(tried), not spent.expired)
     product = tuple(tidy(e) for e in matrix * sympy.Matrix(rows))
     with deep():
-        verdict = decide(coordinates, product, max(_LEAST, seconds - spent.seconds))
+        verdict = decide(coordinates, product, max(_LEAST_SECONDS, seconds - spent.seconds))
     return IntegratingFactor(coordinates, sympy.ImmutableMatrix(matrix), verdict, tuple(tried), not spent.expired)
 
 
@@ -198,7 +198,7 @@ def _from_quotient(z: Symbol, expression: Expr, leading: Expr, order: int) -> Ex
     if known_zero(leading) or known_zero(expression):
         return None
     quotient = (-1) ** order * expression / (order * leading * (1 if z == TIME else z.d()))
-    rate = limited(sympy.cancel, quotient, seconds=_SOLVE, small=size(quotient) <= _SHORT).or_else(quotient)
+    rate = limited(sympy.cancel, quotient, seconds=_SOLVE, small=size(quotient) <= _LARGEST_IN_PLACE).or_else(quotient)
     others = [w for w in rate.free_symbols if w != z and (isinstance(w, Jet) or w == TIME)]
     if not all(known_zero(rate.diff(w)) for w in others):
         return None
@@ -265,7 +265,7 @@ def _matrix_of_shape(shape: sympy.Matrix, coordinates: Sequence[Jet], rows: Sequ
     if not conditions:
         return None
     system = sympy.Matrix([[c.diff(z) for z in unknowns] for c in conditions])
-    kernel = limited(_kernel, system.as_immutable(), seconds=_LINEAR, small=size(*system) <= _SHORT).value
+    kernel = limited(_kernel, system.as_immutable(), seconds=_LINEAR, small=size(*system) <= _LARGEST_IN_PLACE).value
     if kernel is None:
         return None
     solutions = [dict(zip(unknowns, kernel.row(k), strict=True)) for k in range(kernel.rows)]

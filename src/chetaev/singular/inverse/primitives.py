@@ -27,7 +27,7 @@ from chetaev.singular.inverse.variation import tidy, without_jets
 _LARGEST_DEGREE = 12
 """Degree of the unknown polynomial in a primitive with a root; its coefficients solve as many linear equations with symbols."""
 
-_SECONDS = 2.0
+_INTEGRAL_SECONDS = 2.0
 """Budget for one integral that is not a power; SymPy may take minutes for integrals that it does not find."""
 
 
@@ -123,7 +123,7 @@ def _integral(e: Expr, z: Symbol) -> Expr | None:
     for sign in (1, -1, None) if _has_roots(e, z) else (None, 1, -1):
         integrand, variable, back = _abstracted(e, z, sign)
         for rule in (manualintegrate, _by_sympy):
-            found = limited(rule, integrand, variable, seconds=_SECONDS).value  # an integral that takes longer counts as not found
+            found = limited(rule, integrand, variable, seconds=_INTEGRAL_SECONDS).value  # an integral that takes longer counts as not found
             if found is None:
                 continue
             found = _generic(found)

@@ -28,11 +28,11 @@ from chetaev.mechanics.tolerances import CUT
 
 Matrix = NDArray[np.float64]
 
-_SMALL = 1e-7
+_ZERO_ENTRY = 1e-7
 """Absolute, for null vectors of order one: entries below this are zero. Relative, for an entry that is near a fraction. A wrong fraction
 fails the proof; with a smaller value fields are missed whose points have errors."""
 _LARGEST_DENOMINATOR = 1000
-"""Largest denominator of a coefficient. Much larger ones would fit any number within `_SMALL`."""
+"""Largest denominator of a coefficient. Much larger ones would fit any number within `_ZERO_ENTRY`."""
 
 
 @dataclass(frozen=True)
@@ -252,14 +252,14 @@ def _echelon(rows: Matrix) -> Matrix:
         if top == len(a):
             break
         k = top + int(np.argmax(np.abs(a[top:, column])))
-        if abs(a[k, column]) < _SMALL:
+        if abs(a[k, column]) < _ZERO_ENTRY:
             continue
         a[[top, k]] = a[[k, top]]
         a[top] /= a[top, column]
         others = np.arange(len(a)) != top
         a[others] -= np.outer(a[others, column], a[top])
         top += 1
-    a[np.abs(a) < _SMALL] = 0.0
+    a[np.abs(a) < _ZERO_ENTRY] = 0.0
     return a[:top]
 
 
@@ -280,6 +280,6 @@ def _fraction(v: float) -> Fraction | None:
     powers = (0, math.floor(math.log10(abs(v)))) if v else (0,)
     for ten in (Fraction(10) ** power for power in powers):
         found = ten * (Fraction(v) / ten).limit_denominator(_LARGEST_DENOMINATOR)
-        if abs(float(found) - v) <= _SMALL * abs(v):
+        if abs(float(found) - v) <= _ZERO_ENTRY * abs(v):
             return found
     return None

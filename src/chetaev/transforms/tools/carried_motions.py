@@ -16,14 +16,14 @@ from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Jet, Place
 from chetaev.mechanics.equations import Equations
+from chetaev.numerics.evaluation.values_at import values_at
 from chetaev.numerics.flow.prolongation import prolongation
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
-from chetaev.numerics.motion.values_at import values_at
 from chetaev.transforms.tools.morphism import Morphism
 
 Array = NDArray[np.float64]
-_POINTS = 101
+_TIMES_COMPARED = 101
 """Times at which two motions are compared. Fewer may miss a difference between them; each costs an evaluation of both."""
 _SHADOW = 1e-6
 """Relative difference that is always allowed between a reconstructed motion and the motion of the target; the square root of the tolerance
@@ -88,7 +88,7 @@ def carried(morphism: Morphism, given: Any, **values: Any) -> State | Image:
     return Image(morphism, given) if isinstance(given, Trajectory) else _start(morphism, given, **values)
 
 
-def agreement(morphism: Morphism, motion: Trajectory, *, tolerance: float = 1e-12, points: int = _POINTS) -> Agreement:
+def agreement(morphism: Morphism, motion: Trajectory, *, tolerance: float = 1e-12, points: int = _TIMES_COMPARED) -> Agreement:
     """Simulate the target from the image of the motion's first state at the same times, and compare."""
     _require_motion_of(morphism, motion)
     times, states = _compared_at(motion, points)
@@ -120,7 +120,7 @@ def reconstructed(morphism: Morphism, motion: Trajectory, given: Any) -> Traject
     """
     back = morphism.inverse
     _require_motion_of(back, motion)
-    times, states = _compared_at(motion, _POINTS)
+    times, states = _compared_at(motion, _TIMES_COMPARED)
     values = _values_of(motion)
     first = State({z.name: float(v) for z, v in zip(motion.jets, states[0], strict=False) if z in _stated(morphism.target, motion.jets)})
     start = _start(back, first, t=float(times[0]), **values)
@@ -251,7 +251,7 @@ def _difference(a: Array, b: Array) -> float:
 
 
 def _values_of(motion: Trajectory) -> dict[str, Any]:
-    binding = motion.reader.binding  # type: ignore[attr-defined]
+    binding = motion.reader.binding
     return {
         "parameters": {z.name: v for z, v in binding.parameters.items()},
         "inputs": dict(binding.inputs),

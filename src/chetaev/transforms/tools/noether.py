@@ -36,7 +36,7 @@ _LONG = 300
 """Operations above which an expression is not expanded for a shorter form, which takes seconds."""
 _GAUGE_SECONDS = 3.0
 """Budget of SymPy to integrate the function G; without it the field is not reported."""
-_SHORT = 300
+_LARGEST_IN_PLACE = 300
 """Size of polynomials that are integrated in place, within some tenths of a second."""
 
 
@@ -228,7 +228,7 @@ class Noether:
         if any(z.order for _, e in slopes for z in jets_in(e)):
             return None
         variables, components = zip(*slopes, strict=True)
-        polynomial = all(e.is_polynomial(*variables) for e in components) and size(*components) <= _SHORT
+        polynomial = all(e.is_polynomial(*variables) for e in components) and size(*components) <= _LARGEST_IN_PLACE
         gauge = limited(_gauge, variables, components, seconds=_GAUGE_SECONDS, small=polynomial).value
         return gauge if gauge is not None and known_zero(change - equations.total(gauge)) else None
 

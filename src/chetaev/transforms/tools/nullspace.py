@@ -14,7 +14,7 @@ from chetaev.mechanics.ranks.row_reduction import row_reduce
 
 Vector = tuple[Expr, ...]
 
-_SHORT = 150
+_LARGEST_SHORTENED = 150
 """Operations up to which an expression is shortened; SymPy takes seconds for longer ones."""
 _ANGLES = 3
 """Angles up to which an expression is shortened; the polynomials have twice as many variables."""
@@ -101,7 +101,7 @@ def tidy(e: Expr) -> Expr:
 def _is_long(*expressions: Expr) -> bool:
     """Whether polynomial algebra with these expressions would take long."""
     angles = {z for e in expressions for f in e.atoms(sympy.sin, sympy.cos) for z in f.free_symbols}
-    return len(angles) > _ANGLES or sum(sympy.count_ops(e) for e in expressions) > _SHORT
+    return len(angles) > _ANGLES or sum(sympy.count_ops(e) for e in expressions) > _LARGEST_SHORTENED
 
 
 def _even(e: Expr, function: Expr, square: Expr) -> Expr:
@@ -151,7 +151,7 @@ def _by_cramer(square: Sequence[Sequence[Expr]], right: Sequence[Expr]) -> list[
 def explicit_solve(matrix: Sequence[Sequence[Expr]], right: Sequence[Expr]) -> list[Expr] | None:
     """Formulas for a diagonal matrix, or by Cramer's rule for short ones of up to three rows; None otherwise."""
     size = len(right)
-    if size > 3 or _is_long(*[e for row in matrix for e in row]) or any(sympy.count_ops(e) > _SHORT for e in right):
+    if size > 3 or _is_long(*[e for row in matrix for e in row]) or any(sympy.count_ops(e) > _LARGEST_SHORTENED for e in right):
         return None
     if all(matrix[i][j] == 0 for i in range(size) for j in range(size) if i != j):
         return [tidy(b / matrix[i][i]) for i, b in enumerate(right)]

@@ -30,7 +30,7 @@ from chetaev.core.zero import random_point
 Substitution = dict[Coordinate, Expr]
 """Old coordinates as expressions in time and coordinates, new or old."""
 
-_POINTS = 24
+_RANDOM_POINTS = 24
 """Random points at which a given inverse is tested; an inverse that holds on a part of the surface must hold at one of them."""
 _LEADS_BACK = 1e-9
 """Largest difference of a position after the formulas and their inverse, relative to the position. Smaller values refuse inverses with
@@ -82,7 +82,7 @@ def require_inverse_on(table: Substitution, inverse: Mapping[Jet, Expr], where: 
     moved = [e for e in table.values() if jets_in(e, Coordinate) & set(inverse)]
     tape = Tape([*[e.xreplace(there) for e in moved], *moved])
     seen = False
-    for seed in range(_POINTS):
+    for seed in range(_RANDOM_POINTS):
         point = {z: abs(v) if isinstance(z, Parameter) else v for z, v in random_point(tape.symbols, seed).items()}
         try:
             values = tape(point)
@@ -169,20 +169,20 @@ def virtual(coefficients: Mapping[Coordinate, Expr] | Iterable[tuple[Coordinate,
     return Add(*[c * delta(q) for q, c in pairs])
 
 
-_SECONDS = 1.0
+_SHORTENING_SECONDS = 1.0
 """Seconds of operations for shorter forms of one expression; without them it stays longer."""
-_SHORT = 600
+_LARGEST_IN_PLACE = 600
 """Size of expressions that are expanded in place, within a tenth of a second."""
-_LONGEST = 2000
+_LARGEST_EXPANDED = 2000
 """Operations above which an expression is not expanded: its form would take seconds and not be shorter."""
 
 
 def collapsed(e: Expr) -> Expr:
     """The shortest of an expression and its forms without squares of sines, or without squares of cosines."""
-    if not e.has(sin, cos, sinh, cosh) or e.count_ops() > _LONGEST:
+    if not e.has(sin, cos, sinh, cosh) or e.count_ops() > _LARGEST_EXPANDED:
         return e
     above, below = sympy.fraction(e)
-    short = limited(_shortest_fraction, above, below, seconds=_SECONDS, small=size(above, below) <= _SHORT)
+    short = limited(_shortest_fraction, above, below, seconds=_SHORTENING_SECONDS, small=size(above, below) <= _LARGEST_IN_PLACE)
     return min(e, short.or_else(e), key=sympy.count_ops)
 
 

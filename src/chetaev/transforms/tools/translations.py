@@ -18,7 +18,7 @@ from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.groups.exact_numbers import combinations, spanned
 from chetaev.core.groups.matrix_group import MatrixGroup
 
-_LARGEST = 4
+_MOST_ROWS_BY_MINORS = 4
 """Rows of a matrix whose inverse is written by minors; those of five rows have 120 terms in the determinant."""
 
 
@@ -89,7 +89,7 @@ def _inverse(group: GroupCoordinate) -> ImmutableMatrix | None:
     form = _form(kind) if isinstance(kind, MatrixGroup) else None
     if form is not None:
         return ImmutableMatrix(form.inv() * a.T * form)
-    if n > _LARGEST:
+    if n > _MOST_ROWS_BY_MINORS:
         return None
     minors = Matrix(a).adjugate(method="berkowitz").applyfunc(sympy.expand)
     traceless = all(sum(e[i][i] for i in range(n)) == 0 for e in kind.basis)

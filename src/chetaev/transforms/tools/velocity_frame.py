@@ -248,9 +248,9 @@ def _parts(matrix: Sequence[Sequence[Expr]]) -> list[tuple[list[int], list[int]]
     return found
 
 
-_MOST = 5000
+_MOST_CHOICES = 5000
 """Choices of coordinates that are compared with each other; for more, row reduction chooses."""
-_TINY = 1e-9
+_SINGULAR_FRAME = 1e-9
 """Relative determinant below which a frame is singular at a point. With a smaller value the error of a point would count as regular."""
 
 
@@ -317,14 +317,17 @@ class Definition:
     def _free_columns(self, slopes: Sequence[Sequence[Expr]]) -> list[int]:
         """The coordinates whose velocities complete the frame with the largest determinant, at random points and at the origin."""
         count, width = len(slopes), len(self.source.system.coordinates)
-        if comb(width, count) > _MOST:
+        if comb(width, count) > _MOST_CHOICES:
             return row_reduce(slopes, self.points).free_columns()
         origin = {z: 0.0 for row in slopes for e in row for z in e.free_symbols if isinstance(z, Jet) or z == TIME}
         inside, everywhere = (matrices_at(slopes, points) for points in (self.points, [*self.points, origin]))
 
         def safety(columns: tuple[int, ...]) -> tuple[bool, float, float]:
-            sizes = [abs(np.linalg.det(a[:, columns] / np.maximum(np.linalg.norm(a, axis=1, keepdims=True), _TINY))) for a in everywhere]
-            return min(sizes[: len(inside)]) > _TINY, round(min(sizes), 9), float(np.mean(sizes))
+            sizes = [
+                abs(np.linalg.det(a[:, columns] / np.maximum(np.linalg.norm(a, axis=1, keepdims=True), _SINGULAR_FRAME)))
+                for a in everywhere
+            ]
+            return min(sizes[: len(inside)]) > _SINGULAR_FRAME, round(min(sizes), 9), float(np.mean(sizes))
 
         chosen = max(combinations(range(width), count), key=safety)
         return [i for i in range(width) if i not in chosen]

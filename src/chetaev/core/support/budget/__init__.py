@@ -16,7 +16,7 @@ allowance around the call. The same call is not computed twice, whether it gave 
 
 **The clock** is a last ceiling for work that nobody counts, such as arithmetic with very long numbers: ten times the seconds of processor
 time, and, for a process that does not respond, a hundred times the seconds on the wall. `by_clock` and `reason` say if it decided, and a
-`ClockWarning` reports it.
+`core.errors.ClockWarning` reports it.
 
 The count in the process is exact for our own operations. For SymPy it repeats to about a part in a hundred: SymPy iterates over sets of
 classes, whose order may differ from process to process, and keeps facts about numbers that earlier imports asked for. A call for which no
@@ -35,7 +35,6 @@ from chetaev.core.support.budget.calls import OUT_OF_WORK, Answer, limited, size
 from chetaev.core.support.budget.counting import (
     OPERATIONS,
     Allowance,
-    ClockWarning,
     OutOfWork,
     allowance,
     apart,
@@ -50,7 +49,6 @@ __all__ = [
     "OUT_OF_WORK",
     "Allowance",
     "Answer",
-    "ClockWarning",
     "OutOfWork",
     "allowance",
     "apart",

@@ -20,9 +20,9 @@ from chetaev.core.support.recursion import deep
 
 T = TypeVar("T")
 
-_LONGEST = 100_000
+_MOST_NODES = 100_000
 """Nodes that are visited, at most. Whatever is larger is large for every caller."""
-_HUGE = 1_000_000
+_LARGEST_EXPONENT = 1_000_000
 """The exponent or multiple above which nothing is counted: no caller calls that small."""
 
 
@@ -37,13 +37,15 @@ def size(*expressions: Basic) -> float:
     total = 0.0
     for node in chain.from_iterable(preorder_traversal(e) for e in expressions):
         total += 1
-        if total > _LONGEST:
+        if total > _MOST_NODES:
             break
         if node.is_Pow and isinstance(node.base, Add) and node.exp.is_Rational:
             power = abs(node.exp.p)
-            total += _HUGE if power > _HUGE else comb(len(node.base.args) + int(power) - 1, int(power))
+            total += _LARGEST_EXPONENT if power > _LARGEST_EXPONENT else comb(len(node.base.args) + int(power) - 1, int(power))
         elif isinstance(node, Function):
-            total += sum(min(_HUGE, max(abs(c.p), c.q)) - 1 for c in node.atoms(Rational) if not isinstance(c, Integer) or abs(c.p) > 1)
+            total += sum(
+                min(_LARGEST_EXPONENT, max(abs(c.p), c.q)) - 1 for c in node.atoms(Rational) if not isinstance(c, Integer) or abs(c.p) > 1
+            )
         elif node.is_Rational:
             total += log2(max(abs(node.p), node.q, 1)) // 64
     return total if total != int(total) else int(total)
@@ -51,7 +53,7 @@ def size(*expressions: Basic) -> float:
 
 OUT_OF_WORK = "the work allowed ran out"
 """The reason where the count decided; the same on every machine."""
-_WALL = 100.0
+_WALL_TIME_PER_SECOND = 100.0
 """Time on the wall after which a process that does not respond is ended, in multiples of the seconds of its budget, and as many seconds
 besides. The process is limited by its own processor time, so that only one that gets no processor comes here."""
 _REMEMBERED = 256
@@ -196,7 +198,7 @@ def _asked(function: Callable[..., Any], args: tuple[Any, ...], limit: float, se
             helper = worker.take()
         except worker.NoProcess as fault:
             return _Known(process.UNREADABLE, f"no process could be started for it: {fault}", 0.0, limit, seconds)
-        answer = helper.ask(message, _WALL * (1 + seconds))
+        answer = helper.ask(message, _WALL_TIME_PER_SECOND * (1 + seconds))
     if answer is None:
         return _Known(process.UNREADABLE, "the process that computed it ended", 0.0, limit, seconds)
     kind, value, spent = answer

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import NoReturn
 
+from chetaev.core.errors import ClockWarning
+
 OPERATIONS = 80_000
 """Counted operations per second of a budget: about what Python does with sparse polynomials in that time. More let endless searches
 run longer; fewer cut long searches that would end."""
@@ -19,7 +21,7 @@ CEILING = 10.0
 one on which `OPERATIONS` was measured, so that the count decides."""
 SHORTEST = 4.0
 """Seconds before which the clock ends no budget: preparations that are not counted take a part of that."""
-_LOOK = 2_000
+_OPERATIONS_BETWEEN_LOOKS = 2_000
 """Operations between two looks at the clock, which takes as long as a tenth of an operation."""
 
 
@@ -30,10 +32,6 @@ def ceiling(seconds: float) -> float:
 
 class OutOfWork(BaseException):
     """A budget is exhausted. Each budget has its own subclass, which `except Exception` does not catch, and catches it at its end."""
-
-
-class ClockWarning(UserWarning):
-    """The clock, not the count of operations, ended a computation, so that the answer may be another one on another machine."""
 
 
 def warn_of_clock(seconds: float) -> None:
@@ -80,7 +78,7 @@ class _Count:
         if self.left < 0:
             raise self.over
         self.unseen += operations
-        if self.unseen > _LOOK:
+        if self.unseen > _OPERATIONS_BETWEEN_LOOKS:
             self.unseen = 0.0
             if time.thread_time() > self.until:
                 self.by_clock = True

@@ -44,11 +44,11 @@ READY, VALUE, RAISED, RAN_OUT, CLOCK, UNREADABLE = "ready", "value", "raised", "
 """The kinds of answers. UNREADABLE: the call or its result cannot be sent."""
 FORKS = hasattr(os, "fork")
 """Whether each call has a process of its own."""
-_EVERY = 0.02
+_SECONDS_BETWEEN_LOOKS = 0.02
 """Seconds between two looks at the count. Longer ones compute in vain for as long; much shorter ones slow the work down."""
-_TERM = 0.1
+_OPERATIONS_PER_TERM = 0.1
 """Operations for one term of a product of two polynomials: it takes about a microsecond."""
-_CALL = 0.5
+_OPERATIONS_PER_CALL = 0.5
 """Operations for one call that SymPy's cache sees, or one operation on a short polynomial. SymPy makes 100,000 to 300,000 in a second."""
 
 
@@ -157,7 +157,7 @@ class _Meter:
     def _watch(self) -> None:
         """End the process when the present call exceeds its budget, or nobody wants its answer."""
         while True:
-            time.sleep(_EVERY)
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
             with self._lock:
                 if self._limit is None:
                     return
@@ -175,7 +175,7 @@ class _Meter:
 
     def _counted(self) -> float:
         counts = [function.cache_info() for function in self._cache.CACHE]
-        return Tally.operations + _CALL * sum(count.hits + count.misses for count in counts)
+        return Tally.operations + _OPERATIONS_PER_CALL * sum(count.hits + count.misses for count in counts)
 
     def _set_imports_aside(self) -> None:
         """Measure what the import of a module costs, with all that it imports in turn."""
@@ -237,21 +237,23 @@ def _count_polynomials() -> None:
 
     for name in ("dup_strip", "dmp_strip"):
         plain = getattr(densebasic, name)
-        counted = _counted(plain, lambda f, *_: _CALL * (1 + _TERM * len(f)) / 2)
+        counted = _counted(plain, lambda f, *_: _OPERATIONS_PER_CALL * (1 + _OPERATIONS_PER_TERM * len(f)) / 2)
         for module in [m for place, m in sys.modules.items() if place.startswith(sympy.polys.__name__)]:
             if getattr(module, name, None) is plain:
                 setattr(module, name, counted)
     weights: dict[str, Callable[..., float]] = {
-        "__init__": lambda *_: _CALL,
-        "__mul__": lambda p, q: _TERM * len(p) * len(q) if isinstance(q, PolyElement) else _TERM * len(p),
-        "__add__": lambda p, q: _TERM * len(p),
-        "_iadd_poly_monom": lambda p, q, _: _TERM * len(q),
-        "leading_expv": lambda p: _CALL + _TERM**2 * len(p),  # for each step of a division; it compares all terms
+        "__init__": lambda *_: _OPERATIONS_PER_CALL,
+        "__mul__": lambda p, q: _OPERATIONS_PER_TERM * len(p) * len(q) if isinstance(q, PolyElement) else _OPERATIONS_PER_TERM * len(p),
+        "__add__": lambda p, q: _OPERATIONS_PER_TERM * len(p),
+        "_iadd_poly_monom": lambda p, q, _: _OPERATIONS_PER_TERM * len(q),
+        "leading_expv": lambda p: (
+            _OPERATIONS_PER_CALL + _OPERATIONS_PER_TERM**2 * len(p)
+        ),  # for each step of a division; it compares all terms
     }
     for name, weight in weights.items():
         setattr(PolyElement, name, _counted(getattr(PolyElement, name), weight))
     walked = Basic.free_symbols.fget  # which visits each place of a shared part
-    Basic.free_symbols = property(_counted(walked, lambda _: _TERM))
+    Basic.free_symbols = property(_counted(walked, lambda _: _OPERATIONS_PER_TERM))
 
 
 def _counted(plain: Callable[..., Any], weight: Callable[..., float]) -> Callable[..., Any]:

@@ -22,13 +22,13 @@ from typing import Any, cast
 
 from chetaev.core.support.budget import process
 
-_START = 120.0
+_SECONDS_TO_START = 120.0
 """Seconds on the wall for the start, half a second on an idle machine. A process that is not ready then never will be."""
-_LISTEN = 0.2
+_SECONDS_BETWEEN_LOOKS = 0.2
 """Seconds between two looks at the clock. On Windows Ctrl-C is noticed as late as that."""
-_GOODBYE = 2.0
+_SECONDS_TO_END = 2.0
 """Seconds on the wall that a process has for its end before it is killed."""
-_KEPT = 2
+_MOST_IDLE = 2
 """Idle processes that are kept, of about 60 MB each; more are useful only where many threads ask again and again."""
 _END = b""
 """Stands for the end of the process among its messages."""
@@ -65,7 +65,7 @@ class Worker:
             raise NoProcess(str(fault)) from fault
         self._answers: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         threading.Thread(target=self._listen, daemon=True).start()
-        if not self._next(_START):
+        if not self._next(_SECONDS_TO_START):
             self.kill()
             raise NoProcess("the process did not start")
 
@@ -108,7 +108,7 @@ class Worker:
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:
-            self._process.wait(_GOODBYE)
+            self._process.wait(_SECONDS_TO_END)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
@@ -126,7 +126,7 @@ class Worker:
         while True:
             left = until - time.monotonic()
             try:
-                return self._answers.get(timeout=max(0.0, min(left, _LISTEN)))
+                return self._answers.get(timeout=max(0.0, min(left, _SECONDS_BETWEEN_LOOKS)))
             except queue.Empty:
                 if left <= 0:
                     return None
@@ -162,7 +162,7 @@ def take() -> Worker:
 
 def give_back(worker: Worker) -> None:
     """Keep a process for later calls, or end it."""
-    if worker.alive and len(_IDLE) < _KEPT:
+    if worker.alive and len(_IDLE) < _MOST_IDLE:
         _IDLE.append(worker)
     else:
         worker.close()

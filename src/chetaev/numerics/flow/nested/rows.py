@@ -28,10 +28,10 @@ from chetaev.numerics.machine.tape import fold
 
 Flags = NDArray[np.bool_]
 
-_FEW_ROWS = 16
+_FEWEST_ROWS = 16
 """Fewest rows for which intermediate results are looked for. Bounds of rounding errors grow faster along intermediate results than in a
 small dense matrix: with fewer rows more motions would be checked in many digits, which takes longer than what is saved."""
-_SPARSE = 6
+_ENTRIES_OF_SPARSE_ROWS = 6
 """Entries per row of a matrix that is taken as sparse already; only time of set-up depends on it."""
 _WORTHWHILE = 0.9
 """Largest ratio of operations, with and without intermediate results, for which these are used; it is an estimate."""
@@ -115,7 +115,7 @@ def _levels(system: Prolongation) -> list[list[ca.SX]]:
 
 def is_dense(matrix: Sequence[Sequence[ca.SX]]) -> bool:
     """Tell whether a matrix has so many rows and entries that nested sums may save operations."""
-    return len(matrix) >= _FEW_ROWS and sum(not is_nothing(e) for line in matrix for e in line) >= _SPARSE * len(matrix)
+    return len(matrix) >= _FEWEST_ROWS and sum(not is_nothing(e) for line in matrix for e in line) >= _ENTRIES_OF_SPARSE_ROWS * len(matrix)
 
 
 def nested_lagrangian(system: Prolongation) -> NestedAlgebra | None:

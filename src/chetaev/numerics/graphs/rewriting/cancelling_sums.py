@@ -26,7 +26,7 @@ _CANCELS = 1e-8
 _SIMPLE, _EXACTLY = 60, 1e-11
 """Largest denominator and size of a constant that some terms may amount to, and how exactly, relative to the largest term: with more, every
 other number is one."""
-_PARTS = 60
+_MOST_PARTS = 60
 """Sums that are written with more parts are one group: finding the symbols of all terms would take longer than all else."""
 _FIRST, _SPREAD, _GOLDEN = 0.31, 0.5, 0.6180339887498949
 """The value of symbol number k in the sample is `_FIRST + _SPREAD * ((k + 1) * _GOLDEN % 1)`, so that no two symbols are equal."""
@@ -56,7 +56,7 @@ def suspects_in(sums: Sequence[Expr], graphs: Mapping[Expr, ca.SX], numbers: Map
     for node in sums:
         at = dict(zip(node.args, values[end : end + len(node.args)].tolist(), strict=True))
         end += len(node.args)
-        fixed, groups = ([], [list(node.args)]) if long(node, _PARTS) else _groups(node.args)
+        fixed, groups = ([], [list(node.args)]) if long(node, _MOST_PARTS) else _groups(node.args)
         constant = sum(at[term] for term in fixed)
         for group in groups:
             if not all(map(_is_monomial, group)):

@@ -31,9 +31,9 @@ _PARAMETER = 115
 """Natural logarithm of the largest size of a parameter that a leading term is supposed to exceed, and of its inverse: 1e50."""
 _DEGREE = 64
 """Largest power of a sum of exponentials that is multiplied out."""
-_HIGH = 16
+_LOWEST_GROWING_DEGREE = 16
 """Smallest degree of a polynomial that counts as growing: lower ones overflow where a value is above 1e19."""
-_PARTS = 60
+_MOST_PARTS = 60
 """Longer factors are left as they are."""
 _FUNCTIONS = (sympy.exp, sympy.cosh, sympy.sinh)
 
@@ -94,7 +94,7 @@ def growths(factors: Sequence[Expr]) -> dict[Expr, Growth]:
 def growth(factor: Expr) -> Growth | None:
     """A factor as a power of a polynomial in e^u and e^-u; None for others, and where no term dominates the others."""
     base, power = (factor.base, factor.exp) if factor.is_Pow and not isinstance(factor, sympy.exp) else (factor, sympy.Integer(1))
-    if not power.is_Rational or long(base, _PARTS):
+    if not power.is_Rational or long(base, _MOST_PARTS):
         return None
     if not base.has(*_FUNCTIONS):
         return _polynomial(base, power)
@@ -115,13 +115,15 @@ def growth(factor: Expr) -> Growth | None:
 
 def _polynomial(base: Expr, power: Expr) -> Growth | None:
     """A high power, or a power of a polynomial of high degree in one symbol or expression; None for others."""
-    high = [f.base for f in base.atoms(sympy.Pow) if f.exp.is_Integer and f.exp >= _HIGH] or ([base] if abs(power) >= _HIGH else [])
+    high = [f.base for f in base.atoms(sympy.Pow) if f.exp.is_Integer and f.exp >= _LOWEST_GROWING_DEGREE] or (
+        [base] if abs(power) >= _LOWEST_GROWING_DEGREE else []
+    )
     written = base.xreplace(dict.fromkeys(high[:1], VARIABLE))
     if not high or written.free_symbols != {VARIABLE} or not written.is_polynomial(VARIABLE):
         return None
     z, polynomial = high[0], sympy.Poly(written, VARIABLE)
     degree = polynomial.degree()
-    if degree * abs(power) < _HIGH or not all(c.is_Rational for c in polynomial.all_coeffs()):
+    if degree * abs(power) < _LOWEST_GROWING_DEGREE or not all(c.is_Rational for c in polynomial.all_coeffs()):
         return None
     limit = Rational(math.floor(1000 * math.exp(_SQUARE / (degree * max(1.0, abs(float(power)))))), 1000)
     first = polynomial.LC()

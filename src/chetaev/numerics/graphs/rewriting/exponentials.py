@@ -18,7 +18,7 @@ _RANGE = 600
 """Largest size of the argument of a constant exponential that is used as it stands: doubles end at e^709, and the margin leaves room for
 other factors. Beyond it the constant is merged with the other factors of its product."""
 
-_MANY = 2
+_FEWEST_MERGED = 2
 """Number of exponentials of a product, constants apart, from which they are merged: one may make up for the other, as in
 exp(x)*exp(-x^2)."""
 
@@ -36,7 +36,7 @@ def merged(node: Expr) -> Expr | None:
     """
     found = [f for f in node.args if isinstance(f, sympy.exp)]
     extreme = next((f for f in found if _extreme(f)), None)
-    if len(found) >= 2 and (extreme is not None or sum(bool(f.free_symbols) for f in found) >= _MANY):
+    if len(found) >= 2 and (extreme is not None or sum(bool(f.free_symbols) for f in found) >= _FEWEST_MERGED):
         return Mul(*[f for f in node.args if f not in found], sympy.exp(Add(*[f.args[0] for f in found])))
     others = [f for f in node.args if f is not extreme]
     grows = (

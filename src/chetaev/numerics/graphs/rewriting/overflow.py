@@ -24,7 +24,7 @@ from sympy import Expr, Rational
 _SQUARE = 350
 """Exponent of e up to which the square of a number is a double: doubles end at e^709, and the margin leaves room for a factor."""
 
-_BESIDE = 10**100
+_NEGLIGIBLE_BESIDE = 10**100
 """Largest ratio of the number to the coefficient of the growing term for which the number is negligible beyond the limit, e^350."""
 
 
@@ -65,7 +65,7 @@ def inside(limit: ca.SX, functions: list[tuple[Expr, ca.SX]]) -> ca.SX:
 def first_term(exponent: Expr, number: Expr, terms: Sequence[tuple[Expr, Expr]]) -> Expr | None:
     """Return the factor of the exponential that equals the quotient beyond the limit; None for several terms, or without a real power."""
     factor, f = terms[0]
-    if len(terms) > 1 or abs(number) > abs(factor) * _BESIDE or not (factor.is_positive or exponent.is_Integer):
+    if len(terms) > 1 or abs(number) > abs(factor) * _NEGLIGIBLE_BESIDE or not (factor.is_positive or exponent.is_Integer):
         return None
     found: Expr = (factor / 2 if isinstance(f, sympy.cosh) else factor) ** exponent
     return found

@@ -24,13 +24,13 @@ LARGE = 1e150
 """The value of a growing function beyond its limit. Its square is a double, and a coefficient of 1e-100 leaves it large."""
 _EXPONENT = 345
 """Natural logarithm of `LARGE`, rounded down."""
-_HIGH = 16
+_LOWEST_GROWING_POWER = 16
 """Smallest power of a tame expression that counts as growing: lower ones overflow where a value is above 1e19."""
 _TAME_POWER = 4
 """Largest power in an expression that is negligible beside `LARGE`."""
 _COEFFICIENT = 10**100
 """Largest coefficient of a growing term, and inverse of the smallest."""
-_PARTS = 200
+_MOST_PARTS = 200
 """Longer arguments are left as they are."""
 _TAME = frozenset([*[name for name, function in SMOOTH.items() if function.bounded], *"abs sign min max step log sqrt asinh".split()])
 """Functions that are negligible beside `LARGE` if their arguments are tame."""
@@ -66,7 +66,7 @@ def growing(node: Expr) -> Growing | None:
     if isinstance(inner, sympy.cosh | sympy.sinh):
         odd = isinstance(inner, sympy.sinh) and bool(power % 2)
         return Growing(node, inner.args[0], Rational(_EXPONENT, power), both=True, odd=odd)
-    if power >= _HIGH and _is_tame(inner):
+    if power >= _LOWEST_GROWING_POWER and _is_tame(inner):
         return Growing(node, inner, Rational(math.floor(1000 * math.exp(_EXPONENT / int(power))), 1000), both=True, odd=bool(power % 2))
     return None
 
@@ -80,7 +80,7 @@ def terms_of(argument: Expr) -> list[tuple[Expr, Growing | None]] | None:
     >>> [c for c, f in terms_of(1 - 2*sympy.exp(x))], terms_of(sympy.exp(x) - sympy.exp(2*x))
     ([1, -2], None)
     """
-    if not argument.free_symbols or long(argument, _PARTS):
+    if not argument.free_symbols or long(argument, _MOST_PARTS):
         return None
     found: list[tuple[Expr, Growing | None]] = []
     for term in sympy.Add.make_args(argument):
@@ -98,7 +98,9 @@ def terms_of(argument: Expr) -> list[tuple[Expr, Growing | None]] | None:
 
 def _reasonable(factor: Expr, rest: Expr) -> tuple[Expr, Expr]:
     """A coefficient and a power, which absorbs a very large or small coefficient: (x/5)^400 is 5^-400 times x^400."""
-    if 1 <= abs(factor) * _COEFFICIENT <= _COEFFICIENT**2 or not (rest.is_Pow and rest.exp.is_Integer and rest.exp >= _HIGH):
+    if 1 <= abs(factor) * _COEFFICIENT <= _COEFFICIENT**2 or not (
+        rest.is_Pow and rest.exp.is_Integer and rest.exp >= _LOWEST_GROWING_POWER
+    ):
         return factor, rest
     unit = Rational(2) ** round((factor.p.bit_length() - factor.q.bit_length()) / int(rest.exp))
     return factor / unit**rest.exp, sympy.Pow(unit * rest.base, rest.exp, evaluate=False)

@@ -207,13 +207,15 @@ def run(
     flag: Integers | None = None,
     paused: Callable[[float], None] | None = None,
     round_off: Callable[[float, Array], Array] | None = None,
+    led: Callable[[Room], Callable[[], None]] | None = None,
 ) -> Run:
     """Integrate y' = rhs(t, y, p) from t0 to t1, forwards or backwards.
 
     p holds the parameters, then room for the inputs. `keep` is FINAL, STEPS (nodes, states, polynomials) or TIMES (states at `times`, which
     run from t0 towards t1). Set `flag[0]` to stop the run, from another thread, or from `paused`: that is called with the time every now
     and then, and handlers of signals run then. It changes nothing else. `round_off` bounds what rounding makes of the rates at a state; it
-    is called where steps become too small and now and then, and what is below it is no error from there on.
+    is called where steps become too small and now and then, and what is below it is no error from there on. `led` gives what runs in place
+    of the loop alone, for a room: compiled code that calls the loop, and does something between its steps.
     """
     y, values, wanted = row_of(y0, "y0"), row_of(p, "p"), row_of(times, "times")
     if keep == TIMES and not _in_order(np.concatenate(([t0], wanted, [t1]))):
@@ -223,12 +225,13 @@ def run(
     with room_for(code, y.size, values.size, keep, wanted.size) as room:
         room.fill(y, values, t0, t1, limits, watching, wanted, flag)
         control, progress = room.control, room.progress
+        go = room.run if led is None else led(room)
         status, portion, many, taken = codes.NEW, _FIRST_PORTION, NEVER if round_off is None else MANY_STEPS, 0
         while status in (codes.NEW, codes.NO_ROOM):
             progress.counts[codes.STATUS] = codes.NEW if status == codes.NEW else codes.RUNNING
             began = time.perf_counter()
             control.pause[0] = many if paused is None else min(many, progress.counts[codes.ACCEPTED] + portion)
-            room.run()
+            go()
             status = int(progress.counts[codes.STATUS])
             room.after(int(progress.counts[codes.ACCEPTED]) - taken)
             taken = int(progress.counts[codes.ACCEPTED])
@@ -331,7 +334,7 @@ def run_many(
 
     def some(first: int) -> None:
         last, system, nothing = min(first + portion, members), code.system(np.empty(given.shape[1])), np.empty(0)
-        control = control_of(n, limits, code.boxed)
+        control = control_of(n, limits, code.boxed, code.angles)
         room = (
             room_to_keep(FINAL, 0, n),
             room_for_roots(0, n),

@@ -35,7 +35,8 @@ class Code(NamedTuple):
     """Addresses of machine code, 0 = absent, and what has to be known about it.
 
     `watch`, `measure` and `nodes` give `n_watch`, `n_measure` and twice `n_nodes` values. Inputs stand in p from index `first_input` on.
-    `columns` are the components that code for tubes reads, all unless given; it knows of the first `boxed` components, 0 = all.
+    `columns` are the components that code for tubes reads, all unless given; it knows of the first `boxed` components, 0 = all. `angles`
+    are the components that all code reads with the period `codes.DOUBLE_TURN` (`scales`).
     """
 
     rhs: int
@@ -55,6 +56,7 @@ class Code(NamedTuple):
     columns: ArrayLike | None = None
     doubting: int = 0
     boxed: int = 0
+    angles: ArrayLike = ()
     stages: int = 0
 
     def system(self, p: Array) -> System:
@@ -97,8 +99,10 @@ class Watching(NamedTuple):
 USUAL_LIMITS, ANY_CHANGE = Limits(), Watching()
 
 
-def control_of(n: int, limits: Limits, own: int = 0) -> Control:
-    """Tolerances and limits of a run, with room for the scales of its components, of which the first `own` are the motion, 0 = all."""
+def control_of(n: int, limits: Limits, own: int = 0, angles: ArrayLike = ()) -> Control:
+    """Tolerances and limits of a run, with room for the scales of its components, of which the first `own` are the motion, 0 = all, and
+    `angles` are folded.
+    """
     if n == 0:
         raise ValueError("a state needs at least one component")
     found = Control(
@@ -111,6 +115,8 @@ def control_of(n: int, limits: Limits, own: int = 0) -> Control:
         rows=rows_of(codes.SCALES, width_of(n)),
         own=own or n,
     )
+    found.rows[codes.BOUND] = np.inf
+    found.rows[codes.BOUND, np.asarray(angles, np.int64)] = codes.FARTHEST
     fill_control(found, limits)
     return found
 

@@ -23,12 +23,19 @@ OFF, CHANGE, WHEN, ROUNDED, MOVED, SLOPE, BELOW = range(7)
 of squares of what rounding makes of the component in a step; then the largest change in a step looked at, and two rows for rates."""
 INSIDE = 4
 """How many of these rows are results."""
-ATOL, GIVEN, BEFORE, LARGEST, SIZES, AMONG, HISS = range(7)
+ATOL, GIVEN, BEFORE, LARGEST, SIZES, AMONG, HISS, BOUND, TURNS = range(9)
 """Rows of what a run knows of its components: absolute tolerances; typical sizes that somebody gave, negative where the run itself shows
 them; the largest values before the run; then what belongs to the run: the largest values so far, typical sizes now, the largest values of
-components of the same kind so far, up to an eighth, and the round-off of the rates, as far as it was met."""
-SCALES = 7
+components of the same kind so far, up to an eighth, and the round-off of the rates, as far as it was met; then beyond what a component is
+folded (infinite where it is not), and how many double turns were taken out of it (`scales`)."""
+SCALES = 9
 """How many there are."""
+DOUBLE_TURN = 12.566370614359172
+r"""$4\pi$, in radians: what is taken out of an angle that is folded. Sines of half an angle have this period; with $2\pi$ their signs would
+change."""
+FARTHEST = 9.42477796076938
+r"""$3\pi$, in radians: a remainder beyond it is folded to about $\pi$ on the other side, from where it takes a whole turn to come back.
+With half of `DOUBLE_TURN` an angle that swings there would be folded at every step."""
 
 CORNER = 2
 """The direction of a function of which no root counts: others bend where it vanishes, and are looked at there."""

@@ -14,6 +14,8 @@ from chetaev.numerics.methods.dop853.calls import settle as settle_one
 from chetaev.numerics.methods.dop853.codes import (
     ACCEPTED,
     AGAIN,
+    BOUND,
+    DOUBLE_TURN,
     DRIFT,
     EVALUATIONS,
     FINAL,
@@ -42,6 +44,7 @@ from chetaev.numerics.methods.dop853.codes import (
     TIMES,
     TOO_MANY_STEPS,
     TOUCHING,
+    TURNS,
     WATCH,
     WORST,
 )
@@ -55,7 +58,7 @@ from chetaev.numerics.methods.dop853.dense import (
     to_be_looked_at,
 )
 from chetaev.numerics.methods.dop853.proof import level_part, may_touch
-from chetaev.numerics.methods.dop853.scales import begin_sizes, sizes_again
+from chetaev.numerics.methods.dop853.scales import begin_sizes, fold, put_back, sizes_again, unfold
 from chetaev.numerics.methods.dop853.step import ACCURATE, BROKEN, DRIFTED, EPSILON, attempt, factor, first_step
 from chetaev.numerics.methods.dop853.tube import may_surprise, safe_part
 from chetaev.numerics.methods.dop853.types import (
@@ -101,10 +104,11 @@ def _keep_start(keep: int, times: Array, kept: Kept, t: float, y: Array, counts:
 
 
 @part
-def _keep_step(kept: Kept, t_new: float, work: Work, counts: Integers) -> None:
+def _keep_step(kept: Kept, rows: Matrix, t_new: float, work: Work, counts: Integers) -> None:
     size = counts[KEPT]
     kept.nodes[size] = t_new
     copy(work.end, kept.states[size])
+    unfold(rows, kept.states[size])
     for i in range(7):
         for j in range(work.end.size):
             kept.coefficients[size - 1, i, j] = work.dense[i, j]
@@ -112,7 +116,9 @@ def _keep_step(kept: Kept, t_new: float, work: Work, counts: Integers) -> None:
 
 
 @part
-def _keep_times(times: Array, kept: Kept, system: System, t: float, t_new: float, h: float, y: Array, work: Work, counts: Integers) -> None:
+def _keep_times(
+    times: Array, kept: Kept, system: System, rows: Matrix, t: float, t_new: float, h: float, y: Array, work: Work, counts: Integers
+) -> None:
     """The states at the times in the step from (t, y) to (t_new, end), which is h long or was cut short."""
     while counts[KEPT] < times.size and (times[counts[KEPT]] - t_new) * h <= 0.0:
         size = counts[KEPT]
@@ -122,6 +128,7 @@ def _keep_times(times: Array, kept: Kept, system: System, t: float, t_new: float
         else:
             interpolant(system, t, h, y, work, counts)
             state(y, work.dense, (times[size] - t) / (t_new - t), kept.states[size])
+        unfold(rows, kept.states[size])
         counts[KEPT] += 1
 
 
@@ -142,6 +149,7 @@ def _measure(h: float, residuals: Array, seen: Seen) -> None:
 @inner
 def _commit(
     system: System,
+    rows: Matrix,
     t: float,
     t_new: float,
     step: float,
@@ -159,14 +167,15 @@ def _commit(
     For steps to be kept the interpolant is there.
     """
     if keep == STEPS and t_new != t:
-        _keep_step(kept, t_new, work, counts)
+        _keep_step(kept, rows, t_new, work, counts)
     elif keep == TIMES:
-        _keep_times(times, kept, system, t, t_new, step, y, work, counts)
+        _keep_times(times, kept, system, rows, t, t_new, step, y, work, counts)
     width = work.k.shape[1]
     copy_row(work.end.ctypes, y.ctypes, width)
     copy_fresh(work.slope.ctypes, work.k.ctypes, width)
     counts[ACCEPTED] += 1
-    widen_range(seen.minima.ctypes, seen.maxima.ctypes, y.ctypes, width)
+    if widen_range(seen.minima.ctypes, seen.maxima.ctypes, y.ctypes, rows[BOUND].ctypes, rows[TURNS].ctypes, DOUBLE_TURN, width):
+        fold(rows, y)
     if cut and work.residuals.size > 0:
         call(system.measure, system, t_new, y, work.residuals)
     _measure(t_new - t, work.residuals, seen)
@@ -194,7 +203,6 @@ def _start(
     for j in range(counts.size):
         counts[j] = 0
     counts[STOPPER] = -1
-    begin_sizes(control, y)
     work.inaccurate[0] = False
     for j in range(work.rough.size):
         work.rough[j] = 0.0
@@ -206,6 +214,10 @@ def _start(
     seen.roots[INTEGRAL] = seen.roots[LATEST] = 0.0
     begin_looking(seen, counts)
     _keep_start(keep, times, kept, t, y, counts)
+    for j in range(y.size):
+        control.rows[TURNS, j] = 0.0
+    fold(control.rows, y)
+    begin_sizes(control, y)
     call(system.rhs, system, t, y, work.k[0])
     counts[EVALUATIONS] += 1
     h, status = control.first_step * (1.0 if t1 >= t else -1.0), RUNNING
@@ -349,7 +361,7 @@ def _follow(
             interpolant_in_line(system, t, step, y, work, counts)
         if looked_at:
             look_inside(system, t, step, y, seen, work, counts)
-        _commit(system, t, t_new, step, status == WATCH, y, keep, times, kept, seen, work, counts)
+        _commit(system, control.rows, t, t_new, step, status == WATCH, y, keep, times, kept, seen, work, counts)
         t = t_new
         if status != RUNNING:
             return status, t, h
@@ -377,6 +389,8 @@ def integrate(
         status, h = _start(system, t, t1, y, control, keep, times, kept, seen, work, tube, counts)
     if status == RUNNING:
         status, t, h = _follow(system, t, t1, h, y, control, watches, keep, times, flag, kept, found, seen, work, tube, counts)
+    if status != NO_ROOM:
+        put_back(control.rows, y)
     progress.clock[NOW], progress.clock[STEP], counts[STATUS] = t, h, status
 
 
@@ -413,6 +427,7 @@ def integrate_some(
         if status == RUNNING:
             status, t, h = _follow(system, t0, t1, h, y, control, watches, FINAL, times, flag, kept, found, seen, work, tube, counts)
         results.status[i], results.index[i], results.t[i] = status, counts[STOPPER], t
+        put_back(control.rows, y)
         copy(y, results.y[i])
         copy(seen.minima, results.minima[i])
         copy(seen.maxima, results.maxima[i])

@@ -11,7 +11,6 @@ import numpy as np
 
 from chetaev.numerics.machine.kernels import program_at
 from chetaev.numerics.machine.packed import Packed
-from chetaev.numerics.machine.stage_code import stages_code
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.dop853 import tableau as c
 from chetaev.numerics.methods.dop853.arguments import (
@@ -34,13 +33,17 @@ from chetaev.numerics.methods.dop853.arguments import (
 )
 from chetaev.numerics.methods.dop853.loaded import LOOP
 from chetaev.numerics.methods.dop853.types import Array, Control, Found, Integers, Kept, Progress, Seen, System, Tube, Watches, Work
+from chetaev.numerics.methods.stage_code import stages_code
 
 _PORTION = 1 << 16
 """Steps between two pauses, in which Python handles signals such as Ctrl-C: some tens of milliseconds for a small system."""
 _ROOMS = 64
 """Most rooms that wait for another run."""
-_LARGEST = 1 << 16
-"""Most numbers that a room which waits may hold for what is kept: half a megabyte."""
+_SMALL = 1 << 16
+"""Numbers that a room may hold for what is kept without being counted: half a megabyte."""
+_MOST = 1 << 22
+"""Most numbers that larger rooms which wait may hold together: 32 megabytes. New memory costs a motion of a thousand steps as much as its
+steps do."""
 _END, _CONTROL = len(System._fields), len(System._fields) + 2
 """Places of arguments of the loop: the last time, and what `Control` holds. Another order would pass a pointer for a number."""
 _STAGES = System._fields.index("stages")
@@ -91,7 +94,7 @@ class Room:
     def __init__(self, code: Code, y: Array, p: Array, keep: int, times: int, roots: bool = True) -> None:
         n = y.size
         self.code, self.keep, self.y, self.p = code, keep, y, p
-        self.control, self.watches = control_of(n, Limits(), code.boxed), watches_of(code.n_watch, Watching())
+        self.control, self.watches = control_of(n, Limits(), code.boxed, code.angles), watches_of(code.n_watch, Watching())
         self.kept, self.found = room_to_keep(keep, times, n), room_for_roots(code.n_watch if roots else 0, n)
         self.seen: Seen = room_for_extremes(n, code.n_measure, code.boxed)
         self.work: Work = work_of(n, code, p.size)._replace(start=y)
@@ -133,9 +136,9 @@ class Room:
                 self.run.set(_STAGES, self.code.stages)
 
     @property
-    def light(self) -> bool:
-        """Whether the room may wait for another run."""
-        return self.kept.states.size + self.kept.coefficients.size + self.found.states.size <= _LARGEST
+    def size(self) -> int:
+        """The count of numbers for what is kept."""
+        return int(self.kept.states.size + self.kept.coefficients.size + self.found.states.size)
 
 
 def with_more_room(room: Room) -> None:
@@ -163,10 +166,11 @@ def room_for(code: Code, n: int, parameters: int, keep: int, times: int) -> Iter
     if room is None:
         room = Room(code, state_row(n), np.zeros(parameters), keep, times)
     yield room  # a run that failed leaves its room to nobody
-    if room.light:
-        key = (room.code._replace(columns=columns), *key[1:])  # which may have got code for all stages
+    if (size := room.size) <= _MOST:
+        key = (room.code._replace(**{name: getattr(key[0], name) for name in ("columns", "angles")}), *key[1:])  # it may have got stages
         with _lock:
-            if sum(map(len, _waiting.values())) >= _ROOMS:
+            others = [other for several in _waiting.values() for other in several]
+            if len(others) >= _ROOMS or (size > _SMALL and size + sum(other.size for other in others) > _MOST):
                 _waiting.clear()
             _waiting.setdefault(key, []).append(room)
 

@@ -40,7 +40,7 @@ from chetaev.numerics.methods.dop853.codes import (
 from chetaev.numerics.methods.dop853.dense import cut, interpolant, state
 from chetaev.numerics.methods.dop853.location import NOWHERE, PLACES, REFINEMENTS, ROOT, WEIGHTS
 from chetaev.numerics.methods.dop853.proof import proved_part, sign_of, watched_at
-from chetaev.numerics.methods.dop853.step import EPSILON
+from chetaev.numerics.methods.dop853.scales import EPSILON, unfold
 from chetaev.numerics.methods.dop853.types import Array, Control, Found, Integers, System, Tube, Watches, Work
 
 _NEVER = 2.0
@@ -369,6 +369,7 @@ def look(
     while which >= 0:
         if counts[FOUND] < found.times.size:
             _place(system, control, t, h, y, work.roots[which], work.stage, work, counts)
+            unfold(control.rows, work.stage)
             _record(found, t + work.roots[which] * h, which, work.stage, counts)
         work.roots[which] = _NEVER
         which = _next_found(watches, work.roots, limit)

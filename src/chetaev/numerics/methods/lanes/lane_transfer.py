@@ -29,8 +29,10 @@ from chetaev.numerics.methods.dop853.codes import (
     STATUS,
     STEP,
     STOPPER,
+    TURNS,
 )
 from chetaev.numerics.methods.dop853.proof import sign_of
+from chetaev.numerics.methods.dop853.scales import put_back
 from chetaev.numerics.methods.dop853.types import Array, Matrix, Results, Stack
 from chetaev.numerics.methods.lanes.layout import (
     ALIVE,
@@ -62,6 +64,7 @@ def take_out(m: Matrix, at: Places, lane: int, one: One) -> None:
     column_out(x, at.sizes, n, lane, rows[SIZES].ctypes)
     column_out(x, at.among, n, lane, rows[AMONG].ctypes)
     column_out(x, at.noise, n, lane, rows[HISS].ctypes)
+    column_out(x, at.turns, n, lane, rows[TURNS].ctypes)
     column_out(x, at.minima, n, lane, seen.minima.ctypes)
     column_out(x, at.maxima, n, lane, seen.maxima.ctypes)
     column_out(x, at.past, n, lane, work.past.ctypes)
@@ -91,6 +94,7 @@ def put_in(m: Matrix, at: Places, lane: int, one: One) -> None:
     column_in(x, at.sizes, n, lane, rows[SIZES].ctypes)
     column_in(x, at.among, n, lane, rows[AMONG].ctypes)
     column_in(x, at.noise, n, lane, rows[HISS].ctypes)
+    column_in(x, at.turns, n, lane, rows[TURNS].ctypes)
     column_in(x, at.minima, n, lane, seen.minima.ctypes)
     column_in(x, at.maxima, n, lane, seen.maxima.ctypes)
     column_in(x, at.past, n, lane, work.past.ctypes)
@@ -188,6 +192,7 @@ def _follow(m: Matrix, at: Places, lane: int, most: int, one: One, kept: int, re
 def report(results: Results, i: int, status: int, t: float, one: One) -> None:
     """The run of a member is over: what remains of it."""
     y, seen, counts = one.work.start, one.seen, one.progress.counts
+    put_back(one.control.rows, y)
     results.status[i], results.index[i], results.t[i] = status, counts[STOPPER], t
     for j in range(y.size):
         results.y[i, j], results.minima[i, j], results.maxima[i, j] = y[j], seen.minima[j], seen.maxima[j]

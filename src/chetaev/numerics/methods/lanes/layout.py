@@ -88,6 +88,8 @@ class Places(NamedTuple):
     sizes: int
     among: int
     noise: int
+    bound: int
+    turns: int
     minima: int
     maxima: int
     measured: int
@@ -107,8 +109,8 @@ def places_of(n: int, width: int, watched: int, residuals: int, parameters: int,
     sizes = {
         "y": n, "k": 16 * n, "stage": n, "free": n, "end": n, "trial": n, "fifth": n, "slope": width, "after": watched,
         "residuals": residuals, "dense": 7 * n, "p": parameters, "absolute": n, "given": n, "largest": n, "sizes": n, "among": n,
-        "noise": n, "minima": n, "maxima": n, "measured": residuals, "inside": MOVED_ROWS * n, "past": n, "before": watched,
-        "signs": watched, "rough": watched, "box": 4 * n + 2, "values": 2 * nodes, "limits": 4 * watched,
+        "noise": n, "bound": n, "turns": n, "minima": n, "maxima": n, "measured": residuals, "inside": MOVED_ROWS * n, "past": n,
+        "before": watched, "signs": watched, "rough": watched, "box": 4 * n + 2, "values": 2 * nodes, "limits": 4 * watched,
     }  # fmt: skip
     found, at = {}, _FIRST
     for name, size in sizes.items():

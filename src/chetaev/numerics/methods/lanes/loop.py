@@ -15,6 +15,8 @@ from chetaev.numerics.machine.lane_rows import (
     LANES,
     adopt,
     call_lanes,
+    column_in,
+    column_out,
     commit,
     ending,
     errors,
@@ -51,7 +53,7 @@ from chetaev.numerics.methods.dop853.codes import (
 from chetaev.numerics.methods.dop853.dense import interpolant, look_inside
 from chetaev.numerics.methods.dop853.proof import CLOSE, MARGIN, PARABOLA, sign_of
 from chetaev.numerics.methods.dop853.scale_constants import FURTHER, MEMORY, MUCH_LARGER, SMALL_PART, TINY, WEIGHT
-from chetaev.numerics.methods.dop853.scales import EPSILON
+from chetaev.numerics.methods.dop853.scales import EPSILON, fold
 from chetaev.numerics.methods.dop853.step import FAR, GROWS, SAFETY, SUSPECT
 from chetaev.numerics.methods.dop853.tube import STAGES, safe_part
 from chetaev.numerics.methods.dop853.types import Array, Integers, Matrix, Results, Stack, Tube, Watches
@@ -201,7 +203,7 @@ def _states_at_times(m: Matrix, at: Places, lane: int, times: Array, series: Mat
     while size < times.size and (times[size] - t_new) * h <= 0.0:
         if times[size] == t_new:
             for j in range(n):
-                series[size, j] = m[at.end + j, lane]
+                series[size, j] = m[at.end + j, lane] + m[at.turns + j, lane] * codes.DOUBLE_TURN
         else:
             theta = (times[size] - t) / (t_new - t)
             rest = 1.0 - theta
@@ -212,8 +214,22 @@ def _states_at_times(m: Matrix, at: Places, lane: int, times: Array, series: Mat
                 series[size, j] = m[at.y + j, lane] + theta * (
                     m[d + j, lane] + rest * (m[d + n + j, lane] + theta * (m[d + 2 * n + j, lane] + rest * high))
                 )
+                series[size, j] += m[at.turns + j, lane] * codes.DOUBLE_TURN
         size += 1
     m[COUNT + KEPT, lane] = float(size)
+
+
+@part
+def _fold(m: Matrix, at: Places, one: One) -> None:
+    """Take whole turns out of the angles of steps just made, as `dop853.scales`."""
+    y, rows = one.work.start, one.control.rows
+    for lane in range(LANES):
+        if m[MASK, lane] != 0.0:
+            column_out(m.ctypes, at.y, at.n, lane, y.ctypes)
+            column_out(m.ctypes, at.turns, at.n, lane, rows[codes.TURNS].ctypes)
+            fold(rows, y)
+            column_in(m.ctypes, at.y, at.n, lane, y.ctypes)
+            column_in(m.ctypes, at.turns, at.n, lane, rows[codes.TURNS].ctypes)
 
 
 @part
@@ -464,6 +480,7 @@ def integrate_lanes(
         m[ALIVE, lane] = 0.0
         for j in range(at.n):
             m[at.absolute + j, lane], m[at.given + j, lane] = control.rows[codes.ATOL, j], control.rows[codes.GIVEN, j]
+            m[at.bound + j, lane] = control.rows[codes.BOUND, j]
     while True:
         if fill:
             alive, fill = 0, False
@@ -511,7 +528,8 @@ def integrate_lanes(
                 fill = True
         remember(x, MASK, at.largest, at.sizes, at.given, at.among, at.end, at.n, GREW, (MEMORY, SMALL_PART, MUCH_LARGER))
         raise_among(x, GREW, at.end, at.among, at.n, control.kinds.ctypes)
-        commit(x, MASK, at.y, at.end, at.k, at.slope, at.minima, at.maxima, at.n)
+        if commit(x, MASK, at.y, at.end, at.k, at.slope, at.minima, at.maxima, at.bound, at.turns, codes.DOUBLE_TURN, at.n):
+            _fold(m, at, one)
         if at.residual > 0:
             measured(x, MASK, at.residuals, at.measured, at.residual, STEP, INTEGRAL, LATEST)
         if counted(x, t1, float(at.nodes)):

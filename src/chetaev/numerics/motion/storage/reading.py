@@ -28,8 +28,8 @@ from chetaev.numerics.corners.modes import Switched, smooth
 from chetaev.numerics.driving.schedule import Schedule, schedule
 from chetaev.numerics.flow.prolongation import square_prolongation
 from chetaev.numerics.graphs.binding import Binding, bind
+from chetaev.numerics.methods import METHODS
 from chetaev.numerics.methods.base import NESTED, POWERS
-from chetaev.numerics.methods.registry import METHODS
 from chetaev.numerics.motion.reader import Reader
 from chetaev.numerics.motion.run_settings import RUN_SETTINGS
 from chetaev.numerics.motion.settings import Asked

@@ -18,7 +18,7 @@ from chetaev.core.system import System
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.origins import spec_of_origin
 from chetaev.mechanics.principles import Principle, spec_of
-from chetaev.numerics.methods.registry import METHODS
+from chetaev.numerics.methods import METHODS
 from chetaev.numerics.motion.reader import Reader
 from chetaev.numerics.motion.run_settings import plain
 from chetaev.numerics.motion.settings import Asked

@@ -12,7 +12,8 @@ from sympy import Expr
 from chetaev.core.symbols import Multiplier
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.corners.mode import SLIDING, Direction, Touch
-from chetaev.numerics.corners.modes import Switched, sliding
+from chetaev.numerics.corners.modes import Switched
+from chetaev.numerics.corners.sliding import sliding
 from chetaev.numerics.motion.reader import Reader
 from chetaev.numerics.motion.verification.curve import Curve, Row
 

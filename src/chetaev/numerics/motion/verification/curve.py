@@ -26,7 +26,7 @@ _DEGREE = 9
 _ROUND_OFF = 2.0**-52 * _DEGREE**2
 """Round-off of the derivative of a step's polynomial, in units of the values over half the length of the step. It dominates in short
 steps."""
-_NOTHING = 1e-10
+_NEGLIGIBLE_QUANTITY = 1e-10
 """Relative to the largest quantity of its kind: a quantity that is never larger is round-off; so is one below ten tolerances of it."""
 _MOST_STEPS = 20_000
 """Most steps that are checked; of more, a random selection."""
@@ -106,7 +106,7 @@ class Curve:
     def faint(self) -> float:
         """The relative size below which a quantity counts as zero."""
         tolerance = self.motion.tolerance
-        return max(_NOTHING, 10 * tolerance if np.isfinite(tolerance) else 0.0)
+        return max(_NEGLIGIBLE_QUANTITY, 10 * tolerance if np.isfinite(tolerance) else 0.0)
 
     @cached_property
     def _usual(self) -> dict[Jet, float]:

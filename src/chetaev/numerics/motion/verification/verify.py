@@ -49,7 +49,7 @@ from chetaev.numerics.motion.verification.curve import Curve, Row
 
 Array = NDArray[np.float64]
 
-_FLAT = 1e-12
+_OUTSIDE_DIRECTION = 1e-12
 """Length of a projected coordinate direction below which the direction is not in C_V at all."""
 _MOST_ENTRIES = 100_000
 """Most entries of all matrices together whose null spaces are computed; larger systems are checked at fewer points."""
@@ -218,7 +218,7 @@ def _virtual_work(equations: Equations, values: _Values, rows: Sequence[ca.SX]) 
     found = {}
     for k, q in enumerate(coordinates):
         direction = allowed[:, :, k]
-        if not np.abs(direction).max() <= _FLAT:
+        if not np.abs(direction).max() <= _OUTSIDE_DIRECTION:
             work, terms = np.sum(direction * force, axis=1), np.sum(np.abs(direction) * size, axis=1)
             most = float(np.max(np.sum(np.abs(direction) * usual, axis=1)))
             found[f"work of δ{q.base}"] = Row(work, terms, most, np.sum(np.abs(direction) * noise, axis=1))

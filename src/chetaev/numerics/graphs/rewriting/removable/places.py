@@ -23,19 +23,19 @@ DIGITS = 60
 """Decimal digits of values."""
 NO_VALUE = (ValueError, ZeroDivisionError, OverflowError, KeyError)
 """What an operation without a value raises."""
-_MOST = 6
+_MOST_PLACES = 6
 """Most places that are returned, those nearest to zero."""
 _ANGLES = 6
 """Angles at which a denominator may vanish are multiples of pi over this number."""
 _TURN = 12
 """Number of such angles of either sign that are tried if the function has no period: one turn."""
-_LONGEST = 8
+_LONGEST_PERIOD = 8
 """Longest period, in turns of the fastest angle, with which places are repeated. In longer ones too many would have to be tried."""
 _DEGREE = 20
 """Highest degree of a polynomial whose roots are sought: those of degree 300 take minutes."""
-_ZERO = 1e-45
+_ZERO_VALUE = 1e-45
 """Largest size of an expression that vanishes, relative to its terms; of a function such as sin it is the value itself."""
-_SAME = 1e-20
+_SAME_PLACE = 1e-20
 """Places that are nearer to each other are one."""
 
 
@@ -60,10 +60,10 @@ def places_of(function: Expr, variable: Symbol) -> list[Expr]:
             at = value_of(place, variable, mp.mpf(0), mp)
         except NO_VALUE:
             continue
-        known = any(abs(at - other) < _SAME for other, _ in found)
+        known = any(abs(at - other) < _SAME_PLACE for other, _ in found)
         if not known and any(_vanishes(e, variable, at, mp) for e in bases) and any(_vanishes(e, variable, at, mp) for e in rest):
             found.append((at, place))
-    return [place for _, place in sorted(found, key=lambda pair: (abs(pair[0]), pair[0] < 0))[:_MOST]]
+    return [place for _, place in sorted(found, key=lambda pair: (abs(pair[0]), pair[0] < 0))[:_MOST_PLACES]]
 
 
 @lru_cache(maxsize=256)
@@ -80,7 +80,7 @@ def turns_of(function: Expr, variable: Symbol) -> Rational:
     if not rates or hidden.has(variable) or not all(rate.is_Rational and rate for rate in rates):
         return Rational(0)
     slowest = Rational(math.gcd(*[int(rate.p) for rate in rates]), math.lcm(*[int(rate.q) for rate in rates]))
-    return slowest if max(rates) <= _LONGEST * slowest else Rational(0)
+    return slowest if max(rates) <= _LONGEST_PERIOD * slowest else Rational(0)
 
 
 def value_of(e: Expr, variable: Symbol, at: Any, mp: mpmath.MPContext) -> Any:
@@ -135,7 +135,7 @@ def _vanishes(e: Expr, variable: Symbol, at: Any, mp: mpmath.MPContext) -> bool:
     try:
         if e.is_Add:
             values = [value_of(term, variable, at, mp) for term in e.args]
-            return bool(abs(mp.fsum(values)) <= _ZERO * max(map(abs, values)))
-        return bool(abs(value_of(e, variable, at, mp)) <= _ZERO)
+            return bool(abs(mp.fsum(values)) <= _ZERO_VALUE * max(map(abs, values)))
+        return bool(abs(value_of(e, variable, at, mp)) <= _ZERO_VALUE)
     except NO_VALUE:
         return True

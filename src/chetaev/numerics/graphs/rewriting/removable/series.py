@@ -36,7 +36,7 @@ _LOWEST = 8
 _VANISHES = 1e-40
 """Relative to the values on the circle: a coefficient times a power of the radius that is zero. Others are above 1e-28 for some of the
 radii, since the values have sixty digits."""
-_FEW, _SLIGHT = 24, 1e-6
+_VALUES_TO_REFUSE, _SLIGHT = 24, 1e-6
 """Values on a circle that are enough to refuse a pole, and the relative size of a coefficient that shows one: those of degrees higher by
 this number are far below, since the circle is small."""
 _RADII = (Rational(4), Rational(2), Rational(1), Rational(1, 4), Rational(1, 16), Rational(1, 64))
@@ -49,9 +49,9 @@ _UNITS = 3
 """Most scales of a function on which circles are tried."""
 _CHECKED = ((1, 1), (-1, 1), (7, 10), (-3, 10), (1, 10))
 """Parts of the radius of a series at which its sum is compared with the function."""
-_AGREES = 1e-14
+_SAME_SUM = 1e-14
 """Relative to the terms of a series: largest difference between its sum and the function; its coefficients are doubles."""
-_PARTS = 60
+_MOST_PARTS = 60
 """Longer expressions are left as they are."""
 _INNER = Symbol("argument of a function")
 """Stands for the argument of a function."""
@@ -95,7 +95,7 @@ def removable(node: Expr) -> Removable | None:
     >>> found.function, found.series[0].centre, found.series[0].coefficients[0]
     ((1 - cos(x))/x**2, 0, 0.5)
     """
-    if not (node.is_Mul or node.is_Add) or long(node, _PARTS) or not _has_quotient(node):
+    if not (node.is_Mul or node.is_Add) or long(node, _MOST_PARTS) or not _has_quotient(node):
         return None
     for function, argument, variable, others, terms in _functions(node):
         series = _series(function, variable)
@@ -243,14 +243,17 @@ def _around(function: Expr, variable: Symbol, centre: Expr) -> Series | None:
 def _seems_regular(function: Expr, variable: Symbol, centre: Expr, radius: Rational) -> bool:
     """Whether the values on a small circle show no pole inside. A few of them suffice, and refuse most poles in a short time."""
     mp, _ = many_digits(DIGITS)
-    turns = [mp.expjpi(mp.mpf(2 * k) / _FEW) for k in range(_FEW)]
+    turns = [mp.expjpi(mp.mpf(2 * k) / _VALUES_TO_REFUSE) for k in range(_VALUES_TO_REFUSE)]
     rho, middle = mp.mpf(radius.p) / radius.q, value_of(centre, variable, mp.mpf(0), mp)
     try:
         values = [value_of(function, variable, middle + rho * turn, mp) for turn in turns]
     except NO_VALUE:
         return False
     size = max(map(abs, values))
-    return all(abs(sum(v * turns[k * j % _FEW] for j, v in enumerate(values))) <= _SLIGHT * _FEW * size for k in range(1, _LOWEST + 1))
+    return all(
+        abs(sum(v * turns[k * j % _VALUES_TO_REFUSE] for j, v in enumerate(values))) <= _SLIGHT * _VALUES_TO_REFUSE * size
+        for k in range(1, _LOWEST + 1)
+    )
 
 
 def _on_circle(function: Expr, variable: Symbol, centre: Expr, unit: Rational, radius: Rational) -> Series | None:
@@ -314,6 +317,6 @@ def _sums_to(series: Series, function: Expr, variable: Symbol) -> bool:
             right = value_of(function, variable, middle + unit * h, mp)
         except NO_VALUE:
             return False
-        if not abs(mp.fsum(terms) - right) <= _AGREES * mp.fsum(map(abs, terms)):
+        if not abs(mp.fsum(terms) - right) <= _SAME_SUM * mp.fsum(map(abs, terms)):
             return False
     return True

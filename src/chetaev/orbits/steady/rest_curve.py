@@ -23,18 +23,19 @@ from chetaev.numerics.stability.motion_near_state import Local
 from chetaev.numerics.stability.position import directions, jets_at, normalised
 from chetaev.numerics.stability.spectrum import Complex, inverse_of, scaled, spectrum_of
 from chetaev.numerics.stability.state_chart import Spot, natural, slopes_by, spot_at, view_at
-from chetaev.orbits.arclength import Array, Product, at_value, null_space, solved
+from chetaev.orbits.arclength import Array, at_value, null_space, solved
+from chetaev.orbits.steady.eigenvalue_kind import Rates
 
-_WORN = 1e-3
+_LEAST_SINGULAR_VALUE = 1e-3
 """Least singular value of the scaled constraints by the bound jets: below it another choice of independent jets is made."""
-_FAMILY = 1e-9
+_FAMILY_SINGULAR_VALUE = 1e-9
 """Relative to the largest singular value: smaller ones belong to families."""
-_STEPS = 10.0
+_UNITS_OF_INTERVAL = 10.0
 """Units of the quantity along which the curve is followed in the interval; a step is at most a tenth of one."""
 
 
 @dataclass(frozen=True, eq=False)
-class RestCurve:
+class RestCurve(Rates):
     """Equations of a curve of equilibria or steady motions."""
 
     local: Local
@@ -68,26 +69,6 @@ class RestCurve:
     met = 1e-8
     difference = 1e-5
     cut = 1e-11
-
-    @staticmethod
-    def growth(values: Complex) -> Array:
-        """The rates at which disturbances grow."""
-        return np.asarray(values).real
-
-    @staticmethod
-    def crossings() -> tuple[tuple[str, Product], ...]:
-        """Functions of two eigenvalues that vanish where one crosses the axis, and the kinds of these points."""
-        return (("branch", lambda p, q: p * q),)
-
-    @staticmethod
-    def gap(a: complex, b: complex) -> complex:
-        """A smooth function that vanishes where two eigenvalues meet: positive beside the axis of growth."""
-        return (a - b) ** 2
-
-    @staticmethod
-    def mirrored(v: complex) -> complex:
-        """The eigenvalue that a conservative system has together with this one, in the same half of the plane."""
-        return -v.conjugate()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -212,7 +193,7 @@ class RestCurve:
             return self
         rows = spot_at(self.problem(u), self.state(u)).rows[:, bound]
         s = np.linalg.svd(scaled(rows)[1], compute_uv=False)
-        if s[len(bound) - 1] > _WORN * s[0]:
+        if s[len(bound) - 1] > _LEAST_SINGULAR_VALUE * s[0]:
             return self
         problem = self.problem(u)
         return replace(self, local=Local.of(problem, jets_at(problem, self.state(u))), seen={}, known={})
@@ -255,16 +236,6 @@ class RestCurve:
         values, doubts = self.spectrum(u)
         return max(int(np.sum(np.abs(values) <= doubts)), len(matrix) - inverse_of(matrix)[1])
 
-    @staticmethod
-    def from_trivial(values: Complex) -> Array:
-        """The distances of eigenvalues from the trivial one, 0."""
-        return np.abs(values)
-
-    @staticmethod
-    def period(_: Array) -> None:
-        """Equilibria and steady motions have no period."""
-        return
-
     def keeping_all_but_one(self, across: Array, u: Array) -> RestCurve:
         """The curve with all but one of the directions `across` excluded: the jets that change most along the others are kept."""
         curve, x = self, self.state(u)
@@ -286,7 +257,7 @@ class RestCurve:
             except StateError:
                 continue
         for i, v in candidates:
-            free = min((null_space(curve, point, _FAMILY) for point in points), key=lambda null: null.shape[1])
+            free = min((null_space(curve, point, _FAMILY_SINGULAR_VALUE) for point in points), key=lambda null: null.shape[1])
             if free.shape[1] <= 1:
                 break
             still = free @ np.linalg.svd((self.along @ free)[None, :])[2][1:].T
@@ -302,7 +273,7 @@ def rest_curve(
     x = np.asarray(local.view.spot.x, dtype=float)
     state = directions(local.problem.system)
     sizes = natural(x, local.view.spot.units)
-    unit = (until[1] - until[0]) / _STEPS
+    unit = (until[1] - until[0]) / _UNITS_OF_INTERVAL
     if along in state:
         place, parameter, p0 = state.index(along), None, 0.0
         sizes = sizes.copy()

@@ -1,0 +1,101 @@
+"""The choice of pivots: a flow with an order of elimination that suits random points of the constraint manifold and given states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from sympy import Symbol
+
+from chetaev.core.symbols import Parameter
+from chetaev.mechanics.ranks.factored import Factored
+from chetaev.numerics.flow.elimination import Flags, PivotOrder, Samples, elimination_order
+from chetaev.numerics.flow.flow import Flow
+from chetaev.numerics.flow.nested.rows import extended
+from chetaev.numerics.flow.prolongation import Prolongation
+from chetaev.numerics.graphs.algebra import GraphAlgebra
+from chetaev.numerics.graphs.arithmetic import is_nothing
+from chetaev.numerics.graphs.identity_cache import Remembered
+from chetaev.numerics.graphs.residues import Residues, residues_of
+
+WORST_PIVOT = 1e-3
+"""Relative to its size where it was chosen: a smaller pivot is replaced by another choice of pivots. A smaller limit loses digits, a larger
+one compiles more often."""
+_MOST_ROWS = 16
+"""Most rows for which constant pivots are preferred; with more rows the gain does not pay for the fill-in."""
+
+_RESIDUES: Remembered[Residues | None] = Remembered(64)
+
+
+def make_flow(system: Prolongation, extra_points: Sequence[dict[Symbol, float]] = (), usual_only: bool = False) -> Flow | None:
+    """Return a flow with pivots that suit random points of the constraint manifold, and given ones; None if there are too few pivots.
+
+    With `usual_only` they suit the given points alone, at which entries far below their size at random points count as zero.
+    """
+    if system.generic_nullity is None:
+        return None
+    rank = len(system.structure.top) - system.generic_nullity
+    given = [a for a in system.measured(extra_points, given=True) if a is not None]
+    random = [a for a in system.measured(system.generic_points) if a is not None]
+    if usual_only and random:
+        least = WORST_PIVOT * np.max([np.abs(a) for a, _ in random], axis=0)
+        given = [(np.where(np.abs(a) < least, 0.0, a), np.where(np.abs(a) < least, 0.0, doubts)) for a, doubts in given]
+        if any(Factored(a, doubts=doubts).rank < rank for a, doubts in given):
+            return None
+    found = given if usual_only else [*given, *random]
+    if not found:
+        return None
+    sparse = None if usual_only else _with_intermediate_results(system, extra_points)
+    if sparse is not None:
+        return sparse
+    samples = Samples.of([a for a, _ in found], [doubts for _, doubts in found])
+    order, residues, freeze = _order(system, samples, rank)
+    return Flow(system, order, samples, tuple(extra_points), residues, freeze) if len(order.pairs) == rank else None
+
+
+def _with_intermediate_results(system: Prolongation, extra_points: Sequence[dict[Symbol, float]]) -> Flow | None:
+    """Return a flow by the elimination of a large sparse matrix; None where that saves nothing, or lacks pivots."""
+    rows = extended(system)
+    if rows is None:
+        return None
+    count = len(rows.matrix)
+    tape = system.algebra.tape([e for line in rows.matrix for e in line])
+    measured = [*system.measured(extra_points, given=True, tape=tape), *system.measured(system.generic_points, tape=tape)]
+    found = [a for a in measured if a is not None]
+    if not found:
+        return None
+    samples = Samples.of([a for a, _ in found], [doubts for _, doubts in found])
+    residues = _RESIDUES.get(system.structure, ("extended",), lambda: residues_of(system.algebra, rows.matrix))
+    order = elimination_order(samples, count, residues=residues)
+    return Flow(system, order, samples, tuple(extra_points), residues, extended=rows) if len(order.pairs) == count else None
+
+
+def _order(system: Prolongation, samples: Samples, rank: int) -> tuple[PivotOrder, Residues | None, bool]:
+    """Return the order by Markowitz' count, or one with constant pivots first where that costs less; the residues that decide zero and
+    constant entries; and whether constant entries are written without the state.
+
+    Without constraints, or with many rows, constant entries gain nothing, and they are not preferred.
+    """
+    graph: GraphAlgebra = system.algebra
+    residues = _RESIDUES.get(system.structure, (), lambda: residues_of(graph, system.structure.jacobian))
+    sparse = elimination_order(samples, rank, constant_entries(system), residues)
+    few = samples.numbers.shape[1] <= _MOST_ROWS and bool(system.equations.multipliers)
+    before = None if residues is None or not few else residues.cost_of(sparse.pairs)
+    if residues is None or before is None:
+        return sparse, residues, False
+    constant = elimination_order(samples, rank, residues=residues, prefer=True)
+    after = residues.cost_of(constant.pairs) if len(constant.pairs) == rank else None
+    return (sparse if after is None or before <= after else constant), residues, True
+
+
+def constant_entries(system: Prolongation) -> Flags:
+    """Which entries of the Jacobian depend on parameters only."""
+    graph: GraphAlgebra = system.algebra
+    jacobian = system.structure.jacobian
+    places = [(i, j) for i, line in enumerate(jacobian) for j, e in enumerate(line) if not is_nothing(e)]
+    entries = [jacobian[i][j] for i, j in places]
+    moving = [z for z in graph.symbols_of(entries) if not isinstance(z, Parameter)]
+    found = np.ones((len(jacobian), len(jacobian[0]) if jacobian else 0), dtype=bool)
+    for place, moves in zip(places, graph.which_contain(entries, moving), strict=True):
+        found[place] = not moves
+    return found
