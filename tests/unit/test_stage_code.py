@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from chetaev.numerics.machine.kernels import compile_kernel, program_at
-from chetaev.numerics.machine.stage_code import LONGEST, stages_code
 from chetaev.numerics.methods.dop853 import FINAL, STEPS, Code, Limits, repeated_calls, run, run_many, stages_of
 from chetaev.numerics.methods.dop853.repeated_calls import Runner, state_row
+from chetaev.numerics.methods.stage_code import LONGEST, stages_code
 
 T, P = ca.SX.sym("t"), ca.SX.sym("p", 2)
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from chetaev.numerics.machine.kernels import program_at
 from chetaev.numerics.machine.packed import Packed
-from chetaev.numerics.machine.stage_code import stages_code
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.dop853 import tableau as c
 from chetaev.numerics.methods.dop853.arguments import (
@@ -34,6 +33,7 @@ from chetaev.numerics.methods.dop853.arguments import (
 )
 from chetaev.numerics.methods.dop853.loaded import LOOP
 from chetaev.numerics.methods.dop853.types import Array, Control, Found, Integers, Kept, Progress, Seen, System, Tube, Watches, Work
+from chetaev.numerics.methods.stage_code import stages_code
 
 _PORTION = 1 << 16
 """Steps between two pauses, in which Python handles signals such as Ctrl-C: some tens of milliseconds for a small system."""
@@ -167,7 +167,7 @@ def room_for(code: Code, n: int, parameters: int, keep: int, times: int) -> Iter
         room = Room(code, state_row(n), np.zeros(parameters), keep, times)
     yield room  # a run that failed leaves its room to nobody
     if (size := room.size) <= _MOST:
-        key = (room.code._replace(columns=columns), *key[1:])  # which may have got code for all stages
+        key = (room.code._replace(**{name: getattr(key[0], name) for name in ("columns", "angles")}), *key[1:])  # it may have got stages
         with _lock:
             others = [other for several in _waiting.values() for other in several]
             if len(others) >= _ROOMS or (size > _SMALL and size + sum(other.size for other in others) > _MOST):

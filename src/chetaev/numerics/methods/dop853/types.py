@@ -35,7 +35,7 @@ class System(NamedTuple):
     ends: int = 0
     doubting: int = 0
     stages: int = 0
-    """All stages of a step at once, with the bits of `rhs` (`chetaev.numerics.machine.stage_code`); only where there are no inputs."""
+    """All stages of a step at once, with the bits of `rhs` (`chetaev.numerics.methods.stage_code`); only where there are no inputs."""
 
 
 class Control(NamedTuple):
