@@ -92,7 +92,7 @@ class Certificate:
     def with_figures(self, other: Certificate, kind: str) -> Certificate:
         """The certificate with the figures of one kind from another certificate of the same motion."""
         figures = [*[figure for figure in self.figures if figure.kind != kind], *[f for f in other.figures if f.kind == kind]]
-        order = list(_FACTS)
+        order = list(_FACTS | _MORE)
         return replace(self, figures=tuple(sorted(figures, key=lambda figure: order.index(figure.kind))))
 
     @property
@@ -123,7 +123,7 @@ class Certificate:
         if found is None or found.ok:
             return ""
         place = "" if found.kind == "balance" else f" ({found.where})"
-        fact = _SIGN_FACT if found.subject.startswith(SIGN) else (_FACTS | _OF_PATHS)[found.kind]
+        fact = _SIGN_FACT if found.subject.startswith(SIGN) else (_FACTS | _MORE)[found.kind]
         return f"{fact} by {found.size:.1e}{place}, and at most {found.allowed:.0e} is allowed."
 
     def __repr__(self) -> str:
@@ -160,8 +160,11 @@ _FACTS = {
 }
 """The sentence for each check that fails, in the order in which a certificate lists the checks."""
 
-_OF_PATHS = {"variation": "the action is not stationary: along an admissible variation it changes"}
-"""The sentence for a check that paths between two ends have besides."""
+_MORE = {
+    "grazing": "the motion grazes a switching surface, and the tolerance does not tell for how long it is beyond: a jet may be wrong",
+    "variation": "the action is not stationary: along an admissible variation it changes",
+}
+"""The sentences for checks that some motions have besides: those that graze a surface, and paths between two ends."""
 
 _SIGN_FACT = "an event or a switch is decided by lost digits: its sign would be right for a state that differs"
 """The sentence for a check of rounding that fails because of a sign."""

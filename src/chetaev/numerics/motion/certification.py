@@ -16,7 +16,7 @@ A row all of whose terms are round-off, because they vanish by symmetry, is meas
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
@@ -44,9 +44,10 @@ from chetaev.numerics.motion import step_evidence
 from chetaev.numerics.motion.step_evidence import measured_by
 from chetaev.numerics.slopes.directions import Directions
 from chetaev.numerics.slopes.rounding_check import slope_rounding
-from chetaev.numerics.smooth_pieces.piece import Piece
+from chetaev.numerics.smooth_pieces.grazing import grazed
+from chetaev.numerics.smooth_pieces.piece import Piece, Setting
 from chetaev.numerics.smooth_pieces.rounding import broken_row, rounding_of
-from chetaev.numerics.smooth_pieces.signs import wrong_signs
+from chetaev.numerics.smooth_pieces.signs import Signs, wrong_signs
 
 ROWS = 1e-8
 """Relative to its terms: largest residual of a row. Over the gallery residuals are at most 4e-13, with pivots chosen in advance."""
@@ -305,6 +306,7 @@ class Net:
     rows: list[Figures] = field(default_factory=list)
     between: list[Figures] = field(default_factory=list)
     rounded: list[Figures] = field(default_factory=list)
+    grazing: list[Figures] = field(default_factory=list)
     unsettled: bool = False
     """Whether rounding may make the motion wrong, and the stored states do not decide it."""
     last: Piece | None = None
@@ -350,6 +352,27 @@ class Net:
         elif found[0] > 0:
             self.rounded.append((found[0], f"{SIGN}{texts[found[1]]}", found[2]))
 
+    def graze(
+        self,
+        piece: Piece,
+        functions: Sequence[Expr],
+        modes: Mapping[int, str],
+        watch: Kernel,
+        other: Callable[[int], Setting | None],
+        tolerance: float,
+    ) -> None:
+        """Check what surfaces that a piece grazes make of the state; `modes` has the texts of switching functions by their places among
+        the functions, `other` gives the setting beyond one, and `tolerance` is that of the run, which may be repeated with a smaller one.
+        """
+        if not modes or isinstance(watch, Foreign):
+            return
+        sizes = sizes_of(piece)
+        scale = measured_by(sizes, usual_state(sizes, piece))
+        signs = Signs(piece.setting, tuple(functions), watch, tolerance * scale, 0.0)
+        found = grazed(piece, signs, list(modes), other, scale)
+        if found is not None:
+            self.grazing.append((found[0], modes[found[1]], found[2]))
+
     def differentiated(self, piece: Piece, directions: Directions, usual: Array) -> None:
         """Check the slopes of a piece, whose typical sizes are `usual`."""
         found = slope_rounding(piece, directions, usual, self._rounding_allowed(piece)) if interprets() and self.judged else None
@@ -375,6 +398,8 @@ class Net:
             figures.append(_worst("defect", self.between, step_evidence.defect_allowed(self.tolerance)))
         if self.rounded:
             figures.append(_worst("rounding", self.rounded, float(step_evidence.rounding_allowed(self.tolerance, steps))))
+        if self.grazing:
+            figures.append(_worst("grazing", self.grazing, step_evidence.defect_allowed(self.tolerance)))
         on_the_way = Figure("balance", balance, float(balance_allowed(self.tolerance, steps)), "balance")
         residual, terms = _energies(end, end.end, end.run.y)
         left = float(left_at_the_end(residual, terms, self.usual, self.duration, self.begun))

@@ -87,7 +87,7 @@ def stopped_in_checks() -> Verdict:
     return Outcome.INTERRUPTED, "stopped by the user while the motion was computed again to check it."
 
 
-_REMEDIES = dict.fromkeys(("rows", "defect", "balance"), "A smaller tolerance may help, or another start") | {
+_REMEDIES = dict.fromkeys(("rows", "defect", "grazing", "balance"), "A smaller tolerance may help, or another start") | {
     "rounding": "Numbers that nearly cancel can be written in another way, and narrow features belong near time and position zero; a "
     "larger tolerance asks for fewer digits",
 }

@@ -11,6 +11,7 @@ from sympy import Add
 from chetaev.core.errors import InitialError, StateError
 from chetaev.core.state import State
 from chetaev.core.symbols import Input, Jet, jets_in
+from chetaev.numerics.corners.mode import SLIDING, Direction, Touch
 from chetaev.numerics.evaluation.motion_start import Start, begin
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.methods import dop853
@@ -262,6 +263,18 @@ class Course(EventTransitions):
         span = request.span
         sides = [*[0] * len(request.events), *[-change.direction for change in modes]]
         self.record.net.watch(piece, watched.functions[: len(texts)], sides, texts, task.watch, span)
+        known, m = request.switched.modes, piece.setting.configuration
+        plain = {len(request.events) + k: change for k, change in enumerate(modes) if not isinstance(known[change.mode], Touch | Direction)}
+        plain = {k: change for k, change in plain.items() if m[change.mode] != SLIDING}
+
+        def beyond(k: int) -> Setting | None:
+            try:
+                return self.surfaces.setting(tuple(plain[k].value if j == plain[k].mode else value for j, value in enumerate(m)))
+            except StateError:
+                return None  # nothing moves there
+
+        functions = watched.functions[: len(texts)]
+        self.record.net.graze(piece, functions, {k: texts[k] for k in plain}, task.watch, beyond, request.tolerance)
 
     def _wide(self, here: Setting, place: Place, conserving: bool) -> Wide | None:
         """The slopes that run beside the state of a piece."""

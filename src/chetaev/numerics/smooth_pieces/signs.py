@@ -79,10 +79,10 @@ class Signs:
                 values, doubts = np.where(lost, plain, values), np.where(lost, np.inf, doubts)
             unsure = np.isfinite(values) & (np.abs(values) <= _CERTAIN_SIGN * doubts) & (doubts > 0)
             for k in np.flatnonzero(unsure.any(axis=1)):
-                unsure[k] &= doubts[k] > _HARMLESS_ERROR * self._moves(float(times[k]), states[k], p)
+                unsure[k] &= doubts[k] > _HARMLESS_ERROR * self.moves(float(times[k]), states[k], p)
         return values, unsure
 
-    def _moves(self, t: float, y: Array, p: Array) -> Array:
+    def moves(self, t: float, y: Array, p: Array) -> Array:
         """What the allowed errors make of the functions at a state, in doubles."""
         count = len(self.state)
         moved = np.repeat(y[None, :], count + 2, axis=0)
