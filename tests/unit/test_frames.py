@@ -63,3 +63,13 @@ def test_a_motion_that_ends_early_keeps_the_growth_so_far():
     found = growth_of(run, y, p, np.eye(1), np.ones(1), {}, 2.0, 50)
     assert found.outcome != "finished" and found.lengths.sum() == pytest.approx(1, abs=1e-8)
     assert found.y[0] > 1e6 and found.logs.sum() == pytest.approx(2 * np.log(found.y[0]), rel=1e-8)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_exponents_do_not_depend_on_units(unit):
+    """In x'' = -x^3 a factor of x is one of 1/t."""
+    form = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^4/4"))
+    usual = ch.orbits.lyapunov(form, {"x": 1, "x'": 0}, T=100)
+    other = ch.orbits.lyapunov(form, {"x": unit, "x'": 0}, T=100 / unit)
+    np.testing.assert_allclose(other.exponents / unit, usual.exponents, rtol=1e-6)
+    assert other.zeros == usual.zeros == 2
