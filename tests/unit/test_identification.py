@@ -110,6 +110,14 @@ def test_what_the_data_leave_open_is_named():
     assert "together change nothing" in str(found)
 
 
+def test_unknowns_without_any_influence_are_named_one_by_one():
+    """The path of the skate depends neither on m nor on J; derivatives by them are round-off or zero."""
+    found = ch.fit(ON_ICE, noisy(skated(), 2), {"g": None, "th'": None, "m": None, "J": None})
+    assert sorted(map(list, found.unidentifiable)) == [["J"], ["m"]]
+    assert (found.values["m"], found.values["J"]) == pytest.approx((1, 0.5), rel=1e-6)  # nothing moves them
+    assert np.isfinite([found.errors["g"], found.errors["th'"]]).all() and np.isinf([found.errors["m"], found.errors["J"]]).all()
+
+
 def test_several_experiments_and_expressions():
     times = np.linspace(0, 6, 30)
     models = [MODEL, replace(MODEL, start={"x": 2, "x'": 0})]

@@ -17,7 +17,7 @@ from chetaev.mechanics.model import Model
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.identification.evidence import is_noise
 from chetaev.numerics.identification.experiments import labels, read_experiments
-from chetaev.numerics.identification.minimum import STOPPED, covariance_of, minimum, variances_by_columns
+from chetaev.numerics.identification.minimum import STOPPED, covariance_of, minimum, sizes_of, variances_by_columns
 from chetaev.numerics.identification.problem import Problem, read_unknowns
 from chetaev.numerics.identification.result import Fit
 from chetaev.numerics.identification.shooting import Shooting, shooting_of
@@ -325,7 +325,7 @@ def _result(problem: Problem, x: Array, scales: Mapping[tuple[int, str], float],
         raise StateError("no values were found with which there is a motion.", where=problem.where, hint="other first values, or seeds=20")
     motions = problem.motions(x)
     columns = [name for k, name in labels(problem.experiments) for _ in problem.experiments[k].t]
-    uncertain = covariance_of(jacobian, problem.names, _variances(problem, residual, columns))
+    uncertain = covariance_of(jacobian, problem.names, _variances(problem, residual, columns), sizes_of(x))
     return _told(problem, x, residual, uncertain, motions, _off(problem, motions), message)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from scipy.linalg import null_space, qr
 from scipy.optimize import least_squares
 
 from chetaev.numerics.flow.compiled import Array
@@ -13,6 +14,9 @@ _ROUGH_CHANGE, _FINE_CHANGE = 1e-4, 1e-12
 """Relative changes of the sum of squares, and of the unknowns, that end a search: one of several, and the last one."""
 _FEW_STEPS = 25
 """The most steps of a rough search, one of several."""
+_HELD = 1e-10
+"""Weight of the first values relative to that of the data: without it a search moves unknowns that the data do not determine to any size.
+Those that they determine are moved by its square."""
 STOPPED = "the search reached its limit of steps before it converged"
 """How a search ended that did not converge."""
 _OPEN = 1e-7
@@ -20,6 +24,8 @@ _OPEN = 1e-7
 derivatives are exact to 1e-9."""
 _LEFT = 0.5
 """Values of a column that the unknowns must leave, for a variance of its own."""
+_NO_INFLUENCE = 1e-12
+"""Influence of an unknown on the data, by a change of its own size and relative to that of others, which is round-off."""
 _NO_PART = 1e-6
 """Relative to its largest part, a smaller part of a combination is round-off."""
 
@@ -29,11 +35,13 @@ Residuals = Callable[[Array], tuple[Array, Array]]
 
 def minimum(residuals: Residuals, x: Array, low: Array, high: Array, steps: int, quick: bool = False) -> tuple[Array, float, str]:
     """The unknowns at a minimum near x, half their sum of squares, and how the search ended after at most `steps`; `quick` is rough."""
-    limit = _ROUGH_CHANGE if quick else _FINE_CHANGE
+    limit, first = _ROUGH_CHANGE if quick else _FINE_CHANGE, np.clip(x, low, high)
+    sizes = sizes_of(first)
+    held = np.diag(_HELD * np.sqrt((residuals(first)[1] ** 2).sum(axis=0) * sizes**2).max(initial=0.0) / sizes)
     found = least_squares(
-        lambda v: residuals(v)[0],
-        np.clip(x, low, high),
-        jac=lambda v: residuals(v)[1],
+        lambda v: np.concatenate([residuals(v)[0], held @ (v - first)]),
+        first,
+        jac=lambda v: np.concatenate([_without_round_off(residuals(v)[1], sizes), held]),
         bounds=(low, high),
         x_scale="jac",
         xtol=limit,
@@ -41,34 +49,60 @@ def minimum(residuals: Residuals, x: Array, low: Array, high: Array, steps: int,
         gtol=limit,
         max_nfev=min(steps, _FEW_STEPS) if quick else steps,
     )
-    return np.array(found.x), float(found.cost), str(found.message) if found.status > 0 else STOPPED
+    off = residuals(found.x)[0]
+    return np.array(found.x), 0.5 * float(off @ off), str(found.message) if found.status > 0 else STOPPED
+
+
+def _without_round_off(jacobian: Array, sizes: Array) -> Array:
+    """The derivatives, with zeros in place of columns that are round-off."""
+    norms = np.sqrt((jacobian**2).sum(axis=0)) * sizes
+    return np.where(norms > _NO_INFLUENCE * norms.max(initial=0.0), jacobian, 0.0)
+
+
+def sizes_of(x: Array) -> Array:
+    """The sizes of unknowns, of which changes are measured in parts: their own values, or one."""
+    return np.where(x != 0, np.abs(x), 1.0)
 
 
 def covariance_of(
-    jacobian: Array, names: Sequence[str], variances: Callable[[Array], Array], basis: Array | None = None
+    jacobian: Array, names: Sequence[str], variances: Callable[[Array], Array], sizes: Array, basis: Array | None = None
 ) -> tuple[Array, list[dict[str, float]], int]:
     """The covariance of the unknowns, infinite for those in combinations without influence, these combinations, and the rank.
 
     `variances` gives the variance of each value, in units of its weight, from the leverages: the parts of the values that the unknowns take
-    up, whose sum is the rank. With `basis` the columns of J are derivatives along the columns of the basis, whose lines are the changes of
-    the unknowns: directions in which constraints between the unknowns hold.
+    up, whose sum is the rank. `sizes` are those of the unknowns. With `basis` the columns of J are derivatives along the columns of the
+    basis, whose lines are the changes of the unknowns: directions in which constraints between the unknowns hold.
     """
-    norms = np.sqrt((jacobian**2).sum(axis=0))
-    units = np.where(norms > 0, norms, 1.0)
-    u, s, v = np.linalg.svd(jacobian / units, full_matrices=False)
-    full = np.linalg.svd(jacobian / units)[2] if len(s) < jacobian.shape[1] else v
+    along = np.diag(sizes) if basis is None else basis
+    scaled = jacobian * sizes if basis is None else jacobian
+    norms = np.sqrt((scaled**2).sum(axis=0))
+    felt = norms > _NO_INFLUENCE * norms.max(initial=0.0)
+    units = np.where(felt, norms, 1.0)
+    along = along / units
+    u, s, v = np.linalg.svd(np.where(felt, scaled, 0.0) / units, full_matrices=False)
     determined = s > _OPEN * max(float(s.max(initial=0.0)), 1e-300)
-    along = np.diag(1 / units) if basis is None else basis / units
     u, inverse = u[:, determined], along @ (v[determined].T / s[determined])
     covariance = inverse @ (u.T * variances((u**2).sum(axis=1))) @ u @ inverse.T
+    open_ways = null_space(v[determined]) if determined.any() else np.eye(len(norms))
     combinations = []
-    for line in [*v[~determined], *full[len(s) :]]:
-        moved = along @ line
-        moved = moved / np.abs(moved).max() * np.sign(moved[np.abs(moved).argmax()])
-        combinations.append({name: float(c) for name, c in zip(names, moved, strict=True) if abs(c) > _NO_PART})
+    for parts in _apart((along @ open_ways).T / sizes):
+        moved = parts * sizes / (parts * sizes)[np.abs(parts).argmax()]
+        combinations.append({name: float(c) for name, c, part in zip(names, moved, parts, strict=True) if abs(part) > _NO_PART})
     loose = [k for k, name in enumerate(names) if any(name in one for one in combinations)]
     covariance[loose, loose] = np.inf
     return covariance, combinations, int(determined.sum())
+
+
+def _apart(lines: Array) -> Array:
+    """Other lines with the same span, each with an entry 1 that no other one has: combinations of few unknowns say more than mixtures."""
+    if not len(lines):
+        return lines
+    _, triangle, order = qr(lines, pivoting=True, mode="economic")
+    sizes = np.abs(np.diagonal(triangle))
+    rank = int((sizes > _NO_PART * sizes.max(initial=0.0)).sum())
+    found = np.zeros((rank, lines.shape[1]))
+    found[:, order] = np.linalg.solve(triangle[:rank, :rank], triangle[:rank])
+    return found
 
 
 def variances_by_columns(residual: Array, columns: Sequence[str]) -> Callable[[Array], Array]:

@@ -17,7 +17,7 @@ from chetaev.core.errors import ChetaevError, StateError, UsageError
 from chetaev.core.state import State
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.flow.prolongation import prolongation
-from chetaev.numerics.identification.minimum import covariance_of, minimum
+from chetaev.numerics.identification.minimum import covariance_of, minimum, sizes_of
 from chetaev.numerics.identification.problem import FAR, Problem
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.verdict.analyze import analyze
@@ -168,9 +168,9 @@ class Shooting:
         _, by, _, gaps_by = self.parts(self.x, scales)
         count = len(self.problem.unknowns)
         sizes = [self.sizes[name] for segment in self.segments for name in segment.free]
-        units = np.concatenate([np.where(self.x[:count] != 0, np.abs(self.x[:count]), 1.0), sizes])
+        units = np.concatenate([sizes_of(self.x[:count]), sizes])
         along = null_space(gaps_by * units) * units[:, None]
-        return covariance_of(by @ along, self.problem.names, variances, along[:count])
+        return covariance_of(by @ along, self.problem.names, variances, units[:count], along[:count])
 
     def _places(self) -> list[slice]:
         """Where the free data of each segment are among the unknowns."""
