@@ -59,6 +59,24 @@ def test_circular_motions_of_the_bicycle_start_from_the_capsize_point():
     np.testing.assert_allclose(linear.eigenvalues[:3], point.eigenvalues[:3], atol=1e-7)
 
 
+def test_the_weave_of_the_bicycle():
+    """Motions that weave begin at the weave speed, with the published frequency; they are periodic up to a displacement.
+
+    They exist where riding straight is unstable, and are therefore stable.
+    """
+    family = straight()
+    weaving = family.switch(only(family, "hopf"), most=3)
+    first = weaving.points[0]
+    assert len(weaving) == 3 and np.all(np.diff(weaving.values) < 0)
+    assert first.value == pytest.approx(4.29238253634111, abs=1e-3)
+    assert first.period == pytest.approx(2 * np.pi / 3.43503384866144, abs=1e-3)
+    amplitudes, off = np.abs(weaving["lean'"]), 4.29238253634111 - weaving.values
+    np.testing.assert_allclose(off / amplitudes**2, (off / amplitudes**2)[0], rtol=0.05)  # a Hopf point: the square root of the distance
+    assert all(p.stable for p in weaving.points)
+    with pytest.raises(ch.UsageError, match="no number of points"):
+        family.switch(1, most=0)
+
+
 HOOP = ch.System("th", "w g R", lagrangian="R^2*th'^2/2 + w^2*R^2*sin(th)^2/2 + g*R*cos(th)", name="hoop")
 
 

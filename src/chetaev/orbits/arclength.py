@@ -6,7 +6,8 @@ least squares; determinants are taken of $U^T J$, where the columns of $U$ span 
 All unknowns are in units in which a change by 1 is large.
 
 A curve, `RestCurve` or `OrbitCurve`, has `numbers(u)`, residuals and their derivative; `value(u)`, the quantity along which it is followed,
-with its slopes `along` and its `unit`; `renewed(u)`, the same curve with conditions that refer to a point of it; and the numbers `longest`
+with its slopes `along` and its `unit`; `renewed(u)`, the same curve with conditions that refer to a point of it; `check(u)`, which raises a
+StateError where the digits of a solution are in doubt; and the numbers `longest`
 (step), `close` (last correction of Newton's iteration) `met` (residual of a solution) and
 `cut` (singular values that are round-off, relative to the largest; a larger cut would remove directions near branch points).
 """
@@ -80,6 +81,7 @@ def solved(curve: Any, u: Array, condition: Condition) -> Array:
         if size < curve.close:
             residual, _ = curve.numbers(u)
             if float(np.abs(residual).max(initial=0.0)) <= curve.met and abs(condition(u)[0]) <= curve.met:
+                curve.check(u)
                 return u
     raise StateError(
         f"Newton's iteration did not reach the family in {_MOST_ITERATIONS} iterations.",

@@ -272,16 +272,17 @@ def _rest_family(curve: RestCurve | RelativeCurve, u: Array, tangent: Array, kin
     if isinstance(curve, RestCurve) and curve.local.depends_on_time():
         _require_steady(nodes)
 
-    def switch(found: Found) -> Family:
+    def switch(found: Found, wanted: int | None) -> Family:
+        count = wanted or most
         if found.kind == "branch":
             node, direction = first_beside(found)
-            return _rest_family(node.curve, node.u, tangent_at(node.curve, node.u, direction), kind, setting)
+            return _rest_family(node.curve, node.u, tangent_at(node.curve, node.u, direction), kind, (*setting[:-1], count))
         if found.kind == "hopf" and isinstance(curve, RelativeCurve):
             what = "motions that begin beside a steady motion whose attitude turns are not followed."
             raise UsageError(what, where=f"switch, {curve.where}", hint="ch.orbits.periodic(equations, start, period, relative=True)")
         if found.kind == "hopf":
             made = orbits_from_hopf(found, equations, inputs, until, tolerance, curve.where)
-            return _periodic(*made, until, most, curve.where)
+            return _periodic(*made, until, count, curve.where)
         raise _nothing(found, curve.where)
 
     words = {"equilibria": "equilibria", "steady": "steady motions"}
@@ -392,12 +393,13 @@ def _periodic(curve: OrbitCurve, u: Array, tangent: Array, one_way: bool, until:
         nodes, ends = both_ways(curve, u, tangent, until, most)
     _require_curve(nodes)
 
-    def switch(found: Found) -> Family:
+    def switch(found: Found, wanted: int | None) -> Family:
+        count = wanted or most
         if found.kind == "branch":
             node, direction = first_beside(found)
-            return _periodic(node.curve, node.u, tangent_at(node.curve, node.u, direction), False, until, most, where)
+            return _periodic(node.curve, node.u, tangent_at(node.curve, node.u, direction), False, until, count, where)
         if found.kind == "period_doubling":
-            return _periodic(*orbits_from_doubling(found), until, most, where)
+            return _periodic(*orbits_from_doubling(found), until, count, where)
         raise _nothing(found, where)
 
     return family_of("periodic", nodes, ends, until, f"periodic orbits of {curve.flow.equations.system.label}", switch)

@@ -19,6 +19,10 @@ _POINTS_SHOWN = 12
 """Points of a family in its text; of more, evenly spaced ones are shown."""
 
 
+Switch = Callable[[Found, int | None], "Family"]
+"""Follows the branch at a special point, with a number of points."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Point:
     """One solution of a family."""
@@ -75,7 +79,7 @@ class Family:
     """The heading of the printed family."""
     order: tuple[float, ...] = field(repr=False)
     """For each special point, the number of the point before it, with a share of the way to the next."""
-    follow: Callable[[int], Family] = field(repr=False)
+    follow: Callable[[int, int | None], Family] = field(repr=False)
     """Follows the branch at a special point; `switch` checks its argument."""
 
     @property
@@ -113,7 +117,7 @@ class Family:
     def __len__(self) -> int:
         return len(self.points)
 
-    def switch(self, k: int) -> Family:
+    def switch(self, k: int, most: int | None = None) -> Family:
         """The family that branches off at `special[k]`.
 
         At a branch point this is the other curve of the same kind through it, at a Hopf point the periodic orbits around the equilibrium,
@@ -121,6 +125,8 @@ class Family:
 
         Args:
             k: The number of the special point.
+            most: The largest number of points each way, if another than that of this family: a family that winds round a homoclinic motion
+                has no end.
 
         Returns:
             The other family, over the same interval.
@@ -132,7 +138,9 @@ class Family:
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or not -len(self.special) <= k < len(self.special):
             listed = ", ".join(f"{i}: {s.kind}" for i, s in enumerate(self.special)) or "there is none"
             raise UsageError(f"special[{k!r}] does not exist.", where=f"switch, {self.title}", hint=listed)
-        return self.follow(int(k) % len(self.special))
+        if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 2):
+            raise UsageError(f"most = {most!r} is no number of points.", where=f"switch, {self.title}", hint="most=40")
+        return self.follow(int(k) % len(self.special), most)
 
     def __repr__(self) -> str:
         return str(self)
@@ -180,9 +188,7 @@ def _of(s: Special) -> str:
     return f", {word} {v.real:.6g}" + (f" {'-' if v.imag < 0 else '+'} {abs(v.imag):.6g}i" if abs(v.imag) > 1e-6 * abs(v) else "")
 
 
-def family_of(
-    kind: str, nodes: Sequence[Node], ends: tuple[str, str], until: tuple[float, float], title: str, switch: Callable[[Found], Family]
-) -> Family:
+def family_of(kind: str, nodes: Sequence[Node], ends: tuple[str, str], until: tuple[float, float], title: str, switch: Switch) -> Family:
     """The family with these points."""
     specials, undecided = special_points(nodes)
     explained = int(np.median([_near_zero(n) for n in nodes]))  # special points have more, and round-off hides some at others
@@ -198,10 +204,10 @@ class _Follow:
     """Which branch begins at a special point."""
 
     found: tuple[Found, ...]
-    switch: Callable[[Found], Family]
+    switch: Switch
 
-    def __call__(self, k: int) -> Family:
-        return self.switch(self.found[k])
+    def __call__(self, k: int, most: int | None) -> Family:
+        return self.switch(self.found[k], most)
 
 
 def _near_zero(node: Node) -> int:

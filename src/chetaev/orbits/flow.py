@@ -103,15 +103,18 @@ class Flow:
         ends = [end_and_slopes(self.run, x, self.p, self.names[: b.shape[1]], b, self.t0 + duration) for b in blocks]
         return ends[0].y, np.hstack([end.slopes for end in ends]), ends[0].motion
 
-    def after_by(self, x: Array, duration: float, parameter: str | None, moved: Array | None = None) -> tuple[Array, Array, Array]:
+    def after_by(
+        self, x: Array, duration: float, parameter: str | None, moved: Array | None = None, judged: bool = True
+    ) -> tuple[Array, Array, Array]:
         """The state after a time and its derivatives by the state, in units of `sizes`, and by a parameter.
 
         Changes of the state off the constraints count by their part along them. `moved` is the derivative of the start by the parameter.
+        Without `judged`, round-off is not judged.
         """
         names, columns, n = list(self.names), np.diag(self.sizes), len(x)
         if parameter is not None:
             names, columns = [*names, parameter], np.hstack([columns, (np.zeros(n) if moved is None else moved)[:, None]])
-        end = end_and_slopes(self.run, x, self.p, names, columns, self.t0 + duration)
+        end = end_and_slopes(self.run, x, self.p, names, columns, self.t0 + duration, judged=judged)
         basis = self.tangent(x)
         return end.y, end.slopes[:, :n] @ basis @ basis.T / self.sizes[:, None], end.slopes[:, n:].sum(axis=1) / self.sizes
 

@@ -82,10 +82,10 @@ class OrbitCurve:
 
     @cached_property
     def _amount_units(self) -> Array:
-        """Amounts of the symmetries that move a state by about its size."""
+        """Amounts of the symmetries that move a state by about its size, or as far as the first orbit goes: the angle of a wheel grows."""
         moved = self.search.displacement.slopes(self.origin, np.zeros(len(self.relative))) / self.flow.sizes[:, None]
         lengths = np.linalg.norm(moved, axis=0)
-        return np.where(lengths > 0, 1 / np.where(lengths > 0, lengths, 1.0), 1.0)
+        return np.maximum(np.where(lengths > 0, 1 / np.where(lengths > 0, lengths, 1.0), 1.0), np.abs(self.relative))
 
     @property
     def _amounts_at(self) -> slice:
@@ -139,17 +139,21 @@ class OrbitCurve:
         """The flow with the parameter of a point."""
         return self.flow if self.parameter is None else replace(self.flow, p=self._values(u))
 
-    def _evaluated(self, u: Array) -> Evaluated:
+    def check(self, u: Array) -> None:
+        """Raise a StateError if round-off makes a point of the curve wrong: iterations do not wait for that."""
+        self._evaluated(u, judged=True)
+
+    def _evaluated(self, u: Array, judged: bool = False) -> Evaluated:
         """State at the start, at the end, derivatives by state and parameter in units of the jets, and the rates at the end."""
         key = u.tobytes()
-        if key not in self.seen:
+        if key not in self.seen or judged:
             flow, duration = self.flow_at(u), self.period(u)
             if not duration > 0:
                 raise StateError("the period is not positive.", where=self.where)
             try:
                 x = flow.settled(self.state(u))
                 name = None if self.parameter is None else str(self.parameter.name)
-                end, slopes, column = flow.after_by(x, duration, name, self._moved(u))
+                end, slopes, column = flow.after_by(x, duration, name, self._moved(u), judged)
                 side = self.search.gap(x, end, self.amounts(u))[1]
                 end, slopes, column = side * end, side[:, None] * slopes, side * column
             except (UnfinishedError, InitialError) as failure:

@@ -300,6 +300,8 @@ class Net:
     tolerance: float
     defects: bool
     """Whether the motion between the nodes is about as exact as the nodes, so that its defect is evidence."""
+    judged: bool = True
+    """Whether round-off is judged."""
     rows: list[Figures] = field(default_factory=list)
     between: list[Figures] = field(default_factory=list)
     rounded: list[Figures] = field(default_factory=list)
@@ -320,7 +322,7 @@ class Net:
         if piece.run.looked:
             sizes = sizes_of(piece)
             self.between += [_defect(piece, sizes)] if self.defects else []
-            if interprets():
+            if interprets() and self.judged:
                 self._round(piece, sizes)
         if len(self.rows) >= _PIECES:
             self.last = piece
@@ -350,7 +352,7 @@ class Net:
 
     def differentiated(self, piece: Piece, directions: Directions, usual: Array) -> None:
         """Check the slopes of a piece, whose typical sizes are `usual`."""
-        found = slope_rounding(piece, directions, usual, self._rounding_allowed(piece)) if interprets() else None
+        found = slope_rounding(piece, directions, usual, self._rounding_allowed(piece)) if interprets() and self.judged else None
         if found is not None:
             self.rounded.append(found)
 

@@ -408,7 +408,7 @@ def follow(
 ) -> Trajectory:
     """Return the trajectory from a start with its slopes; `certified_to` is the tolerance of its certificate."""
     dense = not request.final and len(request.times) == 2
-    net = Net(certified_to, request.method.smooth)
+    net = Net(certified_to, request.method.smooth, request.judged)
     record = Record(request.switched, request.binding, request.final, dense, request.tolerance, net)
     record.directions = request.slopes
     motion = Course(request, surfaces, record, progress=progress, beginning=slopes).run(start)

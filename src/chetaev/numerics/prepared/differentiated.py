@@ -47,6 +47,7 @@ def end_and_slopes(
     first: ArrayLike | None = None,
     t1: float | None = None,
     usual: ArrayLike | None = None,
+    judged: bool = True,
 ) -> End:
     """The end of a prepared motion, and its derivatives by entries of the state at the start and by parameters.
 
@@ -63,6 +64,7 @@ def end_and_slopes(
         t1: Another end of the interval.
         usual: Typical slopes of the jets along the columns of `first`, by which their errors are measured; by default the sizes of the jets
             over those of the entries in `by`.
+        judged: Whether round-off is judged. An iteration whose result is judged in the end need not wait for it.
 
     Returns:
         The end, the Jacobian, and the motion.
@@ -84,7 +86,7 @@ def end_and_slopes(
     sown = unit if first is None else np.asarray(first, float)
     if sown.shape != unit.shape:
         raise UsageError(f"slopes at the start have the shape {sown.shape}.", where=where, hint=f"an array of the shape {unit.shape}")
-    motion = followed(run, np.asarray(y0, float), np.asarray(p, float), directions, sown, t1, where)
+    motion = followed(run, np.asarray(y0, float), np.asarray(p, float), directions, sown, t1, where, judged=judged)
     if motion.outcome is not Outcome.FINISHED:
         raise UnfinishedError(motion.message, where=where, outcome=motion.outcome, motion=motion)
     last = motion.slopes.pieces[-1]
@@ -102,7 +104,15 @@ def _order(run: Prepared, motion: Trajectory) -> list[int]:
 
 
 def followed(
-    run: Prepared, y0: Array, p: Array, directions: Directions, sown: Array, t1: float | None, where: str, method: Method | None = None
+    run: Prepared,
+    y0: Array,
+    p: Array,
+    directions: Directions,
+    sown: Array,
+    t1: float | None,
+    where: str,
+    method: Method | None = None,
+    judged: bool = True,
 ) -> Trajectory:
     """The motion from a state, with slopes that are `sown` there, by a method that has slopes run beside the state."""
     times = np.array([run.t[0], run.t[1] if t1 is None else t1])
@@ -124,6 +134,7 @@ def followed(
         max_step=run.max_step,
         where=where,
         slopes=directions,
+        judged=judged,
     )
     columns = dict(zip(run.jets, sown, strict=True))
     beginning = {z: columns[z] for z in here.flow.state}  # the run projects them

@@ -37,6 +37,8 @@ class Request:
     """The tolerance with typical sizes."""
     slopes: Any = None
     """What the motion is differentiated by (`chetaev.numerics.slopes.directions.Directions`), if anything."""
+    judged: bool = True
+    """Whether round-off is judged, which may take a hundred times as long as a motion with slopes."""
     schedule: Schedule | None = None
     """The inputs that are no formulas."""
 

@@ -41,6 +41,9 @@ class Rates:
         """Equilibria and steady motions have no period."""
         return
 
+    def check(self, _: Array) -> None:
+        """Nothing remains to be checked at a solution."""
+
     def carried(self, _: Array) -> dict[str, float]:
         """No symmetry carries a motion along in which everything that influences it is at rest."""
         return {}
