@@ -49,7 +49,7 @@ pages: $(READY)
 	$(RUN)/python docs/build.py --light
 
 loop: $(READY)
-	$(RUN)/python -c "from chetaev.numerics.methods import compiled_steps, dop853, frames, lanes; dop853.prepare(); compiled_steps.prepare(); lanes.prepare(); frames.prepare()"
+	$(RUN)/python -c "from chetaev.numerics.methods import loops; loops.prepare()"
 
 tests: loop
 	$(RUN)/pytest -n auto --dist worksteal
@@ -67,7 +67,7 @@ test-oldest:
 	$(OLDEST)/bin/uv pip compile --quiet --resolution lowest-direct --extra test pyproject.toml --output-file $(OLDEST)/lowest.txt
 	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --requirement $(OLDEST)/lowest.txt
 	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --no-deps --editable .
-	$(OLDEST)/bin/python -c "from chetaev.numerics.methods import compiled_steps, dop853, frames, lanes; dop853.prepare(); compiled_steps.prepare(); lanes.prepare(); frames.prepare()"
+	$(OLDEST)/bin/python -c "from chetaev.numerics.methods import loops; loops.prepare()"
 	$(OLDEST)/bin/python -m pytest -n auto --dist worksteal --ignore tests/docs \
 		-W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning $(TESTS)
 

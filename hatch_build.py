@@ -16,10 +16,9 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _PROGRAM = """import sys
-from chetaev.numerics.methods import compiled_steps, dop853, frames, lanes
+from chetaev.numerics.methods import loops
 
-for loops in (dop853, lanes, compiled_steps, frames):
-    loops.build(sys.argv[1])
+loops.build(sys.argv[1])
 """
 _GENERIC = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
 """Numba's passes assume nothing of the processor that builds."""

@@ -320,7 +320,6 @@ def test_a_user_without_a_home(monkeypatch):
 def test_what_a_wheel_is_built_with_needs_no_package_besides_the_build_requirements():
     """`hatch_build.py` imports the loops in an environment with numba, llvmlite and NumPy alone."""
     absent = "import sys; sys.modules.update(dict.fromkeys(('casadi', 'sympy', 'mpmath', 'scipy', 'click', 'rich', 'tqdm')))"
-    loops = "dop853, lanes, compiled_steps, frames"
-    wanted = f"from chetaev.numerics.methods import {loops}; print(*[x.build.__name__ for x in ({loops})])"
+    wanted = "from chetaev.numerics.methods import loops; print(loops.build.__name__)"
     done = subprocess.run([sys.executable, "-c", f"{absent}; {wanted}"], capture_output=True, text=True, check=False)  # noqa: S603
-    assert (done.stdout, done.stderr) == ("build build build build\n", "")
+    assert (done.stdout, done.stderr) == ("build\n", "")

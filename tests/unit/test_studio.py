@@ -29,6 +29,7 @@ from chetaev.studio.notebook import Window
 from chetaev.studio.page import example, page
 from chetaev.studio.positions import span_of
 from chetaev.studio.server import Studio
+from studio_models import CAWLEY
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the studio needs a system that forks processes")
 
@@ -198,22 +199,6 @@ def test_pages_of_motions_and_reports_are_isolated(studio):
     line.close()
     assert studio.send("GET", "/shown/guess", token=False)[0] == 403
     assert studio.ask("report")["page"].startswith("/shown/")
-
-
-CAWLEY = """name = "cawley"
-lagrangian = "q1'*q3' + q2^2*q3/2"
-[coordinates]
-q1 = "line"
-q2 = "line"
-q3 = "line"
-[principle]
-name = "hamilton"
-[initial]
-fixed = ["q1 = 0.2", "q3 = 0", "q1' = 0.5", "q3' = 0"]
-[simulate]
-t = [0.0, 1.0]
-"""
-"""Its start lies where two branches cross: {q2 = 0}, and {q3 = 0} with q2 free."""
 
 
 def test_branches_can_be_chosen(studio):

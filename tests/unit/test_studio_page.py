@@ -16,26 +16,12 @@ from chetaev.studio.page import example
 from chetaev.studio.page import page as studio_page
 from chetaev.studio.server import Studio
 from chetaev.studio.widget import answered, script
+from studio_models import CAWLEY
 
 pytestmark = [
     needs_chromium,
     pytest.mark.skipif(not hasattr(os, "fork"), reason="the studio needs a system that forks processes"),
 ]
-
-CAWLEY = """name = "cawley"
-lagrangian = "q1'*q3' + q2^2*q3/2"
-[coordinates]
-q1 = "line"
-q2 = "line"
-q3 = "line"
-[principle]
-name = "hamilton"
-[initial]
-fixed = ["q1 = 0.2", "q3 = 0", "q1' = 0.5", "q3' = 0"]
-[simulate]
-t = [0.0, 1.0]
-"""
-"""Its start lies where two branches cross."""
 
 
 @pytest.fixture(scope="module")

@@ -109,26 +109,16 @@ def end_of_motion(
     return EndOfMotion(equations, given, (float(t[0]), float(t[-1])), tuple(by), tuple(outputs), dict(parameters or {}), settings)
 
 
-def jax(
-    equations: Any,
-    by: Sequence[str],
-    outputs: Sequence[str],
-    start: State | Mapping[str, Any] | None = None,
-    t: Any = None,
-    *,
-    parameters: Mapping[str, Any] | None = None,
-    **settings: Any,
-) -> Any:
+def jax(equations: Any, by: Sequence[str], outputs: Sequence[str], start: Any = None, t: Any = None, **settings: Any) -> Any:
     """The end of a motion as a function of JAX: it can be jitted, and differentiated forwards and backwards.
 
     Args:
-        equations: Equations, or a model, which brings its own start, interval and values.
+        equations: This and all other arguments are those of `end_of_motion`.
         by: Names of parameters, and of values that the start gives.
         outputs: Jets, multipliers or expressions at the end.
         start: The initial data.
         t: The interval.
-        parameters: Values of the parameters that are not in `by`.
-        settings: Other arguments of `simulate`.
+        settings: Values of the other `parameters`, and further arguments of `simulate`.
 
     Returns:
         A function from an array of values, in the order of `by`, to the outputs. The motion is computed in double precision; with JAX's
@@ -141,7 +131,7 @@ def jax(
     import jax as theirs
     import jax.numpy as jnp
 
-    end = end_of_motion(equations, by, outputs, start, t, parameters=parameters, **settings)
+    end = end_of_motion(equations, by, outputs, start, t, **settings)
     rows, columns = len(end.outputs), len(end.by)
 
     def kind() -> Any:
@@ -165,26 +155,16 @@ def jax(
     return motion
 
 
-def torch(
-    equations: Any,
-    by: Sequence[str],
-    outputs: Sequence[str],
-    start: State | Mapping[str, Any] | None = None,
-    t: Any = None,
-    *,
-    parameters: Mapping[str, Any] | None = None,
-    **settings: Any,
-) -> Any:
+def torch(equations: Any, by: Sequence[str], outputs: Sequence[str], start: Any = None, t: Any = None, **settings: Any) -> Any:
     """The end of a motion as a differentiable function of PyTorch.
 
     Args:
-        equations: Equations, or a model, which brings its own start, interval and values.
+        equations: This and all other arguments are those of `end_of_motion`.
         by: Names of parameters, and of values that the start gives.
         outputs: Jets, multipliers or expressions at the end.
         start: The initial data.
         t: The interval.
-        parameters: Values of the parameters that are not in `by`.
-        settings: Other arguments of `simulate`.
+        settings: Values of the other `parameters`, and further arguments of `simulate`.
 
     Returns:
         A function from a tensor of values, in the order of `by`, to a tensor of outputs of the same kind.
@@ -195,7 +175,7 @@ def torch(
     """
     import torch as theirs
 
-    end = end_of_motion(equations, by, outputs, start, t, parameters=parameters, **settings)
+    end = end_of_motion(equations, by, outputs, start, t, **settings)
 
     class Motion(theirs.autograd.Function):
         """The end of a motion, and the product of a covector with its Jacobian."""

@@ -5,8 +5,9 @@ their words. `dop853` is the usual one, compiled with its own loop; `lanes` make
 `series` finds, and `implicit` are compiled too (`compiled_steps`, through `compiled_stepper`): `python_loop` makes their steps where
 something happens.
 
-`base` has the class `Method`, `accuracy` has tolerances and sizes of jets. For methods that step in Python `sizes`, `changes` and
-`enclosed` do what the compiled loop does itself: sizes of components, roots in a step, and functions that a step did not see.
+`loops` lists all compiled loops. `base` has the class `Method`, `accuracy` has tolerances and sizes of jets. For methods that step in
+Python `sizes`, `changes` and `enclosed` do what the compiled loop does itself: sizes of components, roots in a step, and functions that a
+step did not see.
 
 Reading a file that names no method, or the usual one by leaving it out, imports no compiler: the methods of the library are imported when
 their words are asked for. A new one is a file here and a line in `METHODS`.

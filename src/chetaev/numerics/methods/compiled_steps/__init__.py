@@ -9,20 +9,3 @@ that `python_loop` would decide otherwise.
 them together, and is compiled (`loaded`). `types` and `codes` are the arguments, `radau_tableau` has the numbers of Radau IIA.
 `methods.compiled_stepper` has the stepper of such methods.
 """
-
-from __future__ import annotations
-
-from pathlib import Path
-
-from chetaev.numerics.machine.processor import targets_to_build
-from chetaev.numerics.methods.compiled_steps.loaded import STRIDES
-
-
-def prepare() -> None:
-    """Have the strides compiled, if they are not on disk."""
-    _ = STRIDES.series_stride
-
-
-def build(folder: str) -> None:
-    """Write the strides as machine code for the kinds of machine that a wheel is built for into a folder: what a wheel holds."""
-    STRIDES.build(Path(folder), targets_to_build())

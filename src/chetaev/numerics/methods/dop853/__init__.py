@@ -53,14 +53,12 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from chetaev.numerics.machine.engine import address_of, entry_of
-from chetaev.numerics.machine.processor import targets_to_build
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.dop853.arguments import (
     ANY_CHANGE,
@@ -132,16 +130,6 @@ _FEW = 16
 """Most points at which a kernel is called from Python, one by one."""
 _SHAKES = 4
 """States in which round-off is looked for."""
-
-
-def prepare() -> None:
-    """Have the loop compiled, if it is not on disk: before several processes would each compile it."""
-    _ = LOOP.integrate
-
-
-def build(folder: str) -> None:
-    """Write the loop as machine code for the kinds of machine that a wheel is built for into a folder: what a wheel holds."""
-    LOOP.build(Path(folder), targets_to_build())
 
 
 class Status(IntEnum):

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from threading import Lock
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chetaev.numerics.machine.processor import LANES, targets_to_build
+from chetaev.numerics.machine.processor import LANES
 from chetaev.numerics.methods.dop853 import Ensemble, ensemble_of, results_for
 from chetaev.numerics.methods.dop853.arguments import (
     ANY_CHANGE,
@@ -36,22 +35,12 @@ from chetaev.numerics.methods.dop853.types import Array, Integers
 from chetaev.numerics.methods.lanes.layout import One, Places, Wide, places_of
 from chetaev.numerics.methods.lanes.loaded import LANE_LOOP
 
-__all__ = ["ONE_BY_ONE", "Wide", "build", "prepare", "run_side_by_side", "suits"]
+__all__ = ["ONE_BY_ONE", "Wide", "run_side_by_side", "suits"]
 
 _ROOMS = 64
 """Most rooms that wait for another run."""
 ONE_BY_ONE = Wide(*[0] * len(Wide._fields))
 """No code for several states: members run one after another."""
-
-
-def prepare() -> None:
-    """Have the loop compiled, if it is not on disk."""
-    _ = LANE_LOOP.integrate_lanes
-
-
-def build(folder: str) -> None:
-    """Write the loop as machine code for the kinds of machine that a wheel is built for into a folder: what a wheel holds."""
-    LANE_LOOP.build(Path(folder), targets_to_build(wide=True))
 
 
 def suits(watching: Watching) -> bool:

@@ -1,0 +1,25 @@
+"""All compiled loops: before several processes would each compile them, and for what a wheel holds. A new loop is one name here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from chetaev.numerics.machine.processor import targets_to_build
+from chetaev.numerics.methods.compiled_steps.loaded import STRIDES
+from chetaev.numerics.methods.dop853.loaded import LOOP
+from chetaev.numerics.methods.frames.loaded import FRAME_LOOP
+from chetaev.numerics.methods.lanes.loaded import LANE_LOOP
+
+_LOOPS = (LOOP, STRIDES, LANE_LOOP, FRAME_LOOP)
+
+
+def prepare() -> None:
+    """Have the loops compiled that are not on disk."""
+    for loop in _LOOPS:
+        getattr(loop, loop.names[0])
+
+
+def build(folder: str) -> None:
+    """Write the loops into a folder, as machine code for the kinds of machine that a wheel is built for."""
+    for loop in _LOOPS:
+        loop.build(Path(folder), targets_to_build(wide=loop is LANE_LOOP))
