@@ -63,12 +63,13 @@ def test_sizes_of_terms_scale_with_their_factors():
 
 
 @njit
-def _rows(a, b, y, z, sizes, largest, among, given, low, high, out):
+def _rows(a, b, y, z, sizes, largest, among, given, low, high, bound, turns, out):
     finite = add_row(out.ctypes, y.ctypes, z.ctypes, out.size)
     sums = sum_squares(a.ctypes, b.ctypes, y.ctypes, z.ctypes, given.ctypes, sizes.ctypes, low.ctypes, (1e-3, 2.0, 0.5, 1e-300), out.size)
     copy_row(out.ctypes, high.ctypes, out.size)
-    widen_range(low.ctypes, high.ctypes, y.ctypes, out.size)
-    return finite, sums, renew_largest(largest.ctypes, sizes.ctypes, given.ctypes, among.ctypes, y.ctypes, (0.9, 0.1, 1.125), out.size)
+    beyond = widen_range(low.ctypes, high.ctypes, y.ctypes, bound.ctypes, turns.ctypes, 8.0, out.size)
+    grew = renew_largest(largest.ctypes, sizes.ctypes, given.ctypes, among.ctypes, y.ctypes, (0.9, 0.1, 1.125), out.size)
+    return finite, sums, grew, beyond
 
 
 def test_rows_four_columns_at_a_time_are_what_numpy_computes():
@@ -78,18 +79,21 @@ def test_rows_four_columns_at_a_time_are_what_numpy_computes():
     given[::3] = abs(given[::3])
     unit = given + 1e-3 * (np.maximum(abs(y), abs(z)) + 2 * sizes) + 0.5 * low + 1e-300
     expected = [(a / unit) @ (a / unit), (b / unit) @ (b / unit)]
-    least, most = np.minimum(low, y), np.maximum(y + z, y)
+    turns, bound = np.array([0.0, 3, -2, 0, 1, 0, 0, -1]), abs(y) + 0.1
+    least, most = np.minimum(low, y + 8 * turns), np.maximum(y + z, y + 8 * turns)
     highest = np.maximum(largest, abs(y))
     usual = np.where(given < 0, np.maximum(np.maximum(abs(y), 0.9 * sizes), 0.1 * highest), sizes)
-    finite, sums, grew = _rows(a, b, y, z, sizes, largest, among, given, low, high, out)
+    finite, sums, grew, beyond = _rows(a, b, y, z, sizes, largest, among, given, low, high, bound, turns, out)
     np.testing.assert_allclose(sums, expected, rtol=1e-12)
-    assert (finite, grew) == (True, True)
+    assert (finite, grew, beyond) == (True, True, False)
     for found, wanted in ((out, y + z), (low, least), (high, most), (largest, highest), (sizes, usual)):
         np.testing.assert_array_equal(found, wanted)
     for bad in (np.nan, np.inf):
         z[6] = bad
-        assert not _rows(a, b, y, z, sizes, largest, among, given, low, high, out)[0]
-    assert not _rows(a, b, y, z, sizes, largest, abs(y) / 1.124, given, low, high, out)[2]
+        assert not _rows(a, b, y, z, sizes, largest, among, given, low, high, bound, turns, out)[0]
+    bound[5] = abs(y[5]) - 0.1
+    _, _, grew, beyond = _rows(a, b, y, z, sizes, largest, abs(y) / 1.124, given, low, high, bound, turns, out)
+    assert (grew, beyond) == (False, True)
 
 
 def test_boxes_of_what_is_read_are_enough(monkeypatch):

@@ -465,5 +465,6 @@ def test_rates_of_slopes_by_an_elimination_that_chooses_its_pivots_at_the_state(
         wide.append([vary[z] for z in state])
         expected.append([more.get(z, np.nan) for z in state])
     p = np.tile([*piece.setting.parameters(0.0, piece.reference), 1.0, 0.0], (5, 1))
-    found = eliminated_rates(piece.setting, motion.slopes.directions.parameters, np.zeros(5), np.hstack([rows, wide]), p)
+    found, bounds = eliminated_rates(piece.setting, motion.slopes.directions.parameters, np.zeros(5), np.hstack([rows, wide]), p)
     assert np.nanmax(np.abs(found - expected)) < 1e-12 and (np.isfinite(found) == np.isfinite(expected)).all()
+    assert np.nanmax(bounds) < 1e-12 and (np.isfinite(bounds) == np.isfinite(expected)).all()

@@ -3,12 +3,13 @@
 A formula that has its digits may have derivatives that lose them: (1 - cos(k*x))/x^2 at x = 1e-4 has eight digits, its derivative four.
 Bounds add up all errors of a long computation and are often far too large. Differences of the rates between states close together are
 another way to the same numbers, with errors of their own: where both agree, both are right, and that takes microseconds. Near a state where
-a pivot vanishes differences are noise; an elimination that chooses its pivots at the state is a third way. Where none agrees, rates in many
-digits decide, which take milliseconds each.
+a pivot vanishes differences are noise; an elimination that chooses its pivots at the state is a third way, with bounds of what round-off
+makes of its coefficients. Where none agrees, rates in many digits decide, which take milliseconds each.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -113,9 +114,12 @@ class _Seen:
         distance from differences and from another elimination.
         """
         least = np.nan_to_num(self.shares, nan=np.inf)
-        for way in (*[partial(_differences, self, step) for step in _STEPS], partial(_eliminated, self)):
+        ways: list[Callable[[], tuple[Array, Array | float]]] = [partial(_differences, self, step) for step in _STEPS]
+        ways.append(partial(_eliminated, self))
+        for way in ways:
             with np.errstate(invalid="ignore", over="ignore"):
-                off = np.nan_to_num(self.lengths[:, None] * np.abs(self.rates - way()), nan=np.inf)
+                rates, bounds = way()
+                off = np.nan_to_num(self.lengths[:, None] * (np.abs(self.rates - rates) + bounds), nan=np.inf)
             least = np.minimum(least, off)
             usual = self.stride * len(least) * np.median(least, axis=0)  # of all nodes, where no single one stands out
             total = np.maximum(least.sum(axis=0), usual) / self.scale
@@ -158,8 +162,8 @@ class _Seen:
         return float(total[jet]), jet
 
 
-def _differences(seen: _Seen, step: float) -> Array:
-    """The rates of slopes at all nodes, by differences of the rates."""
+def _differences(seen: _Seen, step: float) -> tuple[Array, float]:
+    """The rates of slopes at all nodes, by differences of the rates. Their errors are not those of derivatives and need no bounds."""
     setting, times, n, parameter = seen.piece.setting, seen.times, len(seen.scale), seen.by.parameter
     sizes, moved = np.abs(seen.states[:, :n]).max(axis=0), np.abs(seen.slopes).max(axis=0)
     ratios = [float(v / s) for v, s in zip(sizes, moved, strict=True) if v > 0 and s > 0]
@@ -180,11 +184,11 @@ def _differences(seen: _Seen, step: float) -> Array:
         p = np.array([there.parameters(float(t), seen.piece.reference) for t in times])
         return dop853.evaluate(rhs.early, times, y, p, rhs.n_out)[:, :n]
 
-    return np.sum([weight * (rates(k * h) - rates(-k * h)) for k, weight in _WEIGHTS], axis=0) / h
+    return np.sum([weight * (rates(k * h) - rates(-k * h)) for k, weight in _WEIGHTS], axis=0) / h, 0.0
 
 
-def _eliminated(seen: _Seen) -> Array:
-    """The rates of slopes at all nodes, by an elimination with pivots chosen at each node; NaN where it does not give them."""
+def _eliminated(seen: _Seen) -> tuple[Array, Array]:
+    """The rates of slopes at all nodes, by an elimination with pivots chosen at each, and bounds of their errors; NaN where it has none."""
     setting, moved = seen.piece.setting, moving_parameters((seen.by.parameter,))
     p = np.array([[*setting.parameters(float(t), seen.piece.reference), *np.ones(len(moved)), 0.0] for t in seen.times])
     wide = np.hstack([seen.states, seen.slopes])

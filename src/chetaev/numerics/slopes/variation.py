@@ -22,12 +22,14 @@ from chetaev.numerics.graphs.arithmetic import dense
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 from chetaev.numerics.machine.lanes import compile_lanes, lanes_for
+from chetaev.numerics.machine.rounding_bounds import doubting
+from chetaev.numerics.methods import dop853
 from chetaev.numerics.slopes.linear import Parameters
 from chetaev.numerics.smooth_pieces.piece import Setting
 
 _KERNELS: Remembered[tuple[Kernel, Kernel | None]] = Remembered(64)
 _SINGLE: Remembered[Kernel] = Remembered(64)
-_ROWS: Remembered[ca.Function] = Remembered(64)
+_ROWS: Remembered[Kernel] = Remembered(64)
 
 
 def moving_parameters(parameters: Parameters) -> tuple[Symbol, ...]:
@@ -123,42 +125,57 @@ def rate_slopes(flow: Flow, moving: ca.SX, seeds: ca.SX) -> ca.SX:
     return ca.vertcat(*[next(others) if found is None else found for found in own])
 
 
-def eliminated_rates(here: Setting, parameters: Parameters, times: Array, wide: Array, p: Array) -> Array:
-    """The rates of slopes in one direction along states, a line each, by an elimination that chooses its pivots at each state.
+def eliminated_rates(here: Setting, parameters: Parameters, times: Array, wide: Array, p: Array) -> tuple[Array, Array]:
+    """The rates of slopes in one direction along states, a line each, by an elimination that chooses its pivots at each state, and what the
+    round-off of its coefficients makes of them at most: these come from the same formulas as those of the compiled elimination.
 
     They are NaN where a rate is no unknown of the rows, and where the rows leave multipliers open.
     """
     flow, top = here.flow, here.flow.system.structure.top
-    found = np.full((len(times), len(flow.state)), np.nan)
-    if flow.solved.null:
-        return found
+    found, bounds = np.full((2, len(times), len(flow.state)), np.nan)
     inputs, moved = tuple(sorted(here.binding.inputs.items())), moving_parameters(parameters)
-    rows = _ROWS.get(here.compiled, (tuple(q.name for q in moved), inputs), lambda: _rows(flow, moved, inputs)).map(len(times))
-
-    def solutions(tops: Array) -> tuple[Array, Array]:
-        table = np.array(rows(times[None, :], wide.T, p.T, tops.T)).T.reshape(len(times), -1, len(top))
-        matrices, sides = table[:, :-2].transpose(0, 2, 1), table[:, -2:].transpose(0, 2, 1)
-        usable = np.flatnonzero(np.isfinite(table).all(axis=(1, 2)))
-        usable = usable[np.linalg.slogdet(matrices[usable])[0] != 0]
-        both = np.full(sides.shape, np.nan)
-        both[usable] = np.linalg.solve(matrices[usable], -sides[usable])
-        return both[:, :, 0], both[:, :, 1]
-
-    tops, _ = solutions(np.zeros((len(times), len(top))))
-    _, moved_tops = solutions(tops)
+    rows = (
+        None if flow.solved.null else _ROWS.get(here.compiled, (tuple(q.name for q in moved), inputs), lambda: _rows(flow, moved, inputs))
+    )
+    first = len(flow.system.equations.system.parameters)
+    address = 0 if rows is None else doubting(rows, here.compiled.inputs(here.binding), first)
+    if rows is None or not address:
+        return found, bounds
+    tops, off = _solved(address, rows.n_out, times, np.hstack([wide, np.zeros((len(times), len(top)))]), p, -2)
+    moved_tops, own = _solved(address, rows.n_out, times, np.hstack([wide, tops]), p, -1)
+    shifted, _ = _solved(address, rows.n_out, times, np.hstack([wide, tops + off]), p, -1)
+    own += np.abs(shifted - moved_tops)
     for k, z in enumerate(flow.state):
         if z.d() in top:
-            found[:, k] = moved_tops[:, top.index(z.d())]
-    return found
+            found[:, k], bounds[:, k] = moved_tops[:, top.index(z.d())], own[:, top.index(z.d())]
+    return found, bounds
 
 
-def _rows(flow: Flow, parameters: Sequence[Symbol], inputs: Sequence[tuple[str, Expr]]) -> ca.Function:
-    """The rows at top jets that are further arguments: their matrix, what remains without top jets, and how they move along a direction."""
-    arguments, moving, sown = _sown(flow, parameters, inputs)
+def _solved(address: int, outputs: int, times: Array, wide: Array, p: Array, side: int) -> tuple[Array, Array]:
+    """The solution of the rows at each state for one of their two right-hand sides, and what the errors of coefficients make of it at most:
+    with A u = b that is |A^-1| (|db| + |dA| |u|).
+    """
+    both = dop853.evaluate(address, times, wide, p, 2 * outputs)
+    upper, lower = both[:, :outputs], both[:, outputs:]
+    n = round((1 + outputs) ** 0.5) - 1  # n rows with n coefficients and two sides
+    middle, half = ((upper + lower) / 2).reshape(-1, n + 2, n), (np.abs(upper - lower) / 2).reshape(-1, n + 2, n)
+    usable = np.flatnonzero(np.isfinite(middle).all(axis=(1, 2)) & np.isfinite(half).all(axis=(1, 2)))
+    usable = usable[np.linalg.slogdet(middle[usable, :-2])[0] != 0]
+    solution, bounds = np.full((2, len(times), n), np.nan)
+    matrices, doubts = middle[usable, :-2].transpose(0, 2, 1), half[usable, :-2].transpose(0, 2, 1)
+    solution[usable] = np.linalg.solve(matrices, -middle[usable, side][..., None])[..., 0]
+    errors = half[usable, side][..., None] + doubts @ np.abs(solution[usable])[..., None]
+    bounds[usable] = (np.abs(np.linalg.inv(matrices)) @ errors)[..., 0]
+    return solution, bounds
+
+
+def _rows(flow: Flow, parameters: Sequence[Symbol], inputs: Sequence[tuple[str, Expr]]) -> Kernel:
+    """The matrix of the rows, what remains without top jets, and how they move along a direction. Top jets follow the slopes of a state."""
+    (t, state, p), moving, sown = _sown(flow, parameters, inputs)
     graph, top = flow.graph, flow.system.structure.top
     rows, unknown = ca.vertcat(*[flow.system.row(pair) for pair in flow.system.stage(0)]), graph.vector(top)
     table = ca.horzcat(ca.jacobian(rows, unknown), graph.without(rows, top), ca.jtimes(rows, moving, sown))
-    return graph.function("rows", [*arguments, unknown], ca.vec(dense(table)))
+    return compile_kernel(graph.function("rows", [t, ca.vertcat(state, unknown), p], ca.vec(dense(table))), hot=False)
 
 
 def _parts(column: ca.SX) -> list[ca.SX]:
