@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,11 +95,16 @@ class Signs:
         changes: Array = np.nan_to_num(np.abs(found - own), nan=0.0, posinf=0.0).sum(axis=0)
         return changes
 
+    @cached_property
+    def _code(self) -> int:
+        """The address of the functions' code, requested once: requests are counted, and many of them have it optimised."""
+        return self.watch.early
+
     def plain(self, times: Array, states: Array, p: Array) -> Array:
         """The functions at states, without bounds of their errors."""
         here, inputs = self.here, self.here.compiled.inputs(self.here.binding)
         if inputs is None:
-            return dop853.evaluate(self.watch.early, times, states, p, self.watch.n_out)[:, 2 : 2 + len(self.functions)]
+            return dop853.evaluate(self._code, times, states, p, self.watch.n_out)[:, 2 : 2 + len(self.functions)]
         found = [self.watch(float(t), y, here.parameters(float(t))) for t, y in zip(times, states, strict=True)]
         return np.array(found)[:, 2 : 2 + len(self.functions)]
 
