@@ -131,7 +131,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     chosen = parser.parse_args()
     sides = {"base": Side(chosen.base), "new": Side(HERE.parent)}
-    names = chosen.only or sorted(f.stem.replace("_", "-") for f in (chosen.base / "src/chetaev/gallery").glob("[!_]*.py"))
+    folder = chosen.base / "src/chetaev/gallery"
+    files = [f for ending in ("py", "toml") for f in folder.glob(f"[!_]*.{ending}")]
+    names = chosen.only or sorted(f.stem.replace("_", "-") for f in files)
     print(compared(sides, names, chosen.rounds, chosen.what))
 
 
