@@ -258,12 +258,12 @@ def test_results_without_room_are_refused_before_the_run(tmp_path, monkeypatch):
     """Of 24 motions with two measures: 24 bytes of each for its outcome and place, and 8 for each number."""
     module = sys.modules["chetaev.sweeps.run"]
     monkeypatch.setattr(module, "free_memory", lambda: 24 * (24 + 2 * 8) - 1.0)
-    with pytest.raises(ch.UsageError, match="24 motions with 2 measures take .* of memory"):
+    with pytest.raises(ch.UsageError, match=r"24 motions with 2 measures take .* of memory"):
         run(tmp_path / "a.zarr")
     monkeypatch.setattr(module, "free_memory", lambda: 24 * (24 + 2 * 8.0))
     with monkeypatch.context() as full:
         full.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
-        with pytest.raises(ch.UsageError, match="24 motions with 2 measures may take .* on the disk"):
+        with pytest.raises(ch.UsageError, match=r"24 motions with 2 measures may take .* on the disk"):
             run(tmp_path / "a.zarr")
     assert list(tmp_path.iterdir()) == []
     assert run(tmp_path / "a.zarr").complete
