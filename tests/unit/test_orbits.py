@@ -1,6 +1,6 @@
 """Periodic orbits, Floquet's multipliers, exponents and sections, against closed forms and published numbers."""
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -174,6 +174,16 @@ def test_exponents_add_up_to_the_mean_divergence():
 
     mean = solve_ivp(rates, (0, 50), [2, 0.3, 0], method="DOP853", rtol=1e-12, atol=1e-12).y[2, -1] / 50
     assert found.exponents.sum() == pytest.approx(mean, abs=1e-7)
+
+
+def test_exponents_of_a_motion_whose_steps_are_used_up(monkeypatch):
+    """One step for each of the 400 parts of a long run does not suffice. The exponents of damping c add up to -c after any time."""
+    monkeypatch.setattr(ch.orbits.flow, "prepare", partial(ch.prepare, max_steps=1))
+    damped = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2", forces={"x": "-0.2*x'"}))
+    found = ch.orbits.lyapunov(damped, {"x": 1, "x'": 0}, T=4000)
+    assert found.outcome == ch.Outcome.STEP_TOO_SMALL and found.message.startswith("400 steps did not suffice; t = ")
+    assert 50 < found.T < 1000 and str(found).endswith(f"step_too_small: {found.message}")
+    assert found.exponents.sum() == pytest.approx(-0.2, abs=1e-6)
 
 
 def test_a_number_of_exponents():

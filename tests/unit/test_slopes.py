@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 import chetaev as ch
+from chetaev.numerics.slopes import rounding_check
 from chetaev.numerics.slopes.variation import eliminated_rates
 
 TIGHT = 1e-12
@@ -269,6 +271,17 @@ def test_slopes_along_the_series_of_many():
     np.testing.assert_allclose(many.slope("x'", "x")[:2], -w * np.sin(w * t), atol=1e-8)
     broken = many.slope("x", "k")[2]
     assert many.outcome[2] == ch.Outcome.LEFT_DOMAIN and broken[0] == 0 and np.isnan(broken[1:]).all()
+
+
+def test_bounds_at_the_end_of_the_range_of_numbers_give_a_verdict_and_no_warning(monkeypatch):
+    """Rates of slopes between 1e308 and 1.7e308 have no digits: the slopes are not certified, and sums that overflow are no news."""
+
+    def evaluate(address, t, y, p, n_out):
+        return np.tile(np.repeat([1.7e308, 1e308], n_out // 2), (len(t), 1))
+
+    monkeypatch.setattr(rounding_check, "dop853", SimpleNamespace(evaluate=evaluate))
+    motion = ch.simulate(spring(), {"x": 1.0, "x'": 0.5}, (0, 60), parameters={"k": 2.3, "c": 0.0}, slopes=["k"])
+    assert motion.outcome == ch.Outcome.NOT_CERTIFIED and "slope of" in motion.message
 
 
 def test_the_jacobian_of_a_prepared_motion():

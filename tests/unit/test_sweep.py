@@ -62,6 +62,27 @@ def test_a_start_without_a_motion_is_an_outcome_too(tmp_path):
     assert np.isnan(found["end"]).tolist() == [False, True]
 
 
+@pytest.mark.parametrize(
+    ("lagrangian", "outcomes"),
+    [("x'^2/2", ["finished", "finished", "left_domain"]), ("x'^2/2 - k*x^2/2", ["not_certified", "not_certified", "left_domain"])],
+)
+def test_starts_near_the_largest_number(lagrangian, outcomes, tmp_path):
+    """A free body that rests at 1e308 stays there, damping needs no place, and x = v t has no value. Where the energy is 0 times infinity,
+    nothing certifies the motion.
+    """
+    system = ch.System("x", "k c", lagrangian=lagrangian, forces={"x": "-c*x'"}, name="body")
+    model = ch.Model(system, ch.Hamilton(), {"k": 0, "c": 0}, {"x": 0, "x'": 0}, t=(0, 2))
+    starts = {"x": [1e308, 1e308, 0.0], "x'": [0.0, 1.0, 1e308], "c": [0.0, 1.0, 0.0]}
+    points = [dict(zip(starts, values, strict=True)) for values in zip(*starts.values(), strict=True)]
+    found = ch.sweep(model, points, {"end": "x", "v": "x'"}, to=tmp_path / "a.zarr")
+    c = starts.pop("c")
+    many = ch.simulate_many(ch.derive(model), starts, (0, 2), parameters={"k": 0, "c": c})
+    assert found["outcome"].tolist() == many.outcome.tolist() == outcomes
+    np.testing.assert_array_equal(many.final["x"][:2], 1e308)
+    np.testing.assert_allclose(many.final["x'"][:2], [0, np.exp(-2)], atol=1e-8)
+    assert np.isfinite(found["end"]).tolist() == np.isfinite(found["v"]).tolist() == [word == "finished" for word in outcomes]
+
+
 def test_lists_and_samples_have_one_dimension(tmp_path):
     points = [{"c": 0, "th'": 1}, {"th'": "pi/3", "c": 0.2}]
     found = ch.sweep(PENDULUM, points, {"end": "th"}, to=tmp_path / "list.zarr")

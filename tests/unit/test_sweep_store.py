@@ -8,15 +8,18 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import tqdm.std
 
 import chetaev as ch
 from chetaev.core.support import files
 from chetaev.numerics.machine import engine
 from chetaev.sweeps import record, store, study
 from chetaev.sweeps.lock import held, lock_path
+from chetaev.sweeps.progress import Bar
 from chetaev.sweeps.result import status
 from sweeping import PENDULUM, contents
 
@@ -222,6 +225,48 @@ def test_a_second_process_is_refused_and_a_dead_one_is_not(copy):
     assert not lock_path(copy).exists()
     with held(copy, "one"), pytest.raises(ch.UsageError, match=f"process {os.getpid()} "):
         run(copy)
+
+
+def test_the_time_left_is_told_by_the_last_chunks(copy):
+    """Chunks of four motions, one in ten seconds; two of the six are missing."""
+    for k in range(6):
+        mark = copy / f"done/c/{k}/0"
+        os.utime(mark, (1e9 + 10 * k, 1e9 + 10 * k)) if k < 4 else mark.unlink()
+    assert "no process works on it" in status(copy)
+    with held(copy, "one"):
+        assert status(copy).endswith("0.4 motions per second; 20 seconds left")
+
+
+def test_the_bar_estimates_the_time_left_from_what_this_call_computed(monkeypatch, capsys):
+    """Forty of a hundred motions were there already; this call computes ten in a second, and needs five more for the other fifty."""
+    now = [0.0]
+    monkeypatch.setattr(tqdm.std, "time", lambda: now[0])
+    with Bar(True, 100, 40, "pendulum") as bar:
+        now[0] = 1.0
+        bar.add(10)
+        shown = capsys.readouterr().err
+        assert "pendulum:  50%" in shown and "50/100 [00:01<00:05, 10.00 motions/s]" in shown
+        bar.say("a worker was replaced")
+        assert "a worker was replaced" in "".join(capsys.readouterr())
+    capsys.readouterr()
+    with Bar(None, 100, 40, "pendulum") as bar:  # nobody watches
+        bar.add(60)
+    assert capsys.readouterr().err == ""
+
+
+def test_results_without_room_are_refused_before_the_run(tmp_path, monkeypatch):
+    """Of 24 motions with two measures: 24 bytes of each for its outcome and place, and 8 for each number."""
+    module = sys.modules["chetaev.sweeps.run"]
+    monkeypatch.setattr(module, "free_memory", lambda: 24 * (24 + 2 * 8) - 1.0)
+    with pytest.raises(ch.UsageError, match=r"24 motions with 2 measures take .* of memory"):
+        run(tmp_path / "a.zarr")
+    monkeypatch.setattr(module, "free_memory", lambda: 24 * (24 + 2 * 8.0))
+    with monkeypatch.context() as full:
+        full.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
+        with pytest.raises(ch.UsageError, match=r"24 motions with 2 measures may take .* on the disk"):
+            run(tmp_path / "a.zarr")
+    assert list(tmp_path.iterdir()) == []
+    assert run(tmp_path / "a.zarr").complete
 
 
 def test_two_names_of_a_store_have_one_lock(copy, tmp_path):

@@ -21,6 +21,21 @@ def test_an_oscillation_of_every_size(size):
     assert motion.final["x'"] / size == pytest.approx(-math.sin(10), abs=1e-7)
 
 
+def test_energies_beyond_the_range_of_numbers_are_no_evidence_and_no_warning():
+    """The squares of 1e200 overflow: the motion is right, and nothing certifies it."""
+    start = {"x": [1e200, 1.0], "x'": 0.0}
+    many = ch.simulate_many(OSCILLATOR, start, (0, 10), parameters={"m": 1, "k": 1})
+    assert many.outcome.tolist() == [ch.Outcome.NOT_CERTIFIED, ch.Outcome.FINISHED] and "do not balance" in many.message(0)
+    assert many.final["x"] / start["x"] == pytest.approx(np.full(2, math.cos(10)), abs=1e-7)
+
+
+def test_forces_near_the_largest_number_end_the_motion_without_a_warning():
+    system = ch.System("x y", "a b", lagrangian="(x'^2 + y'^2)/2 + b*y*(1 - cos(a*x))/x^2")
+    start = {"x": 1e-8, "x'": 0, "y": 1e-4, "y'": 0}
+    motion = ch.simulate(ch.derive(system), start, (0, 1), parameters={"a": 1, "b": 1e305}, slopes=["a"], max_steps=300)
+    assert motion.outcome is ch.Outcome.LEFT_DOMAIN and "no finite value near t = 3.6" in motion.message
+
+
 @pytest.mark.parametrize("method", [ch.Implicit(), ch.Taylor()], ids=["implicit", "taylor"])
 @pytest.mark.parametrize("size", [1e-9, 1e-12, 1e9])
 def test_an_oscillation_of_every_size_by_every_method(method, size):

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from chetaev.core.errors import UsageError
 from chetaev.core.state import State
-from chetaev.numerics.prepared import growth_of
+from chetaev.numerics.motion.trajectory import Outcome
+from chetaev.numerics.prepared import Growth, growth_of
 from chetaev.orbits.flow import flow_of
 from chetaev.orbits.invariants import explained, invariants_of
 from chetaev.orbits.volume import canonical
@@ -44,7 +45,9 @@ class Lyapunov:
     """The mean divergence of the flow on the manifold of states, in the volume that the exponents use: that of coordinates and momenta
     for a free conservative system, otherwise that of the jets of the state. NaN unless all exponents are computed."""
     outcome: str
-    """The outcome of the motion, as in `simulate`."""
+    """The outcome of the motion, as in `simulate`; `step_too_small` also where its steps were used up."""
+    message: str
+    """Why the motion ended, in a sentence."""
     T: float
     """The time over which the means were taken."""
     title: str
@@ -58,6 +61,8 @@ class Lyapunov:
         lines.append(f"  {self.zeros} zero by time, integrals and symmetries")
         if np.isfinite(self.divergence):
             lines.append(f"  sum {float(self.exponents.sum()):.6g}, mean divergence {self.divergence:.6g}")
+        if self.outcome != Outcome.FINISHED:
+            lines.append(f"  {self.outcome}: {self.message}")
         return "\n".join(lines)
 
 
@@ -105,10 +110,11 @@ def lyapunov(
     grown = growth_of(flow.run, flow.start, flow.p, frame, flow.sizes, canonical(flow), whole, _PARTS_OF_RUN)
     # at the end: a direction that was independent at the start may have decayed, as that of time does where a motion becomes steady
     zeros = explained(flow, invariants_of(flow), grown.y, flow.tangent(grown.y), with_time=flow.autonomous)
-    return _means(grown.logs, grown.lengths, zeros, count == d, str(grown.outcome), flow.equations.system.label)
+    return _means(grown, zeros, count == d, flow.equations.system.label)
 
 
-def _means(logs: Array, lengths: Array, zeros: int, whole: bool, outcome: str, label: str) -> Lyapunov:
+def _means(grown: Growth, zeros: int, whole: bool, label: str) -> Lyapunov:
+    logs, lengths = grown.logs, grown.lengths
     total = float(lengths.sum())
     exponents = logs.sum(axis=0) / total if total > 0 else np.full(logs.shape[1], np.nan)
     blocks = np.array_split(np.arange(len(lengths)), min(_BLOCKS_OF_PARTS, max(1, len(lengths))))
@@ -116,4 +122,4 @@ def _means(logs: Array, lengths: Array, zeros: int, whole: bool, outcome: str, l
     spread = means.std(axis=0, ddof=1) / np.sqrt(len(means)) if len(means) > 1 else np.full(logs.shape[1], np.nan)
     order = np.argsort(-exponents)
     divergence = float(logs.sum() / total) if whole and total > 0 else float("nan")
-    return Lyapunov(exponents[order], spread[order], zeros, divergence, outcome, total, f"exponents of {label}")
+    return Lyapunov(exponents[order], spread[order], zeros, divergence, str(grown.outcome), grown.message, total, f"exponents of {label}")

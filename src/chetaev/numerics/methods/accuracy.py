@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 
 _USUAL = 1e-9
 """The default relative tolerance; documented for `simulate`."""
+_LARGEST = float(np.finfo(float).max)
+"""The largest usual size, in units of its jet: beside infinity no error would count."""
 _QUATERNION = 0.5
 """Typical size of a component of a quaternion of length one, the root mean square of four."""
 _UNLIMITED = 1e100
@@ -115,7 +117,9 @@ def usual_sizes(sizes: Array, state: Sequence[Jet], span: Any) -> Array:
     for z in sorted(places, key=lambda z: z.order):
         below = places.get(type(z)(z.base, z.order - 1)) if z.order else None
         if below is not None:
-            found[..., places[z]] = np.maximum(found[..., places[z]], found[..., below] / duration)
+            with np.errstate(over="ignore"):
+                least = np.minimum(found[..., below] / duration, _LARGEST)
+            found[..., places[z]] = np.maximum(found[..., places[z]], least)
     return found
 
 

@@ -31,6 +31,8 @@ class Growth:
     y: Array
     """The state that was reached."""
     outcome: Outcome
+    message: str
+    """Why the motion ended."""
 
 
 def growth_of(
@@ -56,4 +58,4 @@ def growth_of(
     motion = followed(long, y0, p, directions, units[:, None] * frame, run.t[0] + span, where, method)
     some = method.lengths > 0
     end = state_at_the_end(run, motion) if motion.slopes.pieces else np.array(y0)
-    return Growth(method.logs[some], method.lengths[some], end, motion.outcome)
+    return Growth(method.logs[some], method.lengths[some], end, motion.outcome, motion.message)

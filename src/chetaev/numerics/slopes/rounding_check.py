@@ -104,10 +104,11 @@ class _Seen:
 
     def figure(self, allowed: float) -> Figure:
         """The largest error of a slope relative to its size."""
-        size, jet = self._settled(allowed)
-        if not size <= allowed:
-            size, jet = self._in_many_digits()
-        return size, f"slope of {self.piece.setting.flow.state[jet].name} by {self.by.name}", float(self.times[self._looked[0]])
+        with np.errstate(invalid="ignore", over="ignore"):  # of huge slopes sums and squares overflow, and infinity is judged as too much
+            size, jet = self._settled(allowed)
+            if not size <= allowed:
+                size, jet = self._in_many_digits()
+            return size, f"slope of {self.piece.setting.flow.state[jet].name} by {self.by.name}", float(self.times[self._looked[0]])
 
     def _settled(self, allowed: float) -> tuple[float, int]:
         """The largest error relative to its slope, and its jet, where errors at each node are at most their bounds, and at most the least
@@ -117,9 +118,8 @@ class _Seen:
         ways: list[Callable[[], tuple[Array, Array | float]]] = [partial(_differences, self, step) for step in _STEPS]
         ways.append(partial(_eliminated, self))
         for way in ways:
-            with np.errstate(invalid="ignore", over="ignore"):
-                rates, bounds = way()
-                off = np.nan_to_num(self.lengths[:, None] * (np.abs(self.rates - rates) + bounds), nan=np.inf)
+            rates, bounds = way()
+            off = np.nan_to_num(self.lengths[:, None] * (np.abs(self.rates - rates) + bounds), nan=np.inf)
             least = np.minimum(least, off)
             usual = self.stride * len(least) * np.median(least, axis=0)  # of all nodes, where no single one stands out
             total = np.maximum(least.sum(axis=0), usual) / self.scale
@@ -153,11 +153,10 @@ class _Seen:
             rest[i] = False
         if not parts:
             return 0.0, 0
-        with np.errstate(invalid="ignore", over="ignore"):
-            bounds = self.shares[rest]
-            one_sign = np.abs(np.sum(errors, axis=0)) + np.abs(np.mean(parts, axis=0)) * bounds.sum(axis=0) / len(parts) ** 0.5
-            by_chance = np.sqrt(np.sum(np.square(errors), axis=0) + np.mean(np.square(parts), axis=0) * (bounds**2).sum(axis=0))
-            total = np.nan_to_num(np.maximum(one_sign, by_chance) / self.scale, nan=np.inf)
+        bounds = self.shares[rest]
+        one_sign = np.abs(np.sum(errors, axis=0)) + np.abs(np.mean(parts, axis=0)) * bounds.sum(axis=0) / len(parts) ** 0.5
+        by_chance = np.sqrt(np.sum(np.square(errors), axis=0) + np.mean(np.square(parts), axis=0) * (bounds**2).sum(axis=0))
+        total = np.nan_to_num(np.maximum(one_sign, by_chance) / self.scale, nan=np.inf)
         jet = int(np.argmax(total))
         return float(total[jet]), jet
 

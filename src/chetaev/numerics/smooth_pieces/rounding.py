@@ -112,7 +112,8 @@ class _Nodes:
             with np.errstate(invalid="ignore"):
                 self.moves = np.fmax(self.moves, np.abs(moved - self.rates))
         known = np.isfinite(doubts)
-        self.doubts = np.where(known, doubts, self.scale / np.where(self.lengths > 0, self.lengths, np.inf))
+        with np.errstate(over="ignore"):
+            self.doubts = np.where(known, doubts, self.scale / np.where(self.lengths > 0, self.lengths, np.inf))
         """The bounds of the rates; where there is none, what would make a component wrong altogether."""
 
     def shaken(self) -> tuple[Array, float]:
@@ -129,14 +130,17 @@ class _Nodes:
             total = np.sqrt(squares.sum(axis=0) / every)
             return total, float(self.times[int(np.argmax(squares[:, int(np.argmax(total))]))])
         place = np.column_stack([self.times, self.states[:, :n]])
-        rounded, slopes = np.spacing(np.abs(place)) ** 2 / 12, self._slopes(place)
+        units = np.array([1.0, *self.scale])  # in which squares of large jets are numbers
+        rounded = (np.spacing(np.abs(place)) / units) ** 2 / 12
+        with np.errstate(over="ignore", invalid="ignore"):
+            slopes = np.nan_to_num(self._slopes(place) * (units / units[:, None]), nan=0.0, posinf=0.0, neginf=0.0)
         covariance, worst, at = np.zeros((n + 1, n + 1)), np.zeros(n), self.piece.begin
         for k, h in enumerate(np.diff(self.times)):
             covariance[np.diag_indices(n + 1)] += rounded[k]
             across = _exponential(h * slopes[k])
             with np.errstate(over="ignore", invalid="ignore"):
                 covariance = across @ covariance @ across.T
-                now = np.sqrt(np.diag(covariance)[1:]) / self.scale
+                now = np.sqrt(np.diag(covariance)[1:])
             if not np.isfinite(now).all():
                 return np.full(n, np.inf), float(self.times[k])
             if now.max() > worst.max():
