@@ -9,7 +9,6 @@ from threading import Lock
 
 import numpy as np
 
-from chetaev.numerics.machine.kernels import program_at
 from chetaev.numerics.machine.packed import Packed
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.dop853 import tableau as c
@@ -33,7 +32,6 @@ from chetaev.numerics.methods.dop853.arguments import (
 )
 from chetaev.numerics.methods.dop853.loaded import LOOP
 from chetaev.numerics.methods.dop853.types import Array, Control, Found, Integers, Kept, Progress, Seen, System, Tube, Watches, Work
-from chetaev.numerics.methods.stage_code import stages_code
 
 _PORTION = 1 << 16
 """Steps between two pauses, in which Python handles signals such as Ctrl-C: some tens of milliseconds for a small system."""
@@ -62,6 +60,10 @@ _steps: Counter[tuple[int, int]] = Counter()
 
 def stages_of(code: Code, n: int) -> int:
     """The address of the stages in one function, with the same bits, for a state of n numbers; 0 where nothing would be gained."""
+    # Imported here: the environment that builds a wheel has neither CasADi nor SymPy, and imports this package to compile its loop.
+    from chetaev.numerics.machine.kernels import program_at
+    from chetaev.numerics.methods.stage_code import stages_code
+
     key = code.rhs, n
     if key not in _stages:
         program = None if code.inputs else program_at(code.rhs)
