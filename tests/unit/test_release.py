@@ -74,7 +74,8 @@ def test_the_conda_recipe_has_the_same_dependencies():
 def test_the_loops_are_built_with_what_the_build_system_requires():
     """A wheel is built where only these packages are: the others are hidden here, and everything is imported that compiling needs."""
     needed, present = (
-        {re.match(r"[\w-]+", text)[0] for text in listed} for listed in (PROJECT["project"]["dependencies"], PROJECT["build-system"]["requires"])
+        {re.match(r"[\w-]+", text)[0] for text in listed}
+        for listed in (PROJECT["project"]["dependencies"], PROJECT["build-system"]["requires"])
     )
     program = f"""if True:
         import importlib, sys
