@@ -280,6 +280,15 @@ def test_round_off_beside_ones_does_not_bend_the_scales():
     assert found == pytest.approx([0.67, -2.8, 1.02, 0.301], abs=1e-14)
 
 
+def test_round_off_in_one_row_does_not_end_the_search_in_others():
+    """Scales of rows differ by 33 orders of magnitude here; the solution, by hand, has all digits whatever the numbers are."""
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        a, (b0, b1, b2, b3) = rng.uniform(-1, 1), rng.uniform(-3, 3, 4)
+        found, _ = least_norm(np.array([[a, 0, 0, 1], [1, 0, 0, 0], [0, 1, 2.8e-17, 0], [2.8e-17, 0, 1, 0]]), np.array([b0, b1, b2, b3]))
+        assert found == pytest.approx([b1, b2, b3, b0 - a * b1], abs=1e-14)
+
+
 def test_small_masses_are_no_round_off():
     found, null = least_norm(np.array([[1.0, 1e-20], [1e-20, 3e-20]]), np.array([1.0, 4e-20]))
     assert null.shape[1] == 0 and found == pytest.approx([1, 1])

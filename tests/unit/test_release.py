@@ -71,6 +71,25 @@ def test_the_conda_recipe_has_the_same_dependencies():
     assert listed == {*PROJECT["project"]["dependencies"], f"python{PROJECT['project']['requires-python']}"}
 
 
+def test_the_loops_are_built_with_what_the_build_system_requires():
+    """A wheel is built where only these packages are: the others are hidden here, and everything is imported that compiling needs."""
+    needed, present = (
+        {re.match(r"[\w-]+", text)[0] for text in listed}
+        for listed in (PROJECT["project"]["dependencies"], PROJECT["build-system"]["requires"])
+    )
+    program = f"""if True:
+        import importlib, sys
+        sys.modules.update(dict.fromkeys({sorted(needed - present)}))
+        from chetaev.numerics.machine import compiling
+        from chetaev.numerics.methods.loops import LOOPS
+        for loop in LOOPS:
+            importlib.import_module(loop.module)
+    """
+    assert {"sympy", "casadi"} <= needed - present
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)  # noqa: S603
+    assert done.returncode == 0, done.stderr
+
+
 def test_workflows_are_read_and_run_what_exists():
     yaml = pytest.importorskip("yaml", reason="pyyaml comes with the packages of the documentation")
     read = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in WORKFLOWS}

@@ -14,7 +14,7 @@ that bound and the cut the digits do not decide, and the matrix is *ill-conditio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -48,6 +48,9 @@ _OUTLIER = -7.0
 ordinary entries; with smaller ones a single tiny entry distorts all scales."""
 _REFINED = 3
 """Steps of iterative refinement of a solution; it ends earlier where the residual stops shrinking."""
+
+_SOLVED = 4 * float(np.finfo(float).eps)
+"""Largest residual of a solved row relative to the sizes of its terms. A smaller value refines what is round-off already."""
 
 
 def rank(matrix: Matrix) -> int:
@@ -148,10 +151,15 @@ class FactoredStack:
         at, jacobians = self.found, self.jacobians[some]
         rows, columns, s = at.rows[some], at.columns[some], at.s[some, :rank, None]
         ut, v = np.swapaxes(at.u[some, :, :rank], 1, 2), np.swapaxes(at.vt[some, :rank], 1, 2)
+
+        def solve(left: Matrix) -> Matrix:
+            found: Matrix = (v @ ((ut @ (left / rows)[:, :, None]) / s))[:, :, 0] / columns
+            return found
+
         step, left = np.zeros_like(columns), right
         size = np.full(len(left), np.inf)
         for _ in range(1 + _REFINED):  # where scales differ widely, small components have no digits at first
-            better = step + (v @ ((ut @ (left / rows)[:, :, None]) / s))[:, :, 0] / columns
+            better = step + solve(left)
             rest = right - (jacobians @ better[:, :, None])[:, :, 0]
             now = np.sqrt(np.square(rest / rows).sum(axis=1))
             shorter = now < size
@@ -161,10 +169,35 @@ class FactoredStack:
             size = np.where(shorter, now, size)
             if not size.any():
                 break
+        if rank == len(rows[0]):
+            step = _with_all_digits(step, solve, jacobians, right)
         if rank < step.shape[1]:  # the norm that was least is that of the scaled variables: take the least one in the user's
             null = self.null_in(some, rank, 1.0)
             step = step - (null @ (np.swapaxes(null, 1, 2) @ step[:, :, None]))[:, :, 0]
         return step
+
+
+def _with_all_digits(step: Matrix, solve: Callable[[Matrix], Matrix], jacobians: Matrix, right: Matrix) -> Matrix:
+    """Solutions of independent rows whose residuals are not round-off, refined further.
+
+    Measured by the scales of rows, round-off in a row of a tiny scale outweighs what is wrong in all others, and refinement ends too early.
+    """
+    last, (left, error) = step, _residual(step, jacobians, right)
+    for _ in range(1 + _REFINED):
+        if (error <= _SOLVED).all():
+            break
+        last = last + solve(left)
+        left, now = _residual(last, jacobians, right)
+        better = (now < error) & (error > _SOLVED)  # others in the stack may need more steps: what is solved stays
+        step, error = np.where(better[:, None], last, step), np.where(better, now, error)
+    return step
+
+
+def _residual(step: Matrix, jacobians: Matrix, right: Matrix) -> tuple[Matrix, Matrix]:
+    """The residuals, and the largest of each system relative to the sum of the sizes of its terms (Oettli and Prager)."""
+    rest = right - (jacobians @ step[:, :, None])[:, :, 0]
+    terms = (np.abs(jacobians) @ np.abs(step)[:, :, None])[:, :, 0] + np.abs(right)
+    return rest, np.divide(np.abs(rest), terms, out=np.zeros_like(rest), where=terms > 0).max(axis=1, initial=0.0)
 
 
 class Factored:

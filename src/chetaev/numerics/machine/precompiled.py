@@ -88,8 +88,11 @@ class Precompiled:
         return self._functions[name]
 
     def build(self, folder: Path, targets: Iterable[Target]) -> list[Path]:
-        """Write what is installed with the package: machine code for kinds of machine, and the bitcode for all others."""
-        bitcode = self._bitcode()
+        """Write what is installed with the package: machine code for kinds of machine, and the bitcode for all others.
+
+        Bitcode that was kept is not used: numba made it for the registers of this processor, which others may not have.
+        """
+        bitcode = self._compiled()
         made = {folder / f"{self._stem}.bc": bitcode}
         made |= {folder / f"{self._stem}-{target.name}.o": bitcode.for_target(target) for target in targets}
         for file, code in made.items():

@@ -10,16 +10,17 @@ from chetaev.numerics.methods.dop853.loaded import LOOP
 from chetaev.numerics.methods.frames.loaded import FRAME_LOOP
 from chetaev.numerics.methods.lanes.loaded import LANE_LOOP
 
-_LOOPS = (LOOP, STRIDES, LANE_LOOP, FRAME_LOOP)
+LOOPS = (LOOP, STRIDES, LANE_LOOP, FRAME_LOOP)
+"""Every loop that numba compiles. A wheel holds the machine code of these only; another one would be compiled by the first simulation."""
 
 
 def prepare() -> None:
     """Have the loops compiled that are not on disk."""
-    for loop in _LOOPS:
+    for loop in LOOPS:
         getattr(loop, loop.names[0])
 
 
 def build(folder: str) -> None:
     """Write the loops into a folder, as machine code for the kinds of machine that a wheel is built for."""
-    for loop in _LOOPS:
+    for loop in LOOPS:
         loop.build(Path(folder), targets_to_build(wide=loop is LANE_LOOP))

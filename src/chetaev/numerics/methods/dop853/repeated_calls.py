@@ -60,7 +60,8 @@ _steps: Counter[tuple[int, int]] = Counter()
 
 def stages_of(code: Code, n: int) -> int:
     """The address of the stages in one function, with the same bits, for a state of n numbers; 0 where nothing would be gained."""
-    from chetaev.numerics.machine.kernels import program_at  # which needs CasADi; a wheel is built without it
+    # Imported here: the environment that builds a wheel has neither CasADi nor SymPy, and imports this package to compile its loop.
+    from chetaev.numerics.machine.kernels import program_at
     from chetaev.numerics.methods.stage_code import stages_code
 
     key = code.rhs, n
