@@ -148,6 +148,7 @@ class Frame:
             return {c: -value for c, value in self.bracket(b, a).items()}
         return self.structure.get((a, b), {})
 
+    @cached_property
     def rates(self) -> dict[Symbol, list[tuple[Jet, Expr]]]:
         """For every configuration symbol the pairs (velocity, component) whose products add up to its rate."""
         found: dict[Symbol, list[tuple[Jet, Expr]]] = {}
@@ -174,7 +175,7 @@ class Calculus(Generic[E]):
 
     def totals(self, expressions: Sequence[E]) -> list[E]:
         """The total derivatives of several expressions; an algebra of graphs differentiates shared parts once."""
-        moving = self.frame.rates()
+        moving = self.frame.rates
         rates = {z: rate for z in self.algebra.symbols_of(expressions) if (rate := self._rate(z, moving)) is not None}
         return self.algebra.along(expressions, rates)
 

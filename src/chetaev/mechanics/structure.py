@@ -89,11 +89,12 @@ class Structure:
         r"""The system Jacobian $\partial f_i / \partial q_j^{(d_j - c_i)}$."""
         zero = self.algebra.of(S.Zero)
         calculus = Calculus(self.algebra, self.frame)
+        tops = list(zip(self.unknowns, self.unknown_offsets, strict=True))
+        moved = {c: {z.d(d - c): j for j, (z, d) in enumerate(tops) if d >= c} for c in set(self.row_offsets)}
         lines = []
         for row, c in zip(self.rows, self.row_offsets, strict=True):
-            occurring = self.algebra.symbols(row)
-            moved = {j: z.d(d - c) for j, (z, d) in enumerate(zip(self.unknowns, self.unknown_offsets, strict=True)) if d >= c}
-            jets = {j: z for j, z in moved.items() if z in occurring or z in self.frame.turning}
+            occurring = [z for z in {*self.algebra.symbols(row), *self.frame.turning} if z in moved[c]]
+            jets = {moved[c][z]: z for z in sorted(occurring, key=moved[c].__getitem__)}
             partial = dict(zip(jets, calculus.gradient(row, list(jets.values())), strict=True))
             lines.append(tuple(partial.get(j, zero) for j in range(len(self.unknowns))))
         return tuple(lines)

@@ -197,7 +197,7 @@ class Elimination:
         has digits everywhere.
         """
         present, later = self.present, len(self.numbers) - shared
-        columns, rows = np.nonzero(present.T)  # the entries, column by column
+        rows, columns = _entries(present)
         if not len(rows):
             return np.full(later, -1)
         sizes, doubts = np.abs(self.numbers[:, rows, columns]), self.doubts[:, rows, columns]
@@ -209,7 +209,7 @@ class Elimination:
             allowed = np.where(none, self._last_resort(shared, sizes, doubts, possible, wanted), allowed)
         constant = self.residues.constant if prefer and self.residues is not None else self.constant
         weight = 2 * present.size + 1 if prefer else 1
-        count = 2 * (present.sum(axis=1)[rows] - 1) * (present.sum(axis=0)[columns] - 1) + weight * ~constant[rows, columns]
+        count = 2 * (np.bincount(rows)[rows] - 1) * (np.bincount(columns)[columns] - 1) + weight * ~constant[rows, columns]
         places = rows * present.shape[1] + columns
         first = np.where(allowed, count * present.size + places, np.iinfo(np.int64).max).argmin(axis=1)
         return np.where(allowed.any(axis=1), places[first], -1)
@@ -222,6 +222,15 @@ class Elimination:
         if wanted and self.residues is not None:  # numbers are exhausted, the field is not: masses and rows that differ by less than the
             found = np.where(best == 0.0, possible, found)  # last digit
         return found
+
+
+def _entries(present: Flags) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows and columns of all entries, column by column. To read the flags as they are stored and to sort the few entries takes
+    a quarter or less of the time of reading large matrices column by column.
+    """
+    rows, columns = np.divmod(np.flatnonzero(present), present.shape[1])
+    order = np.argsort(columns, kind="stable")
+    return rows[order], columns[order]
 
 
 def _largest_of_each(sizes: Matrix, columns: NDArray[np.int64]) -> Matrix:

@@ -4,8 +4,9 @@ Inside its steps a run adds up bounds of the rounding errors of its rates (`insi
 exactly zero in doubles for large $u$, and almost so in truth, while its bound is $10^{-16}$ times any factor. So a motion whose bounds are
 too large is looked at again, at its nodes:
 
-- Time and state are rounded in every step, and the errors follow the linearised equations: their covariance is computed in the course of
-  the motion. A pulse of width $10^{-3}$ at $t = 10^9$ has four digits in doubles.
+- Time and state are rounded in every step, and the rates have noise: what their change between states whose last digits differ has
+  beside its linear part. The errors follow the linearised equations: their covariance is computed in the course of the motion. A pulse of
+  width $10^{-3}$ at $t = 10^9$ has four digits in doubles.
 - At some nodes the rates in doubles are compared with those of the graph in many digits (`exact_rates`), in which every number of the text
   is exact. Their error is excused as far as rounding the state has the same effect, $g = |f(y(1 \pm \varepsilon)) - f(y)|$: a body that
   rests between two large forces feels such an error, which moves it by no more than rounding its place does. Here $f$ is in many digits:
@@ -15,20 +16,27 @@ too large is looked at again, at its nodes:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
+import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
+from chetaev.core.symbols import TIME
 from chetaev.numerics.flow.compiled import Array, Compiled
 from chetaev.numerics.flow.exact_rates import Exact, exact_rates, exact_rows
+from chetaev.numerics.graphs.arithmetic import dense
+from chetaev.numerics.graphs.binding import Binding
+from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.methods import dop853
+from chetaev.numerics.methods.dop853.tableau import B
 from chetaev.numerics.smooth_pieces.piece import Piece
 
 _MOST_LOOKS, _FEWEST_LOOKS = 12, 4
-"""Nodes at which rates are computed in many digits, at most and at least."""
+"""Nodes at which rates are computed in many digits, at most and at least; the second is also the most for one group of nodes, where one
+does not decide."""
 _MOST_WORK = 20_000
 """Instructions in many digits, each of a few microseconds, that all looks together may take."""
 _MOST_NODES = 4096
@@ -39,6 +47,9 @@ _MOST_COMPONENTS = 24
 """Most components of a state whose covariance is computed, which takes up to a second."""
 _DISTANCE_FOR_SLOPES = 2.0**-45
 """Relative distance of states between which slopes are computed: a longer one passes over narrow features, a shorter one has no digits."""
+_NOISE_OF_A_STEP = float(np.linalg.norm(B))
+"""What random errors of the rates in the stages of a step make of the state, relative to one of them times the step: 7.6, because the
+weights of the stages are as large as 5.8 and cancel."""
 _STIFFEST = 64.0
 """Largest step times slope that counts; where more is found, an explicit method has no such steps, and the slope is that of a jump."""
 _DEVIATIONS_BY_CHANCE = 2.0
@@ -54,6 +65,7 @@ _NEGLIGIBLE_ERROR = 1e-300
 _UNIT = float(np.finfo(float).eps)
 _SIGNS = np.random.default_rng(7).integers(0, 2, size=(3, 257)) * 2.0 - 1.0
 """Directions in which time and state are moved, the same in every run."""
+_DERIVATIVES: Remembered[ca.Function] = Remembered(64)
 
 Figure = tuple[float, int, float]
 """The largest error relative to the size of its component, the component, and the time."""
@@ -95,9 +107,10 @@ class _Nodes:
             found = dop853.evaluate(address, t, y, p, 2 * compiled.size).reshape(len(t), 2, compiled.size)[:, :, :n]
             with np.errstate(invalid="ignore", over="ignore"):
                 middle, half = found.mean(axis=1), np.abs(found[:, 0] - found[:, 1]) / 2
-            if not np.isfinite(half).all():  # bounds without a middle; the rates themselves have values
-                plain = dop853.evaluate(compiled.rhs.address, t, y, p, compiled.rhs.n_out)[:, :n]
-                middle = np.where(np.isfinite(middle), middle, plain)
+            clear = half <= np.abs(middle)
+            if not clear.all():  # bounds without a middle, or so large that it has no digits; the rates themselves have values
+                given = np.array([setting.parameters(float(at), piece.reference) for at in t]) if setting.flow.inputs else p
+                middle = np.where(clear, middle, dop853.evaluate(compiled.rhs.address, t, y, given, compiled.rhs.n_out)[:, :n])
             return middle, half
 
         self.rates, doubts = at(times, states)
@@ -106,23 +119,26 @@ class _Nodes:
         self.scale = np.where(scale > 0, scale, np.where(nothing > 0, nothing, 1.0))
         """The sizes of the components; of one that stays zero, what its rates and their errors can make of it."""
         self._at = at
-        self.moves = np.zeros_like(self.rates)
+        self.changes: list[tuple[Array, Array]] = []
+        """How far time and state are moved by their last digits, in several directions, and how the rates change."""
         for signs in _SIGNS:
-            moved, _ = at(times * (1 + _UNIT * signs[0]), states * (1 + _UNIT * np.resize(signs[1:], states.shape[1])))
+            t, y = times * (1 + _UNIT * signs[0]), states * (1 + _UNIT * np.resize(signs[1:], states.shape[1]))
             with np.errstate(invalid="ignore"):
-                self.moves = np.fmax(self.moves, np.abs(moved - self.rates))
+                self.changes.append((np.column_stack([t - times, (y - states)[:, :n]]), at(t, y)[0] - self.rates))
+        self.moves = _largest([change for _, change in self.changes])
         known = np.isfinite(doubts)
         with np.errstate(over="ignore"):
             self.doubts = np.where(known, doubts, self.scale / np.where(self.lengths > 0, self.lengths, np.inf))
         """The bounds of the rates; where there is none, what would make a component wrong altogether."""
 
     def shaken(self) -> tuple[Array, float]:
-        """What rounding time and state makes of each component, relative to its size, and when it makes most of it.
+        """What rounding time, state and rates makes of each component, relative to its size, and when it makes most of it.
 
-        Every step rounds time and state, by chance. What earlier roundings have made of the state follows the linearised equations: in
-        their course the covariance of all components is known. Three kinds of motions are judged by what a rounding makes of the state in
-        one step, added up by chance: those of large states, those of which not every step is looked at, since the slopes at one node say
-        nothing of the next hundred, and those with constraints, since each step is projected and the slopes know nothing of that.
+        Every step rounds time and state, by chance, and adds the noise of its rates. What earlier roundings have made of the state follows
+        the linearised equations: in their course the covariance of all components is known. Three kinds of motions are judged by what a
+        rounding makes of the state in one step, added up by chance: those of large states, those of which not every step is looked at,
+        since the slopes at one node say nothing of the next hundred, and those with constraints, since each step is projected and the
+        slopes know nothing of that.
         """
         n, every = len(self.scale), float(self.every)
         if n > _MOST_COMPONENTS or self.every > 1 or self.piece.setting.compiled.flow.system.hidden():
@@ -135,11 +151,16 @@ class _Nodes:
         with np.errstate(over="ignore", invalid="ignore"):
             slopes = np.nan_to_num(self._slopes(place) * (units / units[:, None]), nan=0.0, posinf=0.0, neginf=0.0)
         covariance, worst, at = np.zeros((n + 1, n + 1)), np.zeros(n), self.piece.begin
+        with np.errstate(over="ignore", invalid="ignore"):
+            beside = [change / units[1:] - np.einsum("kij,kj->ki", slopes[:, 1:], moved / units) for moved, change in self.changes]
+            noise = (_NOISE_OF_A_STEP * self.lengths * _largest(beside)) ** 2
+        within = (np.arange(1, n + 1),) * 2
         for k, h in enumerate(np.diff(self.times)):
             covariance[np.diag_indices(n + 1)] += rounded[k]
             across = _exponential(h * slopes[k])
             with np.errstate(over="ignore", invalid="ignore"):
                 covariance = across @ covariance @ across.T
+                covariance[within] += noise[k]
                 now = np.sqrt(np.diag(covariance)[1:])
             if not np.isfinite(now).all():
                 return np.full(n, np.inf), float(self.times[k])
@@ -149,19 +170,34 @@ class _Nodes:
         return worst, at
 
     def _slopes(self, place: Array) -> Array:
-        """The derivatives of (1, rates) by time and state at all nodes, as differences between states that are hardly apart."""
+        """The derivatives of (1, rates) by time and state at all nodes.
+
+        They are those of the formulas: where large terms cancel, as in the elimination along a chain, differences of states that are hardly
+        apart are noise, which grows like a motion without any stability. Where formulas have no value, as beyond the range of doubles,
+        differences have one.
+        """
         count, n = place.shape
-        found = np.zeros((count, n, n))
-        for j in range(n):
-            size = np.abs(place[:, j])
-            moved, step = place.copy(), _DISTANCE_FOR_SLOPES * np.where(size > 0, size, max(float(size.max()), _NEGLIGIBLE_ERROR))
-            moved[:, j] += step
-            step = moved[:, j] - place[:, j]
-            states = self.states.copy()
-            states[:, : n - 1] = moved[:, 1:]
-            rates = self._at(moved[:, 0], states)[0]
-            with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-                found[:, 1:, j] = np.nan_to_num((rates - self.rates) / step[:, None], nan=0.0, posinf=0.0, neginf=0.0)
+        found, setting = np.zeros((count, n, n)), self.piece.setting
+        derivatives = _DERIVATIVES.get(
+            setting.compiled, setting.compiled.driving(setting.binding), lambda: _derivatives(setting.compiled, setting.binding)
+        )
+        p = setting.parameters(self.piece.begin, self.piece.reference)
+        values = np.array(derivatives(self.times[None, :], self.states[:, : setting.compiled.size].T, p[:, None]))
+        found[:, 1:, :] = values.T.reshape(count, n, n - 1).transpose(0, 2, 1)
+        known = np.isfinite(found)
+        for j in np.flatnonzero(~known.all(axis=(0, 1))):
+            found[:, 1:, j] = np.where(known[:, 1:, j], found[:, 1:, j], self._differences(place, int(j)))
+        return found
+
+    def _differences(self, place: Array, j: int) -> Array:
+        """The changes of the rates between states that are hardly apart in one component of (time, state), by that distance."""
+        n, size, moved, states = place.shape[1], np.abs(place[:, j]), place.copy(), self.states.copy()
+        moved[:, j] += _DISTANCE_FOR_SLOPES * np.where(size > 0, size, max(float(size.max()), _NEGLIGIBLE_ERROR))
+        step = moved[:, j] - place[:, j]
+        states[:, : n - 1] = moved[:, 1:]
+        rates = self._at(moved[:, 0], states)[0]
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            found: Array = np.nan_to_num((rates - self.rates) / step[:, None], nan=0.0, posinf=0.0, neginf=0.0)
         return found
 
     def wrong(self, allowed: float) -> tuple[Array, float]:
@@ -180,14 +216,40 @@ class _Nodes:
             errors = self._errors(exact, k, needed, (shares[group].sum(axis=0) > _NEGLIGIBLE * allowed).any())
             if errors is None:
                 continue
-            part = np.where(self.doubts[k] > 0, errors / np.where(self.doubts[k] > 0, self.doubts[k], 1.0), 0.0)
-            here = part * shares[group].sum(axis=0)
+            looks = {k: errors}
+            here = self._of_group(looks, group)
+            while np.abs(here).max() > allowed and len(looks) < _FEWEST_LOOKS:
+                doubtful = int(group[np.argmax(shares[group, np.argmax(np.abs(here).max(axis=0))])])
+                again = None if doubtful in looks else self._errors(exact, doubtful, needed, beside=True)
+                if again is None:
+                    break
+                looks[doubtful] = again
+                here = self._of_group(looks, group)
             usual = np.sqrt((here**2).mean(axis=0))
             sums += here.mean(axis=0)
             squares += [usual**2, usual**2 / (len(group) * self.every)]
             if usual.max() > largest:
                 largest, when = float(usual.max()), float(self.times[k])
         return np.maximum(np.abs(sums) - _DEVIATIONS_BY_CHANCE * np.sqrt(squares[0]), 0.0) + np.sqrt(squares[1]), when
+
+    def _of_group(self, looks: Mapping[int, Array], group: NDArray[np.int64]) -> Array:
+        """What errors make of the components in a group of nodes, relative to their sizes; `looks` are errors at some of its nodes, each
+        also at states beside it.
+
+        Errors are taken to be in proportion to their bounds at the first of these nodes. But along an elimination bounds grow by factors
+        that errors do not know: the bounds of a group may differ by ten digits, and the errors by one. So further nodes have larger bounds:
+        up to the bound of such a node no error is larger than all that were seen, and beyond it errors grow from there.
+        """
+        (first, errors), *others = looks.items()
+        bounds, known = self.doubts[group], np.where(self.doubts > 0, self.doubts, np.inf)
+        part = errors / known[first]
+        each = np.abs(part)[:, None, :] * bounds
+        seen = np.max([np.abs(found).max(axis=0) for found in looks.values()], axis=0)
+        for at, _ in others:
+            grown = np.maximum(1.0, bounds / known[at])
+            each = np.minimum(each, np.where(self.doubts[at] > 0, seen * grown, np.inf))
+        found: Array = np.sign(part) * (each * self.lengths[group] / self.scale).sum(axis=1)
+        return found
 
     def _errors(self, exact: Exact, k: int, needed: Array, beside: bool) -> Array | None:
         """The errors of the rates at a node, and with `beside` at states beside it, of which one alone may be right by chance; None without
@@ -208,6 +270,21 @@ class _Nodes:
         errors = np.array(found)
         excused: Array = np.sign(errors) * np.maximum(np.abs(errors) - _EXCUSED * moved, 0.0)
         return np.where(np.isfinite(excused), excused, 0.0)
+
+
+def _largest(changes: Sequence[Array]) -> Array:
+    """The largest of several changes, entry by entry; zero where none has a value."""
+    found: Array = np.nan_to_num(np.fmax.reduce(np.abs(changes)), nan=0.0, posinf=np.inf)
+    return found
+
+
+def _derivatives(compiled: Compiled, binding: Binding) -> ca.Function:
+    """A function of (t, x, p): the derivatives of all rates by time, then by each jet of the state, with inputs as functions of time."""
+    flow, graph = compiled.flow, compiled.flow.graph
+    rates = ca.vertcat(*flow.rates)
+    if flow.inputs:
+        rates = ca.substitute(rates, graph.vector(flow.inputs), ca.vertcat(*map(graph.of, compiled.driving(binding))))
+    return flow.function([ca.vec(dense(ca.jacobian(rates, graph.vector([TIME, *flow.state]))))], "slopes")
 
 
 def broken_row(piece: Piece, allowed: float, usual: Callable[[], Array]) -> tuple[float, int, float] | None:
