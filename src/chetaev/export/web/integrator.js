@@ -6,8 +6,7 @@
 const SCALES = new Float64Array(Math.max(SIZE, OPENED.length)), LARGEST = new Float64Array(8);
 const FROM = RATES.map(([array]) => array), PLACE = RATES.map(([, k]) => k);
 // The determinant of the accelerations and multipliers found last, and the determinants at the stages of the last step.
-const LEVELS = new Float64Array(STAGES.length);
-let determinant = 0;
+const LEVELS = new Float64Array(STAGES.length), FOUND = new Float64Array(1);
 
 // Solves n rows in place by elimination with scaled partial pivoting: the last columns of a become the solution. False where singular.
 function eliminate(n, width, a) {
@@ -16,7 +15,7 @@ function eliminate(n, width, a) {
     for (let j = i * width; j < i * width + n; j++) size = Math.max(size, Math.abs(a[j]));
     SCALES[i] = size;
   }
-  determinant = 1;
+  let product = 1;
   for (let k = 0; k < n; k++) {
     let best = -1, largest = 0;
     for (let i = k; i < n; i++) {
@@ -30,7 +29,7 @@ function eliminate(n, width, a) {
     const own = k * width;
     if (best !== k) {
       SCALES[best] = SCALES[k];
-      determinant = -determinant;
+      product = -product;
       for (let j = k, other = best * width; j < width; j++) {
         const swapped = a[own + j];
         a[own + j] = a[other + j];
@@ -38,7 +37,7 @@ function eliminate(n, width, a) {
       }
     }
     const pivot = a[own + k];
-    determinant *= pivot;
+    product *= pivot;
     for (let i = k + 1; i < n; i++) {
       const row = i * width, factor = a[row + k] / pivot;
       if (factor !== 0) for (let j = k + 1; j < width; j++) a[row + j] -= factor * a[own + j];
@@ -51,6 +50,7 @@ function eliminate(n, width, a) {
       for (let j = i + 1; j < n; j++) rest -= a[row + j] * a[j * width + c];
       a[row + c] = rest / a[row + i];
     }
+  FOUND[0] = product;
   return true;
 }
 
@@ -62,7 +62,7 @@ function solvedWith(t, s, p) {
   for (let i = 0; i < SIZE; i++) found[COLUMNS[i]] = a[i * width + width - 1];
   if (open) {
     // redundant constraints: the multipliers of least norm
-    const minor = determinant, empty = found.map(() => new Array(open).fill(0)), normal = new Float64Array(open * (open + 1));
+    const minor = FOUND[0], empty = found.map(() => new Array(open).fill(0)), normal = new Float64Array(open * (open + 1));
     for (let c = 0; c < open; c++) {
       for (let i = 0; i < SIZE; i++) empty[COLUMNS[i]][c] = -a[i * width + SIZE + c];
       empty[OPENED[c]][c] = 1;
@@ -73,7 +73,7 @@ function solvedWith(t, s, p) {
     if (!eliminate(open, open + 1, normal)) return null;
     for (let m = 0; m < found.length; m++)
       for (let i = 0; i < open; i++) found[m] -= empty[m][i] * normal[i * (open + 1) + open];
-    determinant = minor;
+    FOUND[0] = minor;
   }
   return allFinite(found) ? found : null;
 }
@@ -230,7 +230,7 @@ function stepBy(f, t, s, h, first, sizes, k) {
   for (let stage = 1; stage < STAGES.length; stage++) {
     movedBy(s, h, k, STAGES[stage][0], STAGES[stage][1], moved);
     if (!f(t + NODES[stage] * h, moved, k[stage])) return null;
-    LEVELS[stage] = determinant;
+    LEVELS[stage] = FOUND[0];
   }
   movedBy(s, h, k, WEIGHTS[0], WEIGHTS[1], y);
   if (!sizes) return { y, error: 0 };
@@ -403,7 +403,7 @@ class Motion {
       const sizes = sizesOf(this.s, this.seen);
       if (h === 0) h = way * this.opening(slope, sizes, Math.abs(end - this.t));
       let taken = null;
-      const level = (LEVELS[0] = determinant);
+      const level = (LEVELS[0] = FOUND[0]);
       wide = wide || level;
       for (;;) {
         if (Math.abs(h) > Math.abs(end - this.t)) h = end - this.t;
@@ -454,12 +454,17 @@ class Motion {
 
   // Where the determinant vanishes inside a step without changing its sign, as it does where a constraint loses its rank.
   vanishing(f, slope, h) {
-    const sizes = LEVELS.map(Math.abs), largest = Math.max(...sizes), least = Math.min(...sizes), place = NODES[sizes.indexOf(least)];
+    let largest = 0, least = Infinity, place = 0;
+    for (let k = 0; k < LEVELS.length; k++) {
+      const size = Math.abs(LEVELS[k]);
+      largest = Math.max(largest, size);
+      if (size < least) { least = size; place = NODES[k]; }
+    }
     if (OPENED.length || !(least < DIP * largest && largest < Infinity)) return null;
     const at = (part) => stepBy(f, this.t, this.s, part * h, slope, null, TRIAL), zero = Math.min(ZERO * largest, 1e-3 * least);
     const read = (part) => {
       const inside = at(part);
-      return inside && f(this.t + part * h, inside.y) ? Math.abs(determinant) - zero : Infinity;
+      return inside && f(this.t + part * h, inside.y) ? Math.abs(FOUND[0]) - zero : Infinity;
     };
     const found = lowest(read, Math.max(0, ...NODES.filter((c) => c < place)), Math.min(1, ...NODES.filter((c) => c > place)));
     return found === null ? null : { index: -1, part: found * h, y: at(found).y };
