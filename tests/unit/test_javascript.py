@@ -171,6 +171,41 @@ def test_a_motion_into_a_singular_place_leaves_its_domain(tmp_path):
     assert (found["outcome"], found["t"][-1]) == (motion.outcome, pytest.approx(2 / 3, abs=1e-6)) and "singular" in found["message"]
 
 
+PLANE = "(x'^2 + y'^2)/2"
+CROSSED = {
+    "a mass changes its sign": (ch.System("x y", lagrangian="(x'^2 + x*y'^2)/2"), ch.Hamilton(), {"y'": 0}, 1 / 2),
+    "the origin of polar coordinates": (ch.System("x y", lagrangian="(x'^2 + x^2*y'^2)/2"), ch.Hamilton(), {"y'": 0}, 1 / 2),
+    "a constraint loses its rank": (ch.System("x y", lagrangian=PLANE, kinematic=["x*y' = 0"]), ch.DAlembert(), {}, 1 / 2),
+    "a multiplier without bound": (
+        ch.System("x y", lagrangian=PLANE, kinematic=["x*(y' - x') = 0"], forces={"y": "1"}),
+        ch.DAlembert(),
+        {},
+        2 * 5**0.5 - 4,
+    ),
+    "a redundant row vanishes": (ch.System("x y", lagrangian=PLANE, kinematic=["y' = x'", "x*y' = x*x'"]), ch.DAlembert(), {}, None),
+    "a mass that is nearly zero": (ch.System("x y", lagrangian="(x'^2 + (x^2 + 1/10000)*y'^2)/2"), ch.Hamilton(), {"y'": 0}, None),
+}
+"""Regular motions through singular places, with the times: a step that is as long as the motion allows would pass over them."""
+
+
+@needs_node
+@pytest.mark.parametrize("case", CROSSED)
+def test_no_step_passes_over_a_singular_place(case, tmp_path):
+    system, principle, more, end = CROSSED[case]
+    given = ch.Model(system, principle, {}, {"x": -1, "x'": 2, "y": 0, **more}, (0, 3))
+    found = run(given, tmp_path)
+    assert found["outcome"] == ch.simulate(given).outcome == ("left_domain" if end else "finished")
+    assert found["t"][-1] == pytest.approx(end or 3, abs=1e-6) and ("singular" in found["message"]) == bool(end)
+
+
+@needs_node
+def test_an_event_before_a_singular_place_comes_first(tmp_path):
+    system = ch.System("x y", lagrangian=PLANE, kinematic=["x*y' = 0"])
+    given = ch.Model(system, ch.DAlembert(), {}, {"x": -1, "x'": 2, "y": 0}, (0, 3), events=(ch.On("x + 1/8", terminal=True),))
+    found = run(given, tmp_path)
+    assert (found["outcome"], found["t"][-1]) == ("event", pytest.approx(7 / 16, abs=1e-12))
+
+
 @needs_node
 def test_names_that_are_words_of_javascript(tmp_path):
     names = ["Math", "NaN", "let", "await", "p", "s", "found"]

@@ -310,6 +310,9 @@ def test_phones_and_dark_rooms(opened, options):
     red, green, blue = map(int, re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor")))
     assert (red + green + blue < 150) == ("color_scheme" in options)
     assert inner.locator("[data-chetaev-slider]").count() >= 4
+    frame = next(each for each in page.frames if "/shown/" in each.url)
+    needed = "document.body.offsetHeight"  # nothing scrolls inside the frame
+    until(page, lambda: page.locator("#motion").bounding_box()["height"] >= frame.evaluate(needed) > 780)
     shown = "getComputedStyle(document.getElementById('backdrop')).fontSize === getComputedStyle(document.getElementById('model')).fontSize"
     assert page.evaluate(shown)
 

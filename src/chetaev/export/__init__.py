@@ -6,7 +6,7 @@ program        tapes as formulas in a language, names, and the text at the head 
 python_files   the files for NumPy and CasADi
 c_file         the file for C
 browser_problem  what a program that integrates the motion needs besides: slopes, energy, switching functions, events
-javascript_file  the module for browsers and node, with the integrator of web/integrator.js, and web/events.js
+javascript_file  the module for browsers and node, with web/integrator.js, web/switches.js and web/events.js
 shorter        scripts in fewer characters, for pages
 """
 

@@ -43,7 +43,7 @@ def javascript_file(source: BrowserProblem) -> str:
     program = Program(source.side, JAVASCRIPT)
     body = "\n\n".join(_functions(source, program))
     helpers = [text for name, text in _HELPERS.items() if re.search(rf"\b{name}\(", body)]
-    parts = ["integrator.js", *(["events.js"] if source.events else [])]
+    parts = ["integrator.js", *(["switches.js"] if source.surface_names else []), *(["events.js"] if source.events else [])]
     runtime = [files("chetaev.export").joinpath("web", part).read_text(encoding="utf-8") for part in parts]
     return "\n\n".join([_head(program), _data(source), _method(), *helpers, body, *runtime])
 

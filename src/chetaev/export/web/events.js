@@ -5,7 +5,7 @@ const AT_ONCE = 1e-12, TOO_SOON = 1e-9, IN_A_ROW = 3;
 // Relative to the terms of the function of an event: what is smaller cannot be told from zero.
 const ON_SURFACE = 1e-12, LOWEST = 64 * 2 ** -52;
 
-class EventMotion extends Motion {
+class EventMotion extends (SURFACES.length ? SwitchedMotion : Motion) {
   constructor(options) {
     super(options);
     this.way = Math.sign(this.interval[1] - this.interval[0]) || 1;
@@ -115,28 +115,10 @@ class EventMotion extends Motion {
         const side = Math.sign(values[k][j]);
         if (!side || side !== Math.sign(values[k + 1][j]) || side * speeds[k][j] >= 0 || side * speeds[k + 1][j] <= 0) continue;
         const read = (part) => { const inside = at(part); return inside ? side * this.functions(this.t + part * h, inside.y)[j] : Infinity; };
-        const lowest = this.lowest(read, parts[k], parts[k + 1]);
-        if (lowest !== null) more.push(lowest);
+        const found = lowest(read, parts[k], parts[k + 1]);
+        if (found !== null) more.push(found);
       }
     return [...parts.slice(1), ...more].sort((a, b) => a - b);
-  }
-
-  // A place between a and b where a function with one minimum is not positive, by golden sections; null if there is none.
-  lowest(read, a, b) {
-    const golden = (Math.sqrt(5) - 1) / 2, span = b - a;
-    let left = b - golden * (b - a), right = a + golden * (b - a), low = read(left), high = read(right);
-    while (low > 0 && high > 0 && b - a > 1e-9 * span) {
-      if (low < high) {
-        [b, right, high] = [right, left, low];
-        left = b - golden * (b - a);
-        low = read(left);
-      } else {
-        [a, left, low] = [left, right, high];
-        right = a + golden * (b - a);
-        high = read(right);
-      }
-    }
-    return low <= 0 ? left : high <= 0 ? right : null;
   }
 
   // What happens at a crossing: a switch, or an event and all that are simultaneous with it.

@@ -1,10 +1,12 @@
-// The motion: elimination, projection, completion of starts, and an adaptive Runge-Kutta method of order 8 with switches.
+// The motion: elimination, projection, completion of starts, and an adaptive Runge-Kutta method of order 8.
 // Above this line the file has the formulas of the model: matrixAt, turningAt, residualsAt, slopesAt, energyAt, surfacesAt, surfaceSlopesAt,
-// givenAt, eventsAt, resetAt, and the constants that they need. Where the model has events, events.js follows.
+// givenAt, eventsAt, resetAt, and the constants that they need. Where the model has switches or events, switches.js and events.js follow.
 
 // Arrays that every evaluation uses again: a typed array costs more to make than to fill.
 const SCALES = new Float64Array(Math.max(SIZE, OPENED.length)), LARGEST = new Float64Array(8);
 const FROM = RATES.map(([array]) => array), PLACE = RATES.map(([, k]) => k);
+// The determinant of the accelerations and multipliers found last, and the determinants at the stages of the last step.
+const LEVELS = new Float64Array(STAGES.length), FOUND = new Float64Array(1);
 
 // Solves n rows in place by elimination with scaled partial pivoting: the last columns of a become the solution. False where singular.
 function eliminate(n, width, a) {
@@ -13,6 +15,7 @@ function eliminate(n, width, a) {
     for (let j = i * width; j < i * width + n; j++) size = Math.max(size, Math.abs(a[j]));
     SCALES[i] = size;
   }
+  let product = 1;
   for (let k = 0; k < n; k++) {
     let best = -1, largest = 0;
     for (let i = k; i < n; i++) {
@@ -26,6 +29,7 @@ function eliminate(n, width, a) {
     const own = k * width;
     if (best !== k) {
       SCALES[best] = SCALES[k];
+      product = -product;
       for (let j = k, other = best * width; j < width; j++) {
         const swapped = a[own + j];
         a[own + j] = a[other + j];
@@ -33,6 +37,7 @@ function eliminate(n, width, a) {
       }
     }
     const pivot = a[own + k];
+    product *= pivot;
     for (let i = k + 1; i < n; i++) {
       const row = i * width, factor = a[row + k] / pivot;
       if (factor !== 0) for (let j = k + 1; j < width; j++) a[row + j] -= factor * a[own + j];
@@ -45,6 +50,7 @@ function eliminate(n, width, a) {
       for (let j = i + 1; j < n; j++) rest -= a[row + j] * a[j * width + c];
       a[row + c] = rest / a[row + i];
     }
+  FOUND[0] = product;
   return true;
 }
 
@@ -56,7 +62,7 @@ function solvedWith(t, s, p) {
   for (let i = 0; i < SIZE; i++) found[COLUMNS[i]] = a[i * width + width - 1];
   if (open) {
     // redundant constraints: the multipliers of least norm
-    const empty = found.map(() => new Array(open).fill(0)), normal = new Float64Array(open * (open + 1));
+    const minor = FOUND[0], empty = found.map(() => new Array(open).fill(0)), normal = new Float64Array(open * (open + 1));
     for (let c = 0; c < open; c++) {
       for (let i = 0; i < SIZE; i++) empty[COLUMNS[i]][c] = -a[i * width + SIZE + c];
       empty[OPENED[c]][c] = 1;
@@ -67,16 +73,9 @@ function solvedWith(t, s, p) {
     if (!eliminate(open, open + 1, normal)) return null;
     for (let m = 0; m < found.length; m++)
       for (let i = 0; i < open; i++) found[m] -= empty[m][i] * normal[i * (open + 1) + open];
+    FOUND[0] = minor;
   }
   return allFinite(found) ? found : null;
-}
-
-// The logarithm of the size of the determinant: a motion that ends where it has fallen has met a singular place.
-function logDeterminant(t, s, p) {
-  const a = matrixAt(t, s, p), width = SIZE + OPENED.length + 1;
-  let sum = eliminate(SIZE, width, a) ? 0 : -Infinity;
-  for (let k = 0; k < SIZE; k++) sum += Math.log(Math.abs(a[k * width + k]));
-  return sum;
 }
 
 function allFinite(values) {
@@ -98,26 +97,6 @@ function withModes(t, s, values) {
   const p = [...values, ...new Array(SURFACES.length).fill(0)];
   for (let k = 0; k < SURFACES.length; k++) p[values.length + k] = Math.sign(surfacesAt(t, s, p)[k]);
   return p;
-}
-
-// How fast a switching function changes with given signs; null where the rates are undetermined.
-function surfaceRate(k, t, s, p) {
-  const f = ratesWith(t, s, p);
-  if (!f) return null;
-  const slopes = surfaceSlopesAt(t, s, p), n = s.length + 1;
-  let found = slopes[k * n];
-  for (let i = 0; i < s.length; i++) found += slopes[k * n + 1 + i] * f[i];
-  return found;
-}
-
-// The sign between -1 and 1 that keeps a switching function at zero: the mean of the two sides, or 2 where there is none.
-function heldSign(k, t, s, p, first) {
-  const above = p.slice(), below = p.slice();
-  above[first + k] = 1;
-  below[first + k] = -1;
-  const up = surfaceRate(k, t, s, above), down = surfaceRate(k, t, s, below);
-  if (up === null || down === null) return null;
-  return up === down ? (up === 0 ? 0 : 2) : (up + down) / (down - up);
 }
 
 // The size of each entry: its own largest value, but no less than a hundredth of the largest of its order.
@@ -251,6 +230,7 @@ function stepBy(f, t, s, h, first, sizes, k) {
   for (let stage = 1; stage < STAGES.length; stage++) {
     movedBy(s, h, k, STAGES[stage][0], STAGES[stage][1], moved);
     if (!f(t + NODES[stage] * h, moved, k[stage])) return null;
+    LEVELS[stage] = FOUND[0];
   }
   movedBy(s, h, k, WEIGHTS[0], WEIGHTS[1], y);
   if (!sizes) return { y, error: 0 };
@@ -293,6 +273,27 @@ function insideOf(f, t, s, h, end) {
   };
 }
 
+// A place between a and b where a function with one minimum is not positive, by golden sections; null if there is none.
+function lowest(read, a, b) {
+  const golden = (Math.sqrt(5) - 1) / 2, span = b - a;
+  let left = b - golden * (b - a), right = a + golden * (b - a), low = read(left), high = read(right);
+  while (low > 0 && high > 0 && b - a > 1e-9 * span) {
+    if (low < high) {
+      [b, right, high] = [right, left, low];
+      left = b - golden * (b - a);
+      low = read(left);
+    } else {
+      [a, left, low] = [left, right, high];
+      right = a + golden * (b - a);
+      high = read(right);
+    }
+  }
+  return low <= 0 ? left : high <= 0 ? right : null;
+}
+
+// Relative to its largest value in a step: a determinant that falls below DIP at a stage may vanish nearby; below ZERO it does.
+const DIP = 0.1, ZERO = 1e-14;
+
 // The part of the tolerance that a step may use, so that the errors of many steps stay below it.
 const SAFETY = 0.25;
 
@@ -319,43 +320,14 @@ class Motion {
     this.seen = Array.from(this.s, Math.abs);
   }
 
-  // The signs at a state on switching surfaces: the side to which both signs push, or the surface itself. A message if undecided.
+  // Signs at the start; a message if they are undecided.
   choose() {
-    for (let k = 0; k < SURFACES.length; k++) {
-      const v = surfacesAt(this.t, this.s, this.p)[k];
-      const line = surfaceSlopesAt(this.t, this.s, this.p), sizes = sizesOf(this.s, this.seen), n = this.s.length;
-      let terms = 0;
-      for (let i = 0; i < n; i++) terms += Math.abs(line[k * (n + 1) + 1 + i]) * sizes[i];
-      if (Math.abs(v) > 1e-13 * terms) continue;
-      const message = this.decide(k);
-      if (message) return message;
-    }
     return "";
   }
 
-  decide(k) {
-    const above = this.p.slice(), below = this.p.slice();
-    above[this.first + k] = 1;
-    below[this.first + k] = -1;
-    const up = surfaceRate(k, this.t, this.s, above), down = surfaceRate(k, this.t, this.s, below);
-    if (up === null || down === null) return `the equations are singular where ${SURFACES[k]} = 0.`;
-    if (up > 0 && down >= 0) this.p = above;
-    else if (down < 0 && up <= 0) this.p = below;
-    else if (up <= 0 && down >= 0) {
-      if (this.held >= 0) return `two switching functions stay at zero together: ${SURFACES[this.held]} and ${SURFACES[k]}.`;
-      this.held = k;
-    } else this.p = above;
-    return "";
-  }
-
-  // The parameters and signs, with that of a held switching function; null where it is undetermined.
-  signs(t, s) {
-    if (this.held < 0) return this.p;
-    const sign = heldSign(this.held, t, s, this.p, this.first);
-    if (sign === null) return null;
-    const p = this.p.slice();
-    p[this.first + this.held] = Math.max(-1.5, Math.min(1.5, sign));
-    return p;
+  // The parameters and signs; null where a sign is undetermined.
+  signs() {
+    return this.p;
   }
 
   rates(t, s, into) {
@@ -368,24 +340,14 @@ class Motion {
     return null;
   }
 
-  // What must not change its sign within a step: switching functions, and the limit of a held sign.
-  watched(t, s) {
-    const found = Array.from(surfacesAt(t, s, this.p));
-    if (this.held >= 0) {
-      const sign = heldSign(this.held, t, s, this.p, this.first);
-      found[this.held] = sign === null ? 1 : 1 - Math.abs(sign);
-    }
-    return found;
+  // What must not change its sign within a step: switching functions, then functions of events.
+  watched() {
+    return [];
   }
 
   // The same where the next step begins.
   starting() {
     return this.watched(this.t, this.s);
-  }
-
-  crossed(k, before, after) {
-    if (k === this.held) return before >= 0 && after < 0;
-    return this.p[this.first + k] * after < 0;
   }
 
   // The parts of a step at which watched functions are looked at.
@@ -430,9 +392,9 @@ class Motion {
     const trouble = this.choose();
     if (trouble) return this.finish("left_domain", trouble);
     this.keep(this.t, this.s);
-    const ended = this.begin(), wide = logDeterminant(this.t, this.s, this.p);
+    const ended = this.begin();
     if (ended) return ended;
-    let h = 0;
+    let h = 0, wide = 0;
     for (let steps = 0; steps < this.most; steps++) {
       if ((end - this.t) * way <= 0) return this.finish("finished", "the end of the interval was reached.");
       if (this.stop && this.stop()) return this.finish("interrupted", `it was stopped at t = ${this.t}.`);
@@ -441,20 +403,24 @@ class Motion {
       const sizes = sizesOf(this.s, this.seen);
       if (h === 0) h = way * this.opening(slope, sizes, Math.abs(end - this.t));
       let taken = null;
+      const level = (LEVELS[0] = FOUND[0]);
+      wide = wide || level;
       for (;;) {
         if (Math.abs(h) > Math.abs(end - this.t)) h = end - this.t;
         if (Math.abs(h) < 1e-14 * Math.max(Math.abs(this.t), Math.abs(end - begin))) {
-          const lost = taken === null, flat = logDeterminant(this.t, this.s, this.p) < wide + Math.log(1e-4);
-          if (flat) return this.finish("left_domain", `the equations become singular at t = ${this.t}.`);
+          const lost = taken === null;
+          if (Math.abs(level) < 1e-4 * Math.abs(wide)) return this.finish("left_domain", `the equations become singular at t = ${this.t}.`);
           return this.finish(lost ? "left_domain" : "step_too_small", `no step can be made at t = ${this.t}.`);
         }
         taken = stepBy(f, this.t, this.s, h, slope, sizes, STEP);
+        // where there are several minors, another will do if this one vanishes
+        if (!OPENED.length && LEVELS.some((v) => v * level < 0)) taken = null;
         const error = taken ? taken.error / (SAFETY * this.tolerance) : Infinity;
         if (error <= 1) break;
         h *= Number.isFinite(error) ? Math.max(0.2, 0.9 * error ** -0.125) : 0.25;
         if (!Number.isFinite(error)) taken = null;
       }
-      const met = this.firstCrossing(f, slope, h, taken.y), made = met ? met.part : h;
+      const met = this.firstOf(this.vanishing(f, slope, h), this.firstCrossing(f, slope, h, taken.y)), made = met ? met.part : h;
       const next = met ? met.y : taken.y, last = !met && this.t + h === end;
       this.keepWanted(this.t, this.s, made, slope, f, h, taken);
       this.t = last || Math.abs(end - this.t - made) < 1e-15 * Math.abs(end) ? end : this.t + made;
@@ -482,6 +448,28 @@ class Motion {
     return Math.min(span, guess);
   }
 
+  firstOf(a, b) {
+    return a && b && Math.abs(b.part) < Math.abs(a.part) ? b : a || b;
+  }
+
+  // Where the determinant vanishes inside a step without changing its sign, as it does where a constraint loses its rank.
+  vanishing(f, slope, h) {
+    let largest = 0, least = Infinity, place = 0;
+    for (let k = 0; k < LEVELS.length; k++) {
+      const size = Math.abs(LEVELS[k]);
+      largest = Math.max(largest, size);
+      if (size < least) { least = size; place = NODES[k]; }
+    }
+    if (OPENED.length || !(least < DIP * largest && largest < Infinity)) return null;
+    const at = (part) => stepBy(f, this.t, this.s, part * h, slope, null, TRIAL), zero = Math.min(ZERO * largest, 1e-3 * least);
+    const read = (part) => {
+      const inside = at(part);
+      return inside && f(this.t + part * h, inside.y) ? Math.abs(FOUND[0]) - zero : Infinity;
+    };
+    const found = lowest(read, Math.max(0, ...NODES.filter((c) => c < place)), Math.min(1, ...NODES.filter((c) => c > place)));
+    return found === null ? null : { index: -1, part: found * h, y: at(found).y };
+  }
+
   // The first crossing inside a step: its place by a bracketed secant, each trial by a step of its own.
   firstCrossing(f, slope, h, end) {
     if (!SURFACES.length && !EVENTS.length) return null;
@@ -493,7 +481,7 @@ class Motion {
       if (!inside) return null;
       const after = this.watched(this.t + part * h, inside.y), hits = [];
       for (let k = 0; k < before.length; k++) if (this.crossed(k, before[k], after[k])) hits.push(this.located(k, at, h, low, part, after[k]));
-      if (hits.length) return hits.reduce((a, b) => (Math.abs(b.part) < Math.abs(a.part) ? b : a));
+      if (hits.length) return hits.reduce(this.firstOf);
       low = part;
     }
     return null;
@@ -512,19 +500,9 @@ class Motion {
     return { index: k, part: b * h, y: at(b).y };
   }
 
-  // What happens at a crossing: a switch of a sign, or the end of a held one.
-  pass(index) {
-    if (index === this.held) {
-      const sign = heldSign(index, this.t, this.s, this.p, this.first);
-      this.held = -1;
-      this.p[this.first + index] = Math.sign(sign) || 1;
-      return null;
-    }
-    const old = this.p[this.first + index];
-    const message = this.decide(index);
-    if (message) return this.finish("left_domain", message);
-    if (this.held !== index && this.p[this.first + index] === old) this.p[this.first + index] = -old;
-    return null;
+  // What happens at a crossing; a result if the motion ends. Index -1 is a singular place.
+  pass() {
+    return this.finish("left_domain", `the equations become singular at t = ${this.t}.`);
   }
 
   finish(outcome, message) {
@@ -605,5 +583,5 @@ export function energy(t, state, values) {
 
 // The motion: t, states, outcome, message, events. Values in start and parameters replace those of the model by name.
 export function simulate(options) {
-  return new (EVENTS.length ? EventMotion : Motion)(options || {}).run();
+  return new (EVENTS.length ? EventMotion : SURFACES.length ? SwitchedMotion : Motion)(options || {}).run();
 }

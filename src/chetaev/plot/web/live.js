@@ -6,6 +6,7 @@ const drawn = DATA.items.map((item) => (item.strokes ? { ...item, strokes: item.
 const data = { ...DATA, recipes: drawn, meshes: unpacked(DATA) }, sliders = DATA.sliders, inputs = [...document.querySelectorAll("[data-chetaev-slider]")];
 const shown = [...document.querySelectorAll("[data-chetaev-value]")], stage = find("stage"), canvas = find("canvas"), play = find("play");
 const slide = find("time"), clock = find("clock"), pace = find("pace"), link = find("link"), choose = find("choose"), said = find("said");
+const framed = window.parent !== window; // the picture must not grow with a frame whose height follows this page
 const [begin, end] = data.t, count = (data.n - 1) * data.finer + 1;
 const times = Array.from({ length: count }, (_, i) => (i === count - 1 ? end : begin + ((end - begin) * i) / (count - 1)));
 const now = sliders.map((slider) => slider.value), milliseconds = [], PACES = [1, 2, 0.25, 0.5];
@@ -165,7 +166,7 @@ function tick(v, step) {
 function fit() {
   const w = stage.parentElement.clientWidth;
   if (w <= 0) return;
-  const h = Math.min(w / data.ratio, Math.max(220, 0.62 * window.innerHeight));
+  const h = Math.min(w / data.ratio, Math.max(220, 0.62 * Math.min(window.innerHeight, framed ? 780 : Infinity)));
   stage.style.height = h + "px";
   if (!painter) {
     try {
@@ -241,7 +242,7 @@ function told() {
   });
   link.href = "#" + sliders.map((slider, k) => encodeURIComponent(slider.name).replaceAll("'", "%27") + "=" + now[k]).join("&");
   driftShown.textContent = motion.drift === null ? "\u2013" : constraintNames.length ? motion.drift.toExponential(1).replace(/-/g, "\u2212") : "0 (no constraints)";
-  if (window.parent !== window) window.parent.postMessage({ chetaev: api.values() }, "*"); // a page around this one may show the values
+  if (framed) window.parent.postMessage({ chetaev: api.values() }, "*"); // a page around this one may show the values
   said.textContent = motion.outcome === "finished" ? "" : (motion.outcome ? motion.outcome + ": " : "no motion: ") + motion.message;
 }
 
@@ -353,5 +354,10 @@ told();
 new ResizeObserver(() => { if (stage.parentElement.clientWidth !== wide) fit(); }).observe(stage.parentElement);
 window.addEventListener("resize", fit);
 fit();
+if (framed) {
+  const tell = () => window.parent.postMessage({ chetaevHeight: document.body.offsetHeight }, "*");
+  new ResizeObserver(tell).observe(document.body);
+  tell(); // browsers do not observe frames that are out of sight
+}
 if (!window.matchMedia("(prefers-reduced-motion: reduce)").matches) run(true);
 window.chetaev = api;

@@ -1,5 +1,6 @@
-/* Values of the sliders, which the page of the motion tells, and how they are put into the text. */
+/* Values of the sliders and the height, which the page of the motion tells, and how values are put into the text. */
 
+const TALLEST = 3000; // pixels of the frame of the motion; what is longer scrolls inside
 const sliderValues = { first: null, last: null };
 
 function forgetSliders() {
@@ -24,7 +25,8 @@ const written = (value) => String(Number(value.toPrecision(6)));
 
 window.addEventListener("message", (event) => {
   if (event.source !== find("motion").contentWindow) return;
-  const values = event.data && event.data.chetaev;
+  const values = event.data && event.data.chetaev, height = event.data && event.data.chetaevHeight;
+  if (height > 0) find("motion").style.height = `${Math.min(height, TALLEST)}px`; // the least height is in the style sheet
   if (typeof values !== "object" || values === null || !Object.values(values).every(Number.isFinite)) return;
   sliderValues.first = sliderValues.first || values;
   sliderValues.last = values;

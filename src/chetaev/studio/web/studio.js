@@ -124,6 +124,7 @@ async function showMotion() {
   now.shown = now.serial;
   showPage(frame, answer);
   find("moved").hidden = !answer.sliders.length;
+  if (!answer.sliders.length) frame.style.height = ""; // such a page does not tell its height
   forgetSliders();
 }
 
