@@ -124,3 +124,14 @@ def test_a_moved_state_stores_its_angles():
     moving = compile_kernel(casadi.Function("f", [t, y, p], [casadi.vertcat(y[0] - casadi.sin(y[1]), y[1] + casadi.cos(y[1]) * y[0])]))
     assert moving.angles(moving=True) == ({1}, {0})
     assert moving.angles() == ({1}, {0, 1})
+
+
+@pytest.mark.parametrize("x0", [1e6, 1e12, 1e17, 1e20])
+def test_pendulum_from_a_huge_angle(x0):
+    """The remainder of the angle in 60 digits is a start for SciPy. With a remainder rounded in doubles x' was wrong by 5e-5 from 1e12 on."""
+    with mpmath.workdps(60):
+        rest = float(mpmath.mpf(x0) - 2 * mpmath.pi * mpmath.floor(mpmath.mpf(x0) / (2 * mpmath.pi)))
+    right = solve_ivp(lambda t, y: [y[1], -np.sin(y[0])], (0, 2), [rest, 0], method="DOP853", rtol=1e-12, atol=1e-13).y[1, -1]
+    pendulum = ch.derive(ch.System("x", lagrangian="x'^2/2 + cos(x)"))
+    assert ch.simulate(pendulum, {"x": x0, "x'": 0}, (0, 2)).final["x'"] == pytest.approx(right, abs=3e-9)
+    assert ch.simulate_many(pendulum, {"x": [x0], "x'": 0}, (0, 2)).final["x'"][0] == pytest.approx(right, abs=3e-9)

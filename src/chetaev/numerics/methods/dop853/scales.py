@@ -35,10 +35,12 @@ from chetaev.numerics.methods.dop853.types import Array, Control, Integers, Matr
 
 EPSILON = 2.0**-52
 """The distance from 1 to the next double."""
-_HIGH = 12.566370606422424
-r"""The first thirty binary digits of $4\pi$: its product with a number of turns below a million is exact."""
-_LOW = 7.936748637444323e-09
-r"""What is left of $4\pi$. Without it every turn would shift the angle by the rounding of $4\pi$, always in the same direction."""
+_REST = 4.898587196589413e-16
+r"""What `DOUBLE_TURN` lacks to $4\pi$. Without it every turn would shift the angle by that, always in the same direction."""
+_SPLIT = 134217729.0
+"""2^27 + 1: a number times this, less the difference of the two, is its upper half (T. J. Dekker, Numer. Math. 18, 224)."""
+_MOST = 1e20
+"""Radians: of a larger angle the remainder is not known to thirteen digits, so it is not folded."""
 
 
 @part
@@ -179,12 +181,22 @@ def echo(system: System, control: Control, t: float, h: float, y: Array, work: W
 
 
 @part
+def _lost(a: float, b: float, product: float) -> float:
+    """What rounding has taken from a product, exactly, also where the processor does not fuse products and sums."""
+    high, upper = _SPLIT * a, _SPLIT * b
+    high, upper = high - (high - a), upper - (upper - b)
+    low, lower = a - high, b - upper
+    return ((high * upper - product) + high * lower + low * upper) + low * lower
+
+
+@part
 def fold(rows: Matrix, y: Array) -> None:
     """Take whole turns out of the components of a state that are beyond their bounds."""
     for j in range(y.size):
-        if abs(y[j]) > rows[BOUND, j]:
+        while rows[BOUND, j] < abs(y[j]) <= _MOST:
             turns = np.floor(y[j] / DOUBLE_TURN + 0.5)
-            y[j] = (y[j] - turns * _HIGH) - turns * _LOW
+            product = turns * DOUBLE_TURN
+            y[j] = ((y[j] - product) - _lost(turns, DOUBLE_TURN, product)) - turns * _REST
             rows[TURNS, j] += turns
 
 
