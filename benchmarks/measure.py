@@ -18,7 +18,7 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is measured: `quick` takes under two minutes on two cores, `long` adds peers that take minutes each."""
+    """How much is measured: `quick` takes about five minutes on two cores, `long` adds peers that take minutes each."""
 
     quick: bool = False
     long: bool = False

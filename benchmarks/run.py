@@ -1,7 +1,7 @@
 """All benchmarks in one run: prints the tables and writes them to results.md beside this file.
 
 python benchmarks/run.py            everything but the slowest peers
-python benchmarks/run.py --quick    under two minutes on two cores
+python benchmarks/run.py --quick    about five minutes on two cores
 python benchmarks/run.py --long     the peer with twenty links too
 python benchmarks/run.py --only integration growth
 """
@@ -57,7 +57,7 @@ RESULTS = Path(__file__).with_name("results.md")
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description="Benchmarks of chetaev against its peers.")
-    parser.add_argument("--quick", action="store_true", help="under two minutes on two cores")
+    parser.add_argument("--quick", action="store_true", help="about five minutes on two cores")
     parser.add_argument("--long", action="store_true", help="peers that take minutes as well")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), help="some of the parts; results.md is not written")
     chosen = parser.parse_args()
