@@ -9,9 +9,13 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
+import pandas
 import pytest
+from scipy.io import loadmat
 
 import chetaev as ch
 from chetaev.core.support import files
@@ -182,7 +186,7 @@ def test_an_exception_while_writing_leaves_no_traces(tmp_path):
 # ------------------------------------------------------------ endings
 
 
-@pytest.mark.parametrize("name", ["x.mat", "x.json", "plain", "x.npy", "x.npz.gz", "x.xlsx", "x.html"])
+@pytest.mark.parametrize("name", ["x.m", "x.json", "plain", "x.npy", "x.npz.gz", "x.xlsx", "x.html"])
 def test_a_motion_is_not_written_under_a_name_that_says_something_else(motion, name, tmp_path):
     with pytest.raises(ch.UsageError, match="are not written") as told:
         motion.save(tmp_path / name)
@@ -201,6 +205,23 @@ def test_a_report_is_not_written_under_a_name_that_says_something_else(page, nam
     with pytest.raises(ch.UsageError, match="are not written"):
         page.save(tmp_path / name)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_matlab_file_has_the_table(motion, tmp_path):
+    found = loadmat(motion.save(tmp_path / "a.mat", points=7), squeeze_me=True)
+    assert list(found["names"]) == ["x", "x'", "x''"] and found["t"].shape == (7,) and str(found["outcome"]) == "finished"
+    np.testing.assert_array_equal(found["values"], np.column_stack([motion.at(found["t"])[name] for name in ("x", "x'", "x''")]))
+
+
+def test_a_parquet_file_has_the_table_or_its_package_is_named(motion, tmp_path):
+    if find_spec("pyarrow") is None:
+        with pytest.raises(ch.UsageError, match="needs the package pyarrow"):
+            motion.save(tmp_path / "a.parquet")
+        assert not list(tmp_path.iterdir())
+        return
+    found = pandas.read_parquet(motion.save(tmp_path / "a.parquet"))
+    assert list(found) == ["t", "x", "x'", "x''"]
+    np.testing.assert_array_equal(found["x''"], motion["x''"])
 
 
 def test_files_are_what_their_endings_say(motion, tmp_path):

@@ -34,7 +34,7 @@ def test_the_letter_a_is_a_symbol_before_punctuation_and_an_article_elsewhere():
     assert "<math" not in line("a wheel is a body", names)
 
 
-@pytest.mark.parametrize("name", ["run.csv", "run.nc"])
+@pytest.mark.parametrize("name", ["run.csv", "run.nc", "run.mat"])
 def test_a_table_is_not_a_motion_again(name, tmp_path):
     path = ch.simulate(SPRING, START, (0, 1), parameters={"m": 1, "k": 1}).save(tmp_path / name)
     with pytest.raises(ch.ModelError, match="a table holds the values of a motion") as told:

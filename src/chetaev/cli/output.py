@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from chetaev.numerics.motion.trajectory import Trajectory
 
 F = TypeVar("F", bound=Callable[..., Any])
-_TABLES = (".csv", ".nc", ".npz")
+_TABLES = (".csv", ".nc", ".npz", ".mat", ".parquet")
 _SUFFIXES = (".png", ".svg", ".pdf")
 _FORMATS = (*_TABLES, *_SUFFIXES, ".toml", ".html", ".htm", ".mp4", ".gif", ".py", ".c", ".js", ".mjs", ".tex")
 """Endings of the files that the library reads or writes. A text under another of these endings would be mistaken for something else."""

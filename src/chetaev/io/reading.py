@@ -33,7 +33,7 @@ LARGEST_FILE = 1_000_000
 """Bytes. A longer file is refused: a file may come from anybody, and reading takes time and memory proportional to its size."""
 _ARCHIVE = b"PK\x03\x04"
 """The first bytes of a zip archive, such as a saved motion."""
-_TABLES = (".csv", ".nc")
+_TABLES = (".csv", ".nc", ".mat", ".parquet")
 """Endings of tables that `save` writes; they hold neither the system nor the settings, and no motion can be made of them again."""
 _LONG_KEY = re.compile(r"""(?<![\w.'"-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){20}(?=[\w"'.-])""")
 _CONSTRAINTS = tuple(part.name for part in PARTS if part.table)

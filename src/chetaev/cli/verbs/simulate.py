@@ -48,7 +48,7 @@ class MethodType(click.ParamType):
 @click.option("--method", type=MethodType(), metavar="NAME", help="explicit, implicit (if stiff), taylor (if tight), or a registered one.")
 @click.option("--max-step", type=float, metavar="H", help="The longest step; by default the model's own, or no limit.")
 @click.option("--points", type=int, metavar="N", help="Number of evenly spaced times in the table.")
-@click.option("-o", "output", metavar="FILE", help="run.csv, run.nc, run.npz; - prints a csv.")
+@click.option("-o", "output", metavar="FILE", help="run.csv, run.nc, run.mat, run.parquet, run.npz; - prints a csv.")
 @plot("The coordinates over time")
 @click.option("--verify", is_flag=True, help=f"A certificate that is independent of the solver; {_MEANING}.")
 @click.pass_context

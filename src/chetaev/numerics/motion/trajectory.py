@@ -269,8 +269,8 @@ class Trajectory(GroupColumns):
         return verify(self, points)
 
     def save(self, path: Any, points: int | None = None) -> Any:
-        """Write the motion: `.npz` with its model, for `ch.load`; `.csv` or `.nc` as a table, at every step or `points` evenly spaced
-        times.
+        """Write the motion: `.npz` with its model, for `ch.load`; `.csv`, `.nc`, `.mat` or `.parquet` as a table, at every step or `points`
+        evenly spaced times.
         """
         from chetaev.numerics.motion.storage import save
 

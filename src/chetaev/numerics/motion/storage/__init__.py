@@ -6,8 +6,8 @@ of the file. Nothing in a file is executed or unpickled: `load` reads texts with
 
     unzip -p motion.npz model.json
 
-`writing` makes the members of a file, `archive` packs and unpacks them, `reading` makes a motion of them; `tables` has data frames, CSV and
-netCDF files.
+`writing` makes the members of a file, `archive` packs and unpacks them, `reading` makes a motion of them; `tables` has data frames and the
+files of other programs.
 """
 
 from __future__ import annotations
@@ -21,21 +21,31 @@ from chetaev.core.errors import ChetaevError, ModelError
 from chetaev.core.support.files import open_file, replacing, require_ending
 from chetaev.numerics.motion.storage.archive import Altered, Archive
 from chetaev.numerics.motion.storage.reading import read_motion
-from chetaev.numerics.motion.storage.tables import column_names, to_pandas, to_xarray, write_csv, write_netcdf
+from chetaev.numerics.motion.storage.tables import (
+    column_names,
+    to_pandas,
+    to_xarray,
+    write_csv,
+    write_mat,
+    write_netcdf,
+    write_parquet,
+)
 from chetaev.numerics.motion.storage.writing import write_motion
 from chetaev.numerics.motion.trajectory import Trajectory
 
 __all__ = ["column_names", "load", "packed", "save", "to_pandas", "to_xarray", "unpacked"]
 
-ENDINGS = (".npz", ".csv", ".nc")
+_BINARY_TABLES = {".nc": write_netcdf, ".mat": write_mat, ".parquet": write_parquet}
+"""The functions that write tables in formats of other programs."""
+ENDINGS = (".npz", ".csv", *_BINARY_TABLES)
 """The formats of a motion: the whole motion for `load`, or a table of numbers."""
 
 
 def save(motion: Trajectory, path: str | PathLike[str], points: int | None = None) -> Path:
     """Write a motion to a file; returns the path.
 
-    The ending decides the format: `.npz` is the motion with its model and dense output, which `load` reads; `.csv` and `.nc` are tables of
-    all columns, at every step or at `points` evenly spaced times.
+    The ending decides the format: `.npz` is the motion with its model and dense output, which `load` reads; `.csv`, `.nc`, `.mat` and
+    `.parquet` are tables of all columns, at every step or at `points` evenly spaced times.
     """
     where = f"save the motion of {motion.equations.system.label}"
     ending = require_ending(path, ENDINGS, where)
@@ -43,8 +53,8 @@ def save(motion: Trajectory, path: str | PathLike[str], points: int | None = Non
         with replacing(path) as beside:
             if ending == ".npz":
                 write_motion(motion, beside)
-            elif ending == ".nc":
-                write_netcdf(beside, motion, points)
+            elif ending in _BINARY_TABLES:
+                _BINARY_TABLES[ending](beside, motion, points)
             else:
                 with open(beside, "w", encoding="utf-8", newline="") as stream:
                     write_csv(stream, motion, points)

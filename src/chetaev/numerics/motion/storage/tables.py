@@ -1,4 +1,4 @@
-"""Motions as tables: data frames, data sets, and CSV and netCDF files."""
+"""Motions as tables: data frames, data sets, and CSV, netCDF, MATLAB and Parquet files."""
 
 from __future__ import annotations
 
@@ -102,3 +102,24 @@ def write_netcdf(path: Path, motion: Trajectory, points: int | None = None) -> N
     names, times, columns = selected(motion, points)
     data = xarray.Dataset({name: ("t", v) for name, v in zip(names, columns, strict=True)}, {"t": times}, _attributes(motion))
     data.to_netcdf(path, engine="scipy")
+
+
+def write_mat(path: Path, motion: Trajectory, points: int | None = None) -> None:
+    """Write a MATLAB file: the times `t`, the table `values` with a column for each name of the cell array `names`, and attributes.
+
+    Names such as `theta'` are no names of MATLAB's variables, so they are kept as texts.
+    """
+    from scipy.io import savemat
+
+    names, times, columns = selected(motion, points)
+    table = {"t": times[:, None], "names": np.array(names, dtype=object), "values": np.column_stack(columns), **_attributes(motion)}
+    with open(path, "wb") as stream:
+        savemat(stream, table, oned_as="row")
+
+
+def write_parquet(path: Path, motion: Trajectory, points: int | None = None) -> None:
+    """Write a Parquet file with the times as the column `t`, and the columns of a table."""
+    pandas = package("pandas", "a file .parquet")
+    package("pyarrow", "a file .parquet")
+    names, times, columns = selected(motion, points)
+    pandas.DataFrame({"t": times, **dict(zip(names, columns, strict=True))}).to_parquet(path, engine="pyarrow", index=False)
