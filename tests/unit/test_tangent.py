@@ -144,3 +144,13 @@ def test_a_gauge_system_stays_one():
         return ch.simulate(ch.derive(free), start, (0, 1), parameters={"a": a}, gauge=gauge, tolerance=1e-12, keep="final").final["z"]
 
     assert motion.final.slope("z", "a") == pytest.approx(five_point(end, 0.8), rel=1e-8)
+
+
+def test_slopes_on_a_branch_with_a_gauge():
+    """On the branch q3 = 0 of Cawley's system q1'' = k q2^2/2, so that q2 = t^2 gives q1 = v t + k t^6/60."""
+    cawley = ch.derive(ch.System("q1 q2 q3", "k", lagrangian="q1'*q3' + k*q2^2*q3/2"))
+    start = {"q1": 0, "q1'": 0.2, "q3": 0, "q3'": 0}
+    motion = ch.simulate(cawley, start, (0, 1), parameters={"k": 3}, branch="q3 = 0", gauge={"q2": "t^2"}, slopes=["k", "q1'"])
+    assert motion.final["q1"] == pytest.approx(0.25, rel=1e-9)
+    assert motion.final.slope("q1", "k") == pytest.approx(1 / 60, rel=1e-9)
+    assert motion.final.slope("q1", "q1'") == pytest.approx(1, rel=1e-9)
