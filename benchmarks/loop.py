@@ -26,7 +26,8 @@ class Call(NamedTuple):
 
     def optimise(self) -> None:
         """Have the code made that a run gets after a million steps."""
-        dop853.stages_of(self.arguments[0], len(self.arguments[3]))
+        code, start = self.arguments[0], self.arguments[3]
+        dop853.stages_of(code, code.size(len(start)))
 
     def many(self, starts: Any, threads: int | None = None, floor: Any = 0.0) -> dop853.Ensemble:
         """The same run from other states, keeping the ends only; floors, which belong to one start, must be given."""

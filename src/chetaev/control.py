@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from chetaev.core.support.public import public
 from chetaev.mechanics.brackets.growth import Growth, growth_over
 
 __all__ = ["Growth", "growth"]
 
 
+@public
 def growth(
     system: Any, at: Mapping[str, Any] | None = None, parameters: Mapping[str, Any] | None = None, *, longest: int | None = None
 ) -> Growth:

@@ -7,13 +7,16 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import InPython
 from chetaev.core.groups.kinds import Group
 from chetaev.core.notation.defined import Function
+from chetaev.core.support.public import public
 from chetaev.core.support.registry import Specified
 
 Thing = TypeVar("Thing")
 
 
+@public
 def register(thing: Thing) -> Thing:
     """Register `thing` under its word and return it, so that `register` also serves as a decorator.
 
@@ -76,5 +79,5 @@ def _registrar(thing: Any) -> Callable[[Any], Any]:
     raise UsageError(
         f"register takes a principle, a method, a group, a transformation, a language or a function of the notation, not {thing!r}.",
         where="register",
-        hint="class Mine(ch.Principle): ...",
+        hint=InPython("class Mine(ch.Principle): ..."),
     )

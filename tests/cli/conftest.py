@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from chetaev.cli import application
+from python_code import python_code_in
 
 sys.path.insert(0, str(Path(__file__).parent))  # wrong_models can be imported by name
 
@@ -20,6 +21,9 @@ def chetaev(tmp_path, monkeypatch):
     runner = CliRunner()
 
     def call(line, text=None):
-        return runner.invoke(application, shlex.split(line), input=text, catch_exceptions=False)
+        found = runner.invoke(application, shlex.split(line), input=text, catch_exceptions=False)
+        hints = [said for said in found.stderr.splitlines() if said.startswith("  -> ")]
+        assert not any(map(python_code_in, hints)), hints  # advice is options, keys of the file, or says that it is Python
+        return found
 
     return call

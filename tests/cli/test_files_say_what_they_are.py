@@ -39,8 +39,8 @@ def test_other_names_are_the_users_choice(chetaev, line, tmp_path):
         (b"t,x\n", "no data"),
         (b"t,x,x\n0,1,2\n", "two columns 'x'"),
         (b"t,x\n0,1,2\n", "3 values for 2 columns"),
-        (b"t,x\n0,one\n", "'one' is no number"),
-        (b"t,x\n0,\x1b[2J\n", "is no number"),
+        (b"t,x\n0,one\n", "'one' is not a number"),
+        (b"t,x\n0,\x1b[2J\n", "is not a number"),
         (b"\xff\xfet\x00", "cannot be read"),
         (b"t,x\n0," + b"1" * 200_000 + b"\n", "cannot be read"),
     ],
@@ -57,7 +57,7 @@ def test_a_table_without_an_end_is_not_read_for_ever(chetaev, tmp_path, monkeypa
     monkeypatch.setattr("chetaev.cli.verbs.fit._LARGEST_TABLE", 1000)
     (tmp_path / "s.toml").write_text(SPRING)
     found = chetaev("fit s.toml /dev/zero --unknown k")
-    assert found.exit_code == 2 and "the largest size that is read" in " ".join(found.stderr.split())
+    assert found.exit_code == 2 and "the largest size allowed" in " ".join(found.stderr.split())
     assert "cannot be read" in chetaev("fit s.toml . --unknown k").stderr
 
 

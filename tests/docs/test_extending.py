@@ -188,7 +188,7 @@ def cells(cell, value=1, *others):
         ({"sided": False}, "its velocities differ"),
         ({"basis": (((0, 1.5), (0, 0)),)}, "matrices of integers"),
         ({"basis": (cells((0, 1), 1, (1, 2)), cells((1, 2)), cells((0, 1)))}, "others lack"),
-        ({"basis": (cells((0, 1)), cells((1, 2)), cells((0, 0)))}, "no sum of integer"),
+        ({"basis": (cells((0, 1)), cells((1, 2)), cells((0, 0)))}, "not a sum of integer"),
         ({"basis": (cells((0, 1)), cells((1, 2)), cells((0, 2), -1))}, "not those of its matrix"),
         ({"rates": lambda self, z, v, body, cos, sin: [v[0], v[1], v[2] + z[0] * v[1]]}, "spatial side are not those"),
         ({"velocity": lambda self, z, v, body, cos, sin: [v[0], v[1], v[2] + z[0] * v[1]]}, "not the inverse"),
@@ -257,7 +257,7 @@ def test_an_installed_extension_serves_files_on_the_command_line(tmp_path):
         return subprocess.run([sys.executable, "-m", "chetaev.cli", *words], capture_output=True, text=True, env=environment, cwd=tmp_path)  # noqa: S603
 
     alone = said("derive", "own.toml")
-    assert alone.returncode != 0 and "Heis body" in alone.stderr  # a file imports nothing
+    assert alone.returncode != 0 and "gliding is not a principle" in alone.stderr  # a file imports nothing
     assert "Gliding()" in said("--extensions", "derive", "own.toml").stdout
     run = said("--extensions", "simulate", "own.toml")
     assert run.returncode == 0 and "finished" in run.stdout

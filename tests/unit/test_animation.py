@@ -62,12 +62,12 @@ def test_a_motion_that_ended_early_is_shown_to_its_end():
     ("call", "said"),
     [
         (lambda m: ch.animate(ch.gallery("rocard")), "takes a motion, not Model"),
-        (lambda m: ch.animate(m, "scene"), "str is no scene"),
+        (lambda m: ch.animate(m, "scene"), "str is not a scene"),
         (lambda m: ch.animate(m, seconds=0), "seconds = 0 is not a positive number"),
         (lambda m: ch.animate(m, fps=float("inf")), "fps = inf"),
         (lambda m: ch.animate(m, FLAT).frame(2.5), "t = 2.5 lies outside the motion"),
-        (lambda m: ch.animate(m, FLAT).save("film.avi"), "no animation is written to .avi"),
-        (lambda m: ch.animate(moved(keep="final"), FLAT), "one stored state only"),
+        (lambda m: ch.animate(m, FLAT).save("film.avi"), "an animation cannot be written to .avi"),
+        (lambda m: ch.animate(moved(keep="final"), FLAT), "a single stored state"),
     ],
 )
 def test_mistakes_are_explained(motion, call, said):
@@ -144,7 +144,7 @@ def test_motions_that_do_not_overlap_are_refused(motion):
         ch.animate({"a": motion, "b": moved((5, 6))}, FLAT)
     with pytest.raises(ch.UsageError, match="no interval of time in common"):
         ch.animate({"a": motion, "b": moved((2, 0))}, FLAT)
-    with pytest.raises(ch.UsageError, match="shows one motion only"):
+    with pytest.raises(ch.UsageError, match="shows a single motion"):
         ch.animate({"a": motion, "b": motion})
 
 

@@ -336,7 +336,7 @@ def test_relations_beyond_algebra_are_told():
 
 def test_wrong_words_are_errors():
     form = SYSTEMS["gauge"][0]()
-    with pytest.raises(ch.UsageError, match="no dynamics 'full'"):
+    with pytest.raises(ch.UsageError, match="dynamics='full' is unknown"):
         ch.constraint_algorithm(form, dynamics="full")
     with pytest.raises(ch.UsageError, match="seconds"):
         ch.constraint_algorithm(form, seconds=0)

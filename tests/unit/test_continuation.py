@@ -73,7 +73,7 @@ def test_the_weave_of_the_bicycle():
     amplitudes, off = np.abs(weaving["lean'"]), 4.29238253634111 - weaving.values
     np.testing.assert_allclose(off / amplitudes**2, (off / amplitudes**2)[0], rtol=0.05)  # a Hopf point: the square root of the distance
     assert all(p.stable for p in weaving.points)
-    with pytest.raises(ch.UsageError, match="no number of points"):
+    with pytest.raises(ch.UsageError, match="not a number of points"):
         family.switch(1, most=0)
 
 

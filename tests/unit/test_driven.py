@@ -223,7 +223,7 @@ def test_other_refusals():
         run(ch.Feedback(lambda t, state: -state["x"], 0.1), slopes=["k"])
     with pytest.raises(UsageError, match="runs forwards"):
         run(ch.Feedback(lambda t, state: 0.0, 0.1), t=(5, 0))
-    with pytest.raises(UsageError, match="no interpolation"):
+    with pytest.raises(UsageError, match="not an interpolation"):
         ch.Sampled([0, 1], [0, 1], "quintic")
 
 

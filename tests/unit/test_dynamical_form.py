@@ -228,7 +228,7 @@ def test_regularity_names_the_strata():
 
 def test_what_is_no_form_is_refused_by_name():
     for verb in (ch.constraint_algorithm, ch.regularity):
-        with pytest.raises(ch.UsageError, match="a dynamical form is wanted, or Equations, a System or a Model, not int"):
+        with pytest.raises(ch.UsageError, match="a DynamicalForm, Equations, a System or a Model is needed, not int"):
             verb(42)
 
 

@@ -37,7 +37,7 @@ def test_the_letter_a_is_a_symbol_before_punctuation_and_an_article_elsewhere():
 @pytest.mark.parametrize("name", ["run.csv", "run.nc", "run.mat"])
 def test_a_table_is_not_a_motion_again(name, tmp_path):
     path = ch.simulate(SPRING, START, (0, 1), parameters={"m": 1, "k": 1}).save(tmp_path / name)
-    with pytest.raises(ch.ModelError, match="a table holds the values of a motion") as told:
+    with pytest.raises(ch.ModelError, match="a table has the values of a motion") as told:
         ch.load(path)
     assert "motion.save('run.npz')" in str(told.value)
 

@@ -131,7 +131,7 @@ def test_a_rolling_disc_is_right_whatever_velocity_is_declared(declared):
     theirs.add_loads(Force(centre, -m * g * N.z))
     theirs.add_nonholonomic_constraints(*slip)
     if declared:
-        with pytest.warns(VelocityWarning, match="the velocity of D: as declared"):
+        with pytest.warns(VelocityWarning, match="the velocity of D: the declared value"):
             system = ch.from_mechanics(theirs)
     else:
         system = ch.from_mechanics(theirs)
@@ -204,7 +204,7 @@ def test_a_model_of_parts_is_read_whole():
 
 
 def test_what_cannot_be_read_is_refused():
-    with pytest.raises(UsageError, match="no system of sympy"):
+    with pytest.raises(UsageError, match="not a system of sympy"):
         ch.from_mechanics("pendulum")
     _, (x, th), (v, w), _, _, bodies = cart()
     lonely = System(N, Point("Z"))
@@ -243,7 +243,7 @@ def test_a_guessed_fixed_point_that_rolls_is_refused():
 def test_a_lagrangian_with_rolling_inside_is_refused():
     origin, q, _, _, body, _, _ = disc(declared=True)
     method = LagrangesMethod(Lagrangian(N, body), list(q), bodies=[body], frame=N)
-    with pytest.raises(ModelError, match="another kinetic energy"):
+    with pytest.raises(ModelError, match="kinetic energy of the Lagrangian is not that of the bodies"):
         ch.from_mechanics(method, origin=origin)
 
 
@@ -275,9 +275,9 @@ def test_differences_are_found_in_any_units(size):
     theirs.add_kdes(*speeds, extra[0] - q[0].diff(), extra[1] - q[1].diff())
     theirs.add_bodies(body)
     theirs.add_nonholonomic_constraints(*[e.subs(small) for e in slip])
-    with pytest.warns(VelocityWarning, match="the velocity of D: as declared"):
+    with pytest.warns(VelocityWarning, match="the velocity of D: the declared value"):
         ch.from_mechanics(theirs)
-    with pytest.raises(ModelError, match="another kinetic energy"):
+    with pytest.raises(ModelError, match="kinetic energy of the Lagrangian is not that of the bodies"):
         ch.from_mechanics(LagrangesMethod(Lagrangian(N, body), list(q), bodies=[body], frame=N), origin=origin)
 
 

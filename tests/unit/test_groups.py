@@ -459,7 +459,7 @@ def test_the_end_is_a_start(motion):
 
 
 def test_wrong_questions(motion):
-    with pytest.raises(ch.UsageError, match="'left' is no side"):
+    with pytest.raises(ch.UsageError, match="'left' is not a side"):
         motion.angular_velocity("A", "left")
     for name in ("B", "A1", "A13"):
         with pytest.raises(ch.UsageError, match=f"{name} is not a group coordinate"):

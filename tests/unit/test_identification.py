@@ -68,6 +68,9 @@ def test_errors_are_those_of_linear_regression_on_the_closed_form():
     covariance = np.linalg.inv(slopes.T @ slopes) * (residuals @ residuals) / (len(times) - 2)
     assert found.covariance == pytest.approx(covariance, rel=1e-5)
     assert found.errors["k"] == pytest.approx(np.sqrt(covariance[0, 0]), rel=1e-5)
+    correlation = covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
+    assert 1e-3 < abs(correlation) < 1
+    assert found.correlations == pytest.approx(np.array([[1, correlation], [correlation, 1]]), abs=1e-5)
     assert found.residuals["x"] == pytest.approx(residuals, abs=1e-9)
     low, high = found.interval("k")
     assert low < 4 < high
@@ -115,6 +118,8 @@ def test_unknowns_without_any_influence_are_named_one_by_one():
     found = ch.fit(ON_ICE, noisy(skated(), 2), {"g": None, "th'": None, "m": None, "J": None})
     assert sorted(map(list, found.unidentifiable)) == [["J"], ["m"]]
     assert (found.values["m"], found.values["J"]) == pytest.approx((1, 0.5), rel=1e-6)  # nothing moves them
+    known = np.isfinite(found.correlations)
+    assert list(found.values) == ["g", "th'", "m", "J"] and np.array_equal(known, np.outer([1, 1, 0, 0], [1, 1, 0, 0]) == 1)
     assert np.isfinite([found.errors["g"], found.errors["th'"]]).all() and np.isinf([found.errors["m"], found.errors["J"]]).all()
 
 
@@ -132,7 +137,7 @@ def test_a_picture_of_what_is_left():
     found = ch.fit(MODEL, noisy({"t": times, "x": exact(times), "x'": exact(times)}, 3), {"k": (1, 6)})
     picture = ch.plot.residuals(found)
     assert [ax.get_ylabel() for ax in picture.axes] == ["x", "residual", "x'", "residual"]
-    with pytest.raises(ch.UsageError, match="y is no column"):
+    with pytest.raises(ch.UsageError, match="y is not a column"):
         found.column("y")
 
 
@@ -160,7 +165,7 @@ def test_tables_of_other_packages():
     [
         ({"x": [1, 2]}, {"k": None}, "no times"),
         ({"t": [0, 1, 2], "x": [1, np.nan, 2]}, {"k": None}, "not finite, the first in line 2"),
-        ({"t": [0, 1, 2], "q": [1, 2, 3]}, {"k": None}, "column 'q' is no expression"),
+        ({"t": [0, 1, 2], "q": [1, 2, 3]}, {"k": None}, "column 'q' is not an expression"),
         ({"t": [0, 1, 9], "x": [1, 2, 3]}, {"k": None}, "t = 9 is outside the run"),
         ({"t": [0, 2, 1], "x": [1, 2, 3]}, {"k": None}, "do not increase"),
         ({"t": [0, 1], "x": [1, 2, 3]}, {"k": None}, "3 values for 2 times"),
@@ -168,7 +173,7 @@ def test_tables_of_other_packages():
         ({"t": [0, 1], "x": [1, 2]}, {"q": None}, "neither a parameter nor an initial value"),
         ({"t": [0, 1], "x": [1, 2]}, {}, "names no values"),
         ({"t": [0, 1], "x": [1, 2]}, {"k": (2, 1)}, "bounds of k"),
-        ({"t": [0, 1], "x": ["a", "b"]}, {"k": None}, "no numbers"),
+        ({"t": [0, 1], "x": ["a", "b"]}, {"k": None}, "not numbers"),
         ({"t": [0, 1, 2], "x": np.ma.masked_array([1.0, 2.0, 3.0], [0, 0, 1])}, {"k": None}, "not finite, the first in line 3"),
         ({"t": [0, 1], "x": [1j, 2]}, {"k": None}, "complex"),
         ({"t": np.array(["2020-01-01", "2020-01-02"], "datetime64[s]"), "x": [1, 2]}, {"k": None}, "dates or durations"),
@@ -186,7 +191,7 @@ def test_other_arguments_that_cannot_be_used_are_refused():
     for weights in ({"x": [1, 2]}, {"x": "a"}):
         with pytest.raises(ch.UsageError, match="neither numbers nor arrays"):
             ch.fit(MODEL, data, {"k": None}, weights=weights)
-    with pytest.raises(ch.UsageError, match="t=5 is no interval"):
+    with pytest.raises(ch.UsageError, match="t=5 is not an interval"):
         ch.fit(MODEL, data, {"k": None}, t=5)
     with pytest.raises(ch.UsageError, match="seeds=0 is not a number"):
         ch.which(MODEL, [ch.Hamilton()], data, unknown={"k": None}, seeds=0)

@@ -232,7 +232,7 @@ def test_at_a_turning_point_a_velocity_is_free():
     for equations, start, values in ((PENDULUM, {"x": 1, "y": 0, "x'": 0}, UNIT), (SPEED, {"x": 0, "y": 0, "x'": 1}, None)):
         error = refusal(equations, start, values)
         assert error.what == "no initial value for y'."
-        assert error.why == "These data sit on a turning point: the rows have no slope in y' here."
+        assert error.why == "These data are at a turning point: the rows have no slope in y' here."
 
 
 def test_unknown_names_bring_the_state():

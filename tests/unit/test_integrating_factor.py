@@ -66,7 +66,7 @@ NOT_FOUND = {
 def test_what_was_tried_is_said_where_nothing_is_found(name):
     result = integrating_factor(DynamicalForm(*NOT_FOUND[name]))
     assert not result.found and result.lagrangian is None and result.rows is None and result.complete
-    assert len(result.tried) == 4 and str(result).startswith("none found among: the rows as they are, times a constant matrix; a function")
+    assert len(result.tried) == 4 and str(result).startswith("none found among: the given rows, times a constant matrix; a function")
 
 
 def test_large_systems_say_that_less_was_tried():

@@ -9,7 +9,7 @@ import sympy
 
 import chetaev as ch
 from chetaev.core.exact.manifold import _solved
-from chetaev.core.notation.divisors import known_to_vanish
+from chetaev.core.notation.arithmetic import known_to_vanish
 from chetaev.numerics.flow.elimination import Samples, elimination_order, solve
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.residues import residues_of

@@ -166,7 +166,7 @@ def test_refusals():
         ch.linearize(equations, UPRIGHT, parameters=VALUES, inputs=["w"])
     with pytest.raises(ch.UsageError, match="contains x'''"):
         ch.linearize(equations, UPRIGHT, parameters=VALUES, inputs=["u"], outputs=["x'''"])
-    with pytest.raises(ch.UsageError, match="no quadratic form"):
+    with pytest.raises(ch.UsageError, match="not a quadratic form"):
         cart().lqr("x + th^2")
     with pytest.raises(ch.UsageError, match="not positive definite"):
         cart().lqr(1, 0)

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 
-from chetaev.numerics.start.matching import matched, strong_components
+from chetaev.numerics.start.blocks import matched, strong_components
 
 
 def _random(seed: int) -> np.ndarray:

@@ -10,10 +10,10 @@ import sympy
 from scipy.linalg import expm
 
 import chetaev as ch
-from chetaev.core.groups.exponential import exponential
 from chetaev.io.reading import loads
 from chetaev.io.writing import dumps
 from chetaev.mechanics.group_chart import in_coordinates
+from chetaev.mechanics.group_product_chart import exponential
 from chetaev.numerics.graphs.group_equations import equations_of
 
 H, X, Y = [[1, 0], [0, -1]], [[0, 1], [0, 0]], [[0, 0], [1, 0]]
@@ -61,7 +61,7 @@ class TestBasis:
     @pytest.mark.parametrize(
         ("basis", "words"),
         [
-            ([X, Y], ["[E1, E2] is no combination", "add [E1, E2]"]),
+            ([X, Y], ["[E1, E2] is not a combination", "add [E1, E2]"]),
             ([H, X, [[2, 1], [0, -2]]], ["matrix 3 of the basis is a combination of those before it"]),
             ([[[1, 0], [0, -1.6667]], [["-5/3", 1], [0, "25/9"]]], ["[E1, E2]", "only up to", '"-5/3"']),
             ([H, [[1, 2, 3], [4, 5, 6], [7, 8, 9]]], ["different sizes"]),
@@ -210,7 +210,7 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("old", "new", "words"),
         [
-            ("[[[1, 0], [0, -1]]", "[[[1, 0], [0, 1]]", ["groups.SL2", "no combination"]),
+            ("[[[1, 0], [0, -1]]", "[[[1, 0], [0, 1]]", ["groups.SL2", "not a combination"]),
             ("dimension = 2", "dimensions = 2", ["dimensions is not a key"]),
             ('"96/7"}}', '"96/7"}, "1,3" = {1 = 1}}', ["groups.solvable", "dimension=2"]),
             ("dimension = 2", "dimension = 2\nbasis = [[[1]]]", ["groups.solvable", "not a group"]),
@@ -308,7 +308,7 @@ class TestMotions:
         assert np.abs(a @ inner - outer @ a).max() < 1e-12
         system = ch.System({"A": "H3 body"}, lagrangian="A1'^2 + A2'^2 + A3'^2")
         odd = ch.simulate(ch.derive(system), {"A": [[0, 0, 1], [0, 1, 0], [1, 0, 0]], "A1'": 1, "A2'": 1, "A3'": 0}, (0, 1))
-        with pytest.raises(ch.UsageError, match="no combination of the basis of H3"):
+        with pytest.raises(ch.UsageError, match="not a combination of the basis of H3"):
             odd.velocity("A", "spatial")
 
     def test_starts_that_are_no_matrices(self):

@@ -156,14 +156,14 @@ def test_what_is_no_principle_is_refused(weighted):
 def test_the_normal_form_is_checked():
     first, second = multipliers(2)
     x = SYSTEM.coordinates[0]
-    with pytest.raises(ch.UsageError, match="has a reaction and is a costate"):
+    with pytest.raises(ch.PrincipleError, match="has a reaction and is a costate"):
         Lowered(SYSTEM, SYSTEM.lagrangian + first * x, {first: {x: 1}}, (first,))
-    with pytest.raises(ch.UsageError, match="not a coordinate"):
+    with pytest.raises(ch.PrincipleError, match="not a coordinate"):
         Lowered(SYSTEM, SYSTEM.lagrangian, {first: {ch.Coordinate("w"): 1}})
-    with pytest.raises(ch.UsageError, match="not a multiplier"):
+    with pytest.raises(ch.PrincipleError, match="not a multiplier"):
         Lowered(SYSTEM, SYSTEM.lagrangian, {"lambda1": {x: 1}})
     for text in ("__import__('os').getcwd()", None, True):
-        with pytest.raises(ch.UsageError, match="is not an expression"):
+        with pytest.raises(ch.PrincipleError, match="is not an expression"):
             Lowered(SYSTEM, SYSTEM.lagrangian, {first: {x: text}})
     assert Lowered(SYSTEM, SYSTEM.lagrangian, {first: {x: 0.1}}).reactions[first][x] == sympy.Rational(1, 10)
     assert hash(Lowered(SYSTEM, SYSTEM.lagrangian, {first: {x: 1}, second: {x: sympy.S(2)}}))

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import chetaev as ch
 from chetaev.core.functions import FUNCTIONS, Magnitude, Maximum, Minimum, Sign, called, corners_in, in_own_functions
 from chetaev.core.notation import Vocabulary, parse_expression, parse_row
+from chetaev.core.notation.arithmetic import collected, multiplied
 from chetaev.core.notation.bounds import fault
-from chetaev.core.notation.collect import collected, multiplied
 from chetaev.core.symbols import TIME, Action, Coordinate, Input, Parameter, Variation
 from chetaev.core.values import value
 

@@ -189,7 +189,7 @@ def test_exponents_of_a_motion_whose_steps_are_used_up(monkeypatch):
 def test_a_number_of_exponents():
     found = ch.orbits.lyapunov(ch.derive(HENON), CHAOTIC, T=500, number=1)
     assert found.exponents.shape == (1,) and np.isnan(found.divergence)
-    with pytest.raises(ch.UsageError, match="no count"):
+    with pytest.raises(ch.UsageError, match="not a count"):
         ch.orbits.lyapunov(ch.derive(HENON), CHAOTIC, T=500, number=7)
 
 

@@ -59,7 +59,7 @@ def test_every_picture_can_be_drawn_into_given_axes(motions):
         figure = Figure()
         axes = figure.subplots(count)
         assert draw(axes) is figure and len(figure.axes) == count and all(ax.lines for ax in figure.axes)
-        with pytest.raises(ch.UsageError, match=f"ax is {count + 1} axes, and {count} panel"):
+        with pytest.raises(ch.UsageError, match=f"ax is {count + 1} axes, but {count} panel"):
             draw(Figure().subplots(count + 1))
     with pytest.raises(ch.UsageError, match="ax is str"):
         ch.plot.phase(one, ax="here")
@@ -70,5 +70,5 @@ def test_what_is_no_motion_is_refused(wrong):
     for draw in (ch.plot.series, ch.plot.phase, ch.plot.path, ch.plot.compare, ch.plot.balance):
         with pytest.raises(ch.UsageError, match="motions by label are needed"):
             draw(wrong)
-    with pytest.raises(ch.UsageError, match="drift draws one motion"):
+    with pytest.raises(ch.UsageError, match="drift draws a single motion"):
         ch.plot.drift(wrong)

@@ -16,7 +16,7 @@ import pytest
 import chetaev as ch
 from browsing import PATIENCE, needs_chromium
 from chetaev.core.scene import shapes as sh
-from chetaev.export.shorter import renamed, squeezed
+from chetaev.export.minified import renamed, squeezed
 from chetaev.plot.scenes.compose import compose
 from chetaev.plot.scenes.meshes import packed
 from chetaev.studio.live import slider_ranges
@@ -161,7 +161,7 @@ def test_mistakes_are_explained(sliders, said):
 
 
 def test_several_motions_have_no_sliders():
-    with pytest.raises(ch.UsageError, match="one motion only"):
+    with pytest.raises(ch.UsageError, match="need a single motion"):
         ch.animate({"a": motion_of("sleigh"), "b": motion_of("sleigh")}, sliders=SLEIGH)
 
 

@@ -155,7 +155,7 @@ def test_names_that_the_system_does_not_have():
     with pytest.raises(ch.ModelError, match="a unit of tehta, which is not a name") as told:
         sleigh({"tehta": "rad"})
     assert "Did you mean theta?" in str(told.value)
-    with pytest.raises(ch.ModelError, match="m is no unit of time"):
+    with pytest.raises(ch.ModelError, match="m is not a unit of time"):
         sleigh({"t": "m"})
     with pytest.raises(ch.ModelError, match="two units of theta"):
         sleigh({"theta": "rad", "θ": "rad"})

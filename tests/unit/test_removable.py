@@ -1,6 +1,7 @@
 """Functions with removable singularities have their values beside these, against mpmath, for every function that has a series."""
 
 import mpmath
+import numpy as np
 import pytest
 import sympy
 
@@ -99,3 +100,12 @@ def test_a_function_without_a_value_on_the_circle_has_a_smaller_one():
     for function in (sympy.log(1 + x) / x, sympy.atan(x) / x):
         (series,) = removable(function).series
         assert series.radius < sympy.Rational(1, 4) and series.coefficients[0] == 1
+
+
+def test_angles_of_two_coordinates_beside_quotients():
+    """Where the angle x + y vanishes depends on y: no number is a candidate, and comparing one with pi raised a TypeError."""
+    potential = "sin(y)^3/(m + cos(x + y)^2) + sin(y)*cos(y)^2/(m + cos(x + y)^2)"
+    system = ch.System("x y", "m", lagrangian=f"(x'^2 + y'^2)/2 - ({potential})")
+    now = ch.evaluate(ch.derive(system), {"x": 0.4, "y": 0.3, "x'": 0, "y'": 0}, parameters={"m": 2})
+    slope = np.sin(0.3) * 2 * np.cos(0.7) * np.sin(0.7) / (2 + np.cos(0.7) ** 2) ** 2
+    assert now["x''"] == pytest.approx(-slope, rel=1e-13)

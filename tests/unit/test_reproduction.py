@@ -116,7 +116,7 @@ def test_branch_and_gauge_are_kept(tmp_path):
 def test_a_report_says_what_the_file_cannot_hold(tmp_path):
     motion = ch.simulate(ch.derive(SPRING), {"x": 1, "x'": 0}, np.linspace(0, 1, 20_001), parameters={"e": 1})
     for told in (motion, ch.load(motion.save(tmp_path / "run.npz"))):
-        assert "It does not hold the 20001 times at which states were stored" in section_of(told)[1]
+        assert "It does not contain the 20001 times at which states were stored" in section_of(told)[1]
         assert loads(file_of(told)).t == (0.0, 1.0)
     assert "does not hold" not in section_of(driven())[1]
 
@@ -169,7 +169,7 @@ def test_ensembles_with_slopes_and_series_are_pickled():
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"jet": "k"}, "is no jet"),
+        ({"jet": "k"}, "is not a jet"),
         ({"parameter": "w"}, "w"),
         ({"group": "A", "component": 7}, "A"),
         ({"jet": "x'", "colour": 1}, "colour"),
@@ -267,7 +267,7 @@ def test_unknown_keys_are_refused_everywhere(table, line):
         ('[gauge]\nx = "wrong"', "wrong"),
         ("[gauge]\nx = 3", "a text is expected"),
         ("[scale]\ny = 3", "unknown name"),
-        ("[scale]\npi = 3", "no jet"),
+        ("[scale]\npi = 3", "not a jet"),
         ("[scale]\nx = 0", "not positive"),
         ("[scale]\nx = nan", "not positive"),
         ('[simulate]\nconserve = "momentum"', "momentum is not"),

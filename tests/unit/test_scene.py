@@ -445,8 +445,8 @@ def test_names_and_numbers_as_written_by_hand():
 @pytest.mark.parametrize(
     ("shape", "words"),
     [
-        (sh.Wheel("x, 0", -0.5), r"Wheel, radius\n  -0.5 is no size"),
-        (sh.Wheel("x, 0", "a"), r"Wheel, radius\n  a is -0.7 at the start, which is no size"),
+        (sh.Wheel("x, 0", -0.5), r"Wheel, radius\n  -0.5 is not a size"),
+        (sh.Wheel("x, 0", "a"), r"Wheel, radius\n  a is -0.7 at the start, which is not a size"),
         (sh.Wheel("x, 0, 0", "a", rotation="z x"), "Wheel, radius"),
         (sh.Disk("x, 0, 0", 1, thickness=-0.1), "Disk, thickness"),
         (sh.Blade("x, 0", 0, "2*a"), "Blade, length"),

@@ -304,8 +304,8 @@ def test_the_jacobian_of_a_prepared_motion():
         (["lambda1"], ch.InitialError, "gives no value of lambda1"),
         (["q"], ch.UsageError, "neither a parameter nor an initial value"),
         (["a", "a"], ch.UsageError, "given twice"),
-        ("a", ch.UsageError, "no list of names"),
-        ([], ch.UsageError, "no list of names"),
+        ("a", ch.UsageError, "not a list of names"),
+        ([], ch.UsageError, "not a list of names"),
     ],
 )
 def test_refusals(slopes, error, words):

@@ -80,7 +80,7 @@ def test_cartesian_pendulum_in_motion_has_no_acceleration_in_its_matrix():
     np.testing.assert_allclose(found.matrix, [[0, 1], row], rtol=1e-8)
     assert found.rates["x'"] == pytest.approx(rate(0.6, -0.9), rel=1e-13)
     assert found.stable is None and not found.steady
-    assert "no steady motion" in found.verdict
+    assert "not a steady motion" in found.verdict
 
 
 def test_five_hanging_links_swing_at_the_zeros_of_a_laguerre_polynomial():

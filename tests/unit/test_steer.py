@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -249,13 +251,13 @@ HOOP = ch.System("x y", lagrangian="(x'^2 + y'^2)/2", kinematic=["x^2 + y^2 = 1"
 BAD = {
     "an unknown input": ((CART, None, {"v": (-1, 1)}, REST, ONE), {}, ch.ParameterError, "v is not an input"),
     "reversed bounds": ((CART, None, {"u": (1, -1)}, REST, ONE), {}, ch.ParameterError, "reversed"),
-    "no pair": ((CART, None, {"u": 3}, REST, ONE), {}, ch.UsageError, "no pair of bounds"),
+    "no pair": ((CART, None, {"u": 3}, REST, ONE), {}, ch.UsageError, "not a pair of bounds"),
     "no inputs": ((CART, None, None, REST, ONE), {}, ch.UsageError, "no input is to be steered"),
     "a start with a gap": ((CART, None, {"u": (-1, 1)}, {"x": 0}, ONE), {}, ch.InitialError, "no initial value for x'"),
     "an unknown end": ((CART, None, {"u": (-1, 1)}, REST, {"z": 1}), {}, ch.NotationError, "unknown name"),
     "an end above the state": ((CART, None, {"u": (-1, 1)}, REST, {"x''": 1}), {}, ch.InitialError, "not part of the state"),
     "a given time": ((CART, None, {"u": (-1, 1)}, REST, ONE, "t", (0, 1)), {}, ch.UsageError, "the final time is given"),
-    "an equation": ((CART, None, {"u": (-1, 1)}, REST, ONE), {"path": ["x = 1"]}, ch.UsageError, "no inequality"),
+    "an equation": ((CART, None, {"u": (-1, 1)}, REST, ONE), {"path": ["x = 1"]}, ch.UsageError, "not an inequality"),
     "a start outside": ((CART, None, {"u": (-1, 1)}, REST, ONE), {"path": ["x >= 0.5"]}, ch.InitialError, "x >= 0.5 fails at the start"),
     "a strange guess": ((CART, None, {"u": (-1, 1)}, REST, ONE), {"guess": {"k": 1}}, ch.ParameterError, "k is neither"),
     "a cost with a corner": ((CART, None, {"u": (-1, 1)}, REST, ONE, "abs(u)", (0, 3)), {}, ch.ModelError, "has a corner"),
@@ -282,3 +284,38 @@ def test_bad_input_is_refused_in_the_users_words(name):
     parameters = {z.name: 1 for z in given[0].parameters}
     with pytest.raises(kind, match=words.replace("(", "[(]")):
         ch.steer(*given, **options, parameters=parameters)
+
+
+def hovering():
+    """A search that takes several programs: the way around a disc."""
+    point = ch.System("x y", lagrangian="(x'^2 + y'^2)/2", forces={"x": "u", "y": "v"}, inputs={"u": None, "v": None})
+    ends = {"start": {"x": -2, "y": 0.1, "x'": 0, "y'": 0}, "end": {"x": 2, "y": 0, "x'": 0, "y'": 0}}
+    return lambda **options: ch.steer(point, inputs={"u": (-1, 1), "v": (-1, 1)}, path=["x^2 + y^2 >= 1"], **ends, **options)
+
+
+def test_the_budget_counts_work_and_not_time(monkeypatch):
+    """On a machine that is busy with other things for ten thousand seconds the answer is the same, digit by digit."""
+    search = hovering()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plain = search(seconds=0.5, seeds=2)
+        ticks = itertools.count(0.0, 0.01)  # each look at the clock finds a hundredth of a second gone
+        monkeypatch.setattr("chetaev.paths.optimal.work.time.process_time", lambda: next(ticks))
+        slow = search(seconds=0.5, seeds=2)
+    assert (plain.cost, plain.t, plain.tried) == (slow.cost, slow.t, slow.tried)
+
+
+def test_a_small_budget_is_spent_and_said(monkeypatch):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the count ends the search, not the clock
+        found = hovering()(seconds=0.1, seeds=3)
+    assert any("the budget is spent" in line for line in found.tried)
+
+
+def test_the_clock_is_a_last_ceiling_that_is_reported(monkeypatch):
+    ticks = itertools.count(0.0, 1e6)
+    monkeypatch.setattr("chetaev.paths.optimal.work.time.process_time", lambda: next(ticks))
+    with pytest.warns(ch.errors.ClockWarning, match="a budget of 60 seconds") as told:
+        found = hovering()(seconds=60.0, seeds=3)
+    assert told[0].filename == __file__
+    assert not found.feasible or "not tried" in " ".join(found.tried)

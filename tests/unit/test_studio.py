@@ -22,16 +22,16 @@ import pytest
 import chetaev as ch
 from chetaev.core.errors import UsageError
 from chetaev.io.reading import loads
+from chetaev.io.spans import span_of
 from chetaev.io.writing import dumps
 from chetaev.studio.answers import answer
 from chetaev.studio.folder import Folder, OutsideError
 from chetaev.studio.notebook import Window
 from chetaev.studio.page import example, page
-from chetaev.studio.positions import span_of
 from chetaev.studio.server import Studio
 from studio_models import CAWLEY
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the studio needs a system that forks processes")
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the studio needs a system that can fork processes")
 
 PATIENCE = 60
 """Seconds for an answer on a busy machine; no test here is a test of speed."""
@@ -644,10 +644,10 @@ def test_outside_of_a_notebook_there_is_a_frame(tmp_path):
 
 def test_a_notebook_shows_a_widget(tmp_path, monkeypatch):
     pytest.importorskip("anywidget", reason="anywidget is not installed: the studio is shown in a frame (chetaev[notebook])")
-    from chetaev.studio import widget
+    from chetaev.studio import notebook
 
     told = []
-    monkeypatch.setattr(widget, "available", lambda: True)
+    monkeypatch.setattr(notebook, "_has_widgets", lambda: True)
     with ch.studio(ch.gallery("sleigh"), folder=tmp_path) as window:
         assert "application/vnd.jupyter.widget-view+json" in str(window._repr_mimebundle_())
         shown = window._widget

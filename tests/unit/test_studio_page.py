@@ -12,15 +12,15 @@ import chetaev as ch
 from browsing import PATIENCE, needs_chromium
 from chetaev.io.reading import loads
 from chetaev.io.writing import dumps
+from chetaev.studio.notebook import answered, script
 from chetaev.studio.page import example
 from chetaev.studio.page import page as studio_page
 from chetaev.studio.server import Studio
-from chetaev.studio.widget import answered, script
 from studio_models import CAWLEY
 
 pytestmark = [
     needs_chromium,
-    pytest.mark.skipif(not hasattr(os, "fork"), reason="the studio needs a system that forks processes"),
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="the studio needs a system that can fork processes"),
 ]
 
 
@@ -390,7 +390,7 @@ def test_the_widget_asks_through_the_messages_of_a_notebook(browser, server, tmp
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     page.on("request", lambda request: requests.append(request.url))
-    page.expose_function("asked", lambda content: json.dumps(answered(server.desk, json.loads(content))))
+    page.expose_function("asked", lambda content: json.dumps(answered(server.dispatcher, json.loads(content))))
     given = json.dumps({"page": studio_page()[0]}).replace("<", "\\u003c")
     module = script().replace("export default { render };", "render({ model, el: document.body });")
     path = tmp_path / "notebook.html"
@@ -413,6 +413,6 @@ def test_the_widget_asks_through_the_messages_of_a_notebook(browser, server, tmp
     inner.locator("#errors .error").wait_for()
     assert inner.locator("#backdrop mark").text_content() == "thta"
     assert all(address.startswith(("file:", "about:", "blob:")) for address in requests) and not complaints
-    assert answered(server.desk, {"id": 1, "method": "POST", "path": "open", "body": {"file": "../x.toml"}})["answer"]["ok"] is False
-    assert answered(server.desk, "nonsense")["answer"]["errors"][0]["kind"] == "Malformed"
+    assert answered(server.dispatcher, {"id": 1, "method": "POST", "path": "open", "body": {"file": "../x.toml"}})["answer"]["ok"] is False
+    assert answered(server.dispatcher, "nonsense")["answer"]["errors"][0]["kind"] == "Malformed"
     context.close()

@@ -136,7 +136,7 @@ def test_exponents_are_refused_where_the_lift_does_not_hold(tmp_path):
         (replace(PENDULUM, events=(ch.On("th", reset={"th'": "-th'"}),)), "events"),
         (ch.Model(ch.System("x", lagrangian="x'^2/2", forces={"x": "-sign(x')"}), ch.DAlembert(), {}, {"x": 0, "x'": 1}), "corners"),
     ):
-        with pytest.raises(ch.UsageError, match="largest_lyapunov is not known") as error:
+        with pytest.raises(ch.UsageError, match="largest_lyapunov is not available") as error:
             ch.sweep(model, {model.system.coordinates[0].name: [1, 2]}, {"top": ch.largest_lyapunov()}, to=tmp_path / "a.zarr")
         assert why in str(error.value).lower()
     assert list(tmp_path.iterdir()) == []
@@ -147,7 +147,7 @@ def test_exponents_are_refused_where_the_lift_does_not_hold(tmp_path):
     [
         ({"over": {}}, "nothing is varied"),
         ({"over": {"q": [1]}}, "unknown name"),
-        ({"over": {"g": 3}}, "no list of values"),
+        ({"over": {"g": 3}}, "not a list of values"),
         ({"over": {"g": [1, float("nan")]}}, "finite"),
         ({"over": [{"g": 1}, {"c": 1}]}, "other names"),
         ({"measure": {}}, "nothing is measured"),
@@ -157,9 +157,9 @@ def test_exponents_are_refused_where_the_lift_does_not_hold(tmp_path):
         ({"measure": {"a/b": "th"}}, "cannot name an array"),
         ({"measure": {"a\nb": "th"}}, "cannot name an array"),
         ({"over": {"g": ch.grid(1, 2, 1_000_000), "c": ch.grid(0, 1, 1_000_000)}}, "1000000000000 motions with 1 measure take 32000.0 GB"),
-        ({"measure": {"end": 3}}, "no measure"),
-        ({"measure": {"end": ch.On("th", terminal=True)}}, "only looks at motions"),
-        ({"chunk": 0}, "no number of members"),
+        ({"measure": {"end": 3}}, "not a measure"),
+        ({"measure": {"end": ch.On("th", terminal=True)}}, "only observes motions"),
+        ({"chunk": 0}, "not a number of members"),
         ({"cluster": 3}, "not known"),
         ({"workers": 2}, "local cluster"),
         ({"to": "missing/chart.zarr"}, "does not exist"),
@@ -229,7 +229,7 @@ def test_fans_and_curves_of_an_ensemble():
     drawn = ch.plot.series(ensemble, ["x", "x'"])
     assert len(drawn.axes) == 2 and len(drawn.axes[0].lines) == 5
     assert np.allclose(drawn.axes[1].lines[4].get_ydata(), -3 * np.sin(times), atol=1e-6)
-    with pytest.raises(ch.UsageError, match="ends of its motions only"):
+    with pytest.raises(ch.UsageError, match="only the ends of its motions"):
         ch.plot.fan(ch.simulate_many(spring, {"x": [1, 2], "x'": 0}, (0, 1)))
     shown = ensemble._repr_html_()
     assert "greatest" in shown and f"{3 * np.cos(5):.6g}" in shown

@@ -348,7 +348,7 @@ def test_equations_without_multipliers_are_a_source_too():
 def test_fewer_quasi_velocities_are_completed_and_said_so():
     definition = {"v": BLADE["v"], "omega": "theta'"}
     morphism = ch.hamel(sleigh(), ch.DAlembert(), velocities=definition)
-    assert morphism.notes == ("Added to v omega, so that there are as many as coordinates: v_y = y'.",)
+    assert morphism.notes == ("Added to v omega, because there are more coordinates than quasi-velocities: v_y = y'.",)
     assert [ch.show(e) for e in morphism.target.assumptions] == ["cos(theta)"]
     start = {"x": 0.1, "y": -0.2, "theta": 0.6, "x'": 0.8, "theta'": -0.9}
     compared(morphism, {**definition, "v_y": "y'"}, start, SLEIGH, 0.0)
@@ -359,7 +359,7 @@ def test_a_frame_is_completed_where_it_stays_regular():
     """The shorter coefficient t vanishes at the start, and x*(1 + y^2) at the origin: neither is relied on."""
     free = ch.System("x y z", lagrangian="x'^2 + y'^2 + z'^2", name="free")
     morphism = ch.hamel(free, velocities={"w": "t*x' + (2 + sin(x))*y' + x*(1 + y^2)*z'"})
-    assert morphism.notes == ("Added to w, so that there are as many as coordinates: v_x = x', v_z = z'.",)
+    assert morphism.notes == ("Added to w, because there are more coordinates than quasi-velocities: v_x = x', v_z = z'.",)
     assert [ch.show(e) for e in morphism.target.assumptions] == ["sin(x) + 2"]
 
 
@@ -376,7 +376,7 @@ def test_a_coordinate_on_which_nothing_acts_has_no_row():
     definition = {"f": "x' + y'", "g": "x' - 2*y'*(1 + x^2)"}
     morphism = ch.hamel(follower, ch.VirtualWork(), velocities=definition)
     assert morphism.target.counts == (4, 4)
-    assert morphism.notes == ("Nothing acts on the variation of y: E_f would follow from the other rows.",)
+    assert morphism.notes == ("The variation of y has no row of its own: E_f would follow from the other rows.",)
     compared(morphism, definition, {"x": 0.4, "y": 0.7, "x'": 1.2}, {"m": 1.3, "k": 2.1}, 0.0)
     again = ch.derive(morphism.system, morphism.target.principle)
     assert vanishes(again["E_g"].residual - morphism.target["E_g"].residual) is True
@@ -428,8 +428,8 @@ def test_what_are_no_quasi_velocities():
     refused(of(a="x'*y'"), "a is not linear in the velocities: x'*y'", error=ch.ModelError)
     refused(of(a="abs(x')"), "a is not linear in the velocities", error=ch.ModelError)
     refused(of(a="x''"), "a contains x''", "A quasi-velocity is a function of positions, velocities and time", error=ch.ModelError)
-    refused(of(m="x'"), "m has a meaning already", error=ch.UsageError)
-    refused(of(x="x'"), "x has a meaning already", error=ch.UsageError)
+    refused(of(m="x'"), "m already has a meaning", error=ch.UsageError)
+    refused(of(x="x'"), "x already has a meaning", error=ch.UsageError)
     refused(lambda: ch.hamel(free), "no quasi-velocity is given", error=ch.UsageError)
     refused(lambda: ch.hamel(free, velocities=["x'"]), "velocities are given as list, not by name", error=ch.UsageError)
     refused(

@@ -52,7 +52,7 @@ def test_a_lift_whose_state_contains_rates_of_reactions():
     close(motion["y"], y)
     close(motion["lambda1"], a + y)
     assert further.inverse.check(motion).largest < 1e-10
-    refused(lambda: ch.lift(pushed, n=3.5), "n = 3.5 is not a whole number", "lift(system, n=3)", error=ch.UsageError)
+    refused(lambda: ch.lift(pushed, n=3.5), "n = 3.5 is not an integer", "lift(system, n=3)", error=ch.UsageError)
 
 
 def test_friction_that_the_constraints_suppress_is_refused():

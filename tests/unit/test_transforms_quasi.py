@@ -130,7 +130,7 @@ def test_hypotheses_of_the_reduction():
     refused(lambda: ch.reduce_velocities(flat), "the mass matrix of the free velocities is singular")
     sleigh = ch.derive(ch.gallery("sleigh"))
     refused(lambda: ch.reduce_velocities(sleigh, {"v": "x'"}), "1 quasi-velocities are given; 2 velocities are free", error=ch.UsageError)
-    refused(lambda: ch.reduce_velocities(sleigh, {"m": "x'", "w": "y'"}), "m has a meaning already", error=ch.UsageError)
+    refused(lambda: ch.reduce_velocities(sleigh, {"m": "x'", "w": "y'"}), "m already has a meaning", error=ch.UsageError)
     refused(lambda: ch.reduce_velocities(sleigh, {"u": "x'^2", "w": "y'"}), "u is not linear in the velocities", error=ch.ModelError)
     refused(
         lambda: ch.reduce_velocities(sleigh, {"u": "y'*cos(theta) - x'*sin(theta)", "w": "theta'"}),

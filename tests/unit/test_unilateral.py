@@ -386,7 +386,7 @@ def test_what_is_refused() -> None:
     ("given", "word"),
     [
         ({"a b": "y >= 0"}, "cannot be the name"),
-        ({"floor": "y > 0"}, "no inequality"),
+        ({"floor": "y > 0"}, "not an inequality"),
         ({"floor": ("y >= 0", "2")}, "restitution is 2"),
         ({"floor": "y' >= 0"}, "contains a velocity"),
         ({"floor": "g >= 0"}, "no coordinate"),

@@ -11,13 +11,13 @@ from typing import Any
 import click
 
 from chetaev.cli.session import INTERRUPTED, Session
-from chetaev.core.errors import ChetaevError, ChetaevWarning
+from chetaev.core.errors import ChetaevError, ChetaevWarning, full_traceback
 from chetaev.core.support.text import visible
 from chetaev.core.support.version import VERSION
 
 _NEW_OBJECTS_BEFORE_COLLECTION = 50_000
-"""New objects after which Python looks for garbage in cycles. With its usual 700 or 2000 a report spends a twentieth of its time on that;
-with many more a long fit would hold some tens of megabytes that nobody uses."""
+"""Number of new objects after which Python collects cyclic garbage. With the default of 700 or 2000 a report spends a twentieth of its time
+on that; with many more a long fit would waste some tens of megabytes."""
 _VERBS = {
     "derive": "the equations of motion, as text, LaTeX or code",
     "analyze": "is the motion unique? hidden constraints, free data",
@@ -29,13 +29,13 @@ _VERBS = {
     "transform": "an equivalent system, by a theorem",
     "animate": "the motion as a film or an interactive page",
     "report": "everything on one self-contained page",
-    "studio": "write a system and play with its motion in the browser",
+    "studio": "write a system and explore its motion in the browser",
     "gallery": "systems of the literature: list, show, write a file",
     "completion": "a script for your shell",
 }
-"""The verbs with a line of help each; the texts stand here, so that listing them imports no verb."""
+"""The verbs with a line of help each; they are listed here so that help imports no verb."""
 _BROKEN_PIPE, _OWN_FAULT = 141, 1
-"""Exit codes: 128 + SIGPIPE, as shells expect after a closed pipe; and an error in chetaev itself."""
+"""Exit codes: 128 + SIGPIPE, as shells expect after a closed pipe; and that of an internal error of chetaev."""
 
 _EPILOG = """\b
 MODEL is a model file, - for standard input, or the name of a gallery system.
@@ -79,8 +79,11 @@ class Application(click.Group):
         if args and not args[0].startswith("-") and args[0] not in _VERBS:
             from chetaev.core.errors import did_you_mean
 
-            ctx.fail(f"{args[0]} is not a verb. {did_you_mean(args[0], _VERBS)}".rstrip())
-        return super().resolve_command(ctx, args)
+            ctx.fail(f"{args[0]} is not a verb. {did_you_mean(args[0], _VERBS) or ''}".rstrip())
+        name, found, rest = super().resolve_command(ctx, args)
+        if found is not None and isinstance(ctx.obj, Session):
+            ctx.obj.known_options = {word for parameter in found.params for word in parameter.opts}
+        return name, found, rest
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a verb. Every failure ends in a message and an exit code, not in a traceback."""
@@ -98,13 +101,13 @@ class Application(click.Group):
         except (click.exceptions.Exit, click.Abort):
             raise
         except Exception as fault:
-            if os.environ.get("CHETAEV_TRACEBACK"):
+            if full_traceback():
                 raise
             click.echo(visible(_own_fault(fault)), err=True)
             ctx.exit(_OWN_FAULT)
 
     def _run(self, ctx: click.Context) -> Any:
-        """Run a verb and print errors that the user can correct. Output is flushed here, where a closed pipe still raises."""
+        """Run a verb and print errors that the user can correct. Output is flushed here, where a closed pipe can still be handled."""
         ctx.obj = session = Session()
         try:
             return super().invoke(ctx)
@@ -116,7 +119,7 @@ class Application(click.Group):
 
 
 def _own_fault(fault: Exception) -> str:
-    """Return the message for an error in chetaev itself."""
+    """Return the message for an internal error of chetaev."""
     at = fault.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
@@ -150,7 +153,7 @@ def main() -> None:
     gc.set_threshold(_NEW_OBJECTS_BEFORE_COLLECTION, *gc.get_threshold()[1:])
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal that cannot show a letter shows a question mark
+            stream.reconfigure(errors="replace")  # a terminal shows a question mark for a letter that it cannot encode
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
         warnings.simplefilter("default", ChetaevWarning)

@@ -12,7 +12,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from chetaev.cli.session import session
-from chetaev.core.errors import ChetaevError, Location, ParameterError, PrincipleError, UsageError, did_you_mean
+from chetaev.core.errors import ChetaevError, Location, ModelError, ParameterError, PrincipleError, UsageError, did_you_mean
+from chetaev.core.fixes import sentences
 from chetaev.core.support.plain import DECIMAL
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class PrincipleType(click.ParamType):
         """Return the words, and Herglotz' principle with each of the others inside."""
         from chetaev.mechanics.principles import PRINCIPLES
 
-        plain = [word for word in PRINCIPLES if word not in ("herglotz", "mixed")]  # which need others inside
+        plain = [word for word, kind in PRINCIPLES.items() if not any(map(kind.nests, kind.setting_names()))]
         words = [*plain, "herglotz", *[f"herglotz({word})" for word in plain if word != "hamilton"]]
         return [CompletionItem(word) for word in words if word.startswith(incomplete)]
 
@@ -63,7 +64,7 @@ def run(f: F) -> F:
 
 def slider(f: F) -> F:
     """The option --slider."""
-    text = "A slider of the page, which then computes the motion while one drags: a=0.1:1."
+    text = "A slider of the page, which then computes the motion while the slider moves: a=0.1:1."
     return click.option("--slider", "sliders", multiple=True, metavar="NAME=LOW:HIGH", help=text)(f)
 
 
@@ -87,14 +88,33 @@ def changed(
     """Return a model with the principle, values and run settings of the options; the session keeps it for messages."""
     if word is not None:
         model = under(model, read_principle(word))
+        session().options["principle"] = [f"--principle {word}"]
     if settings:
         model = _with_settings(model, settings)
     if interval is not None:
-        model = replace(model, t=_interval(interval, model))
+        model = replace(model, t=_run_setting("t", _interval(interval, model), f"--t {interval}", "--t 0,10"))
     if tolerance is not None:
-        model = replace(model, tolerance=tolerance)
+        model = replace(model, tolerance=_run_setting("tolerance", tolerance, f"--tolerance {tolerance}", "--tolerance 1e-9"))
     session().model = model
     return model
+
+
+def _run_setting(name: str, given: Any, option: str, hint: str) -> Any:
+    """Return a setting of the run that an option gives, by the rules for model files."""
+    from chetaev.numerics.motion.run_settings import RUN_SETTINGS
+
+    place = Location(option, source=option.split()[0])
+    try:
+        return next(setting for setting in RUN_SETTINGS if setting.name == name).read(given, place)
+    except ModelError as wrong:
+        raise UsageError(wrong.what, where=place, hint=hint) from None
+
+
+def _note(table: str, option: str) -> None:
+    """Keep, once, that an option gave a value in place of one in a table of the file, for messages."""
+    noted = session().options.setdefault(table, [])
+    if option not in noted:
+        noted.append(option)
 
 
 def under(model: Model, wanted: Principle) -> Model:
@@ -109,8 +129,17 @@ def read_principle(word: str, option: str = "--principle") -> Principle:
     return of_words(word, _location(option, word))
 
 
+def read_principles(words: str) -> list[Principle]:
+    """Return the principles of --principles, which commas separate."""
+    from chetaev.core.support.words import split_words
+
+    found = [read_principle(word, "--principles") for word in split_words(words)]
+    session().options["principle"] = [f"--principles {words}"]
+    return found
+
+
 def _location(option: str, value: str = "") -> Location:
-    """Return an option and its value as a place for messages."""
+    """Return an option and its value as a location for messages."""
     return Location(f"{option} {value}".rstrip(), source=option)
 
 
@@ -134,12 +163,12 @@ def gauge_of(gauges: Sequence[str]) -> dict[str, str] | None:
 
 
 def branch_of(branch: str | None) -> int | str | None:
-    """Return a branch as a number, or as the text of its constraints."""
+    """Return a branch as its index, or as the text of its constraints."""
     return int(branch) if branch is not None and re.fullmatch(r"\s*\d+\s*", branch) else branch
 
 
 def _with_settings(model: Model, settings: Sequence[str]) -> Model:
-    """Return a model with other values; each name decides whether a parameter, an input or the start changes."""
+    """Return a model with other values of parameters, inputs or the start, depending on each name."""
     from chetaev.core.notation.lexer import spell
     from chetaev.core.state import State
 
@@ -149,6 +178,8 @@ def _with_settings(model: Model, settings: Sequence[str]) -> Model:
     parameters, functions, data = dict(model.parameters), dict(model.inputs), {}
     for name, text in pairs(settings, "--set", "M=2").items():
         value: Any = float(text) if DECIMAL.fullmatch(text) else text
+        table = "parameters" if spell(name) in {*known, *inputs} else "initial"
+        _note(table, f"--set {name}={text}")
         if spell(name) in known:
             parameters[spell(name)] = value
         elif spell(name) in inputs:
@@ -166,7 +197,7 @@ def _parts(start: Any) -> list[tuple[str, Any]]:
 
 
 def _start_name(model: Model, name: str) -> str:
-    """The name of a jet, or an expression, in which the start may give a value."""
+    """The name of a jet, or an expression, to which the start may give a value."""
     from chetaev.core.notation import parse_expression
     from chetaev.core.notation.lexer import spell
     from chetaev.core.symbols import Input, Jet, jets_in
@@ -183,7 +214,7 @@ def _start_name(model: Model, name: str) -> str:
     except ChetaevError:
         found = None
     if found is None or not any(not isinstance(z, Input) for z in jets_in(found)):
-        hint = f"{did_you_mean(name, listed)}  Known: {' '.join(listed)}".strip()
+        hint = sentences(did_you_mean(name, listed), f"Known: {' '.join(listed)}")
         what = f"{name} is neither a parameter nor an unknown of the motion."
         raise ParameterError(what, where=_location("--set", name), hint=hint) from None
     return str(found.name) if isinstance(found, Jet) else name
@@ -196,7 +227,7 @@ def _interval(text: str, model: Model) -> tuple[float, float]:
 
     parts = re.split(r"[,:](?![^(]*\))", text)
     if len(parts) > 2 or not all(part.strip() for part in parts):
-        raise UsageError(f"{text!r} is no interval.", where=_location("--t"), hint="--t 0,10")
+        raise UsageError(f"{text!r} is not an interval.", where=_location("--t"), hint="--t 0,10")
     found = [number(part.strip(), {}, _location("--t", text), InitialError) for part in parts]
     return (model.t[0], found[0]) if len(found) == 1 else (found[0], found[1])
 
@@ -218,7 +249,7 @@ class MotionOptions:
 
     @property
     def choice(self) -> dict[str, Any]:
-        """Branch and gauge as `simulate` takes them."""
+        """Branch and gauge as arguments of `simulate`."""
         return {"branch": branch_of(self.branch), "gauge": gauge_of(self.gauges)}
 
 

@@ -1,4 +1,4 @@
-"""Files that verbs write: texts, tables of motions, and pictures by the option --plot, with or without a file name."""
+"""Files that verbs write: text, tables of motions, and pictures by the option --plot, with or without a file name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _TABLES = (".csv", ".nc", ".npz", ".mat", ".parquet")
 _SUFFIXES = (".png", ".svg", ".pdf")
 _FORMATS = (*_TABLES, *_SUFFIXES, ".toml", ".html", ".htm", ".mp4", ".gif", ".py", ".c", ".js", ".mjs", ".tex")
-"""Endings of the files that the library reads or writes. A text under another of these endings would be mistaken for something else."""
+"""Extensions of the files that the library reads or writes; a text must not get one of another format."""
 _UNNAMED = "\N{EM DASH}"
 """The value of --plot without a file name."""
 
@@ -36,7 +36,7 @@ def write_text(path: Path, text: str) -> Path:
 
 
 def check_ending(given: str, own: tuple[str, ...]) -> None:
-    """Raise for a file whose ending names another format than its contents have; a name without such an ending is the user's choice."""
+    """Raise a UsageError for a file whose extension belongs to another format; unknown extensions are allowed."""
     if Path(given).suffix.lower() in _FORMATS:
         files.require_ending(given, own, given)
 
@@ -52,7 +52,7 @@ def check_output(given: str, suffixes: tuple[str, ...] = _TABLES) -> None:
 
 
 def write_motion(motion: Trajectory, given: str, points: int | None) -> str:
-    """Write a motion in the format of the file's ending; `-` is standard output. Return a line about the file."""
+    """Write a motion in the format of the file's extension; `-` is standard output. Return a line about the file."""
     from chetaev.numerics.motion.storage.tables import column_names, write_csv
 
     if given == "-":
@@ -67,10 +67,12 @@ def write_motion(motion: Trajectory, given: str, points: int | None) -> str:
 
 
 class Pictured(click.Command):
-    """A verb whose --plot needs no value: the next word is its file if it ends like a picture, or if another word names the model."""
+    """A verb whose --plot needs no value: the next word is its file if it has the extension
+    of a picture, or if another word is the model.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Give a --plot without a file name a value, so that it does not take the model for its file."""
+        """Give a --plot without a file name a value, so that click does not take the model for the file."""
         filled = []
         for k, word in enumerate(args):
             filled.append(word)
@@ -80,7 +82,7 @@ class Pictured(click.Command):
 
 
 def _names_a_picture(args: list[str], k: int) -> bool:
-    """Tell whether word `k` is the file of a picture; its ending is checked later."""
+    """Tell whether word `k` is the file of a picture; its extension is checked later."""
     if k >= len(args) or args[k].startswith("-"):
         return False
     return Path(args[k]).suffix.lower() in _SUFFIXES or any(_names_a_model(args, j) for j in range(len(args)) if j != k)

@@ -1,4 +1,4 @@
-"""Printing: the texts of the library, laid out for a terminal.
+"""Print text of the library, laid out for a terminal.
 
 A pipe or a file gets the plain text, line by line as in Python. A terminal gets the same text with a heading, coloured labels, and long
 rows wrapped with a hanging indent.
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from chetaev.mechanics.equations import Equations
 
 _MOST_LINES = 24
-"""Lines of a terminal that one row may take, about one screen; the rest of the row is replaced by a note."""
+"""Largest number of lines of one row on a terminal, about one screen; the rest of the row is replaced by a note."""
 _WIDEST = 160
-"""Characters of a line of formulas on a wide terminal."""
+"""Largest number of characters of a line of formulas on a wide terminal."""
 _READABLE = 100
-"""Characters of a line of prose on a wide terminal."""
+"""Largest number of characters of a line of prose on a wide terminal."""
 _LABELLED = re.compile(r"(\s*)(\S+(?: \S+)*)(\s{2,})(?=\S)")
 
 
@@ -48,7 +48,7 @@ def say(value: Any, heading: bool = True, err: bool = False) -> None:
 
 
 def with_option(equations: Equations) -> str:
-    """Return equations as text whose advice for long rows names the option of the command line, not the method of Python."""
+    """Return equations as text whose hint for long rows names the command-line option instead of the Python method."""
     from chetaev.mechanics.equations import LONG_ROWS
 
     return str(equations).replace(LONG_ROWS, "--simplify may shorten long rows")

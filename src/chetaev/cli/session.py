@@ -1,18 +1,17 @@
-"""The state of a run of the command line: the model it read, for messages, exit codes, and suggested fixes as options."""
+"""The state of a run of the command line: the model that it read, for messages and exit codes."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from dataclasses import dataclass
-from shlex import quote
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from chetaev.core.errors import BranchError, ChetaevError, GaugeError, InitialError, ParameterError, PrincipleError, StateError
-from chetaev.core.fixes import Ask, ChooseBranch, ChooseGauge, Fix, Guess, SetInitial, SetInput, SetParameter, UsePrinciple
-from chetaev.core.support.text import visible
+from chetaev.cli.fixes import on_the_command_line
+from chetaev.core.errors import BranchError, ChetaevError, GaugeError, InitialError, Location, StateError, printable
 
 if TYPE_CHECKING:
     from chetaev.cli.source import Source
@@ -20,13 +19,6 @@ if TYPE_CHECKING:
 
 DONE, CHANGE, FORBIDDEN, UNFINISHED, INTERRUPTED = 0, 2, 3, 4, 130
 """The exit codes: done; the model or its data must change; the verdict forbids a motion; the motion did not finish; Ctrl-C."""
-
-_TABLES: tuple[tuple[type[ChetaevError], str], ...] = (
-    (ParameterError, "parameters"),
-    (InitialError, "initial"),
-    (PrincipleError, "principle"),
-)
-"""The table of a model file in which an error found after reading can be corrected."""
 
 
 @dataclass
@@ -37,31 +29,33 @@ class Session:
     """The argument MODEL."""
     source: Source | None = None
     model: Model | None = None
+    options: dict[str, list[str]] = field(default_factory=dict)
+    """The options that gave values in place of those in a table of the file, by the table."""
+    known_options: Collection[str] | None = None
+    """The options of the verb that runs."""
 
     def tell(self, fault: ChetaevError) -> None:
         """Print an error with its fixes as options; add the file and its line where the error does not name them."""
         if self.source is not None and self.source.text and not fault.place.source:
-            fault.where = f"{self._place(fault)}, {fault.where}"
-        head, _, rest = str(fault).partition("\n")
-        kind, dot, where = head.partition(" · ")
-        if sys.stderr.isatty():
-            kind = click.style(kind, fg="red", bold=True)
-        click.echo(f"{kind}{dot}{where}", err=True)
-        if rest:
-            click.echo(rest, err=True)
-        options = filter(None, (on_the_command_line(fix, self.given) for fix in fault.fixes))
-        more = "  or  ".join(dict.fromkeys(options))
-        if more:
-            click.echo(f"  -> here: {visible(more)}", err=True)
+            fault.where = fault.place.within(self._place(fault))
+        if fault.voice is str:  # an error in the file speaks the words of the file
+            fault.voice = partial(on_the_command_line, model=self.given, known=self.known_options)
+        kind = type(fault).__name__
+        where, *lines = printable([str(fault.where), *fault.lines])
+        click.echo(f"{click.style(kind, fg='red', bold=True) if sys.stderr.isatty() else kind} · {where}", err=True)
+        for line in lines:
+            click.echo(line, err=True)
 
-    def _place(self, fault: ChetaevError) -> str:
-        from chetaev.io.places import line_of, place
+    def _place(self, fault: ChetaevError) -> Location:
+        """Return the table to change, and the options that gave values in its place."""
+        from chetaev.io.spans import table_of, table_to_change
 
         assert self.source is not None  # noqa: S101 - `tell` checks it
-        table = next((name for kind, name in _TABLES if isinstance(fault, kind)), "")
-        if not table or line_of(self.source.text, table) is None:
-            return self.source.name
-        return place(self.source.name, self.source.text, table)
+        table = table_of(fault)
+        given = self.options.get(table, [])
+        replaced = table == "principle" and bool(given)  # an option names the whole principle, others give single values
+        here = Location.in_file(self.source.name, "") if replaced else table_to_change(fault, self.source.text, self.source.name)
+        return here.beside(*given)
 
     def exit_code(self, fault: ChetaevError) -> int:
         """Return FORBIDDEN if the verdict on the system forbids a motion, CHANGE if other data could give one."""
@@ -95,34 +89,3 @@ def exit_code_of(motions: Iterable[Any]) -> int:
     if "interrupted" in outcomes:
         return INTERRUPTED
     return DONE if all(outcome.reached_end for outcome in outcomes) else UNFINISHED
-
-
-def on_the_command_line(fix: Fix, model: str = "MODEL") -> str:
-    """Return `fix` as options; `model` is the argument MODEL. Empty for a fix that has no option.
-
-    >>> on_the_command_line(ChooseGauge((("q2", "sin(t)"),), "simulate"))
-    '--gauge "q2 = sin(t)"'
-    """
-    match fix:
-        case SetParameter(names):
-            return " ".join(f"--set {name}=..." for name in names)
-        case SetInput(names, example):
-            return " ".join(f'--set "{name} = {example or "..."}"' for name in names)
-        case SetInitial(names):
-            return " ".join(f'--set "{name} = ..."' for name in names)
-        case Guess():  # there is no option for guesses
-            from chetaev.io.writing import in_the_file
-
-            return f"in the file, {in_the_file(fix)}"
-        case UsePrinciple(principle):
-            from chetaev.core.support.registry import words_of
-
-            words = words_of(principle)
-            return f"--principle {words}" if words == principle.word else f'--principle "{words}"'
-        case ChooseBranch(number):
-            return f"--branch {number}"
-        case ChooseGauge(functions):
-            return " ".join(f'--gauge "{name} = {text}"' for name, text in functions)
-        case Ask(verb):
-            return f"chetaev {verb} {quote(model)}"
-    return ""

@@ -13,6 +13,7 @@ from click.shell_completion import CompletionItem
 
 from chetaev.cli.session import session
 from chetaev.core.errors import ModelError, did_you_mean
+from chetaev.core.fixes import Advice, Replace, sentences
 
 if TYPE_CHECKING:
     from chetaev.mechanics.model import Model
@@ -64,7 +65,7 @@ def _from_file(given: str) -> Source:
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except (OSError, ValueError):  # an impossible file name: opening it raises the right error
+    except (OSError, ValueError):  # an invalid file name: opening it raises the error for it
         return True
 
 
@@ -73,13 +74,13 @@ def _missing(path: Path, given: str) -> ModelError:
     similar = _similar(path)
     if not path.suffix and len(path.parts) == 1:
         files = {Path(similar).stem: similar} if similar else {}
-        nearest = did_you_mean(given, [*files, *gallery_names()])  # a file of this folder may be further away than a system of the gallery
-        meant = next((f"Did you mean {file}?" for stem, file in files.items() if nearest == f"Did you mean {stem}?"), nearest)
-        hint = f"{meant}  chetaev gallery lists all systems".strip()
+        nearest = did_you_mean(given, [*files, *gallery_names()])  # a file of this folder, or a system of the gallery
+        meant = Replace(str(files[nearest.name])) if nearest is not None and nearest.name in files else nearest
+        hint: Advice = sentences(meant, "chetaev gallery lists all systems")
         return ModelError("neither a file nor a system of the gallery has this name.", where=given, hint=hint)
     why = "" if path.parent.is_dir() else f"There is no folder {path.parent}."
     name = path.stem.replace("_", "-")
-    hint = f"Did you mean {similar}?" if similar else ""
+    hint = Replace(str(similar)) if similar else ""
     if not similar and name in gallery_names():
         hint = f"{name} is a system of the gallery: chetaev gallery write {name} {given}"
     return ModelError("there is no such file.", where=given, why=why, hint=hint)
@@ -116,7 +117,7 @@ def _from_input() -> Source:
 
 
 def gallery_names() -> list[str]:
-    """Return the names of the gallery; no system is read."""
+    """Return the names of the gallery without reading a system."""
     from chetaev.gallery import gallery
 
     return gallery()

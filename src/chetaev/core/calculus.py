@@ -45,19 +45,19 @@ class Algebra(Protocol[E]):
         """The derivatives in a direction: the sum of rate times partial derivative, for each expression."""
 
     def symbols(self, e: E) -> AbstractSet[Symbol]:
-        """The symbols an expression depends on."""
+        """The symbols that `e` depends on."""
 
     def symbols_of(self, expressions: Sequence[E]) -> AbstractSet[Symbol]:
-        """The symbols some expressions depend on."""
+        """The symbols that any of `expressions` depends on."""
 
     def symbols_of_each(self, expressions: Sequence[E]) -> Sequence[AbstractSet[Symbol]]:
-        """The symbols each of some expressions depends on."""
+        """For each of `expressions` the symbols that it depends on."""
 
     def which_contain(self, expressions: Sequence[E], symbols: Sequence[Symbol]) -> list[bool]:
         """For each expression whether it depends on any of the symbols."""
 
     def without(self, e: E, symbols: Sequence[Symbol]) -> E:
-        """The expression with some symbols set to zero."""
+        """`e` with `symbols` set to zero."""
 
     def tape(self, expressions: Sequence[E]) -> Evaluator:
         """An evaluator of `expressions` at points."""
@@ -67,7 +67,7 @@ class Algebra(Protocol[E]):
 
 
 class Evaluator(Protocol):
-    """Some expressions, prepared for evaluation at points."""
+    """Expressions that are prepared for evaluation at points."""
 
     symbols: frozenset[Symbol]
 
@@ -116,7 +116,7 @@ SYMBOLIC = SymbolicAlgebra()
 
 @dataclass(frozen=True)
 class Frame:
-    """How the configuration moves: `D z = sum_a xi^a X_a(z)` for every configuration symbol `z`.
+    """Velocities and vector fields of the configuration: `D z = sum_a xi^a X_a(z)` for every configuration symbol `z`.
 
     `fields[a]` maps configuration symbols to the components of $X_a$; `structure[a, b]` (for a < b) maps `c` to $C^c_{ab}$.
     """
@@ -251,10 +251,10 @@ def degree(e: Expr, symbols: Iterable[Symbol]) -> int:
 
 
 def partials(e: Expr, symbols: Sequence[Symbol]) -> list[Expr]:
-    """The partial derivatives of an expression with respect to symbols, as they come out of the rules.
+    """The partial derivatives of `e` with respect to `symbols`, not simplified.
 
-    SymPy's own derivative asks every part again which symbols it contains and whether it is known to be zero, which takes a time quadratic
-    in the depth of an expression.
+    SymPy's `diff` asks every part again which symbols it contains and whether it is known to be zero, which takes a time quadratic in the
+    depth of an expression.
 
     >>> x, y = sympy.symbols("x y")
     >>> partials(x * sympy.sin(x * y), [x, y])
@@ -265,7 +265,7 @@ def partials(e: Expr, symbols: Sequence[Symbol]) -> list[Expr]:
 
 
 class Slopes:
-    """Partial derivatives with respect to some symbols, made once for every part of all the expressions that are asked for.
+    """Partial derivatives with respect to `symbols`; those of a part that several expressions share are computed once.
 
     >>> x, y = sympy.symbols("x y")
     >>> Slopes(frozenset([x, y])).slope(x * sympy.sin(y), y)
@@ -278,7 +278,7 @@ class Slopes:
         self.known: dict[tuple[Expr, Symbol], Expr] = {}
 
     def inside(self, e: Basic) -> frozenset[Symbol]:
-        """Which of the symbols an expression contains."""
+        """The symbols that `e` contains, among those of this object."""
         found = self.contained.get(e)
         if found is None:
             found = frozenset().union(*map(self.inside, e.args)) if e.args else self.symbols & {e}
@@ -286,7 +286,7 @@ class Slopes:
         return found
 
     def slope(self, e: Expr, z: Symbol) -> Expr:
-        """The derivative of an expression with respect to one of the symbols."""
+        """The derivative of `e` with respect to `z`, one of the symbols."""
         if z not in self.inside(e):
             return sympy.S.Zero
         found = self.known.get((e, z))
@@ -321,12 +321,12 @@ def _gathered(term: Expr) -> Expr:
 
 
 def _content(e: Expr) -> tuple[Expr, ...]:
-    """The number that all terms of a sum have in common, and the rest. `b*x^2 + 4/5` stays whole: `(5*b*x^2 + 4)/5` has more numbers."""
+    """The common numerical factor of a sum, and the rest. `b*x^2 + 4/5` is not factored: `(5*b*x^2 + 4)/5` has more numbers."""
     number, rest = e.primitive()
     more = _plain_terms(rest) > _plain_terms(e)
     return (number, rest) if number.is_Integer or more else (e,)
 
 
 def _plain_terms(e: Expr) -> int:
-    """How many terms of a sum have no number before them."""
+    """The number of terms of a sum whose coefficient is 1 or -1."""
     return sum(abs(term.as_coeff_Mul()[0]) == 1 for term in e.args)

@@ -5,20 +5,32 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import inf, isnan
 
+from chetaev.core.support.public import public
+
 ORDERS_ABOVE = 1e3
 """Times the tolerance: the largest relative residual of a certified motion. Below about 300 correct motions of the gallery would fail,
 because the derivative of an interpolant is less exact than the interpolant."""
-_ROUND_OFF = 1e-11
+_ROUND_OFF_RESIDUAL = 1e-11
 """Relative residual that round-off alone can cause; a smaller limit would refuse correct motions at tight tolerances."""
 
 
 def allowed_residual(tolerance: float) -> float:
     """The largest residual, relative to the terms of a row, that `verify` may find in a certified motion."""
-    return max(ORDERS_ABOVE * tolerance, _ROUND_OFF)
+    return max(ORDERS_ABOVE * tolerance, _ROUND_OFF_RESIDUAL)
 
 
-SIGN = "sign of "
-"""How the subject of a figure begins that is about the function of an event or a switch."""
+class SignOf(str):
+    """The subject of a figure that is about the function of an event or a switch: lost digits decide its sign."""
+
+    function: str
+
+    def __new__(cls, function: str) -> SignOf:
+        found = super().__new__(cls, f"sign of {function}")
+        found.function = function
+        return found
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return SignOf, (self.function,)
 
 
 @dataclass(frozen=True)
@@ -32,7 +44,7 @@ class Figure:
     allowed: float
     """The limit for `size`."""
     subject: str
-    """The row or jet with the largest error."""
+    """The row or jet with the largest error, or `SignOf` the function of an event or a switch."""
     t: float | None = None
     """The time of the largest error, where it is known."""
 
@@ -55,10 +67,11 @@ class Figure:
         return f"{self.kind:<8}  {self.size:.1e}  of at most {self.allowed:.0e}  {self.where}"
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class Certificate:
-    """Four checks of a motion: residuals of the original rows, the defect of the continuous motion between steps, what rounding makes of
-    it, and the energy balance.
+    """Four checks of a motion: residuals of the original rows, the defect of the continuous motion between steps, the effect of rounding,
+    and the energy balance.
 
     `worst` is the size of the figure with the largest ratio to its limit, and `where` is its place. A motion whose certificate is not `ok`
     does not have the outcome `finished`.
@@ -73,11 +86,11 @@ class Certificate:
     """Whether the motion was computed a second time, with rates in many digits, because doubles lose too many."""
 
     beyond: tuple[str, ...] = ()
-    """What the checks cannot see, one sentence each: functions of Python's are known where they were called only."""
+    """Sentences about what the checks cannot see, such as a Python function between the points at which it was called."""
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """The checks whose figures are beyond their limits."""
+        """The kinds of the checks that exceed their limits."""
         return tuple(figure.kind for figure in self.figures if not figure.ok)
 
     @property
@@ -123,7 +136,7 @@ class Certificate:
         if found is None or found.ok:
             return ""
         place = "" if found.kind == "balance" else f" ({found.where})"
-        fact = _SIGN_FACT if found.subject.startswith(SIGN) else (_FACTS | _MORE)[found.kind]
+        fact = _SIGN_FACT if isinstance(found.subject, SignOf) else (_FACTS | _MORE)[found.kind]
         return f"{fact} by {found.size:.1e}{place}, and at most {found.allowed:.0e} is allowed."
 
     def __repr__(self) -> str:
@@ -137,7 +150,7 @@ class Certificate:
 
     @property
     def again(self) -> str:
-        """How the motion was computed a second time; empty if it was computed once."""
+        """A phrase about the second computation of the motion; empty if it was computed once."""
         smaller = "computed twice, the second time with smaller steps" if self.repeated else ""
         return "computed twice, the second time with rates in many digits" if self.digits else smaller
 
@@ -161,10 +174,10 @@ _FACTS = {
 """The sentence for each check that fails, in the order in which a certificate lists the checks."""
 
 _MORE = {
-    "grazing": "the motion grazes a switching surface, and the tolerance does not tell for how long it is beyond: a jet may be wrong",
+    "grazing": "the motion grazes a switching surface, and the tolerance does not decide how long it stays beyond: a jet may be wrong",
     "variation": "the action is not stationary: along an admissible variation it changes",
 }
-"""The sentences for checks that some motions have besides: those that graze a surface, and paths between two ends."""
+"""The sentences for checks of special motions: those that graze a surface, and paths between two ends."""
 
 _SIGN_FACT = "an event or a switch is decided by lost digits: its sign would be right for a state that differs"
 """The sentence for a check of rounding that fails because of a sign."""
@@ -175,4 +188,4 @@ _REASONS = {
     "rounding": "there are no steps, or bounds of rounding errors cannot be computed here",
     "balance": "there is no motion",
 }
-"""Why a check was not made."""
+"""The reason for each check that was not made."""

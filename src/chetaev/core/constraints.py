@@ -14,10 +14,12 @@ from chetaev.core.calculus import SYMBOLIC, degree
 from chetaev.core.functions import has_corner_in
 from chetaev.core.notation.show import latex, mathml, show
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Action, Coordinate, delta, jets_in
 from chetaev.core.zero import known_zero
 
 
+@public
 @dataclass(frozen=True)
 class Constraint:
     """A kinematic constraint `lhs = rhs` on the jets of the motion.
@@ -123,6 +125,7 @@ def _genuine(residual: Expr) -> Expr:
         residual = residual.xreplace({z: sympy.Rational(7, 5) for z in top})
 
 
+@public
 @dataclass(frozen=True)
 class VariationalConstraint:
     """A row `sum_i R_V[i] δq_i = 0` that virtual displacements obey."""

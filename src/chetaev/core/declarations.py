@@ -13,15 +13,18 @@ from sympy import Expr
 
 from chetaev.core.calculus import SYMBOLIC, Calculus, Frame
 from chetaev.core.errors import Location, ModelError, UsageError, did_you_mean, with_article
+from chetaev.core.fixes import Advice, Ask, SetArgument, SetPart, sentences
 from chetaev.core.functions import DECLARABLE, FUNCTIONS, has_corner_in
 from chetaev.core.groups.coordinate import GroupCoordinate, coordinate_of, reserved_names
 from chetaev.core.groups.kinds import GROUPS, SIDES
 from chetaev.core.groups.lookup import Own, key_of
+from chetaev.core.groups.ready_made import EXAMPLES
 from chetaev.core.notation import Vocabulary, from_sympy, parse_expression
 from chetaev.core.notation.bounds import MOST_NAMED, written_size
 from chetaev.core.notation.lexer import Kind, spell, tokens
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.letters import NAME
+from chetaev.core.support.public import public
 from chetaev.core.support.text import LONGEST_NAME, fault
 from chetaev.core.symbols import Action, Coordinate, Input, Jet, Multiplier, Parameter, Variation, jets_in
 from chetaev.core.zero import known_zero
@@ -34,7 +37,7 @@ _MOST_QUASI = 5_000
 """Largest number of quasi-velocities. Each is checked to be affine, which takes half a millisecond."""
 
 _NONE: Own = Frozen()
-"""The groups of a system that brings none."""
+"""The groups of a system that defines none of its own."""
 _MULTIPLIER = re.compile(r"lambda[0-9]+|lambda_s")
 """Names reserved for multipliers."""
 _PARTS = {
@@ -67,7 +70,7 @@ class Names:
         return ascii_name
 
     def _refusal(self, name: str, role: str) -> tuple[str, str] | None:
-        """Why `name` cannot be declared, and what to do; None if it can."""
+        """The reason why `name` cannot be declared, and a hint; None if it can."""
         what = f"{name} cannot be declared as {with_article(role)}"
         if name in ("t", "pi"):
             return f"{what}: it is {'time' if name == 't' else 'the number 3.14159'}.", f"another name, such as {name}1"
@@ -81,7 +84,7 @@ class Names:
             return f"{name} is declared twice{both}.", "rename one of the two"
         return None
 
-    def error(self, what: str, hint: str, role: str, name: str | None = None) -> ModelError:
+    def error(self, what: str, hint: Advice, role: str, name: str | None = None) -> ModelError:
         """The error for the part of a system that declares names of `role`, or for one such `name`."""
         part = _PARTS.get(role, "coordinates")  # a group coordinate reserves names
         return ModelError(what, where=self.where.about(part, name), hint=hint)
@@ -93,7 +96,9 @@ def checked_name(name: Any, where: str) -> str:
     if reason is None and len(str(name)) > LONGEST_NAME:
         reason = f"has {len(str(name))} characters; at most {LONGEST_NAME} are kept."
     if reason:
-        raise ModelError(f"the name {reason}", where=Location(where).about("name"), hint='one line of text: name="double pendulum"')
+        raise ModelError(
+            f"the name {reason}", where=Location(where).about("name"), hint=("one line of text: ", SetPart("name", "double pendulum"))
+        )
     return str(name)
 
 
@@ -115,13 +120,27 @@ def read_names(given: Any, role: str, kinds: tuple[str, ...], names: Names, own:
         if key is not None:
             kind = str(_group(name, key, kind.split(), names))
         elif kind not in kinds:
-            known = (*kinds, *[f"{w} spatial" if g.sided else w for w, g in {**GROUPS, **own}.items()]) if role == "coordinate" else kinds
-            hint = f"one of {', '.join(repr(k) for k in known)}.  {did_you_mean(str(kind), known)}".rstrip()
+            hint: Advice = _kinds_of_coordinates(str(kind), own) if role == "coordinate" else _one_of(str(kind), kinds)
             if isinstance(kind, int | float):
-                hint = f"values come later: evaluate(..., parameters={{{name!r}: {kind}}})"
+                hint = "values come later: ", SetArgument("parameters", {name: kind}, "evaluate")
             raise names.error(f"{role} {name} is declared as {kind!r}, which is not a kind of {role}.", hint, role, name)
         read[name] = kind
     return read
+
+
+def _one_of(kind: str, known: Sequence[str]) -> Advice:
+    return sentences(f"one of {', '.join(map(repr, known))}.", did_you_mean(kind, known))
+
+
+def _kinds_of_coordinates(kind: str, own: Own) -> Advice:
+    """What a coordinate may be declared as: the hint for a `kind` that is none of these."""
+    groups = list(dict.fromkeys([*own, *GROUPS, *EXAMPLES]))
+    meant = did_you_mean((kind.split() or [""])[0], [*COORDINATE_KINDS, *groups])
+    listed = (
+        f"{', '.join(map(repr, COORDINATE_KINDS))}, or a group, 'SO3 spatial' or 'SO3 body': {' '.join(groups)}, SO5, SL3, ... likewise."
+    )
+    own_group = ("  A group of your own: ", SetPart("groups", {...: ...}), ", or ", Ask("ch.register", "its class"))
+    return [*sentences(meant, listed), *own_group, " first; chetaev --extensions ... imports installed ones"]
 
 
 def groups_in(kinds: Mapping[str, str], own: Own) -> dict[str, GroupCoordinate]:
@@ -307,6 +326,7 @@ def _own_kind(item: Any, kinds: tuple[str, ...]) -> str:
     return "positive" if "positive" in kinds and isinstance(item, Parameter) and item.is_positive else kinds[0]
 
 
+@public
 def parse(text: str, about: Any = None, *, coordinates: Any = "", parameters: Any = "", inputs: Any = "") -> Expr:
     """Parse a text of the notation, in the names of a system, equations or model, or in names declared here.
 
@@ -332,7 +352,9 @@ def parse(text: str, about: Any = None, *, coordinates: Any = "", parameters: An
         known = getattr(about, "vocabulary", None) or getattr(getattr(about, "system", None), "vocabulary", None)
         if not isinstance(known, Vocabulary):
             what = f"parse takes the names of a system, equations or model, not {type(about).__name__}."
-            raise UsageError(what, where="parse", hint='parse(text, system), or parse(text, coordinates="x", parameters="m")')
+            raise UsageError(
+                what, where="parse", hint=(Ask("parse", "text, system"), ", or ", Ask("parse", 'text, coordinates="x", parameters="m"'))
+            )
         return parse_expression(text, known)
     declared = Names("parse")
     jets: dict[str, Any] = {n: Coordinate(n) for n in read_names(coordinates, "coordinate", COORDINATE_KINDS, declared)}

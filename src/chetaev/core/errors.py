@@ -17,7 +17,8 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
-from chetaev.core.fixes import Advice, Fix, parts_of
+from chetaev.core.fixes import Advice, Fix, Replace, parts_of
+from chetaev.core.support.frames import without_library
 from chetaev.core.support.text import visible
 
 __all__ = [
@@ -43,25 +44,41 @@ _WIDEST_EXCERPT = 100
 _LONGEST_LINE = 4000
 """Characters of a line of a message. A message quotes texts of the user; a hostile file could fill a terminal or a log with them."""
 _TRACEBACK = "CHETAEV_TRACEBACK"
-"""The environment variable that asks for whole tracebacks in notebooks."""
-_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
-"""The folder of the library, by which a traceback tells its frames from the user's."""
+"""The environment variable that asks for whole tracebacks: `1`, `full` or any other word but `0`."""
+
+
+def full_traceback() -> bool:
+    """Tell whether the user asked for all frames of tracebacks: `CHETAEV_TRACEBACK=1`, or `full`."""
+    return os.environ.get(_TRACEBACK, "") not in ("", "0")
 
 
 class Location(str):
-    """The place of a fault as messages print it, with the part of the system as data.
+    """The place of a fault as messages print it, with the same facts as data.
 
     `part` is a part of a `System`, such as `kinematic`; `key` a name in that part, or the number of a row. `source` is the model file or
-    the option of the command line that holds the fault.
+    the option of the command line that holds the fault; `inner` is the place inside it, without the line. `line`, `column` and `length`
+    are the faulty characters of the file, counted from 1; 0 where they are not known.
     """
 
     part: str
     key: str | int | None
     source: str
+    inner: str
+    line: int
+    column: int
+    length: int
 
     def __new__(cls, text: str, *, part: str = "", key: str | int | None = None, source: str = "") -> Location:
         found = super().__new__(cls, text)
-        found.part, found.key, found.source = part, key, source
+        found.part, found.key, found.source, found.inner = part, key, source, text
+        found.line = found.column = found.length = 0
+        return found
+
+    @classmethod
+    def in_file(cls, source: str, inner: str, line: int = 0, column: int = 0, length: int = 0) -> Location:
+        """A place in a file, printed as `m.toml, constraints.kinematic[0], line 7`."""
+        found = cls(", ".join(filter(None, (source, inner, f"line {line}" if line else ""))), source=source)
+        found.inner, found.line, found.column, found.length = inner, line, column, length
         return found
 
     def at(self, part: str, key: str | int | None = None) -> Location:
@@ -71,7 +88,36 @@ class Location(str):
 
     def about(self, part: str, key: str | int | None = None) -> Location:
         """This place with `part` and `key` as data, for messages that name the part themselves."""
-        return Location(str(self), part=part, key=key, source=self.source)
+        found = Location(str(self))
+        found.__dict__.update(self.__dict__, part=part, key=key)
+        return found
+
+    def spanning(self, line: int, column: int, length: int) -> Location:
+        """This place with the faulty characters of the file."""
+        found = Location(str(self))
+        found.__dict__.update(self.__dict__, line=line, column=column, length=length)
+        return found
+
+    def beside(self, *others: str) -> Location:
+        """This place, printed with others in which the fault may lie."""
+        found = Location(", ".join([self, *others]))
+        found.__dict__.update(self.__dict__)
+        return found
+
+    def within(self, source: Location) -> Location:
+        """This place, which was found after reading, with the place in the file that has to change before it."""
+        found = Location(f"{source}, {self}", part=self.part, key=self.key, source=source.source)
+        found.inner, found.line, found.column, found.length = str(self), source.line, source.column, source.length
+        return found
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _located, (str(self), self.__dict__)
+
+
+def _located(text: str, facts: dict[str, Any]) -> Location:
+    found = Location(text)
+    found.__dict__.update(facts)
+    return found
 
 
 class ChetaevError(Exception):
@@ -81,11 +127,11 @@ class ChetaevError(Exception):
     place and the suggested fixes as values; a program can act on them, and the command line and model files print them in their syntax.
     """
 
-    def __init__(self, what: str, *, where: str, why: str = "", hint: Advice = "") -> None:
-        super().__init__(what)
-        self.where, self.what, self.why, self.advice = where, what, why, parts_of(hint)
+    def __init__(self, what: Advice, *, where: str, why: str = "", hint: Advice = "") -> None:
+        self.where, self.fact, self.why, self.advice = where, parts_of(what), why, parts_of(hint)
         self.voice: Callable[[Fix], str] = str
-        """How the hint prints a fix: as Python, or in the syntax of the file that was being read."""
+        """How the message prints a fix: as Python, or in the syntax of the command line or of the file that was being read."""
+        super().__init__(self.what)
 
     @property
     def place(self) -> Location:
@@ -95,39 +141,56 @@ class ChetaevError(Exception):
     @property
     def fixes(self) -> tuple[Fix, ...]:
         """The suggested fixes, as values."""
-        return tuple(part for part in self.advice if isinstance(part, Fix))
+        return tuple(part for part in (*self.fact, *self.advice) if isinstance(part, Fix))
+
+    @property
+    def what(self) -> str:
+        """The fact, as text."""
+        return self._in_words(self.fact)
 
     @property
     def hint(self) -> str:
         """The suggested fixes, as text."""
-        return "".join(self.voice(part) if isinstance(part, Fix) else part for part in self.advice)
+        return self._in_words(self.advice)
+
+    def _in_words(self, advice: Iterable[str | Fix]) -> str:
+        return "".join(self.voice(part) if isinstance(part, Fix) else part for part in advice)
+
+    @property
+    def lines(self) -> list[str]:
+        """The message below its first line."""
+        return [*self._body(), *([f"  -> {self.hint}"] if self.hint else [])]
 
     def __str__(self) -> str:
-        lines = [f"{type(self).__name__} · {self.where}"]
-        lines += self._body()
-        if self.hint:
-            lines.append(f"  -> {self.hint}")
-        return visible("\n".join(map(_shortened, lines)))  # quoted texts may contain control characters
+        return "\n".join(printable([f"{type(self).__name__} · {self.where}", *self.lines]))
 
     def _body(self) -> list[str]:
         return ["  " + "  ".join(part for part in (self.what, self.why) if part)]
 
     def brief(self) -> Self:
-        """This error without the frames of its traceback so far, to be raised again by a reader of texts.
+        """This error without the frames of the library in its traceback so far, to be raised again by a public function.
 
-        A terminal shows the traceback before the message. A frame for every bracket of a formula does not help, and moves the
-        user's own line off the screen. `CHETAEV_TRACEBACK=full` keeps all frames.
+        A terminal shows the traceback before the message. A frame for every call inside the library does not help, and moves the user's
+        own line off the screen. Frames of functions that the user gave to the library stay. Other errors in the chain of causes lose the
+        frames of the library too; the chain itself stays.
         """
-        return self if os.environ.get(_TRACEBACK) == "full" else self.with_traceback(None)
+        self.__traceback__ = without_library(self.__traceback__, others=False)
+        seen, cause = {id(self)}, self.__cause__ or self.__context__
+        while cause is not None and id(cause) not in seen:
+            seen.add(id(cause))
+            cause.__traceback__ = without_library(cause.__traceback__, others=True)
+            cause = cause.__cause__ or cause.__context__
+        return self
 
     def _render_traceback_(self) -> list[str]:
         """What IPython shows in a notebook: the user's own line and the message, without the frames inside the library.
 
-        `CHETAEV_TRACEBACK=full` in the environment shows the whole traceback.
+        `CHETAEV_TRACEBACK=1` in the environment shows the whole traceback.
         """
-        if os.environ.get(_TRACEBACK) == "full":
+        if full_traceback():
             return traceback.format_exception(self)
-        own = [frame for frame in traceback.extract_tb(self.__traceback__) if not frame.filename.startswith(_PACKAGE)]
+        trace = without_library(self.__traceback__, others=False) or without_library(self.__traceback__, others=True)
+        own = traceback.extract_tb(trace)
         place = [f"line {own[-1].lineno}:  {own[-1].line}", ""] if own and own[-1].line else []
         return [visible(line) for line in place] + str(self).splitlines()
 
@@ -135,16 +198,34 @@ class ChetaevError(Exception):
         return _rebuild, (type(self), self.__dict__)
 
 
+def printable(lines: Iterable[str]) -> list[str]:
+    """Lines of a message for a terminal or a log: the texts that they quote may be long and may contain control characters."""
+    return [visible(_shortened(line)) for line in lines]
+
+
 def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]} ... ({len(text)} characters)"
 
 
 class NotationError(ChetaevError):
-    """A text that is not in the notation. The message shows `text` with a caret under `span`, its first and last faulty character."""
+    """A text that is not in the notation. The message shows `text` with a caret under `span`, its first and last faulty character.
 
-    def __init__(self, what: str, *, where: str, text: str = "", span: tuple[int, int] = (0, 0), why: str = "", hint: Advice = "") -> None:
+    `undeclared` is the name at fault if nothing declares it and it could be that of a parameter.
+    """
+
+    def __init__(
+        self,
+        what: Advice,
+        *,
+        where: str,
+        text: str = "",
+        span: tuple[int, int] = (0, 0),
+        why: str = "",
+        hint: Advice = "",
+        undeclared: str = "",
+    ) -> None:
         super().__init__(what, where=where, why=why, hint=hint)
-        self.text, self.span = text, span
+        self.text, self.span, self.undeclared = text, span, undeclared
 
     def _body(self) -> list[str]:
         if not self.text:
@@ -171,11 +252,16 @@ class ParameterError(ChetaevError):
 
 
 class InitialError(ChetaevError):
-    """The initial data are too few, too many or contradictory; `rows` are the labels of the rows that they contradict."""
+    """The initial data are too few, too many or contradictory; `origins` are those of the rows that they contradict."""
 
-    def __init__(self, what: str, *, where: str, why: str = "", hint: Advice = "", rows: tuple[str, ...] = ()) -> None:
+    def __init__(self, what: Advice, *, where: str, why: str = "", hint: Advice = "", origins: tuple[Any, ...] = ()) -> None:
         super().__init__(what, where=where, why=why, hint=hint)
-        self.rows = rows
+        self.origins = origins
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The labels of the rows that the data contradict."""
+        return tuple(origin.label for origin in self.origins)
 
 
 class StateError(ChetaevError):
@@ -193,7 +279,7 @@ class BranchError(StateError):
 class UnfinishedError(ChetaevError):
     """A motion did not reach the end of its interval: `outcome` is the word for the reason, `motion` what was computed of it."""
 
-    def __init__(self, what: str, *, where: str, why: str = "", hint: Advice = "", outcome: Any = None, motion: Any = None) -> None:
+    def __init__(self, what: Advice, *, where: str, why: str = "", hint: Advice = "", outcome: Any = None, motion: Any = None) -> None:
         super().__init__(what, where=where, why=why, hint=hint)
         self.outcome, self.motion = outcome, motion
 
@@ -214,14 +300,14 @@ class VelocityWarning(ChetaevWarning):
     """Velocities declared in an object of SymPy differ from those of its positions, which were used."""
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`"Did you mean theta?"`, or an empty string."""
+def did_you_mean(name: str, known: Iterable[str]) -> Replace | None:
+    """The known name that is spelled most like `name`, as a fix that prints `Did you mean theta?`; None if none is close."""
     spellings = {candidate.lower(): candidate for candidate in known}
     close = difflib.get_close_matches(name.lower(), list(spellings), n=1, cutoff=0.6)
-    return f"Did you mean {spellings[close[0]]}?" if close else ""
+    return Replace(spellings[close[0]]) if close else None
 
 
-def require_mapping(given: object, what: str, where: str, example: str) -> None:
+def require_mapping(given: object, what: str, where: str, example: Advice) -> None:
     """Raise a UsageError with an example if `given` is not a mapping."""
     if not isinstance(given, Mapping):
         raise UsageError(f"{what} given as {type(given).__name__}, not by name.", where=where, hint=example)
@@ -250,7 +336,7 @@ def _excerpt(text: str, start: int, stop: int) -> tuple[str, int, int]:
 def _rebuild(kind: type[ChetaevError], state: dict[str, object]) -> ChetaevError:
     error = kind.__new__(kind)
     error.__dict__.update(state)
-    error.args = (state["what"],)
+    error.args = (error.what,)
     return error
 
 

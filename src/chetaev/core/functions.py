@@ -149,13 +149,13 @@ def _known_sign(u: Expr) -> Expr | None:
 
 
 def _opaque(u: Expr) -> bool:
-    """A constant such as sin(exp(exp(10))), whose sign SymPy would look for without end, or something too long to ask for its sign."""
+    """Whether SymPy may not find the sign of `u` in finite time: constants such as sin(exp(exp(10))), and long expressions."""
     return long(u) or bool(u.is_number and not u.is_Rational)
 
 
 @dataclass(frozen=True)
 class Smooth:
-    """A smooth function of one argument, and how languages write it where that is not its name in the notation.
+    """A smooth function of one argument, with its spellings that differ from its name in the notation.
 
     Python's `math`, mpmath, CasADi and C know it by its name in the notation.
     """
@@ -261,16 +261,16 @@ def _leads_with_minus(u: Expr) -> bool:
 
 
 def _polynomial(u: Expr) -> bool:
-    """Whether an expression is a sum of products of symbols, even and odd functions and rational numbers, and no such number itself."""
+    """Whether an expression is a sum of products of symbols, even and odd functions and rational numbers, but not a number itself."""
     parts = [part for term in sympy.Add.make_args(u) for part in sympy.Mul.make_args(term)]
     return not u.is_Rational and all(part.is_Symbol or part.is_Rational or isinstance(part, _EVEN + _ODD) for part in parts)
 
 
 SPELLING: dict[type, str] = {make: name for name, (make, _) in FUNCTIONS.items() if isinstance(make, type)}
-"""How a function class is written."""
+"""The name of each function class in the notation."""
 
 SYMPY_CORNERS: dict[type, Any] = {sympy.Abs: Magnitude, sympy.sign: Sign, sympy.Min: Minimum, sympy.Max: Maximum}
-"""SymPy's own corner functions of the same arguments and ours."""
+"""SymPy's corner functions, with those of the notation that take the same arguments."""
 
 
 def in_sympy(corner: Expr) -> Expr:

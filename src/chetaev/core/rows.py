@@ -13,6 +13,7 @@ from chetaev.core.calculus import SYMBOLIC
 from chetaev.core.constraints import Constraint, VariationalConstraint
 from chetaev.core.declarations import read_value
 from chetaev.core.errors import Location, ModelError, NotationError, did_you_mean
+from chetaev.core.fixes import SetPart, sentences
 from chetaev.core.functions import has_corner_in
 from chetaev.core.notation import Vocabulary, from_sympy, parse_row, show
 from chetaev.core.parts import name_of
@@ -33,7 +34,9 @@ _TAKEN = re.compile(r"(E_.*|action|balance|energy|lambda\d*)")
 def named_rows(given: Any, part: str, place: Location) -> list[tuple[str, Location, Any]]:
     """The rows of a part, each with the name the user gave it and its place."""
     if isinstance(given, str) or not isinstance(given, Sequence | Mapping):
-        raise ModelError(f"{part} is given as {type(given).__name__}.", where=place.about(part), hint=f'a list of rows: {part}=["..."]')
+        raise ModelError(
+            f"{part} is given as {type(given).__name__}.", where=place.about(part), hint=("a list of rows: ", SetPart(part, ["..."]))
+        )
     if len(given) > MOST_ROWS:
         what = f"{part} has {len(given)} rows; at most {MOST_ROWS} are read."
         raise ModelError(what, where=place.at(part), hint="a constraint restricts at most one coordinate: fewer rows say the same")
@@ -56,7 +59,7 @@ def _row_name(name: Any, part: str, number: int, place: Location) -> str:
             f"{name!r} cannot be the name of a row.",
             where=place.at(part),
             why="A name begins with a letter, has letters, digits, spaces and hyphens, and is not E_x or action.",
-            hint=f'{part}={{"blade": "..."}}',
+            hint=SetPart(part, {"blade": "..."}),
         )
     return name
 
@@ -126,7 +129,7 @@ def rayleigh(function: Expr, place: Location) -> Expr:
     if function != 0 and (1 not in orders or max(orders) > 1):
         what = "contains no velocity." if 1 not in orders else "contains a derivative of higher order."
         why = "Rayleigh's function F gives the forces -dF/dq'."
-        raise ModelError(f"the dissipation {what}", where=place.at("dissipation"), why=why, hint='dissipation="c/2*x\'^2"')
+        raise ModelError(f"the dissipation {what}", where=place.at("dissipation"), why=why, hint=SetPart("dissipation", "c/2*x'^2"))
     return function
 
 
@@ -141,14 +144,14 @@ def read_inputs(given: Mapping[Input, Any], base: Vocabulary, place: Location) -
 def require_one(lagrangian: Any, equations: Any, place: Location) -> None:
     """Raise a ModelError unless exactly one of a Lagrangian and the equations of a form is given."""
     if lagrangian is None and not equations:
-        hint = 'lagrangian="m/2*x\'^2", or equations={"x": "-x\'\' - x"} for a form without a Lagrangian'
+        hint = (SetPart("lagrangian", "m/2*x'^2"), ", or ", SetPart("equations", {"x": "-x'' - x"}), " for a form without a Lagrangian")
         raise ModelError("neither a Lagrangian nor equations are given.", where=place.at("lagrangian"), hint=hint)
     if lagrangian is not None and equations:
         raise ModelError(
             "a Lagrangian and equations are given.",
             where=place.at("equations"),
             why="The equations of a dynamical form take the place of those that a Lagrangian gives.",
-            hint="what is added to the equations of a Lagrangian is a force: forces={...}",
+            hint=("what is added to the equations of a Lagrangian is a force: ", SetPart("forces", {...: ...})),
         )
 
 
@@ -166,7 +169,7 @@ def read_equations(
             f"no equation of {missing[0]}.",
             where=place.at("equations"),
             why="A dynamical form has one row for each coordinate.",
-            hint=f'equations={{..., "{missing[0]}": "..."}}; 0 for none, and rows beyond these are kinematic',
+            hint=(SetPart("equations", {...: ..., missing[0]: "..."}), "; 0 for none, and rows beyond these are kinematic"),
         )
     return {q: rows[q] for q in coordinates if given}
 
@@ -187,7 +190,7 @@ def _by_coordinate(
     for key, value in given.items():
         name = name_of(key)
         if name not in known:
-            hint = f"one of {' '.join(known)}.  {did_you_mean(name, list(known))}".rstrip()
+            hint = sentences(f"one of {' '.join(known)}.", did_you_mean(name, list(known)))
             raise ModelError(f"{noun.format(name)}, which is not a coordinate.", where=where, hint=hint)
         if name in seen:
             plural = re.sub(r"^an? (\w+)", r"two \1s", noun)

@@ -1,4 +1,4 @@
-"""Inputs that are no formulas of time: samples with an interpolation, and controllers that are asked once a period.
+"""Inputs that are not formulas in t: samples with an interpolation, and controllers that are called once per period.
 
 These are values; `numerics.driving` turns them into polynomials between breakpoints, at which a motion is divided into pieces.
 """
@@ -13,15 +13,18 @@ from numbers import Real
 from typing import Any
 
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import InPython, SetArgument
+from chetaev.core.support.public import public
 
 INTERPOLATIONS = ("hold", "linear", "cubic", "order 8")
-"""How values between samples are found. In `"order 8"` every eight intervals share one polynomial through their nine samples."""
+"""Methods of interpolation between samples. In `"order 8"` every eight intervals share one polynomial through their nine samples."""
 GROUP = 8
 """The degree of the polynomials of `"order 8"`."""
 MOST_SAMPLES = 1_000_000
 """Most samples of an input: each may begin a piece of the motion, which takes a fraction of a millisecond."""
 
 
+@public
 @dataclass(frozen=True)
 class Sampled:
     """An input by its samples.
@@ -41,23 +44,23 @@ class Sampled:
     interpolation: str = "linear"
     """One of `INTERPOLATIONS`."""
     origin: str = field(default="", compare=False)
-    """Where the samples come from, if they stand for something else: "a Python function"."""
+    """The origin of the samples, if they stand for something else: "a Python function"."""
 
     def __init__(self, times: Iterable[Any], values: Iterable[Any], interpolation: str = "linear", origin: str = "") -> None:
         """Check the samples.
 
         Args:
             times: The times, two or more, in increasing order; one may occur twice in a row.
-            values: As many values.
+            values: One value for each time.
             interpolation: `"hold"`, `"linear"`, `"cubic"`, or `"order 8"`.
             origin: What the samples stand for.
 
         Raises:
-            UsageError: If times and values are no samples of a function.
+            UsageError: If `times` and `values` are not samples of a function.
         """
         if interpolation not in INTERPOLATIONS:
             hint = " or ".join(f'"{word}"' for word in INTERPOLATIONS[:3])
-            raise UsageError(f"{interpolation!r} is no interpolation.", where=_WHERE, hint=hint)
+            raise UsageError(f"{interpolation!r} is not an interpolation.", where=_WHERE, hint=hint)
         put = object.__setattr__
         put(self, "times", _numbers(times, "times"))
         put(self, "values", _numbers(values, "values"))
@@ -70,7 +73,7 @@ class Sampled:
         if n != len(self.values):
             raise UsageError(f"there are {n} times and {len(self.values)} values.", where=_WHERE, hint="a value for every time")
         if not 2 <= n <= MOST_SAMPLES:
-            raise UsageError(f"{n} samples are no function.", where=_WHERE, hint=f"two to {MOST_SAMPLES} samples")
+            raise UsageError(f"{n} samples do not make a function.", where=_WHERE, hint=f"two to {MOST_SAMPLES} samples")
         for k, (a, b) in enumerate(pairwise(self.times)):
             if a > b:
                 raise UsageError(f"the times are not in order: {b:g} follows {a:g}.", where=_WHERE, hint="sort times and values by time")
@@ -82,12 +85,12 @@ class Sampled:
             raise UsageError(what, where=_WHERE, hint='"cubic" takes any samples')
 
     def parts(self) -> list[range]:
-        """The places of the samples between jumps."""
+        """The ranges of indices of the samples between jumps."""
         cuts = [k + 1 for k, (a, b) in enumerate(pairwise(self.times)) if a == b]
         return [range(a, b) for a, b in pairwise([0, *cuts, len(self.times)])]
 
     def covers(self, t0: float, t1: float) -> bool:
-        """Whether the samples say what the input is between two times."""
+        """Whether the samples determine the input from `t0` to `t1`."""
         first, last = min(t0, t1), max(t0, t1)
         return self.times[0] <= first and (last <= self.times[-1] or self.interpolation == "hold")
 
@@ -109,6 +112,7 @@ class Sampled:
         return f"Sampled({self.sentence})"
 
 
+@public
 @dataclass(frozen=True)
 class Feedback:
     """A controller in the loop: `function(t, state)` is called once every `period`, and its value is held until the next call.
@@ -125,14 +129,14 @@ class Feedback:
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise UsageError(
-                f"{self.function!r} is no function.", where=_LOOP, hint='Feedback(lambda t, state: -2*state["x"], period=0.01)'
+                f"{self.function!r} is not a function.", where=_LOOP, hint=InPython('Feedback(lambda t, state: -2*state["x"], period=0.01)')
             )
         if isinstance(self.period, bool) or not isinstance(self.period, Real) or not 0 < float(self.period) < math.inf:
-            raise UsageError(f"period={self.period!r} is no length of time.", where=_LOOP, hint="period=0.01")
+            raise UsageError(f"period={self.period!r} is not a length of time.", where=_LOOP, hint=SetArgument("period", 0.01))
 
 
 def sampled_pair(given: Any) -> Any:
-    """Return samples for a pair of times and values; anything else as it is."""
+    """Return `Sampled` for a pair of times and values, and any other value unchanged."""
     pair = isinstance(given, tuple | list) and len(given) == 2
     rows = pair and all(isinstance(part, Iterable) and not isinstance(part, str | Mapping) for part in given)
     return Sampled(*given) if rows else given
@@ -146,7 +150,7 @@ def _numbers(given: Any, noun: str) -> tuple[float, ...]:
     """Finite numbers, without NaN: the caller has to fill gaps in measured data."""
     given = given.tolist() if hasattr(given, "tolist") else given
     if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
-        raise UsageError(f"{noun} are given as {type(given).__name__}.", where=_WHERE, hint="Sampled([0, 1, 2], [0.0, 0.3, 0.1])")
+        raise UsageError(f"{noun} are given as {type(given).__name__}.", where=_WHERE, hint=InPython("Sampled([0, 1, 2], [0.0, 0.3, 0.1])"))
     found = tuple(given)
     for k, v in enumerate(found):
         if isinstance(v, bool) or not isinstance(v, Real):

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chetaev.core.errors import require_mapping
+from chetaev.core.fixes import InPython
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 
 _ELEMENT = 16
 """Longest sequence of numbers that is an element of a group. Longer ones are columns of an ensemble and stay as they are."""
@@ -15,6 +17,7 @@ _ROWS = 16
 """Rows of the largest square array that is an element of a group of matrices."""
 
 
+@public
 @dataclass(frozen=True)
 class State:
     """Initial data by name: `fixed` values must hold, `guess` values may be changed to satisfy the constraints."""
@@ -26,7 +29,7 @@ class State:
 
     def __post_init__(self) -> None:
         for name in ("fixed", "guess"):
-            require_mapping(getattr(self, name), f"{name} values are", "State", 'State({"x": 0}, {"y": 1})')
+            require_mapping(getattr(self, name), f"{name} values are", "State", InPython('State({"x": 0}, {"y": 1})'))
             object.__setattr__(self, name, Frozen({key: _fixed_value(v) for key, v in getattr(self, name).items()}))
 
 

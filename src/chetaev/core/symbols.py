@@ -22,6 +22,7 @@ import sympy
 from sympy.printing.latex import LatexPrinter
 
 from chetaev.core.support.letters import HIGHEST_DERIVATIVE, MOST_PRIMES, symbol_latex
+from chetaev.core.support.public import public
 
 TIME = sympy.Symbol("t", real=True)
 """Time, the one independent variable."""
@@ -213,6 +214,7 @@ def jet_name(base: str, order: int) -> str:
     return f"D({jet_name(base, HIGHEST_DERIVATIVE)}, {order - HIGHEST_DERIVATIVE})"
 
 
+@public
 def delta(coordinate: Coordinate) -> Variation:
     """The variation `δx` of a coordinate `x`.
 
@@ -230,6 +232,7 @@ def delta(coordinate: Coordinate) -> Variation:
     return Variation(coordinate.base)
 
 
+@public
 def coordinates(names: str) -> Any:
     """Coordinates from names: `x, y = coordinates("x y")`.
 
@@ -242,6 +245,7 @@ def coordinates(names: str) -> Any:
     return _symbols(Coordinate, names)
 
 
+@public
 def parameters(names: str) -> Any:
     """Parameters from names: `m, g = parameters("m g")`.
 
@@ -254,6 +258,7 @@ def parameters(names: str) -> Any:
     return _symbols(Parameter, names)
 
 
+@public
 def inputs(names: str) -> Any:
     """Inputs from names: `u, v = inputs("u v")`.
 
@@ -295,7 +300,7 @@ def symbols_in(*expressions: sympy.Expr) -> frozenset[sympy.Symbol]:
 
 
 _NOTED: dict[sympy.Expr, frozenset[sympy.Symbol]] = {}
-"""The symbols of expressions that `note_symbols` was asked for."""
+"""The symbols of expressions, recorded by `note_symbols`."""
 _MOST_NOTED = 4096
 """Expressions in `_NOTED` at which it is emptied; only time depends on it."""
 

@@ -28,6 +28,7 @@ from chetaev.core.declarations import (
     without_multipliers,
 )
 from chetaev.core.errors import Location, ModelError, UsageError, did_you_mean, require_mapping
+from chetaev.core.fixes import Code, Replace, SetPart, sentences
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.groups.lie_algebra import LieAlgebra
 from chetaev.core.groups.lookup import read_groups
@@ -47,6 +48,7 @@ from chetaev.core.rows import (
     require_one,
 )
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.support.text import in_latex
 from chetaev.core.symbols import Action, Coordinate, Input, Jet, Multiplier, Parameter, jets_in
 from chetaev.core.unilateral import Contact, declared_contacts, read_contacts
@@ -59,6 +61,7 @@ _OTHER_WORDS = {
 """Parts by the names that users of other libraries try."""
 
 
+@public
 @dataclass(frozen=True, init=False)
 class System:
     """A mechanical system: Lagrangian, constraints, forces. `derive` makes equations of it.
@@ -89,7 +92,7 @@ class System:
     quasi: Frozen[str, Expr]
     name: str
     own_groups: Frozen[str, MatrixGroup | LieAlgebra]
-    """The groups that the system brings, by the words that kinds of coordinates use."""
+    """The groups that the system defines, by the words that kinds of coordinates use."""
     lagrangian_text: str = field(compare=False)
     written: Frozen[str, str] = field(compare=False, repr=False)
     """The user's texts of the parts, by the titles under which they are printed; named expressions in them keep their names."""
@@ -151,20 +154,20 @@ class System:
         name = checked_name(name, "system")
         place = Location(f"system {name!r}" if name else "system")
         for word in unknown:
-            meant = f"Did you mean {_OTHER_WORDS[word]}?" if word in _OTHER_WORDS else did_you_mean(word, ARGUMENTS)
-            raise UsageError(f"System has no part {word!r}.", where=place, hint=f"{meant}  Parts: {' '.join(ARGUMENTS)}".strip())
+            meant = Replace(_OTHER_WORDS[word]) if word in _OTHER_WORDS else did_you_mean(word, ARGUMENTS)
+            raise UsageError(f"System has no part {word!r}.", where=place, hint=sentences(meant, f"Parts: {' '.join(ARGUMENTS)}"))
         given = {"lagrangian": lagrangian, "dissipation": dissipation, "forces": forces, "inputs": inputs, "where": where, "quasi": quasi}
         given["equations"] = equations if not isinstance(equations, Mapping) else {k: e for k, e in equations.items() if "=" not in str(e)}
         for part in [part.name for part in PARTS if part.kind is Kind.FORMULAS]:
             if given[part] is not None:
-                require_mapping(given[part], f"{part} are", place, f'{part}={{"...": "..."}}')
+                require_mapping(given[part], f"{part} are", place, SetPart(part, {"...": "..."}))
         names = Names(place)
         if groups is not None:
-            require_mapping(groups, "groups are", place, 'groups={"G": ch.groups.matrix_group(basis)}')
+            require_mapping(groups, "groups are", place, SetPart("groups", {"G": Code("ch.groups.matrix_group(basis)")}))
         own = Frozen(read_groups(groups or {}, place))
         kinds = read_names(coordinates, "coordinate", COORDINATE_KINDS, names, own)
         if not kinds:
-            raise ModelError("no coordinate is declared.", where=place.about("coordinates"), hint='coordinates="x y"')
+            raise ModelError("no coordinate is declared.", where=place.about("coordinates"), hint=SetPart("coordinates", "x y"))
         parameter_kinds = read_names(parameters, "parameter", PARAMETER_KINDS, names)
         given_inputs = {Input(names.declare(_input_name(k), "input")): v for k, v in (inputs or {}).items()}
         action_symbol = Action(names.declare(str(action), "action variable")) if action is not None else None
@@ -277,7 +280,7 @@ class System:
         return f"'{self.name}'" if self.name else "system"
 
     def replace(self, **changes: Any) -> System:
-        """The same system with some parts changed; `changes` are arguments of the constructor.
+        """A copy with some parts changed; `changes` are arguments of the constructor.
 
         If `where` or `quasi` change, formulas and rows whose texts use names from these follow their new meanings. A text with a name that
         no longer exists keeps its meaning, as an expression.
@@ -335,7 +338,7 @@ class System:
         return found
 
     def exchange(self, **parts: Any) -> System:
-        """The same system with some fields replaced by values that are in their final form, without reading and checking."""
+        """A copy with some fields replaced by values in their final form, which are neither read nor checked."""
         changed: System = object.__new__(System)
         for each in fields(System):
             object.__setattr__(changed, each.name, parts.get(each.name, getattr(self, each.name)))
@@ -362,7 +365,7 @@ class System:
 
 
 def _count(rows: Any) -> int:
-    """The number of rows in a part; 0 for what is no list of rows, which is refused where the rows are read."""
+    """The number of rows in a part; 0 if `rows` is not a list, which reading the rows refuses later."""
     return len(rows) if isinstance(rows, Sequence | Mapping) and not isinstance(rows, str) else 0
 
 

@@ -12,14 +12,22 @@ from sympy import Expr, S
 from chetaev.core.constraints import Constraint
 from chetaev.core.declarations import Names, read_value
 from chetaev.core.errors import Location, ModelError
+from chetaev.core.fixes import SetPart
 from chetaev.core.notation import Vocabulary
 from chetaev.core.notation.show import latex, show
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Action, Coordinate, Multiplier, jets_in, moved_by
 
-_HINT = 'unilateral={"floor": ("y >= 0", "1/2")}, or unilateral=["y >= 0"] for impacts without rebound'
+_HINT = (
+    SetPart("unilateral", {"floor": ("y >= 0", "1/2")}),
+    ", or ",
+    SetPart("unilateral", ["y >= 0"]),
+    " for impacts without rebound",
+)
 _SIGNS = {"≥": ">=", "≤": "<="}
 
 
+@public
 @dataclass(frozen=True)
 class Contact:
     """A contact: its gap is never negative, its multiplier never pulls, and one of the two vanishes.
@@ -29,7 +37,7 @@ class Contact:
 
     name: str
     gap: Expr
-    """What is not negative, in coordinates and time."""
+    """The expression that is never negative, in coordinates and time."""
     restitution: Expr
     """The coefficient of restitution, between 0 and 1."""
     text: str = field(default="", compare=False)
@@ -122,7 +130,7 @@ def _gap(row: Any, vocabulary: Vocabulary, where: str) -> Expr:
     else:
         sides = _split(row) if isinstance(row, str) else None
         if sides is None:
-            raise ModelError(f"{row!r} is no inequality with >= or <=.", where=where, hint=_HINT)
+            raise ModelError(f"{row!r} is not an inequality with >= or <=.", where=where, hint=_HINT)
         larger, smaller = sides
     return read_value(larger, vocabulary, where) - read_value(smaller, vocabulary, where)
 
@@ -149,7 +157,7 @@ def _coefficient(given: Any, vocabulary: Vocabulary, where: str) -> Expr:
 
 
 def _require_meaning(contact: Contact, where: str) -> None:
-    """Raise a ModelError for a gap that is no function of the configuration."""
+    """Raise a ModelError for a gap that is not a function of the configuration."""
     jets = jets_in(contact.gap, Coordinate)
     if jets_in(contact.gap, Action) or any(z.order for z in jets):
         raise ModelError(

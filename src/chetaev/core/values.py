@@ -55,7 +55,7 @@ _CORNERS: dict[str, Callable[..., Any]] = {
 
 
 def _growing(function: Callable[..., float], odd: bool = False) -> Callable[..., float]:
-    """A function that is infinite where it is too large for a double, as in machine code: 1/cosh(1000) is zero."""
+    """`function` with infinity for values too large for a double, as in machine code: 1/cosh(1000) is zero."""
 
     def value(*arguments: float) -> float:
         try:
@@ -188,7 +188,7 @@ class Tape:
             yield found if found is not None and math.isfinite(found) else None
 
     def program(self, order: Sequence[Symbol] | None = None) -> tuple[Program, list[Symbol]]:
-        """The same operations as a program for exact arithmetic, and its input symbols. Numbers stay exact; pi stays a constant."""
+        """The operations as a program for exact arithmetic, and its input symbols. Numbers stay exact; pi stays a constant."""
         symbols = [symbol for _, symbol in self._leaves] if order is None else list(order)
         place = {z: k for k, z in enumerate(symbols)}
         found, count = Program(len(symbols)), len(self._slots)

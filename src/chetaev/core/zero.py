@@ -31,7 +31,8 @@ _SEARCH_DIGITS = (50, 400)
 _CANCELLED = 0.6
 """Share of the digits that must cancel for a value to count as zero at a point. Larger shares take round-off for a value."""
 _SEARCH_POINTS = (24, 3)
-"""Points of the domain tried with either number of digits. With fewer, what vanishes on a part of the domain may be taken for zero."""
+"""Points of the domain tried with either number of digits. With fewer, an expression that vanishes on a part of the domain may be taken for
+zero."""
 _SCALES = ((1, 1), (1, 1), (6, 1), (1, 1), (1, 5), (25, 1))
 """Sizes of random points, as fractions p/q; sizes other than 1 reach domains away from the origin."""
 _TRIES = 40
@@ -59,7 +60,9 @@ def known_zero(expression: Expr) -> bool:
 
 
 def zero_signatures(expressions: Sequence[Expr]) -> list[bool]:
-    """Which of `expressions` have the signature of zero, computed in one program. Entries of group coordinates obey their relations."""
+    """For each of `expressions`, whether it has the signature of zero; computed in one program. Entries of group coordinates obey their
+    relations.
+    """
     with deep():
         program, _ = Tape(expressions, in_chart).program()
         return vanishing(program) or [False] * len(expressions)

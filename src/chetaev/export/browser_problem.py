@@ -1,7 +1,7 @@
-"""What a page needs besides the right-hand side: slopes of the constraints, energy, switching functions, events, and given values.
+"""The formulas of a page besides the right-hand side: slopes of the constraints, energy, switching functions, events, and given values.
 
-Corners (sign, abs, min, max) are written with signs as further parameters, so that every step of an integrator sees smooth equations: a
-sign changes only where its switching function vanishes.
+Corners (sign, abs, min, max) are written with signs as further parameters, so that the equations are smooth in every step of an
+integrator: a sign changes only where its switching function vanishes.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ class BrowserProblem:
     side: RightHandSide
     """The right-hand side; the signs of switching functions follow the parameters of the model."""
     own: int
-    """The number of parameters of the model itself."""
+    """The number of parameters of the model, without the signs of switching functions."""
     tolerance: float
     slopes: Tape
-    """The derivatives of the constraints by the state, row by row."""
+    """The derivatives of the constraints with respect to the state, row by row."""
     energy: Tape
     """The energy, from time, state, parameters and unknowns."""
     surfaces: Tape
     surface_slopes: Tape
-    """The derivatives of each switching function by time and by the state."""
+    """The derivatives of each switching function with respect to time and state."""
     surface_names: tuple[str, ...]
     given: tuple[int, ...]
-    """The jets of the state, by their indices, whose values the model gives."""
+    """Indices of the jets of the state whose values the model gives."""
     given_values: Tape
-    """These values, from time, state and parameters; only parameters occur."""
+    """These values, which depend on parameters only."""
     events: tuple[Watched, ...]
     event_values: Tape
     resets: tuple[tuple[tuple[int, ...], Tape], ...]
@@ -65,7 +65,7 @@ def browser_problem(model: Any, branch: Any = None, gauge: Any = None, outputs: 
     if switched.modes:
         smoothed = prolongation(switched.smooth)
         if smoothed is None or smoothed.structure.state != system.structure.state:
-            raise UsageError("the equations differ in structure from side to side of a corner.", where=where, hint='language "numpy"')
+            raise UsageError("the equations have different structures on the sides of a corner.", where=where, hint='language "numpy"')
         system, bound = smoothed, switched.binding(binding, tuple(1 for _ in switched.modes))
     side = assembled(system, equations, bound, now, model, words)
     own = len(equations.system.parameters)
@@ -129,7 +129,7 @@ def _read(switched: Switched, expression: Expr) -> Expr:
 
 
 def _by_state(expressions: Sequence[ca.SX], graph: Any, symbols: Sequence[Symbol]) -> list[ca.SX]:
-    """The derivatives of expressions by symbols, row by row."""
+    """The derivatives of expressions with respect to symbols, row by row."""
     if not expressions:
         return []
     jacobian: Any = ca.jacobian(ca.vertcat(*expressions), graph.vector(tuple(symbols)))
@@ -153,7 +153,7 @@ def _given(model: Model, side: RightHandSide) -> dict[Jet, Expr]:
 
 
 def _rational(value: float) -> Expr:
-    """A double as the fraction that it is."""
+    """The exact value of a double as a fraction."""
     above, below = float(value).as_integer_ratio()
     return Rational(above, below)
 

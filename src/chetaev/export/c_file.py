@@ -1,4 +1,4 @@
-"""A right-hand side as a C file: `gcc -O2 file.c -lm` makes a program of it."""
+"""A right-hand side as a C file, which `gcc -O2 file.c -lm` compiles to a program."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def _rhs(program: Program) -> str:
 def _constraints(program: Program) -> list[str]:
     found = program.constraints
     return [
-        "/* What vanishes on every state of a motion: CONSTRAINTS numbers. */",
+        "/* The residuals of the constraints, which vanish on every state of a motion: CONSTRAINTS numbers. */",
         "void constraints(double t, const double *state, const double *parameters, double *left)",
         "{",
         *[f"    {line}" for line in _read(program, found)],
@@ -205,7 +205,7 @@ def _constraints(program: Program) -> list[str]:
 
 
 def _read(program: Program, found: Formulas) -> list[str]:
-    """Return the lines that give the needed inputs their names; unused arguments are cast to void, so that no compiler warns."""
+    """Return the lines that assign the needed inputs to their names; unused arguments are cast to void to avoid compiler warnings."""
     used = program.used(found)
     arrays = {array for _, array, _ in used} | ({"t"} if 0 in found.used else set())
     unused = [f"(void){name};" for name in ("t", "state", "parameters") if name not in arrays]

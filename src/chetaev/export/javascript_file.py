@@ -1,4 +1,4 @@
-"""A model as a module of JavaScript that integrates its motion: for pages without a server, and for node."""
+"""A model as a JavaScript module that integrates its motion, for pages without a server and for node."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _head(program: Program) -> str:
 
 
 def _plain(line: str) -> str:
-    """A line of a comment: nothing in it may end the line, or a script element of a page."""
+    """A line of a comment, with characters removed that would end the line or a script element of a page."""
     return re.sub(r"[\u2028\u2029\x00-\x1f\x7f]", " ", line).replace("</", "< /").replace("<!--", "< !--")
 
 
@@ -107,7 +107,7 @@ def _inputs(tape: Tape) -> set[int]:
 
 
 def _method() -> str:
-    """The numbers of the Runge-Kutta pair 8(5,3) of Dormand and Prince."""
+    """The coefficients of the Runge-Kutta pair 8(5,3) of Dormand and Prince."""
     stages = [[[], []], *[list(map(list, getattr(tableau, f"A{k}"))) for k in range(1, 12)]]
     nodes = [0.0, *[getattr(tableau, f"C{k}") for k in range(1, 12)]]
     inside = [[getattr(tableau, f"C{k}"), *getattr(tableau, f"A{k}")] for k in (13, 14, 15)]
@@ -157,7 +157,7 @@ def _single(name: str, arguments: str, program: Program, found: Formulas) -> str
 
 
 def _filling(name: str, arguments: str, program: Program, found: Formulas, size: int) -> str:
-    """A function that fills an array, which each call uses again: the next call changes what the last one returned."""
+    """A function that fills and returns an array that all calls share, so that the next call overwrites the result."""
     entries = [f"a[{k}] = {text};" for k, text in enumerate(found.results) if text is not None]
     body = _function(name, arguments, [f"const a = {name}Filled.fill(0);", *_read(program, found), *entries, "return a;"])
     return f"const {name}Filled = new Float64Array({size});\n{body}"

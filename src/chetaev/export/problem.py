@@ -1,10 +1,10 @@
 r"""The exported problem: the linear system that gives the highest derivatives and the multipliers at a state.
 
-The rows, each differentiated as often as Pryce's offsets say, are affine in the jets at the top of the state,
+The rows, each differentiated as often as its Pryce offset, are affine in the top jets,
 $$ A(t, x, p)\, y = b(t, x, p), $$
-with $x$ the state, $p$ the parameters and $y$ the accelerations and multipliers (of mixed orders where the system has mixed orders). $A$
-is square and regular for most systems. Rows that follow from others are left out; where redundant constraints leave multipliers open,
-some unknowns have no row of their own, and the exported file takes the solution whose multipliers have the least norm.
+with $x$ the state, $p$ the parameters and $y$ the accelerations and multipliers (or jets of several orders). $A$ is square and regular for
+most systems. Rows that follow from others are omitted; if redundant constraints do not determine all multipliers, the exported file uses
+the solution whose multipliers have the least norm.
 
 The formulas are tapes: the operations of a CasADi graph as plain nodes, in the order of execution.
 """
@@ -20,7 +20,7 @@ from sympy import Symbol
 
 from chetaev.core.calculus import Calculus, total_derivative
 from chetaev.core.errors import StateError, UsageError
-from chetaev.core.fixes import Ask
+from chetaev.core.fixes import Ask, InPython
 from chetaev.core.symbols import TIME, Input, Jet, Parameter, Place
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
@@ -33,7 +33,7 @@ from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.binding import Binding, bind
 from chetaev.numerics.machine.tape import fold
 from chetaev.numerics.start.completed import Completed, on_its_component, state_at
-from chetaev.numerics.verdict.branch_choice import Wish, chosen
+from chetaev.numerics.verdict.branch_choice import Selection, chosen
 
 INPUT, CONSTANT = int(ca.OP_INPUT), int(ca.OP_CONST)
 
@@ -50,13 +50,13 @@ class Node:
 
 @dataclass(frozen=True)
 class Tape:
-    """Nodes in the order of execution, and the index of the node of each result; None where a result is identically zero."""
+    """Nodes in the order of execution, and the index of the node of each result; None if a result is identically zero."""
 
     nodes: tuple[Node, ...]
     results: tuple[int | None, ...]
 
     def uses(self) -> list[int]:
-        """Return how often each node is used."""
+        """Return the number of uses of each node."""
         count = [0] * len(self.nodes)
         for k in [a for node in self.nodes for a in node.arguments] + [k for k in self.results if k is not None]:
             count[k] += 1
@@ -96,7 +96,7 @@ class RightHandSide:
     equations: Equations
     """The derived equations, quoted at the head of the file."""
     branch: str
-    """The chosen branch and gauge in words; empty for most systems."""
+    """The chosen branch and gauge as text; empty for most systems."""
     symbols: tuple[Symbol, ...]
     """Time, state and parameters: the inputs of the tapes."""
     state: tuple[Jet, ...]
@@ -107,9 +107,9 @@ class RightHandSide:
     columns: tuple[int, ...]
     """Indices into `unknowns` of those that the square system determines."""
     opened: tuple[int, ...]
-    """Indices into `unknowns` of those that redundant constraints leave open."""
+    """Indices into `unknowns` of those that redundant constraints do not determine."""
     system: Tape
-    """Row by row the matrix, with a column for each of `columns` and of `opened`, and the right side."""
+    """The matrix row by row, with a column for each of `columns` and of `opened`, and the right side."""
     constraints: Tape
     labels: tuple[str, ...]
     """The names of the constraints."""
@@ -129,7 +129,7 @@ class RightHandSide:
         return self.size + len(self.opened) + 1
 
     def rates(self) -> list[tuple[str, int]]:
-        """Return for each jet of the state the array that holds its rate (`state`, `unknowns` or `turning`) and the index in it."""
+        """Return for each jet of the state the array that contains its rate (`state`, `unknowns` or `turning`) and the index in it."""
         places = [z for z in self.state if isinstance(z, Place)]
         found = []
         for z in self.state:
@@ -147,17 +147,17 @@ def right_hand_side(model: Any, branch: Any = None, gauge: Any = None) -> RightH
 
 
 def located(model: Any, branch: Any, gauge: Any) -> tuple[Completed, Equations, Binding, Evaluation, str]:
-    """Return the completed start of a model, its equations, values, the evaluation there, and the chosen branch in words."""
+    """Return the completed start of a model, its equations, values, the evaluation there, and the chosen branch as text."""
     if not isinstance(model, Model):
         what = f"code takes a Model, not {type(model).__name__}."
-        raise UsageError(what, where="code", hint="ch.Model(system, principle, parameters=..., start=...)")
+        raise UsageError(what, where="code", hint=InPython("ch.Model(system, principle, parameters=..., start=...)"))
     equations = derive(model)
     where = f"code for {equations.system.label}"
     require_given_forces(equations.system, "code for")
     binding = bind(equations.system, model.parameters, model.inputs, where)
     t = float(model.t[0])
     branch, gauge = (own if given is None else given for given, own in zip((branch, gauge), model.choice.values(), strict=True))
-    meant = chosen(equations, binding, Wish(model.start, t, branch, gauge, where, "code"))
+    meant = chosen(equations, binding, Selection(model.start, t, branch, gauge, where, "code"))
     found = on_its_component(state_at(meant.equations, meant.start, binding, t, meant.where))
     return found, equations, binding, evaluate_from(found), meant.where[len(where) :].lstrip(", ")
 

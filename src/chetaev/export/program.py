@@ -20,16 +20,17 @@ from chetaev.export.problem import CONSTANT, INPUT, RightHandSide, Tape
 from chetaev.export.spelling import ATOM, SUM, Spelling
 
 _LONGEST_TAPE = 600
-"""Operations. Longer equations are not quoted at the head of a file: they would fill pages, and printing them takes seconds."""
+"""Largest number of operations of equations that are quoted at the head of a file; longer
+ones would fill pages and take seconds to print."""
 _CHARACTERS_PER_LINE = 104
-"""Characters of a line of the explanation at the head of a file."""
+"""Largest number of characters of a line of the explanation at the head of a file."""
 _RESERVED = frozenset(
     "t state parameters values unknowns rates solved found left right matrix solution null constraints rhs "
     "STATE UNKNOWNS PARAMETERS START INTERVAL CONSTRAINTS VALUES".split()
 )
-"""The names that the exported files define themselves."""
+"""Names that the exported files define."""
 _LONGEST_FORMULA = 72
-"""Characters. A longer formula is assigned to a name, so that lines of the file stay readable; no result depends on it."""
+"""Number of characters above which a formula is assigned to a name, so that lines stay readable; results do not depend on it."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class Program:
         return [(name, *at) for place, (name, at) in enumerate(zip(names, arrays, strict=True), 1) if place in found.used]
 
     def head(self, needs: str) -> list[str]:
-        """Return the lines at the head of the file; `needs` says what the file needs in order to run."""
+        """Return the lines at the head of the file; `needs` is a sentence about what the file needs to run."""
         source = self.source
         system = source.equations.system
         title = f"{system.name or 'system'} under {source.equations.principle}"
@@ -96,16 +97,18 @@ class Program:
     def _explained(self) -> list[str]:
         source = self.source
         sentences = [
-            "The rows, differentiated where that is needed, are linear in the unknowns: matrix*unknowns = right.",
+            "The rows, differentiated as often as necessary, are linear in the unknowns: matrix*unknowns = right.",
             f"Unknowns: {' '.join(z.name for z in source.unknowns)}.",
         ]
         if source.opened:
             names = " ".join(source.unknowns[j].name for j in source.opened)
-            sentences.append(f"Redundant constraints leave {names} open; the solution has the multipliers of least norm.")
+            sentences.append(f"Redundant constraints do not determine {names}; the solution has the multipliers of least norm.")
         if source.labels:
-            sentences.append("The constraints vanish on every state of a motion; integration lets them drift, and nothing here projects.")
+            sentences.append(
+                "The constraints vanish on every state of a motion; integration lets them drift, because this file does not project."
+            )
         if source.equations.system.inputs:
-            sentences.append("Inputs are written out as functions of t.")
+            sentences.append("Inputs are replaced by functions of t.")
         return [line for sentence in sentences for line in wrap(sentence, _CHARACTERS_PER_LINE)]
 
 
@@ -116,7 +119,7 @@ def numbers(values: Sequence[float], spelling: Spelling) -> str:
 
 @dataclass(frozen=True)
 class Formulas:
-    """Assignments in the order of execution, and a formula for each result: None where the result is zero."""
+    """Assignments in the order of execution, and a formula for each result, or None if it is zero."""
 
     assignments: tuple[str, ...]
     results: tuple[str | None, ...]

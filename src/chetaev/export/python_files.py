@@ -9,7 +9,7 @@ from chetaev.export.program import Formulas, Program, numbers
 from chetaev.export.spelling import CASADI, NUMPY
 
 _LONGEST_LINE = 110
-"""Characters. A longer list is written with one entry per line."""
+"""Number of characters above which a list is written with one entry per line."""
 
 _RUN = '''
 
@@ -42,16 +42,21 @@ def numpy_file(source: RightHandSide) -> str:
     lines += [f"    {line}" for line in [*_read(program, program.system, by_name=True), *program.system.assignments, *_matrix(program)]]
     lines += [f"    {line}" for line in _numpy_solution(source)]
     lines += ["", "", "def rhs(t, state, parameters=PARAMETERS):"]
-    lines += ['    """The rates of the state: scipy.integrate.solve_ivp(rhs, INTERVAL, START) takes it as it is."""']
+    lines += ['    """The rates of the state, as an argument of scipy.integrate.solve_ivp(rhs, INTERVAL, START)."""']
     lines += [
         "    solved = unknowns(t, state, parameters)",
         *_turned(program, by_name=True),
         *_returned("return np.array([{}])", _rates(program)),
     ]
-    lines += ["", "", "def constraints(t, state, parameters=PARAMETERS):", '    """What vanishes on every state of a motion."""']
+    lines += [
+        "",
+        "",
+        "def constraints(t, state, parameters=PARAMETERS):",
+        '    """The residuals of the constraints, which vanish on every state of a motion."""',
+    ]
     lines += [f"    {line}" for line in [*_read(program, program.constraints, by_name=True), *program.constraints.assignments]]
     lines += _returned("return np.array([{}])", _listed(program.constraints))
-    if any("(math." in line for line in lines):  # NumPy has no error function of its own
+    if any("(math." in line for line in lines):  # NumPy has no error function
         lines.insert(lines.index("import numpy as np"), "import math\n")
     return "\n".join(lines) + _RUN.format(start="START.copy()", shown="state", values="")
 
@@ -65,7 +70,7 @@ def casadi_file(source: RightHandSide) -> str:
     lines += [f"    {line}" for line in [*_read(program, program.system, by_name=False), *program.system.assignments]]
     lines += [f"    {line}" for line in _matrix(program, "ca.SX({}, {})")]
     lines += [f"    {line}" for line in _casadi_solution(source)]
-    lines += ["", "", "def _constraints():", '    """What vanishes on every state of a motion."""']
+    lines += ["", "", "def _constraints():", '    """The residuals of the constraints, which vanish on every state of a motion."""']
     lines += [f"    {line}" for line in [*_read(program, program.constraints, by_name=False), *program.constraints.assignments]]
     lines += _returned("return ca.vertcat({})", _listed(program.constraints))
     lines += [
@@ -102,7 +107,7 @@ def _data(program: Program, array: str, by_name: bool) -> list[str]:
 
 
 def _read(program: Program, found: Formulas, by_name: bool) -> list[str]:
-    """Return the lines that give the needed inputs their names."""
+    """Return the lines that assign the needed inputs to their names."""
     names = [p.name for p in program.source.parameters]
     return [f"{name} = {array}[{_text(names[k]) if by_name and array == 'parameters' else k}]" for name, array, k in program.used(found)]
 

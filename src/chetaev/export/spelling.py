@@ -1,7 +1,7 @@
-"""How NumPy, CasADi, JavaScript and C spell the operations of a graph.
+"""The syntax of the operations of a graph in NumPy, CasADi, JavaScript and C.
 
-A template has `{a}` and `{b}` for its arguments, a rank of its own, and the rank that each argument needs: an argument of lower rank is put
-in brackets. Sums have rank 1, products 2, powers 3; names, numbers and calls have rank 4 and never need brackets.
+A template has `{a}` and `{b}` for its arguments, a rank, and the least rank of each argument: an argument of lower rank is put in brackets.
+Sums have rank 1, products 2, powers 3; names, numbers and calls have rank 4 and never need brackets.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SUM, PRODUCT, POWER, ATOM = 1, 2, 3, 4  # ranks: how tightly an operation binds
 
 @dataclass(frozen=True)
 class Template:
-    """The text of an operation, its rank, and for each argument the lowest rank that needs no brackets."""
+    """The text of an operation, its rank (binding strength), and for each argument the lowest rank that needs no brackets."""
 
     text: str
     rank: int = ATOM

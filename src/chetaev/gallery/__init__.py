@@ -18,7 +18,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, overload
 
 from chetaev.core.errors import ModelError, UsageError, did_you_mean
+from chetaev.core.fixes import Ask, sentences
 from chetaev.core.support.lazy import make_callable
+from chetaev.core.support.public import public
 
 if TYPE_CHECKING:
     from chetaev.mechanics.model import Model
@@ -28,7 +30,7 @@ class Names(list[str]):
     """The names of the gallery; a notebook shows them as a table with pictures."""
 
     def _repr_html_(self) -> str:
-        from chetaev.core.display.html import card, columns  # a list of names needs no SymPy
+        from chetaev.core.display.html import card, columns  # imported here, so that listing names does not load SymPy
 
         lines = []
         for name in self:
@@ -37,12 +39,15 @@ class Names(list[str]):
         return card("gallery", columns(("", "", ""), lines, numbers_from=3))
 
 
+@public
 @overload
 def gallery() -> list[str]: ...
+@public
 @overload
 def gallery(name: str, **options: Any) -> Model: ...
+@public
 def gallery(name: str | None = None, **options: Any) -> list[str] | Model:
-    """The names of all systems of the gallery, or one of them as a model.
+    """Return the names of all systems of the gallery, or one of them as a model.
 
     Args:
         name: The name of a system; None for the list of names.
@@ -58,8 +63,8 @@ def gallery(name: str | None = None, **options: Any) -> list[str] | Model:
     if name is None:
         return Names(sorted(_files()))
     if not isinstance(name, str) or name.replace("_", "-") not in _files():
-        hint = f"{did_you_mean(str(name), _files())}  gallery() lists all".strip()
-        raise ModelError(f"no system {name!r}.", where="gallery", hint=hint)
+        hint = [*sentences(did_you_mean(str(name), _files()), Ask("gallery", "")), " lists all"]
+        raise ModelError(f"there is no system {name!r}.", where="gallery", hint=hint)
     name = name.replace("_", "-")
     return _made(name, **options) if options else _usual(name)
 
@@ -76,7 +81,7 @@ def _made(name: str, **options: Any) -> Model:
         model: Model = import_module(f"{__name__}.{found.removesuffix('.py')}").model(**options)
         return model
     if options:
-        raise UsageError(f"{name} has no option {next(iter(options))}.", where=f"gallery {name!r}", hint="gallery(name)")
+        raise UsageError(f"{name} has no option {next(iter(options))}.", where=f"gallery {name!r}", hint=Ask("gallery", "name"))
     from chetaev.io.reading import read_gallery
 
     return read_gallery(_text(found), found)

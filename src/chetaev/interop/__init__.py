@@ -1,8 +1,8 @@
 """Systems and motions of other programs.
 
-`mechanics` reads the objects of `sympy.physics.mechanics` (its `System`, `LagrangesMethod`, `KanesMethod`, and what is built on them);
-`kinematics` finds velocities of points and frames from where they are. `differentiable` makes the end of a motion a function of JAX or
-PyTorch, with exact derivatives.
+`mechanics` reads the objects of `sympy.physics.mechanics` (its `System`, `LagrangesMethod`, `KanesMethod`, and models built on them);
+`kinematics` finds velocities of points and frames from positions and orientations. `differentiable` makes the end of a motion a function of
+JAX or PyTorch, with exact derivatives.
 """
 
 from __future__ import annotations

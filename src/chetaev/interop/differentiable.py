@@ -1,7 +1,7 @@
 """Motions as differentiable functions of JAX and PyTorch.
 
-Both take numbers to numbers: values of parameters and of the start in, outputs at the end of the motion out. The Jacobian comes from the
-slopes that run beside the motion in the compiled loop, so that neither package traces through an integrator.
+Both functions map values of parameters and of the start to outputs at the end of the motion. The compiled loop computes the Jacobian along
+with the motion, so that neither package differentiates through an integrator.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.errors import UnfinishedError, UsageError
+from chetaev.core.fixes import Ask
 from chetaev.core.state import State
+from chetaev.core.support.public import public
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
@@ -24,6 +26,7 @@ from chetaev.numerics.motion.trajectory import Trajectory
 Array = NDArray[np.float64]
 
 
+@public
 @dataclass(frozen=True)
 class EndOfMotion:
     """The map from some values to outputs at the end of a motion, with its Jacobian."""
@@ -37,7 +40,7 @@ class EndOfMotion:
     settings: Mapping[str, Any]
 
     def motion(self, values: Any, slopes: bool) -> Trajectory:
-        """The motion with given values of what the map depends on."""
+        """The motion with these values of the parameters and initial values `by`, and with their derivatives if `slopes`."""
         numbers = np.asarray(values, float)
         if numbers.shape != (len(self.by),):
             what = f"{len(self.by)} values are needed, not an array of shape {numbers.shape}."
@@ -59,7 +62,7 @@ class EndOfMotion:
         return np.array([end[name] for name in self.outputs])
 
     def jacobian(self, values: Any) -> tuple[Array, Array]:
-        """The outputs, and their derivatives: a line for each output, a column for each value."""
+        """The outputs, and their derivatives: a row for each output, a column for each value."""
         end = self.motion(values, slopes=True).final
         return np.array([end[e] for e in self.outputs]), np.array([[end.slope(e, name) for name in self.by] for e in self.outputs])
 
@@ -68,6 +71,7 @@ class EndOfMotion:
         return f"motion of {self.equations.system.label}"
 
 
+@public
 def end_of_motion(
     equations: Any,
     by: Sequence[str],
@@ -78,10 +82,10 @@ def end_of_motion(
     parameters: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> EndOfMotion:
-    """The end of a motion as a function of parameters and initial values, with its Jacobian.
+    """Make the end of a motion a function of parameters and initial values, with its Jacobian.
 
     Args:
-        equations: Equations, or a model, which brings its own start, interval and values.
+        equations: Equations, or a model, which has a start, an interval and values.
         by: Names of parameters, and of values that the start gives.
         outputs: Jets, multipliers or expressions at the end.
         start: The initial data.
@@ -103,14 +107,15 @@ def end_of_motion(
         settings = {**own, "inputs": dict(model.inputs), **settings}
     if not isinstance(equations, Equations) or start is None or t is None:
         raise UsageError(
-            "equations, a start and an interval are needed.", where="interop", hint="jax(equations, by, outputs, start, (0, 5))"
+            "equations, a start and an interval are needed.", where="interop", hint=Ask("jax", "equations, by, outputs, start, (0, 5)")
         )
     given = start if isinstance(start, State) else State(start)
     return EndOfMotion(equations, given, (float(t[0]), float(t[-1])), tuple(by), tuple(outputs), dict(parameters or {}), settings)
 
 
+@public
 def jax(equations: Any, by: Sequence[str], outputs: Sequence[str], start: Any = None, t: Any = None, **settings: Any) -> Any:
-    """The end of a motion as a function of JAX: it can be jitted, and differentiated forwards and backwards.
+    """Make the end of a motion a function for JAX, which can compile and differentiate it forwards and backwards.
 
     Args:
         equations: This and all other arguments are those of `end_of_motion`.
@@ -155,8 +160,9 @@ def jax(equations: Any, by: Sequence[str], outputs: Sequence[str], start: Any = 
     return motion
 
 
+@public
 def torch(equations: Any, by: Sequence[str], outputs: Sequence[str], start: Any = None, t: Any = None, **settings: Any) -> Any:
-    """The end of a motion as a differentiable function of PyTorch.
+    """Make the end of a motion a differentiable function for PyTorch.
 
     Args:
         equations: This and all other arguments are those of `end_of_motion`.
@@ -167,7 +173,7 @@ def torch(equations: Any, by: Sequence[str], outputs: Sequence[str], start: Any 
         settings: Values of the other `parameters`, and further arguments of `simulate`.
 
     Returns:
-        A function from a tensor of values, in the order of `by`, to a tensor of outputs of the same kind.
+        A function from a tensor of values, in the order of `by`, to a tensor of outputs of the same dtype.
 
     Raises:
         ImportError: If PyTorch is not installed.

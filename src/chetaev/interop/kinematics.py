@@ -1,8 +1,8 @@
 """Velocities of SymPy's points and frames, found from positions and orientations alone.
 
 In `sympy.physics.mechanics` velocities may be declared, and declared velocities may already contain a constraint, such as rolling. Kane's
-method allows that, since it uses partial velocities in independent speeds. Lagrange's equations do not: the kinetic energy must be known
-off the constraints, where such a velocity is another one.
+method allows that, since it uses partial velocities in independent speeds. Lagrange's equations do not: they need the kinetic energy off
+the constraints, where such a declared velocity is wrong.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from sympy.physics.mechanics import dynamicsymbols
 from sympy.physics.vector import Vector
 
 from chetaev.core.errors import ModelError
+from chetaev.core.fixes import Code, InPython, SetArgument
 
 _MOST_SIMPLIFIED = 400
-"""Operations of a relative angular velocity that is simplified: turns about one axis are shorter, and SymPy takes seconds for long ones."""
+"""Largest number of operations of a relative angular velocity that is simplified; those about a single axis have fewer, and SymPy takes
+seconds for longer ones."""
 
 
 class Kinematics:
@@ -51,7 +53,12 @@ class Kinematics:
                 f"the position of {point} relative to {self.origin} is not known.",
                 where=self.where,
                 why="The kinetic energy is found from positions; a velocity that is only declared may contain a constraint.",
-                hint=f"locate {point}: {point}.set_pos(...), or name another fixed point: from_mechanics(..., origin=O)",
+                hint=(
+                    f"locate {point}: ",
+                    InPython(f"{point}.set_pos(...)"),
+                    ", or name another fixed point: ",
+                    SetArgument("origin", Code("O"), "from_mechanics"),
+                ),
             ) from None
         found = Vector(0)
         t = dynamicsymbols._t
@@ -71,7 +78,7 @@ class Kinematics:
         return sympy.S(found)
 
     def declared(self, bodies: Any) -> dict[str, tuple[Any, Any]]:
-        """The declared velocities of points and frames of bodies beside those found here, by name."""
+        """The declared velocities of points and frames of bodies, each with that found from positions, by name."""
         found = {}
         for body in bodies:
             point = body.masscenter if hasattr(body, "masscenter") else body.point
@@ -84,7 +91,7 @@ class Kinematics:
 
 
 def _relative(outer: Any, inner: Any) -> Any:
-    """The angular velocity of a frame in the frame beside it."""
+    """The angular velocity of a frame in the adjacent frame."""
     turn = outer.dcm(inner)
     spin = turn.T * turn.diff(dynamicsymbols._t)
     parts = [spin[2, 1], spin[0, 2], spin[1, 0]]
@@ -93,7 +100,7 @@ def _relative(outer: Any, inner: Any) -> Any:
 
 
 def fixed_point(bodies: Any, frame: Any, where: str) -> Any:
-    """A point that rests in a frame, and from which the positions of bodies are known."""
+    """A point that is at rest in a frame, and from which the positions of bodies are known."""
     seen: list[Any] = []
     ahead = [body.masscenter if hasattr(body, "masscenter") else body.point for body in bodies]
     while ahead:
@@ -107,5 +114,5 @@ def fixed_point(bodies: Any, frame: Any, where: str) -> Any:
     raise ModelError(
         f"no fixed point is known: none of the points has the velocity zero in {frame}.",
         where=where,
-        hint="from_mechanics(..., origin=O) with a point O at rest",
+        hint=(SetArgument("origin", Code("O"), "from_mechanics"), " with a point O at rest"),
     )

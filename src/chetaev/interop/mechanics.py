@@ -1,4 +1,4 @@
-"""from_mechanics: from the objects of `sympy.physics.mechanics` to a system."""
+"""from_mechanics: convert an object of `sympy.physics.mechanics` to a system."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ import sympy
 from sympy import Expr, Matrix
 
 from chetaev.core.errors import ModelError, UsageError, VelocityWarning
+from chetaev.core.fixes import Code, InPython, SetArgument
+from chetaev.core.support.frames import level_of_user
+from chetaev.core.support.public import public
 from chetaev.core.system import System
 from chetaev.interop.kinematics import Kinematics, fixed_point
 from chetaev.mechanics.ranks.exact import exact_rank
 
 _DIFFERS = 1e-9
-"""Relative difference of two velocities at a random state above which they are not the same: both are computed with 15 digits."""
+"""Relative difference of two velocities at a random state above which they differ; both are computed with 15 digits."""
 _WHERE = "from_mechanics"
 
 
 @dataclass
 class _Read:
-    """What an object of SymPy says, before anything is converted."""
+    """The contents of an object of SymPy before conversion."""
 
     q: list[Expr]
     u: list[Expr]
@@ -41,16 +44,18 @@ class _Read:
     auxiliary: list[Expr] = field(default_factory=list)
 
 
+@public
 def from_mechanics(obj: Any, *, origin: Any = None, name: str = "") -> System:
-    """A system from an object of `sympy.physics.mechanics`.
+    """Convert an object of `sympy.physics.mechanics` to a system.
 
-    The kinetic energy is found from the positions and orientations of the bodies. Declared velocities are compared with them at a random
-    state off the constraints: where they differ, as those that already contain rolling do, a `VelocityWarning` names them. Generalised
-    speeds are replaced by the velocities of the coordinates; loads become forces; functions of time that are no coordinates become inputs.
+    The kinetic energy is found from the positions and orientations of the bodies. Declared velocities are compared with the derivatives of
+    positions at a random state off the constraints; a `VelocityWarning` names those that differ, such as velocities that already contain
+    rolling. Generalised speeds are replaced by the velocities of the coordinates; loads become forces; functions of time that are not
+    coordinates become inputs.
 
     Args:
-        obj: A `System`, `LagrangesMethod` or `KanesMethod`, or a model with a method `to_system`, as symbrim's, or with an attribute
-            `system`.
+        obj: A `System`, `LagrangesMethod` or `KanesMethod`, or a model with a method `to_system`, such as those of symbrim, or with an
+            attribute `system`.
         origin: A point at rest; by default the fixed point of the system, or one with velocity zero.
         name: The name of the system.
 
@@ -58,7 +63,7 @@ def from_mechanics(obj: Any, *, origin: Any = None, name: str = "") -> System:
         The system; `derive(system, DAlembert())` has the equations of the object.
 
     Raises:
-        UsageError: If `obj` is none of these.
+        UsageError: If `obj` is of another type.
         ModelError: If positions are missing, speeds are not defined, or two statements of the object contradict each other.
 
     >>> from sympy import symbols
@@ -117,9 +122,9 @@ def _read(obj: Any) -> _Read:
     if isinstance(whole, Theirs):  # the attribute `system` of a model with parts may lack the bodies and constraints of the parts
         return _of_system(whole)
     raise UsageError(
-        f"{type(obj).__name__} is no system of sympy.physics.mechanics.",
+        f"{type(obj).__name__} is not a system of sympy.physics.mechanics.",
         where=_WHERE,
-        hint="a System, LagrangesMethod or KanesMethod; for expressions: ch.System(...), which reads dynamicsymbols",
+        hint=("a System, LagrangesMethod or KanesMethod; for expressions: ", InPython("ch.System(...)"), ", which reads dynamicsymbols"),
     )
 
 
@@ -163,7 +168,7 @@ def _of_kane(given: Any) -> _Read:
         raise ModelError(
             "this KanesMethod has no bodies.",
             where=_WHERE,
-            hint="KanesMethod(..., bodies=[...], forcelist=[...])",
+            hint=InPython("KanesMethod(..., bodies=[...], forcelist=[...])"),
         )
     _require_accelerations(given)
     return _Read(
@@ -180,10 +185,10 @@ def _of_kane(given: Any) -> _Read:
 
 
 def _require_accelerations(given: Any) -> None:
-    """Refuse acceleration rows that do not follow from the velocity rows: they would be further constraints, which no system has.
+    """Raise a ModelError for acceleration rows that are not the derivatives of the velocity rows.
 
-    Both are solved for the dependent accelerations at a random state that satisfies the velocity rows. Where there are position rows, that
-    state is off them, and a difference may be harmless: then a warning says that the declared rows are not used.
+    Both are solved for the dependent accelerations at a random state that satisfies the velocity rows. With position rows, which that state
+    does not satisfy, a difference may be harmless; then there is only a warning that the declared rows are not used.
     """
     rows, speeds, count = given._k_nh, Matrix(given.u), len(given._udep)
     if not count:
@@ -206,12 +211,12 @@ def _require_accelerations(given: Any) -> None:
         return
     what = "the acceleration constraints are not the time derivatives of the velocity constraints."
     if not len(given._f_h):
-        raise ModelError(what, where=_WHERE, hint="KanesMethod(...) without acceleration_constraints computes them")
-    warnings.warn(f"At a state off the position rows, {what} They are not used.", VelocityWarning, stacklevel=5)
+        raise ModelError(what, where=_WHERE, hint=(InPython("KanesMethod(...)"), " without acceleration_constraints computes them"))
+    warnings.warn(f"At a state off the position rows, {what} They are not used.", VelocityWarning, stacklevel=level_of_user())
 
 
 def _require_rigid(read: _Read) -> None:
-    """Refuse masses and inertias that change with the coordinates: Kane's and Lagrange's equations differ for them."""
+    """Raise a ModelError for masses and inertias that change with the coordinates, for which Kane's and Lagrange's equations differ."""
     for body in read.bodies:
         inertia = getattr(body, "central_inertia", None)
         own = [sympy.S(body.mass), *([] if inertia is None else inertia.to_matrix(body.frame))]
@@ -223,7 +228,7 @@ def _require_rigid(read: _Read) -> None:
                     f"the mass or the inertia of {body.name} changes with {z.func.__name__}.",
                     where=_WHERE,
                     why="Kane's and Lagrange's equations differ for such a body.",
-                    hint="ch.System(...) with the Lagrangian and the forces that you mean",
+                    hint=(InPython("ch.System(...)"), " with the intended Lagrangian and forces"),
                 )
 
 
@@ -242,7 +247,7 @@ def _speeds(read: _Read) -> dict[Expr, Expr]:
             f"the speeds {', '.join(u.func.__name__ for u in speeds[:6])} do not follow from the velocities of the coordinates.",
             where=_WHERE,
             why=f"There are {len(rows)} kinematical differential equations for {len(speeds)} speeds.",
-            hint="add_kdes(...) with an equation for every speed",
+            hint=(InPython("add_kdes(...)"), " with an equation for every speed"),
         )
     chosen = list(pivots)
     rest = rows.xreplace(dict.fromkeys(speeds, sympy.S.Zero))
@@ -252,10 +257,10 @@ def _speeds(read: _Read) -> dict[Expr, Expr]:
 
 
 def _lagrangian(read: _Read, kinematics: Kinematics | None, in_velocities: Any, guessed: bool) -> Expr:
-    """The Lagrangian: as stated, or by the positions of the bodies."""
+    """The Lagrangian: as stated, or from the positions of the bodies."""
     if kinematics is None or not read.bodies:
         if read.lagrangian is None:
-            raise ModelError("the object has no bodies and no Lagrangian.", where=_WHERE, hint="add_bodies(...)")
+            raise ModelError("the object has no bodies and no Lagrangian.", where=_WHERE, hint=InPython("add_bodies(...)"))
         return in_velocities(read.lagrangian)
     kinetic = sympy.Add(*[in_velocities(kinematics.kinetic_energy(body)) for body in read.bodies])
     if read.lagrangian is not None:
@@ -270,7 +275,7 @@ def _lagrangian(read: _Read, kinematics: Kinematics | None, in_velocities: Any, 
                 "bodies have potential energies, and there are loads.",
                 where=_WHERE,
                 why="Kane's equations ignore potential energies; whether the loads contain the same forces is not known.",
-                hint="set the potential energies to 0, or leave out the loads that they stand for",
+                hint="set the potential energies to 0, or omit the loads that they describe",
             )
         return kinetic - in_velocities(sympy.Add(*potentials))
     return kinetic
@@ -279,7 +284,7 @@ def _lagrangian(read: _Read, kinematics: Kinematics | None, in_velocities: Any, 
 def _compare(read: _Read, kinematics: Kinematics, in_velocities: Any, guessed: bool) -> None:
     """Warn of declared velocities that differ from those of the positions, at a random state off the constraints.
 
-    If the fixed point is a guess, such as a point of contact whose velocity is declared zero, the positions may be the wrong ones: refuse.
+    Raise a ModelError instead if the fixed point was guessed, as it may be a point of contact whose velocity is declared zero.
     """
     different = []
     for title, (declared, found) in kinematics.declared(read.bodies).items():
@@ -296,18 +301,21 @@ def _compare(read: _Read, kinematics: Kinematics, in_velocities: Any, guessed: b
                 f"with {kinematics.origin} as a fixed point, these are not the derivatives of positions: {listed}.",
                 where=_WHERE,
                 why=f"The velocity of {kinematics.origin} is declared zero, but a point of contact that rolls is not at rest.",
-                hint="from_mechanics(..., origin=O) with a point O that stays where it is, and positions of all bodies relative to it",
+                hint=(
+                    SetArgument("origin", Code("O"), "from_mechanics"),
+                    " with a point O at rest, and positions of all bodies relative to it",
+                ),
             )
         warnings.warn(
-            f"{listed}: as declared, not the derivative of the position off the constraints; probably a constraint is already in it. "
-            "The energies are those of the positions, as Lagrange's equations require.",
+            f"{listed}: the declared value is not the derivative of the position off the constraints; it probably contains a constraint. "
+            "The energies are computed from positions, as Lagrange's equations require.",
             VelocityWarning,
-            stacklevel=4,
+            stacklevel=level_of_user(),
         )
 
 
 def _require_inertia(read: _Read, kinetic: Expr) -> None:
-    """Refuse a Lagrangian whose dependence on velocities is not that of the bodies."""
+    """Raise a ModelError for a Lagrangian whose dependence on velocities is not that of the bodies."""
     velocities = [q.diff(_time()) for q in read.q]
     assert read.lagrangian is not None  # noqa: S101 - callers check
     point = _random_values([read.lagrangian, kinetic, *velocities])
@@ -319,10 +327,14 @@ def _require_inertia(read: _Read, kinetic: Expr) -> None:
     pairs = [(a, b) for k, a in enumerate(velocities) for b in velocities[k:]]
     if any(inertia(read.lagrangian - kinetic, a, b) > _DIFFERS * math.sqrt(masses[a] * masses[b]) for a, b in pairs):
         raise ModelError(
-            "the Lagrangian has another kinetic energy than the bodies, by their positions.",
+            "the kinetic energy of the Lagrangian is not that of the bodies, computed from their positions.",
             where=_WHERE,
-            why="Velocities that already contain a constraint give a Lagrangian that is right on the constraint only, and wrong equations.",
-            hint="differentiate positions: body.masscenter.set_vel(N, body.masscenter.pos_from(O).dt(N)), or leave out bodies",
+            why="Velocities that already contain a constraint give a Lagrangian that is correct only on the constraint.",
+            hint=(
+                "differentiate positions: ",
+                InPython("body.masscenter.set_vel(N, body.masscenter.pos_from(O).dt(N))"),
+                ", or omit the bodies",
+            ),
         )
 
 
@@ -332,7 +344,7 @@ def _size(e: Expr, point: dict[Any, Any]) -> float:
 
 
 def _random_values(expressions: Iterable[Expr]) -> dict[Any, Any]:
-    """Numbers for all symbols, functions of time and their derivatives that occur, always the same."""
+    """Random numbers, with a fixed seed, for all symbols, functions of time and their derivatives in the expressions."""
     chance = random.Random(7)
     atoms: set[Any] = set()
     for e in expressions:
@@ -344,7 +356,7 @@ def _random_values(expressions: Iterable[Expr]) -> dict[Any, Any]:
 
 
 def _forces(read: _Read, kinematics: Kinematics, in_velocities: Any) -> dict[Expr, Expr]:
-    """The generalised forces of loads, by partial velocities from positions."""
+    """The generalised forces of loads, from partial velocities of positions."""
     velocities = [q.diff(_time()) for q in read.q]
     found = dict.fromkeys(read.q, sympy.S.Zero)
     for load in read.loads:
@@ -358,7 +370,7 @@ def _forces(read: _Read, kinematics: Kinematics, in_velocities: Any) -> dict[Exp
 
 
 def _independent(rows: Sequence[Expr], read: _Read) -> list[Expr]:
-    """The velocity rows that do not follow from the derivatives of the holonomic ones: Kane's method lists both."""
+    """The velocity rows that do not follow from the derivatives of holonomic rows; Kane's method lists both."""
     if not read.holonomic:
         return list(rows)
     from chetaev.core.notation.convert import from_sympy
@@ -366,7 +378,7 @@ def _independent(rows: Sequence[Expr], read: _Read) -> list[Expr]:
     names = [q.func.__name__ for q in read.q]
     velocities = [q.diff(_time()) for q in read.q]
     derived = [e.diff(_time()) for e in read.holonomic]
-    everything = (*rows, *derived, *read.holonomic)  # a constant term has no derivative, and its names occur here only
+    everything = (*rows, *derived, *read.holonomic)  # includes the names of constant terms, which vanish from derivatives
     symbols = sorted({z.name for e in everything for z in e.free_symbols if z != _time()})
     functions = {f.func.__name__ for e in everything for f in e.atoms(sympy.core.function.AppliedUndef)} - set(names)
     blank = System(names, symbols, lagrangian="0", forces={names[0]: f"{names[0]}'"}, inputs=dict.fromkeys(sorted(functions)))

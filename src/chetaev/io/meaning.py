@@ -1,7 +1,7 @@
 """Check the data of a model file against its system: names must be known, values must be numbers.
 
-A system checks its own parts. Initial data, values of parameters and inputs, and invariants would only be checked on use, far from the
-file; here they are checked while the file, the table and the line are known.
+A system checks its parts when it is made. Initial data, values of parameters and inputs, and invariants would only be checked on use; here
+they are checked while the file, the table and the line are known.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from chetaev.core.errors import InitialError, ModelError, ParameterError, did_you_mean
+from chetaev.core.fixes import Advice, sentences
 from chetaev.core.notation import Vocabulary, parse_expression
 from chetaev.core.notation.lexer import spell
 from chetaev.core.symbols import TIME, Input, Multiplier, jets_in, moved_by
@@ -22,8 +23,8 @@ from chetaev.numerics.graphs.binding import number
 
 _MULTIPLIER = re.compile(r"lambda(\d+)'*")
 _MOST_IN_SCENE = 10_000
-"""Distinct expressions in a scene, the same limit as for the rows of a system. Reading them takes about two seconds; without a limit a
-file from an untrusted source could take any time."""
+"""Largest number of distinct expressions in a scene, the same as for the rows of a system. Reading them takes about two seconds; without a
+limit a file from an untrusted source could take any time."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Meaning:
     source: str
 
     def check(self) -> None:
-        """Raise, with the place in the file, the errors that only `simulate` or `evaluate` would raise."""
+        """Raise the errors that `simulate` or `evaluate` would raise later, with their location in the file."""
         self._parameters()
         self._inputs()
         initial = self.data.get("initial", {})
@@ -80,7 +81,7 @@ class Meaning:
                     known = [q.base for q in self.model.system.coordinates]
                     raise InitialError(f"{name} is not an unknown of the motion.", where=where, hint=f"jets of {' '.join(known)}")
             if TIME in parse_expression(value, self._constants, where).free_symbols:
-                raise InitialError(f"{value!r} depends on time.", where=where, hint="a number, or a text such as pi/6")
+                raise InitialError(f"{value!r} depends on time.", where=where, hint="a number, or an expression such as pi/6")
 
     def _is_multiplier(self, name: str) -> bool:
         """Tell whether `name` is that of a multiplier; there is one for each constraint."""
@@ -91,7 +92,7 @@ class Meaning:
         return found is not None and 1 <= int(found[1]) <= max(len(system.kinematic), len(system.variational or ()))
 
     def _is_rate_of_action(self, name: str) -> bool:
-        """Tell whether `name` is s', which rows replace by the Lagrangian but initial data may give."""
+        """Tell whether `name` is s', which may be given in initial data although rows replace it by the Lagrangian."""
         action = self.model.system.action
         return action is not None and name == action.d().name
 
@@ -107,7 +108,7 @@ class Meaning:
                 parse_expression(text, known, place(self.source, self.text, "events", "reset", k))
         for name, size in self.model.scale.items():
             if not jets_in(parse_expression(name, known, self._place("scale", name))):
-                raise InitialError(f"{name} is no jet.", where=self._place("scale", name), hint="x = 1e-9")
+                raise InitialError(f"{name} is not a jet.", where=self._place("scale", name), hint="x = 1e-9")
             if not size > 0:
                 raise InitialError(f"{name} = {size:g} is not positive.", where=self._place("scale", name), hint=f"{name} = 1e-9")
         for name, text in self.model.gauge.items():
@@ -120,7 +121,7 @@ class Meaning:
         scene = self.model.scene
         if scene is None:
             return
-        first: dict[str, tuple[str, int | None]] = {}  # each text once, at its first place: shapes share many texts
+        first: dict[str, tuple[str, int | None]] = {}  # each expression with its first location, since shapes share many expressions
         for text in scene.follow or ():
             first.setdefault(str(text), ("follow", None))
         for index, shape in enumerate(scene.shapes):
@@ -149,6 +150,6 @@ class Meaning:
         return place(self.source, self.text, table, key)
 
 
-def _one_of(name: str, known: Iterable[str]) -> str:
+def _one_of(name: str, known: Iterable[str]) -> Advice:
     listed = " ".join(sorted(known))
-    return f"{did_you_mean(name, known)}  one of {listed}".strip() if listed else "declare it in [inputs]"
+    return sentences(did_you_mean(name, known), f"one of {listed}") if listed else "declare it in [inputs]"

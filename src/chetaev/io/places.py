@@ -1,6 +1,6 @@
 """Line numbers of tables, keys and list entries in a model file, for messages.
 
-A text is indexed once: every check of a value computes its place first, so many places are needed.
+A text is indexed once, because every check of a value computes its location first.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ _HEADER = re.compile(r"\s*\[\[?\s*([A-Za-z0-9_.\"' -]+?)\s*\]\]?\s*(#.*)?$")
 _KEY = re.compile(r"\s*(\"[^\"]*\"|'[^']*'|[A-Za-z0-9_-]+)\s*(?:\.[^=]*)?=")
 
 _ENTRY = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'")
-"""A quoted text in a list."""
+"""A quoted string in a list."""
 _MARK = re.compile(_ENTRY.pattern + r"|#[^\n]*|[][{}]")
-"""Brackets; texts and comments match first, so that brackets inside them do not count."""
+"""Brackets; strings and comments match first, so that brackets inside them do not count."""
 _LONGEST_LINE = 1000
-"""Characters of a line that are searched for a header or a key. It bounds the time of the regular expressions on hostile files; a key
-further to the right is reported without its line."""
+"""Number of characters of a line that are searched for a header or a key. It bounds the time of the regular expressions on hostile files;
+messages about a key further to the right have no line number."""
 
 
 class _Index:
-    """The tables, keys and texts of a file, with their lines."""
+    """The tables, keys and strings of a file, with their lines."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -48,14 +48,14 @@ class _Index:
         self._tables_of: dict[int, list[int]] = {}
 
     def entry(self, line: int, index: int) -> int:
-        """Return the line of entry `index` of a list of texts that begins on `line`; `line` itself if there is no such entry."""
+        """Return the line of entry `index` of a list of strings that begins on `line`; `line` if there is no such entry."""
         if self._texts is None:
             self._texts = [found.start() for found in _ENTRY.finditer(self.text)]
         at = bisect_left(self._texts, self.text.find("[", self._beginning(line))) + index
         return bisect_right(self._ends, self._texts[at]) + 1 if at < len(self._texts) else line
 
     def inline_table(self, line: int, index: int) -> int:
-        """Return the line of entry `index`, `{...}`, of a list that begins on `line`; `line` itself if there is no such entry."""
+        """Return the line of entry `index`, `{...}`, of a list that begins on `line`; `line` if there is no such entry."""
         if line not in self._tables_of:
             self._tables_of[line] = self._inline_tables(line)
         found = self._tables_of[line]
@@ -89,19 +89,18 @@ def line_of(text: str, table: str, key: str = "", occurrence: int = 0) -> int | 
 
 
 def place(source: str, text: str, table: str, key: str = "", occurrence: int = 0, index: int | None = None) -> Location:
-    """Return a place as messages name it: file, table and key, line; `index` numbers an entry of a list of texts."""
+    """Return a location for messages: file, table and key, line; `index` selects an entry of a list of strings."""
     name = ".".join(part for part in (table, key) if part)
-    line = line_of(text, table, key, occurrence) or line_of(text, name)  # the key may be a table of its own
+    line = line_of(text, table, key, occurrence) or line_of(text, name)  # the key may be a table
     line = _index(text).entry(line, index) if line and index is not None else line
-    parts = [source, name + (f"[{index}]" if index is not None else ""), f"line {line}" if line else ""]
-    return Location(", ".join(part for part in parts if part), source=source)
+    return Location.in_file(source, name + (f"[{index}]" if index is not None else ""), line or 0)
 
 
 def place_in_scene(source: str, text: str, key: str, shape: int | None) -> str:
-    """Return the place of a key of the scene, or of the shape with number `shape`: a list entry, or a table [[scene.shapes]]."""
+    """Return the location of a key of the scene, or of the shape with index `shape`: a list entry, or a table [[scene.shapes]]."""
     if shape is None:
         return place(source, text, "scene", key)
     name = f"scene.shapes[{shape}]" + (f".{key}" if key else "")
     own, listed = line_of(text, "scene.shapes", "", shape), line_of(text, "scene", "shapes")
     line = line_of(text, "scene.shapes", key, shape) or own or (listed and _index(text).inline_table(listed, shape))
-    return Location(", ".join(part for part in (source, name, f"line {line}" if line else "") if part), source=source)
+    return Location.in_file(source, name, line or 0)

@@ -19,29 +19,34 @@ from chetaev.core.scene import Scene, read_scene
 from chetaev.core.state import State
 from chetaev.core.support.files import read_bytes
 from chetaev.core.support.plain import DECIMAL
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Parameter
 from chetaev.core.system import System
 from chetaev.io.meaning import Meaning
 from chetaev.io.places import place, place_in_scene
 from chetaev.io.schema import check
+from chetaev.io.spans import span_of
 from chetaev.mechanics.model import MODEL_TEXTS, Model
 from chetaev.mechanics.principles import PRINCIPLES, AsStated, DAlembert, Hamilton, Principle, Vakonomic, of_spec
 from chetaev.numerics.motion.run_settings import RUN_SETTINGS, Form, finite
 from chetaev.numerics.start.attitude import split_list
 
 LARGEST_FILE = 1_000_000
-"""Bytes. A longer file is refused: a file may come from anybody, and reading takes time and memory proportional to its size."""
+"""Largest size of a file in bytes. A longer file is refused, because it may be hostile, and reading takes time proportional to its size."""
 _ARCHIVE = b"PK\x03\x04"
 """The first bytes of a zip archive, such as a saved motion."""
 _TABLES = (".csv", ".nc", ".mat", ".parquet")
-"""Endings of tables that `save` writes; they hold neither the system nor the settings, and no motion can be made of them again."""
+"""Extensions of tables that `save` writes; they contain neither the system nor the settings, so that `load` cannot restore a motion."""
 _LONG_KEY = re.compile(r"""(?<![\w.'"-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){20}(?=[\w"'.-])""")
+_TOML_PLACE = re.compile(r"line (\d+), column (\d+)")
+"""The place in a message of tomllib, which before Python 3.14 gives it nowhere else."""
 _CONSTRAINTS = tuple(part.name for part in PARTS if part.table)
 """The parts of a system that have a key in `[constraints]`."""
 
 
+@public
 def load(path: Any) -> Any:
-    """The model in a file, or the motion in a file `.npz`. Nothing in the file is executed, and no other file is read.
+    """Load a model from a file, or a motion from a file `.npz`. Nothing in the file is executed, and no other file is read.
 
     Args:
         path: The path of the file.
@@ -50,8 +55,8 @@ def load(path: Any) -> Any:
         The model, or the motion.
 
     Raises:
-        ModelError: If the file cannot be read or its contents do not fit together; the message has the file, the table and the line.
-        NotationError: For a text that is not in the notation.
+        ModelError: If the file cannot be read or its contents are inconsistent; the message has the file, the table and the line.
+        NotationError: For a string that is not in the notation.
     """
     file = Path(path)
     if file.suffix.lower() == ".npz":
@@ -60,7 +65,7 @@ def load(path: Any) -> Any:
         return load_motion(file)
     if file.suffix.lower() in _TABLES:
         hint = f"motion.save({file.stem + '.npz'!r}) keeps the whole motion; pandas and xarray read tables"
-        raise ModelError("a table holds the values of a motion, and not what it was computed from.", where=file.name, hint=hint)
+        raise ModelError("a table has the values of a motion, but not its equations and settings.", where=file.name, hint=hint)
     return loads(read_text(file), file.name)
 
 
@@ -81,47 +86,54 @@ def decoded(stream: BinaryIO, source: str) -> str:
 
 def _as_text(raw: bytes, source: str) -> str:
     if raw.startswith(_ARCHIVE):
-        what = "this is an archive, not a text."
-        raise ModelError(what, where=source, hint="a motion that was saved has the ending .npz, a model .toml")
+        what = "this is an archive, not a text file."
+        raise ModelError(what, where=source, hint="a saved motion has the extension .npz, a model .toml")
     if len(raw) > LARGEST_FILE:
-        raise ModelError(f"the file has more than {LARGEST_FILE} bytes, the largest size that is read.", where=source)
+        raise ModelError(f"the file has more than {LARGEST_FILE} bytes, the largest size allowed.", where=source)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as cause:
         line = raw.count(b"\n", 0, cause.start) + 1
-        where = f"{source}, line {line}"
+        where = Location.in_file(source, "", line)
         raise NotationError(f"byte {cause.start} is not UTF-8.", where=where, hint="save the file as UTF-8 text") from None
 
 
 def loads(text: str, source: str = "model") -> Model:
     """Return the model that a text in the format of model files describes."""
     if len(text) > LARGEST_FILE:
-        raise ModelError(f"the text has {len(text)} characters; at most {LARGEST_FILE} are read.", where=source)
-    data = _parsed(text, source)
-    check(data, source, text)
-    model = _File(data, text, source).model()
-    Meaning(model, data, text, source).check()
-    return model
+        raise ModelError(f"the text has {len(text)} characters; at most {LARGEST_FILE} are allowed.", where=source)
+    try:
+        data = _parsed(text, source)
+        check(data, source, text)
+        model = _File(data, text, source).model()
+        Meaning(model, data, text, source).check()
+        return model
+    except ChetaevError as fault:
+        from chetaev.io.fixes import in_the_file
+
+        fault.where = fault.place.spanning(*span_of(fault, text))
+        fault.voice = in_the_file if fault.voice is str else fault.voice
+        raise
 
 
 def read_gallery(text: str, source: str) -> Model:
-    """Read a file of the gallery: as `loads`, but without the checks of names and values, which the tests make once for every entry.
+    """Read a file of the gallery: like `loads`, but without the checks of names and values, which the tests make for every entry.
 
-    Most of the time of these checks goes into the expressions of the scene.
+    Most of the time of these checks is spent on the expressions of the scene.
     """
     return _File(_parsed(text, source), text, source).model()
 
 
 def _parsed(text: str, source: str) -> dict[str, Any]:
     long_key = _LONG_KEY.search(text)
-    if long_key:  # the time that tomllib takes grows with the square of the number of parts
-        raise NotationError("a key has too many parts.", where=_at_line(source, text, long_key.start()), hint="a table has one name")
+    if long_key:  # the time of tomllib grows with the square of the number of parts
+        raise NotationError("a key has too many parts.", where=_at_line(source, text, long_key.start()), hint="a key without dots")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as cause:
         message, _, at = str(cause).partition(" (at ")
-        line = re.search(r"line (\d+)", at)
-        where = f"{source}, line {line[1]}" if line else f"{source}, at its end"
+        found = _TOML_PLACE.match(at)
+        where = Location.in_file(source, "", int(found[1]), int(found[2]), 1) if found else Location.in_file(source, "at its end")
         raise NotationError(
             f"this is not TOML: {message[:1].lower()}{message[1:]}.", where=where, hint="check quotes and brackets"
         ) from None
@@ -136,9 +148,8 @@ def _parsed(text: str, source: str) -> dict[str, Any]:
         ) from None
 
 
-def _at_line(source: str, text: str, position: int) -> str:
-    line = text.count("\n", 0, position) + 1
-    return f"{source}, line {line}"
+def _at_line(source: str, text: str, position: int) -> Location:
+    return Location.in_file(source, "", text.count("\n", 0, position) + 1)
 
 
 class _File:
@@ -162,14 +173,14 @@ class _File:
         )
 
     def _input(self, name: str, given: Any) -> Any:
-        """An input: a text, or samples."""
+        """An input: an expression, or samples."""
         if isinstance(given, str):
             return given
         try:
             times, values = (map(float, given.get(key, ())) for key in ("times", "values"))
             return Sampled(times, values, given.get("interpolation", "linear"), given.get("origin", ""))
         except UsageError as fault:
-            raise ModelError(fault.what, where=place(self.source, self.text, "values", name), hint=fault.hint) from None
+            raise ModelError(fault.what, where=place(self.source, self.text, "values", name), hint=fault.advice) from None
 
     def _settings(self) -> Iterator[tuple[str, Any]]:
         """Yield the settings of the run that the file gives, by name."""
@@ -190,13 +201,15 @@ class _File:
         try:
             return read_scene(self.data["scene"], lambda key, k: place_in_scene(self.source, self.text, key, k))
         except UsageError as fault:
-            raise ModelError(fault.what, where=fault.where, why=fault.why, hint=fault.hint) from None
+            raise ModelError(fault.what, where=fault.where, why=fault.why, hint=fault.advice) from None
 
     def _system(self) -> System:
         data = self.data
         for key in ("lagrangian", "coordinates"):
             if key not in data and not (key == "lagrangian" and "equations" in data):
-                raise ModelError(f"{key} is missing.", where=f"{self.source}, {key}", hint='lagrangian = "..." and a table [coordinates]')
+                raise ModelError(
+                    f"{key} is missing.", where=Location.in_file(self.source, key), hint='lagrangian = "..." and a table [coordinates]'
+                )
         given = {part.name: (data.get(part.table, {}) if part.table else data).get(part.name, part.default) for part in PARTS}
         given["parameters"] = {name: e["kind"] if isinstance(e, dict) else "real" for name, e in given["parameters"].items()}
         for part in [part for part in PARTS if part.open_word]:
@@ -208,10 +221,10 @@ class _File:
             raise
 
     def _in_file(self, found: Location) -> Location:
-        """Return the place in the file of a part of the system, or of an entry of that part."""
+        """Return the location in the file of a part of the system, or of an entry of that part."""
         part, key = found.part, found.key
         if not part:
-            return Location(self.source, source=self.source)
+            return Location.in_file(self.source, "")
         if part in _CONSTRAINTS:
             table, inner = (f"constraints.{part}", key) if isinstance(key, str) else ("constraints", part)
             there = place(self.source, self.text, table, inner, index=None if isinstance(key, str) else key)
@@ -231,17 +244,17 @@ class _File:
             return of_spec({key: value for key, value in given.items() if key != "fixed"}, where)
         except (PrincipleError, UsageError) as fault:
             wrong = ModelError(fault.what, where=where, why=fault.why, hint=fault.advice)
-            from chetaev.io.writing import in_the_file
+            from chetaev.io.fixes import in_the_file
 
             wrong.voice = partial(in_the_file, principle_table="[principle]" if table == "principle" else f"[[{table}]]")
             raise wrong from None
 
     def _unnamed(self, table: str) -> ModelError:
-        """The error where no principle is named, with those that suit the constraints first."""
+        """The error if no principle is named; its hint lists principles that suit the constraints first."""
         usual = [UsePrinciple(DAlembert()), UsePrinciple(Vakonomic())] if self.data.get("constraints") else [UsePrinciple(Hamilton())]
         rest = f"; the names are {' '.join(PRINCIPLES)}"
         wrong = ModelError("no principle is named.", where=place(self.source, self.text, table), hint=(*usual, rest))
-        from chetaev.io.writing import in_the_file
+        from chetaev.io.fixes import in_the_file
 
         wrong.voice = partial(in_the_file, principle_table="[principle]" if table == "principle" else f"[[{table}]]")
         return wrong
@@ -263,20 +276,20 @@ class _File:
             name, equals, value = (part.strip() for part in row.partition("="))
             where = place(self.source, self.text, table, key, occurrence, k)
             if not equals or not name or not value or "=" in value:
-                raise NotationError(f"{row!r} is no datum.", where=where, hint='a row such as "theta\' = 0.5"')
+                raise NotationError(f"{row!r} is not a datum.", where=where, hint='a row such as "theta\' = 0.5"')
             if name in found:
                 raise ModelError(f"{name} is given twice.", where=where, hint="remove one of the two")
             found[name] = self._datum(value, where)
         return found
 
     def _datum(self, value: str, where: str, depth: int = 0) -> Any:
-        """Read a number, a text of the notation, or lists of these for an element of a group."""
+        """Read a number, an expression, or lists of these for an element of a group."""
         if value.startswith("["):
             if depth > 1:
                 raise NotationError("an element of a group is at most a matrix.", where=where, hint='"A = [0, 0, pi/2]"')
             return tuple(self._datum(part, where, depth + 1) for part in split_list(value, where))
         if not DECIMAL.fullmatch(value):
-            parse_expression(value, self._constants, where)  # raises if it cannot be read; the text itself is kept
+            parse_expression(value, self._constants, where)  # raises if it cannot be read; the string is kept
             return value
         if not finite(value):
             raise NotationError(f"{value} is not a finite number.", where=where, hint="a number below 1e308")

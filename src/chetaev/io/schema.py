@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chetaev.core.errors import ModelError, did_you_mean
+from chetaev.core.errors import ModelError, PrincipleError, did_you_mean
+from chetaev.core.fixes import sentences
 from chetaev.core.parts import PARTS, Kind
 from chetaev.core.support.plain import ANY, CONSTANTS, CONTACTS, MATRICES, NUMBER, NUMBERS, ROWS, SETTING, TEXT, TEXTS, fits
 from chetaev.io.places import line_of, place
@@ -32,7 +33,7 @@ NAMED: dict[str, str] = {
     "invariants": TEXT,
     **{setting.name: setting.kind for setting in RUN_SETTINGS if setting.form is Form.TABLE},
 }
-"""Tables whose keys are the user's names; `values` binds inputs that the system leaves open."""
+"""Tables whose keys are the user's names; `values` has functions for inputs that the system declares without one."""
 
 UNILATERAL = {part.name: CONTACTS for part in PARTS if part.kind is Kind.CONTACTS}
 """Tables, or lists, of inequalities with coefficients of restitution."""
@@ -51,7 +52,7 @@ LISTED = {setting.name: dict(setting.keys) for setting in RUN_SETTINGS if settin
 
 
 def check(data: dict[str, Any], source: str, text: str) -> None:
-    """Raise a ModelError with the place of the first unknown key or value of the wrong kind."""
+    """Raise a ModelError with the location of the first unknown key or value of the wrong kind."""
     tables = {*FIXED, *NAMED, *LISTED, "principle", "compare", "scene", "groups", *UNILATERAL}
     for key, value in data.items():
         if key in TOP:
@@ -59,18 +60,19 @@ def check(data: dict[str, Any], source: str, text: str) -> None:
         elif key in UNILATERAL:
             _require(value, UNILATERAL[key], place(source, text, "", key))
         elif key == "principle":
-            _check_table(value, key, _keys_of_principle(value), source, text)
+            _check_table(value, key, _keys_of_principle(value, place(source, text, key, "name")), source, text)
         elif key in FIXED:
             _check_table(value, key, FIXED[key], source, text)
         elif key in NAMED:
             _check_named(value, key, source, text)
         elif key == "compare":
             for k, entry in enumerate(_tables(value, key, source, text)):
-                _check_table(entry, key, {**_keys_of_principle(entry), **COMPARE}, source, text, k)
+                named = _keys_of_principle(entry, place(source, text, key, "name", k))
+                _check_table(entry, key, {**named, **COMPARE}, source, text, k)
         elif key in LISTED:
             for k, entry in enumerate(_tables(value, key, source, text)):
                 _check_table(entry, key, LISTED[key], source, text, k)
-        elif key == "groups":  # the system checks what a group needs
+        elif key == "groups":  # checked by the system
             for word, entry in value.items() if isinstance(value, dict) else [(key, value)]:
                 _check_table(entry, f"{key}.{word}", GROUP, source, text)
         elif key == "scene":  # `read_scene` checks its keys
@@ -100,7 +102,9 @@ def _check_named(value: Any, table: str, source: str, text: str) -> None:
         where = place(source, text, table, key)
         if table == "parameters" and isinstance(entry, dict):
             if not {"kind"} <= set(entry) <= {"value", "kind"} or not isinstance(entry["kind"], str):
-                raise ModelError(f"{key} is no parameter.", where=where, hint=f'{key} = 1.5, or {key} = {{value = 1.5, kind = "positive"}}')
+                raise ModelError(
+                    f"{key} is not a parameter.", where=where, hint=f'{key} = 1.5, or {key} = {{value = 1.5, kind = "positive"}}'
+                )
             entry = entry.get("value", 0)
         if table == "values" and not isinstance(entry, str):
             _check_samples(entry, key, where)
@@ -109,9 +113,11 @@ def _check_named(value: Any, table: str, source: str, text: str) -> None:
 
 
 def _check_samples(entry: Any, name: str, where: str) -> None:
-    """Check the samples of an input, which are not a text."""
+    """Check the samples of an input, which are a table."""
     if not isinstance(entry, dict):
-        raise ModelError(f"{name} is no input.", where=where, hint=f'{name} = "sin(t)", or {name} = {{times = [0, 1], values = [0, 2.5]}}')
+        raise ModelError(
+            f"{name} is not an input.", where=where, hint=f'{name} = "sin(t)", or {name} = {{times = [0, 1], values = [0, 2.5]}}'
+        )
     for key, value in entry.items():
         if key not in SAMPLES:
             raise _unknown(key, list(SAMPLES), where, f"the samples of {name}")
@@ -124,11 +130,16 @@ def _tables(value: Any, key: str, source: str, text: str) -> list[dict[str, Any]
     return value
 
 
-def _keys_of_principle(value: Any) -> dict[str, str]:
-    """Return the keys of a table that names a principle: `name`, and the settings of that principle."""
+def _keys_of_principle(value: Any, where: str) -> dict[str, str]:
+    """Return the keys of a table that names a principle: `name`, and the settings of that principle; an unknown word is an error."""
     name = value.get("name") if isinstance(value, dict) else None
-    kind = PRINCIPLES.get(name) if isinstance(name, str) else None
-    return {"name": TEXT, **dict.fromkeys(kind.setting_names() if kind else (), SETTING)}
+    if not isinstance(name, str):
+        return {"name": TEXT}
+    try:
+        kind = PRINCIPLES.kind_of(name, where)
+    except PrincipleError as unknown:
+        raise ModelError(unknown.what, where=where, why=unknown.why, hint=unknown.advice) from None
+    return {"name": TEXT, **dict.fromkeys(kind.setting_names(), SETTING)}
 
 
 def _require(value: Any, kind: str, where: str) -> None:
@@ -142,5 +153,5 @@ def _wrong(value: Any, kind: str, where: str) -> ModelError:
 
 
 def _unknown(key: str, known: list[str], where: str, inside: str) -> ModelError:
-    hint = f"{did_you_mean(key, known)}  Known: {' '.join(sorted(known))}".strip()
+    hint = sentences(did_you_mean(key, known), f"Known: {' '.join(sorted(known))}")
     return ModelError(f"{key} is not a key of {inside}.", where=where, hint=hint)

@@ -14,7 +14,9 @@ from sympy import Expr
 from chetaev.core.display.html import badge, card, facts
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.origins import RowLabel
 from chetaev.mechanics.singular_locus import locus_factors, no_formula
 
 _SHOWN = 6
@@ -51,6 +53,7 @@ class Verdict(StrEnum):
         return self.allows_motion and not self.needs_choice
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class Analysis:
     """The verdict and its evidence."""
@@ -59,7 +62,7 @@ class Analysis:
     """The analysed equations."""
     verdict: Verdict
     """Whether motions exist and are unique."""
-    hidden: tuple[str, ...]
+    hidden: tuple[str | RowLabel, ...]
     """Relations that every state satisfies: labels of rows, with a prime for each derivative, or formulas of the constraint algorithm."""
     state: tuple[str, ...]
     """The jets that make up a state."""
@@ -110,7 +113,7 @@ class Analysis:
         return card(title, self._html_report(), *[f"<p>{escape(line)}</p>" for line in self._conditions()])
 
     def _html_report(self) -> str:
-        """The verdict, what follows from it, and below it the branches."""
+        """The verdict, its consequences, and below them the branches."""
         kind = "good" if self.verdict.unique_motion else "free" if self.verdict.allows_motion else "bad"
         lines = [escape(line) for line in self._own_lines()]
         name = "motions remain" if self.verdict is Verdict.INCONSISTENT else "branch"
@@ -131,7 +134,7 @@ class Analysis:
         return [*([f"assumes {', '.join(self.assumptions)}"] if self.assumptions else []), f"evidence: {self.evidence}"]
 
     def _own_lines(self) -> list[str]:
-        """What holds besides the verdict, without the branches."""
+        """The lines below the verdict, without the branches."""
         lines = [f"where {' or '.join(self.sides)}"] if self.sides else []
         if self.dimension is not None:
             example = f", for example {' '.join(self.free_data)}" if self.free_data else ""

@@ -17,8 +17,10 @@ from chetaev.core.calculus import partials, total_derivative
 from chetaev.core.constraints import Constraint
 from chetaev.core.display.html import card, columns, facts, set_row
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import Ask
 from chetaev.core.notation import show
 from chetaev.core.support.budget import Answer
+from chetaev.core.support.public import public
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Input, jets_in
 from chetaev.core.system import System
@@ -31,6 +33,7 @@ _FLAG_SECONDS = 4.0
 """Budget for Cartan's derived flag, whose expressions may grow large; without an answer `integral_count` is None."""
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class Classification:
     """Kinds of rows, integrability of the velocity-linear set, redundancy, and the relation of C_V to C_K."""
@@ -54,7 +57,7 @@ class Classification:
     virtual: str
     """C_V against the d'Alembert/Chetaev one: `equals`, `contains`, `is contained in`, `differs`, or `not stated`."""
     reason: str = ""
-    """Why the number of integrals is not decided: the budget or the clock."""
+    """The reason why the number of integrals is not decided: the budget or the clock."""
 
     @property
     def holonomic(self) -> bool | None:
@@ -88,7 +91,7 @@ class Classification:
 
     @property
     def facts(self) -> list[str]:
-        """What holds for the rows together: integrability, integrals, and the virtual displacements, a line each."""
+        """Sentences about the rows together: integrability, integrals, and the virtual displacements."""
         stated = self.kinds or self.virtual != "not stated"
         return [*self._integrability(), *([self._virtual_sentence()] if stated else [])]
 
@@ -125,6 +128,7 @@ class Classification:
         return f"virtual displacements: C_V {words} that of d'Alembert and Chetaev; only VirtualWork() applies"
 
 
+@public
 def classify(system: Any) -> Classification:
     """Classify the constraints of a system.
 
@@ -147,7 +151,9 @@ def classify(system: Any) -> Classification:
     """
     system = getattr(system, "system", system)
     if not isinstance(system, System):
-        raise UsageError(f"classify takes a System or a Model, not {type(system).__name__}.", where="classify", hint="classify(system)")
+        raise UsageError(
+            f"classify takes a System or a Model, not {type(system).__name__}.", where="classify", hint=Ask("classify", "system")
+        )
     with deep():
         flat = in_coordinates(system)
         rows = system.kinematic

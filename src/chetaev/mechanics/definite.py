@@ -1,8 +1,8 @@
-"""Which expressions have no zero for any real values of their symbols: a proof, or no answer.
+"""Proofs that expressions have no zero for any real values of their symbols.
 
 Two arguments are tried. *Ranges*: every part of an expression lies between bounds, with or without its ends (tanh(x) never reaches -1).
-*Squares*: a polynomial in whatever the expression consists of is a sum of squares and a positive number, or has no root by Sturm's theorem.
-All numbers are exact.
+*Squares*: the expression, as a polynomial in its symbols and functions, is a sum of squares and a positive number, or has no root by
+Sturm's theorem. All numbers are exact.
 """
 
 from __future__ import annotations
@@ -102,13 +102,13 @@ def _product(a: _Range, b: _Range) -> _Range:
 
 
 def _between(ends: Sequence[tuple[Fraction | float, bool]]) -> _Range:
-    """From the smallest to the largest of some ends, each reached or not."""
+    """The range from the smallest to the largest of `ends`, pairs of a value and whether it is attained."""
     low, high = min(value for value, _ in ends), max(value for value, _ in ends)
     return _Range(low, high, any(reached for v, reached in ends if v == low), any(reached for v, reached in ends if v == high))
 
 
 def _corner(x: tuple[Fraction | float, bool], y: tuple[Fraction | float, bool]) -> tuple[Fraction | float, bool]:
-    """The product of two ends, and whether it is reached: zero is by one factor that is zero, whatever the other is."""
+    """The product of two ends, and whether it is attained; a zero is attained if the factor that is zero is."""
     if x[0] == 0 or y[0] == 0:
         return Fraction(0), (x[0] == 0 and x[1]) or (y[0] == 0 and y[1])
     return x[0] * y[0], x[1] and y[1]
@@ -146,7 +146,7 @@ def _has_no_root(e: Expr) -> bool:
 
 
 def _is_positive(polynomial: sympy.Poly) -> bool:
-    """Whether a polynomial is a sum of squares and of something positive."""
+    """Whether a polynomial is a sum of squares and a positive expression."""
     if polynomial.is_ground:
         return bool(polynomial.LC() > 0)
     gens = polynomial.gens
@@ -164,6 +164,6 @@ def _is_positive(polynomial: sympy.Poly) -> bool:
 
 
 def _coefficient(polynomial: sympy.Poly, i: int, power: int, rest: tuple[Expr, ...]) -> sympy.Poly:
-    """What a power of the i-th variable is multiplied by, in the other variables."""
+    """The coefficient of a power of the i-th variable, a polynomial in the other variables."""
     terms = {(*m[:i], *m[i + 1 :]): c for m, c in polynomial.terms() if m[i] == power}
     return sympy.Poly.from_dict(terms or {(0,) * len(rest): 0}, *rest, domain=sympy.QQ)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from chetaev.core.errors import PrincipleError, UsageError
-from chetaev.core.fixes import UsePrinciple
+from chetaev.core.fixes import Ask, InPython, SetPart, UsePrinciple
+from chetaev.core.support.public import public
 from chetaev.core.symbols import jets_in
 from chetaev.core.system import System
 from chetaev.mechanics.classify import constraints_are_holonomic
@@ -13,12 +14,13 @@ from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.principles import AsStated, Chetaev, DAlembert, Hamilton, Herglotz, Lowered, Principle, Vakonomic, VirtualWork
 
 
+@public
 def derive(system: Any, principle: Principle | None = None) -> Equations:
     """The equations of motion of a system under a principle.
 
     Args:
-        system: A system, or a model, which brings its own principle; or a dynamical form, constrained or not, which needs none: the rows
-            are minus those of the form, and a constraint acts on them by the multipliers of its canonical distribution.
+        system: A system; a model, which has a principle; or a dynamical form, constrained or not, which needs none: the rows are minus
+            those of the form, and a constraint acts on them by the multipliers of its canonical distribution.
         principle: The principle. It may be left out for a system without constraints, which obeys Hamilton's principle; where several
             principles are possible none is chosen silently.
 
@@ -51,7 +53,7 @@ def _of_form(form: Any, stated: Any, principle: Principle | None) -> Equations:
             f"{form.label} is a dynamical form, and {principle} is named.",
             where=f"derive {form.label}",
             why="A form is its own equations: nothing is varied, and its constraint has one canonical distribution.",
-            hint="derive(form), or derive(system, principle) for a system with a Lagrangian",
+            hint=(Ask("derive", "form"), ", or ", Ask("derive", "system, principle"), " for a system with a Lagrangian"),
         )
     found: Equations = stated()
     return found
@@ -60,16 +62,18 @@ def _of_form(form: Any, stated: Any, principle: Principle | None) -> Equations:
 def _with_principle(given: Any, principle: Principle | None) -> tuple[System, Principle]:
     system = given if isinstance(given, System) else getattr(given, "system", None)
     if not isinstance(system, System):
-        hint = f'derive(ch.gallery("{given}"))' if isinstance(given, str) else "derive(system, principle)"
+        hint = Ask("derive", f'ch.gallery("{given}")') if isinstance(given, str) else Ask("derive", "system, principle")
         raise UsageError(f"derive takes a System or a Model, not {type(given).__name__}.", where="derive", hint=hint)
     if principle is None and system is not given:
         principle = given.principle
     if isinstance(principle, type) and issubclass(principle, Principle):
-        raise PrincipleError(f"{principle.__name__} is a class.", where=f"derive {system.label}", hint=f"{principle.__name__}()")
+        raise PrincipleError(f"{principle.__name__} is a class.", where=f"derive {system.label}", hint=InPython(f"{principle.__name__}()"))
     if principle is None:
         return system, _only_principle(system)
     if not isinstance(principle, Principle):
-        raise PrincipleError(f"{principle!r} is not a principle.", where=f"derive {system.label}", hint="for example DAlembert()")
+        raise PrincipleError(
+            f"{principle!r} is not a principle.", where=f"derive {system.label}", hint=("for example ", UsePrinciple(DAlembert()))
+        )
     return system, principle
 
 
@@ -114,7 +118,7 @@ def _require_velocities(lowered: Lowered) -> None:
             "The Lagrangian contains no velocity.",
             where=f"derive {system.label}",
             why="Nothing in it resists acceleration, so no motion follows.",
-            hint="velocities are written x'; for a system without inertia give its dissipation or lagrangian=0",
+            hint=("velocities are written x'; for a system without inertia give its dissipation or ", SetPart("lagrangian", 0)),
         )
 
 

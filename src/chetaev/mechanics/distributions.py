@@ -8,8 +8,8 @@ $$ -d\theta^a(X_f, X_g) = \theta^a([X_f, X_g]) = X_g(R^a_f) - X_f(R^a_g). $$
 
 The system is integrable if and only if all of these vanish; otherwise their rank determines the number of integrals.
 
-Integrals are functions whose differential is a multiple of a form. Three simple cases cover what occurs in mechanics: closed forms, forms
-that become closed by a factor of one variable, and combinations that row reduction finds.
+Integrals are functions whose differential is a multiple of a form. Three simple cases cover those that occur in mechanics: closed forms,
+forms that become closed by a factor of one variable, and combinations that row reduction finds.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Pfaffian:
     def curvature(self) -> list[list[Expr]]:
         r"""$\theta^a([X_f, X_g])$: one line per pair of fields, one column per form."""
         pivots = [self.variables[p] for p in self.reduced.pivots.values()]
-        slopes = Slopes(frozenset(self.variables))  # each component is differentiated once, and not again in every pair
+        slopes = Slopes(frozenset(self.variables))  # each component is differentiated once for all pairs
 
         def along(x: Field, component: Expr) -> Expr:
             return Add(*[v * slopes.slope(component, z) for z, v in x.items()])
@@ -94,7 +94,7 @@ class Pfaffian:
 
     @cached_property
     def derived_corank(self) -> int | None:
-        r"""By how much the rank drops in the first derived system: the exact rank of the curvature; None if no exact point is found.
+        r"""The drop of the rank in the first derived system, which is the exact rank of the curvature; None if no exact point is found.
 
         At a point the curvature is $d\theta^a$ on the null space of the forms, so nothing has to be solved in symbols.
         """
@@ -130,7 +130,7 @@ class Pfaffian:
         return None if None in answers else True
 
     def _without_zeros(self) -> bool | None:
-        """Whether the forms without coefficients that are proved to vanish are integrable; None if that is open for another one."""
+        """Whether the forms, without coefficients that are proved to vanish, are integrable; None if that is undecided for one of them."""
         forms = tuple(tuple(S.Zero if known_zero(e) else e for e in form) for form in self.forms)
         cleared = Pfaffian(self.variables, forms, self.points, self.restricted)
         if cleared.derived_corank == 0:
@@ -181,7 +181,7 @@ def rank_with_and_without(forms: Sequence[Sequence[Expr]], points: Sequence[Poin
 def integrable_rank(system: Pfaffian, seconds: float) -> Answer[int]:
     """The rank of the largest integrable subsystem, if it is found within the budget of `seconds`."""
     whole = generic_rank(system.forms, system.points)
-    if system.derived_corank in (0, whole):  # all or nothing is integrable, and no expression has to be formed
+    if system.derived_corank in (0, whole):  # all or nothing is integrable; no expression is formed
         return Answer(whole - system.derived_corank)
     part = integrable_part(system, seconds)
     return Answer(None if part.value is None else part.value.rank, part.reason)
@@ -194,7 +194,7 @@ def integrable_part(system: Pfaffian, seconds: float) -> Answer[Pfaffian]:
 
 def _integrable_part(system: Pfaffian) -> Pfaffian:
     found = system.integrable_part
-    _ = found.reduced  # which the caller needs, and which may take as long
+    _ = found.reduced  # computed here, within the budget, because the caller needs it
     return found
 
 

@@ -16,12 +16,14 @@ from chetaev.core.calculus import SYMBOLIC, Algebra
 from chetaev.core.constraints import Constraint
 from chetaev.core.display.html import card, rows, set_formula, set_row
 from chetaev.core.errors import ModelError, PrincipleError, StateError, UsageError
+from chetaev.core.fixes import Ask, InPython
 from chetaev.core.functions import has_corner_in
 from chetaev.core.notation import Vocabulary, show
 from chetaev.core.notation.lexer import spell
 from chetaev.core.notation.reduction import reduced
 from chetaev.core.notation.show import latex, mathml
 from chetaev.core.support.budget import allowance, limited, size
+from chetaev.core.support.public import public
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import Coordinate, Jet, Multiplier, jets_in
 from chetaev.core.system import System
@@ -40,6 +42,7 @@ _LARGEST_IN_PLACE = 12
 """Size of the two sides of a row that are simplified in place, within some milliseconds. SymPy may take seconds for a few terms more."""
 
 
+@public
 @dataclass(frozen=True)
 class Equations:
     """The rows `E_i = u_i + lambda_a R_V[a, i]`, the kinematic rows, and `s' = L` under Herglotz' principle.
@@ -65,7 +68,7 @@ class Equations:
         return hash((self.lowered, self.principle, self.rewritten, self.assumptions))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: v for name, v in self.__dict__.items() if name != "_hash"}  # texts have other hashes in another process
+        return {name: v for name, v in self.__dict__.items() if name != "_hash"}  # hashes of texts differ between processes
 
     @property
     def system(self) -> System:
@@ -93,7 +96,7 @@ class Equations:
         return origins(self.lowered) if self.rewritten is None else tuple(row.origin for row in self.rewritten)
 
     def assembled(self, algebra: Algebra[Any]) -> tuple[Row[Any], ...]:
-        """The rows in any algebra; SymPy's are formed once, each graph is asked for them once."""
+        """The rows in any algebra; they are formed once for SymPy and once for each graph."""
         return self.rows if algebra is SYMBOLIC else self._assembled(algebra)
 
     def _assembled(self, algebra: Algebra[Any]) -> tuple[Row[Any], ...]:
@@ -132,7 +135,7 @@ class Equations:
                 f"{self.system.label} has equations of its own and no Lagrangian.",
                 where=f"lagrangian of {self.system.label}",
                 why="The rows of a dynamical form need not come from one.",
-                hint="ch.helmholtz(form) finds a Lagrangian where there is one",
+                hint=(Ask("ch.helmholtz", "form"), " finds a Lagrangian where there is one"),
             )
         return self.lowered.lagrangian
 
@@ -167,7 +170,7 @@ class Equations:
     def vocabulary(self) -> Vocabulary:
         """The names an expression about the motion may use: those of the system, multipliers and `s'`.
 
-        The name of a stated variational row, if nothing else has it, is a name of its multiplier: of an actuator's force, say.
+        The name of a stated variational row, if it is not taken, also names its multiplier, such as the force of an actuator.
         """
         names = self.system.vocabulary
         jets = {**names.jets, **{m.base: m for m in self.lowered.multipliers}}
@@ -207,18 +210,20 @@ class Equations:
             raise PrincipleError(
                 f"a force is not affine in {min(m.base for m in inside)}.",
                 where=f"eliminate {self.system.label}",
-                why="Its sign depends on the motion, and the rows without it would too.",
+                why="Its sign depends on the motion, so the rows without it would depend on it too.",
                 hint="keep the multipliers",
             )
 
     def simplify(self, seconds: float = 10.0) -> Equations:
-        """The same rows simplified by SymPy; rows that were not reached stay as they are.
+        """The equations with rows simplified by SymPy; rows that the budget does not reach stay unchanged.
 
         `seconds` is the budget, counted in operations, so that the answer does not depend on the machine.
         """
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
             raise UsageError(
-                f"simplify takes a time in seconds, not {seconds!r}.", where=f"simplify {self.system.label}", hint="simplify(seconds=10)"
+                f"simplify takes a time in seconds, not {seconds!r}.",
+                where=f"simplify {self.system.label}",
+                hint=InPython("simplify(seconds=10)"),
             )
         sides = simplified([(row.lhs, row.rhs) for row in self.rows], seconds)
         rows = [replace(row, lhs=lhs, rhs=rhs) for row, (lhs, rhs) in zip(self.rows, sides, strict=True)]
@@ -356,7 +361,7 @@ def _without(row: Row[Expr]) -> tuple[Expr, Expr]:
 
 
 def simplified(groups: Sequence[tuple[Expr, ...]], seconds: float) -> list[tuple[Expr, ...]]:
-    """Return groups of expressions simplified by SymPy; a group that is not reached within the budget of all stays as it is."""
+    """Return groups of expressions simplified by SymPy; groups that the common budget of `seconds` does not reach stay unchanged."""
     found = list(groups)
     with allowance(seconds), deep():  # expressions that are not simplified are still right
         for k, group in enumerate(groups):

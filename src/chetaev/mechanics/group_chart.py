@@ -5,7 +5,7 @@ $(1, y/2)$ (Rodrigues parameters): near $A_0$ the numbers $y$ are the angles by 
 of space. Everything becomes rational in $y$ and its derivatives; the chart ends at half turns. Positions and plane angles are shifted.
 Groups of matrices have coordinates of the second kind (`group_product_chart`).
 
-Theories for ordinary coordinates use it (linearisation, integrability of constraints, Helmholtz' conditions).
+Linearisation, integrability of constraints and Helmholtz' conditions use it, since they are stated for ordinary coordinates.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ from sympy import Add, Expr, Rational, S, Symbol
 from chetaev.core.calculus import total_derivative
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import ModelError
+from chetaev.core.fixes import Ask
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.groups.lie_algebra import LieAlgebra
 from chetaev.core.groups.matrix_group import MatrixGroup
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Coordinate, Entry, delta, jets_in
 from chetaev.core.system import System, fresh_coordinates
 from chetaev.mechanics.group_product_chart import ProductChart
@@ -29,6 +31,7 @@ from chetaev.mechanics.group_product_chart import ProductChart
 Rule = Callable[[Expr], Expr]
 
 
+@public
 def in_coordinates(system: System, at: Mapping[str, Sequence[Any]] | None = None) -> System:
     """The system with every group coordinate A in ordinary coordinates A_1, A_2, ... near an element of the group.
 
@@ -86,7 +89,7 @@ def require_coordinates(system: System, verb: str) -> None:
         raise ModelError(
             f"{name} is an element of {group.word}, and {verb} works in ordinary coordinates.",
             where=f"{verb} {system.label}",
-            hint="ch.groups.in_coordinates(system) writes the system in ordinary coordinates near an element",
+            hint=(Ask("ch.groups.in_coordinates", "system"), " writes the system in ordinary coordinates near an element"),
         )
 
 
@@ -95,7 +98,7 @@ class _Chart:
 
     def __init__(self, system: System, group: GroupCoordinate, centre: Sequence[Any] | None = None) -> None:
         self.group = group
-        self.whole = GroupCoordinate(group.name, group.group.word, group.body)  # a reduced coordinate gets a position too
+        self.whole = GroupCoordinate(group.name, group.group.word, group.body)  # a coordinate in a Lie algebra also gets a position
         self.coordinates = tuple(fresh_coordinates(system, [f"{group.name}_{a + 1}" for a in range(group.group.dimension)]))
         self.centre = [Rational(c) for c in centre] if centre is not None else self._unit()
         self.places = self._places()

@@ -12,10 +12,11 @@ from typing import Any
 from chetaev.core.display.html import card, rows, set_name
 from chetaev.core.display.parts import system_rows
 from chetaev.core.errors import ModelError, PrincipleError
-from chetaev.core.fixes import UsePrinciple
+from chetaev.core.fixes import InPython, UsePrinciple
 from chetaev.core.scene import Scene
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.support.text import fault
 from chetaev.core.system import System
 from chetaev.mechanics.principles import Principle
@@ -25,7 +26,7 @@ _RUN = ("tolerance", "max_step", "max_steps", "method", "conserve", "scale", "ev
 
 
 class TextForm(Enum):
-    """How a model file holds a text about the model."""
+    """The form of a text about the model in a model file."""
 
     LINE = "a text"
     LIST = "a list of texts"
@@ -36,6 +37,7 @@ MODEL_TEXTS = {"reference": TextForm.LINE, "corrections": TextForm.LIST, "prose"
 """The fields that are texts about the model, in the order of model files. A new one is a line here and a field."""
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class Model:
     """A system with its principle, values, initial data and settings: the contents of a model file. All verbs accept it."""
@@ -94,7 +96,7 @@ class Model:
             object.__setattr__(self, "start", State(self.start))
         if self.scene is not None and not isinstance(self.scene, Scene):
             what = f"{type(self.scene).__name__} is not a scene."
-            raise ModelError(what, where=f"model {self.system.label}", hint='ch.plot.Scene([ch.plot.Point("x, y")])')
+            raise ModelError(what, where=f"model {self.system.label}", hint=InPython('ch.plot.Scene([ch.plot.Point("x, y")])'))
         for name, form in MODEL_TEXTS.items():
             given = getattr(self, name)
             if form is not TextForm.LINE:
@@ -155,7 +157,7 @@ class Model:
         return {name: None if isinstance(value, Mapping | tuple) and not value else value for name, value in found.items()}
 
     def under(self, principle: Principle) -> Model:
-        """The same model under another principle of `also`, with its additional initial data."""
+        """A copy under another `principle` of `also`, with its additional initial data."""
         if principle == self.principle:
             return self
         if principle not in self.also:

@@ -126,6 +126,10 @@ class Consequence:
         return "a consequence of the rows"
 
 
+class RowLabel(str):
+    """The label of a row, with a prime for each derivative, where formulas may stand too."""
+
+
 Origin = Variation | Stated | Defined | ActionRate | Sliding | Chosen | Branch | Slope | Consequence
 _KINDS: dict[str, type] = {kind.__name__.lower(): kind for kind in Origin.__args__}
 """The classes of origins by the word in files."""

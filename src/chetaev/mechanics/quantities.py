@@ -19,7 +19,7 @@ def unit_of(about: System | Equations, name: str | Expr) -> str:
     """Return the unit of a name or an expression; empty if the system has no units, or not those that it needs.
 
     Args:
-        about: A system or equations; those of multipliers are known to equations only.
+        about: A system or equations; only equations know the units of multipliers.
         name: A name, such as `x'`, or an expression, as text or as SymPy's.
 
     Returns:
@@ -37,7 +37,7 @@ def unit_of(about: System | Equations, name: str | Expr) -> str:
     try:
         expression = parse_expression(name, about.vocabulary, "units") if isinstance(name, str) else name
         found = _dimensions(about).of(expression)
-    except ChetaevError:  # a label of something that is no expression, or of a sum of different units
+    except ChetaevError:  # the label is not an expression, or is a sum of different units
         return ""
     return "" if found is None else str(found)
 

@@ -18,7 +18,9 @@ from sympy import Expr
 
 from chetaev.core.declarations import read_value
 from chetaev.core.errors import ModelError, PrincipleError, UsageError, require_mapping
+from chetaev.core.fixes import Advice, Ask, Code, InPython, SetArgument, SetPart
 from chetaev.core.notation.lexer import spell
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Coordinate, Input, delta
 from chetaev.core.system import System
 from chetaev.mechanics.model import Model
@@ -26,6 +28,7 @@ from chetaev.mechanics.principles import Chetaev, Principle, VirtualWork
 from chetaev.mechanics.principles.given_forces import require_no_contact
 
 
+@public
 def servo(
     system: Any,
     follow: Sequence[Any] | Mapping[str, Any] | str,
@@ -34,8 +37,8 @@ def servo(
 ) -> Model:
     """A system whose actuators enforce rows, as a model under the principle of virtual work.
 
-    The force of every actuator is read by its name: `motion["u"]`, `evaluate(...)["u"]`. `analyze` returns the index and where actuators
-    lose their grip on the rows.
+    The force of every actuator is read by its name: `motion["u"]`, `evaluate(...)["u"]`. `analyze` returns the index and the states where
+    actuators no longer determine the rows.
 
     Args:
         system: A system, or a model, whose values are kept.
@@ -62,7 +65,9 @@ def servo(
     model = system if isinstance(system, Model) else None
     system = getattr(system, "system", system)
     if not isinstance(system, System):
-        raise UsageError(f"servo takes a System or a Model, not {type(system).__name__}.", where="servo", hint="servo(system, follow, by)")
+        raise UsageError(
+            f"servo takes a System or a Model, not {type(system).__name__}.", where="servo", hint=Ask("servo", "system, follow, by")
+        )
     where = f"servo {system.label}"
     require_no_contact(system, "servo")
     rows = {"": [follow]} if isinstance(follow, str) else {"": follow} if not isinstance(follow, Mapping) else None
@@ -98,7 +103,7 @@ def _joined(system: System, follow: Any, wanted: Sequence[Any]) -> Any:
 
 
 def _labels(system: System, count: int) -> list[str]:
-    """Names of the variational rows of the system itself, which actuators do not take."""
+    """Names, not those of actuators, for the variational rows of the system itself."""
     rows: Sequence[Any] = system.variational if system.variational is not None else system.kinematic
     names = [row.name for row in rows] if len(rows) == count else [""] * count
     return [name or f"reaction{k + 1}" for k, name in enumerate(names)]
@@ -115,7 +120,7 @@ def _own_reactions(system: System, principle: Principle, where: str) -> list[Exp
             f"{rule} adds more than reactions.",
             where=where,
             why="Servo-constraints are stated for virtual work: multipliers of the system's own rows are forces too.",
-            hint="principle=ch.DAlembert()",
+            hint=SetArgument("principle", Code("ch.DAlembert()")),
         )
     return [sympy.Add(*[c * delta(q) for q, c in row.items()]) for row in lowered.reactions.values()]
 
@@ -130,9 +135,9 @@ def _actuators(system: System, by: Any, where: str) -> tuple[System, dict[str, d
     for given, parts in by.items():
         name = spell(str(given))
         if name in taken or not name.isidentifier():
-            hint = f'another name, or by=["{name}"] for an input that occurs in the forces'
-            raise ModelError(f"{name!r} cannot be the name of an actuator: it is taken or no name.", where=where, hint=hint)
-        require_mapping(parts, f"the direction of {name} is", where, '{"x": "1"}')
+            hint: Advice = ("another name, or ", SetArgument("by", [name]), " for an input that occurs in the forces")
+            raise ModelError(f"{name!r} cannot be the name of an actuator: it is taken, or not a name.", where=where, hint=hint)
+        require_mapping(parts, f"the direction of {name} is", where, InPython('{"x": "1"}'))
         direction: dict[Coordinate, Expr] = {}
         for coordinate, text in parts.items():
             q = coordinates.get(spell(str(coordinate)))
@@ -141,7 +146,7 @@ def _actuators(system: System, by: Any, where: str) -> tuple[System, dict[str, d
                 raise ModelError(f"{coordinate} is not a coordinate.", where=f"{where}, {name}", hint=hint)
             direction[q] = read_value(text, system.vocabulary, f"{where}, {name} on {q.base}")
         if not any(direction.values()):
-            raise ModelError(f"the actuator {name} has no direction.", where=where, hint='by={"u": {"x": "1"}}')
+            raise ModelError(f"the actuator {name} has no direction.", where=where, hint=SetArgument("by", {"u": {"x": "1"}}))
         found[name] = direction
     return system, found
 
@@ -154,12 +159,12 @@ def _from_inputs(system: System, names: Sequence[str], where: str) -> tuple[Syst
         name = spell(str(given))
         if name not in known:
             listed = f"open inputs: {' '.join(known)}" if known else "the system has no open input"
-            raise ModelError(f"{name} is not an open input.", where=where, hint=f'{listed}; or by={{"{name}": {{"x": "1"}}}}')
+            raise ModelError(f"{name} is not an open input.", where=where, hint=(f"{listed}; or ", SetArgument("by", {name: {"x": "1"}})))
         chosen[name] = known[name]
     directions = {name: {q: e.diff(z) for q, e in system.forces.items() if e.has(z)} for name, z in chosen.items()}
     for name, direction in directions.items():
         if not direction:
-            raise ModelError(f"the input {name} occurs in no force.", where=where, hint=f'forces={{"x": "{name}"}}')
+            raise ModelError(f"the input {name} occurs in no force.", where=where, hint=SetPart("forces", {"x": name}))
         if any(e.free_symbols & set(chosen.values()) for e in direction.values()):
             raise ModelError(f"the forces are not affine in {name}.", where=where, hint="a force that is a multiple of the input")
     zero = dict.fromkeys(chosen.values(), sympy.S.Zero)

@@ -1,4 +1,4 @@
-"""The singular locus as formulas: factors of the determinant of the system Jacobian, without those that vanish nowhere."""
+"""The singular locus as formulas: factors of the determinant of the system Jacobian, without factors that have no zero."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_PRODUCTS = 1_000_000
 """Products in the expansion of a determinant, at most, estimated by the terms of its rows. Ten times as many take seconds and give an
 unreadable formula."""
 _MOST_TERMS = 300
-"""Terms of a determinant that is factorised, at most. Longer ones take seconds, and their factors are no readable formulas."""
+"""Terms of a determinant that is factorised, at most. Longer ones take seconds, and their factors cannot be read."""
 _LONGEST_SIMPLIFIED = 60
 """Operations of a factor that is simplified by trigonometric identities, at most; the time grows quickly with the length."""
 _HIGHEST_MULTIPLE = 100
@@ -29,19 +29,19 @@ _HIGHEST_MULTIPLE = 100
 _SEARCH_SECONDS = 20.0
 """Budget of the search; the limits above should end it earlier."""
 _LARGEST_IN_PLACE = 400
-"""Size of a Jacobian whose determinant is expanded and factorised in place. The gallery's take at most half a second; a process of its own
-takes as long to start."""
+"""Size of a Jacobian whose determinant is expanded and factorised in place. Those of the gallery take at most half a second; starting
+another process takes as long."""
 
 _TOO_LONG = "its determinant is too long for a formula"
 
 
 def locus_factors(equations: Equations) -> tuple[Expr, ...] | None:
-    """The factors of the determinant that are not proved to vanish nowhere; None if there is no formula of a readable length."""
+    """The factors of the determinant that may have zeros; None if there is no formula of a readable length."""
     return _locus(equations)[0]
 
 
 def no_formula(equations: Equations) -> str:
-    """Why there is no formula for the singular locus."""
+    """The reason why there is no formula for the singular locus."""
     return _locus(equations)[1]
 
 

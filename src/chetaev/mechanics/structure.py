@@ -1,10 +1,10 @@
 r"""Structural analysis by Pryce's Sigma method.
 
-Which rows have to be differentiated, how often, and which jets are then the state? The signature matrix $\sigma_{ij}$ holds the
+It decides which rows have to be differentiated, how often, and which jets are then the state. The signature matrix $\sigma_{ij}$ holds the
 order of the highest derivative of unknown $j$ in row $i$. A maximum-weight assignment and the smallest offsets with
-$d_j - c_i \ge \sigma_{ij}$, equality on the assignment, answer it: row $i$ is differentiated $c_i$ times, jets below $d_j$ are the
-state, the derivatives of row $i$ below $c_i$ are constraints on it. Mixed orders, algebraic multipliers and hidden constraints need
-no special cases.
+$d_j - c_i \ge \sigma_{ij}$, equality on the assignment, give the answer: row $i$ is differentiated $c_i$ times, jets below $d_j$ are the
+state, the derivatives of row $i$ below $c_i$ are constraints on it. Mixed orders, algebraic multipliers and hidden constraints need no
+special cases.
 
 J. D. Pryce, A simple structural analysis method for DAEs, BIT 41 (2001) 364-394.
 
@@ -52,7 +52,7 @@ class Structure:
     algebra: Algebra[Any] = field(repr=False, compare=False)
     frame: Frame = field(repr=False, compare=False)
     places: Mapping[str, tuple[Place, ...]] = field(default_factory=dict, repr=False, compare=False)
-    """What the state contains for each component of a group coordinate: all stored numbers for the first one, nothing for the others."""
+    """The entries of the state for each component of a group coordinate: all stored numbers for the first one, none for the others."""
 
     @cached_property
     def top(self) -> tuple[Jet, ...]:
@@ -196,9 +196,9 @@ def _orders(row: Any, unknowns: tuple[Jet, ...], algebra: Algebra[Any]) -> list[
 def _without_absent_jets(rows: Sequence[Any], algebra: Algebra[Any]) -> list[Any]:
     """Rows without highest jets that cancel, as those of a total derivative added to L do.
 
-    Only jets that are formally absent are removed. A derivative vanishes also by a jet inside sign; so where a derivative is zero, the row
-    itself is compared at points that differ in this jet alone. A jet is removed by setting it to zero, where log(x) has no value;
-    so the result is compared with the row, and a row that is not shown to be the same keeps its jets.
+    Only jets that are formally absent are removed. The derivative by a jet inside `sign` vanishes too; so where a derivative is zero, the
+    row itself is compared at points that differ in this jet alone. A jet is removed by setting it to zero, where a row may be undefined
+    (log); so the result is compared with the row, and a row that is not shown to be equal keeps its jets.
     """
     found = list(rows)
     changing = list(range(len(found)))
@@ -256,7 +256,7 @@ _BEYOND_ANY_PATH = np.iinfo(np.int64).max // 8
 
 
 def heaviest_assignment(weights: Integers) -> tuple[Integers, Integers]:
-    """Rows, in ascending order, and the columns assigned to them; as many pairs as the shorter side of `weights` has entries.
+    """Rows, in ascending order, and the columns assigned to them; their number is the smaller dimension of `weights`.
 
     >>> rows, columns = heaviest_assignment(np.array([[4, 1, 3], [2, 0, 5]]))
     >>> rows.tolist(), columns.tolist()

@@ -1,12 +1,12 @@
 """Orbits, and what happens near them: periodic orbits with their multipliers, exponents of Lyapunov, sections, families.
 
-`flow` has the map over a time with its derivative and the tangent space, `invariants` integrals and symmetries with the eigenvalues that
-they explain, `displacement` the maps of symmetries. `periodic` finds periodic orbits by the iterations of `closing`, `lyapunov` exponents
-in the volume that `volume` chooses, `section` the points where motions cross a surface.
+`flow` has the flow map over a time, its derivative and the tangent space; `invariants` finds integrals and symmetries, and the eigenvalues
+that they explain; `displacement` has the finite maps of symmetries. `periodic` finds periodic orbits by the iterations of `closing`,
+`lyapunov` the exponents of a motion, `section` the points where motions cross a surface.
 
 `continuation` follows families of equilibria, steady motions and periodic orbits: `steady` and `orbit_curve` have their equations,
 `orbit_starts` the points where curves of orbits begin; `arclength` follows a curve, `special_points` finds its special points, `switching`
-the other curve at a branch point, `family` is the result.
+finds the other curve at a branch point, `family` has the result.
 
 `exact` looks for polynomial integrals and invariant measures of reduced equations.
 """

@@ -1,15 +1,16 @@
 r"""Curves of solutions followed by their arc length, after H. B. Keller (1977).
 
-A curve is given by more or as many equations as unknowns minus one, $G(u) = 0$, whose derivative $J$ has rank $N - 1$ at regular points.
-Equations may depend on each other: integrals and constraints make some of them consequences of the others. Steps are therefore those of
-least squares; determinants are taken of $U^T J$, where the columns of $U$ span the range of $J$ at a regular point nearby.
+A curve is the set $G(u) = 0$ of at least $N - 1$ equations in $N$ unknowns, whose derivative $J$ has rank $N - 1$ at regular points. There
+may be more equations, because integrals and constraints make some of them consequences of the others. Steps are therefore least-squares
+steps, and determinants are taken of $U^T J$, where the columns of $U$ span the range of $J$ at a regular point nearby.
 All unknowns are in units in which a change by 1 is large.
 
-A curve, `RestCurve` or `OrbitCurve`, has `numbers(u)`, residuals and their derivative; `value(u)`, the quantity along which it is followed,
-with its slopes `along` and its `unit`; `renewed(u)`, the same curve with conditions that refer to a point of it; `check(u)`, which raises a
-StateError where the digits of a solution are in doubt; and the numbers `longest`
-(step), `close` (last correction of Newton's iteration) `met` (residual of a solution) and
-`cut` (singular values that are round-off, relative to the largest; a larger cut would remove directions near branch points).
+A curve (`RestCurve`, `RelativeCurve` or `OrbitCurve`) has `numbers(u)`, residuals and their derivative; `value(u)`, the quantity along
+which it is followed, with its slopes `along` and its `unit`; `renewed(u)`, the same set of solutions with conditions that refer to the
+point `u`; `check(u)`, which raises a StateError if round-off may spoil the solution `u`; and the numbers `longest` (the longest step),
+`close` (the last correction of Newton's iteration), `met` (the largest residual of a solution), `difference` (the step of second
+differences) and `cut` (singular values below it, relative to the largest, are round-off; a larger cut would remove directions near branch
+points).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from chetaev.core.errors import StateError
 
 Array = NDArray[np.float64]
 Condition = Callable[[Array], tuple[float, Array]]
-"""One more equation: its value and its slopes."""
+"""An additional equation: maps u to its residual and its slopes."""
 
 Product = Callable[[complex, complex], complex]
 """A function of two eigenvalues."""
@@ -33,7 +34,7 @@ Product = Callable[[complex, complex], complex]
 _MOST_ITERATIONS = 12
 """Newton's iterations of a step; from a good prediction three are enough, and a step that needs more is shortened."""
 _LONGEST_CORRECTION = 1.0
-"""Longest sum of the corrections of a step, in units of the unknowns or of their size: a longer one leads to another curve."""
+"""Largest total correction of a step, in units of the unknowns or of their size: a larger one leads to another curve."""
 _SINGULAR = 1e-8
 """Relative to the largest singular value of the bordered matrix: below it, a point counts as a branch point and has no sign."""
 _FIRST_STEP = 0.02
@@ -68,8 +69,9 @@ class Traced:
 
 
 def solved(curve: Any, u: Array, condition: Condition, checked: bool = True) -> Array:
-    """The point of a curve that satisfies one more condition, by Newton's iteration; a StateError if it does not converge, or if its digits
-    are in doubt, unless it is not `checked`.
+    """Solve the equations of a curve with one more condition by Newton's iteration from `u`.
+
+    Raises a StateError if the iteration does not converge or, if `checked`, if round-off may spoil the solution.
     """
     first = u
     for _ in range(_MOST_ITERATIONS):
@@ -94,18 +96,20 @@ def solved(curve: Any, u: Array, condition: Condition, checked: bool = True) -> 
 
 
 def plane(normal: Array, point: Array) -> Condition:
-    """The condition to lie in a plane."""
+    """The condition that `u` lies in the plane through `point` with this normal."""
     return lambda u: (float(normal @ (u - point)), normal)
 
 
 def at_value(curve: Any, wanted: float) -> Condition:
-    """The condition that the quantity along the curve has a value."""
+    """The condition that the quantity along the curve has the value `wanted`."""
     unit = curve.unit
     return lambda u: ((curve.value(u) - wanted) / unit, curve.along)
 
 
 def tangent_at(curve: Any, u: Array, forward: Array) -> Array:
-    """The direction of the curve at a point, on the side of `forward`; near a branch point, that of the branch along `forward`."""
+    """The unit tangent at a point with a positive component along `forward`; near a branch point, the tangent of the branch along
+    `forward`.
+    """
     slopes = curve.numbers(u)[1]
     right = np.zeros(len(slopes) + 1)
     right[-1] = 1.0
@@ -114,7 +118,7 @@ def tangent_at(curve: Any, u: Array, forward: Array) -> Array:
 
 
 def null_space(curve: Any, u: Array, cut: float) -> Array:
-    """Directions in which no residual changes to first order, a column each; `cut` is relative to the largest singular value."""
+    """A basis of the null space of the derivative, as columns; `cut` is relative to the largest singular value."""
     _, s, vt = np.linalg.svd(curve.numbers(u)[1])
     rank = int(np.sum(s > cut * s[0])) if len(s) and s[0] > 0 else 0
     found: Array = vt[rank:].T
@@ -122,12 +126,12 @@ def null_space(curve: Any, u: Array, cut: float) -> Array:
 
 
 def node_at(curve: Any, u: Array, tangent: Array) -> Node:
-    """A point of a curve."""
+    """The node of a curve at the point `u`."""
     return Node(curve, u, tangent, curve.value(u))
 
 
 def range_basis(curve: Any, u: Array) -> tuple[Array, float]:
-    """An orthonormal basis of the range of the derivative at a point, and how far it is from losing a dimension."""
+    """An orthonormal basis of the range of the derivative at a point, and its least singular value relative to the largest."""
     left, s, _ = np.linalg.svd(curve.numbers(u)[1], full_matrices=False)
     rank = len(u) - 1
     return left[:, :rank], float(s[rank - 1] / s[0])
@@ -143,7 +147,10 @@ def determinant(node: Node, left: Array) -> float:
 
 
 def followed(first: Node, until: tuple[float, float], most: int, closing: bool = True) -> Traced:
-    """The curve from a point on, in the direction of its tangent, up to the ends of an interval."""
+    """Follow the curve from `first` in the direction of its tangent, to an end of the interval `until` or for `most` points.
+
+    With `closing`, the curve also ends where it passes `first` again.
+    """
     nodes, step, low, high = [first], _FIRST_STEP * min(1.0, first.curve.longest / 0.1), *until
     name = first.curve.name
     if not low <= first.value <= high:
@@ -163,7 +170,7 @@ def followed(first: Node, until: tuple[float, float], most: int, closing: bool =
 
 
 def _next(last: Node, step: float) -> tuple[Node | StateError, float]:
-    """The next point, with a step as long as the curve allows, and the length of the next step."""
+    """The next point of the curve, or why none was found, and the length of the step after it; steps are halved until one succeeds."""
     curve = last.curve.renewed(last.u)
     failure: StateError | None = None
     while step >= _SHORTEST_STEP:
@@ -178,17 +185,17 @@ def _next(last: Node, step: float) -> tuple[Node | StateError, float]:
         except StateError as found:
             failure = found
         step /= 2
-    return failure or StateError("the curve bends without end.", where=curve.where), step
+    return failure or StateError("the direction of the curve changes too fast to follow.", where=curve.where), step
 
 
 def _longest(curve: Any, u: Array, tangent: Array) -> float:
-    """The longest step: a part of the distance from the origin where the state has gone far, and `longest` along the parameter."""
+    """The longest step: `longest` relative to the size of `u`, and `longest` in the quantity along which the curve is followed."""
     ahead = abs(float(curve.along @ tangent))
     return float(min(curve.longest * (1 + np.linalg.norm(u)), curve.longest / max(ahead, 1e-12)))
 
 
 def _ended(nodes: list[Node], beyond: Node, edge: float) -> Traced:
-    """The last point exactly at the end of the interval."""
+    """The traced points with a last one exactly at `edge`, between the last node and `beyond`."""
     last, curve = nodes[-1], beyond.curve
     share = (edge - last.value) / (beyond.value - last.value)
     end = f"{curve.name} = {edge:.6g}, the end of the interval"
@@ -210,7 +217,7 @@ def _returned(first: Node, last: Node, now: Node) -> bool:
 
 
 def both_ways(curve: Any, u: Array, tangent: Array, until: tuple[float, float], most: int) -> tuple[list[Node], tuple[str, str]]:
-    """The curve through a point, both ways: its points in one order, and the reasons for its two ends."""
+    """Follow the curve from a point both ways: all points in one order, and the reasons for its two ends."""
     forward = followed(node_at(curve, u, tangent), until, most)
     if forward.closed:
         return forward.nodes, (forward.end, forward.end)
@@ -220,9 +227,9 @@ def both_ways(curve: Any, u: Array, tangent: Array, until: tuple[float, float], 
 
 
 def between(a: Node, b: Node, share: float, singular: bool = False) -> Node:
-    """The point of the curve on the plane across the chord of two points, at a share of it.
+    """The point of the curve in the plane that cuts the chord from `a` to `b` at right angles, at the fraction `share` of its length.
 
-    Near a branch point, `singular`, Newton's iteration may not converge; then a cubic through both points with their tangents is taken.
+    Near a branch point Newton's iteration may not converge; if `singular`, the cubic Hermite interpolant then gives the point.
     """
     chord = b.u - a.u
     h, s = float(np.linalg.norm(chord)), share
@@ -230,7 +237,7 @@ def between(a: Node, b: Node, share: float, singular: bool = False) -> Node:
     guess = (2 * s**3 - 3 * s**2 + 1) * a.u + (s**3 - 2 * s**2 + s) * h * a.tangent
     guess = guess + (3 * s**2 - 2 * s**3) * b.u + (s**3 - s**2) * h * b.tangent
     try:
-        u = solved(b.curve, guess, plane(across, a.u + share * chord), checked=False)  # between two that are
+        u = solved(b.curve, guess, plane(across, a.u + share * chord), checked=False)  # its two neighbours were checked
     except StateError:
         if not singular:
             raise

@@ -15,15 +15,17 @@ from chetaev.orbits.flow import Array, Flow
 from chetaev.orbits.invariants import Invariants
 
 _AFFINE = 1e-9
-"""Relative to the vector: a field that differs more from its affine part at a random state is not affine."""
+"""Largest difference of a field from its affine part at a random state, relative to the field; with a larger one it is not affine."""
 _TERMS_OF_EXPONENTIAL = 16
-"""Terms of the series of an exponential; the first one left out is below 1e-17 for a matrix of norm 1/2."""
+"""Terms of the exponential series; the first omitted one is below 1e-17 for a matrix of norm 1/2."""
 _INDEPENDENT = 1e-7
-"""Relative to the largest: smaller vectors of symmetries depend on others at a state."""
+"""Relative to the longest vector of a symmetry: a shorter remainder after projection means that the symmetry depends on others."""
 
 
 def exponential(matrix: Array) -> Array:
-    """The exponential of a small matrix: its series for a part of the matrix, squared. SciPy's waits for threads on busy processors."""
+    """The exponential of a small matrix by scaling and squaring of its series. SciPy's `expm`
+    is slow where other processes use the cores.
+    """
     halvings = max(0, int(np.ceil(np.log2(max(float(np.abs(matrix).sum(axis=0).max(initial=0.0)), 1e-300)))) + 1)
     part = matrix / 2.0**halvings
     found = term = np.eye(len(matrix))
@@ -37,31 +39,31 @@ def exponential(matrix: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Displacement:
-    """The maps by amounts of some symmetries."""
+    """The maps $S_a$ of some symmetries."""
 
     numbers: tuple[int, ...]
-    """Which symmetries: their numbers among the fields."""
+    """Indices of these symmetries among the fields of `Invariants`."""
     matrices: Array
-    r"""For each the matrix of $(x, 1)$ in $\dot x = A x + b$."""
+    r"""For each symmetry the matrix of $\dot x = A x + b$, acting on $(x, 1)$."""
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def matrix(self, amounts: Array) -> Array:
-        """The affine map, as a matrix for states with a 1 appended."""
+        """The affine map $S_a$, as a matrix for states with a 1 appended."""
         return exponential(np.tensordot(amounts, self.matrices, 1))
 
     def moved(self, x: Array, amounts: Array) -> Array:
-        """A state displaced."""
+        """The displaced state $S_a(x)$."""
         found: Array = (self.matrix(amounts) @ np.append(x, 1.0))[:-1]
         return found
 
     def push(self, amounts: Array) -> Array:
-        """The derivative of the displacement by the state."""
+        """The derivative of $S_a(x)$ with respect to $x$."""
         return self.matrix(amounts)[:-1, :-1]
 
     def slopes(self, x: Array, amounts: Array) -> Array:
-        """The derivative of a displaced state by the amounts, a column each."""
+        """The derivative of $S_a(x)$ with respect to the amounts, a column for each."""
         whole, y = np.tensordot(amounts, self.matrices, 1), np.append(x, 1.0)
         n, columns = len(y), []
         for m in self.matrices:  # the derivative is a block of the exponential of a block matrix
@@ -71,7 +73,7 @@ class Displacement:
 
 
 def displacement_of(flow: Flow, invariants: Invariants, x: Array) -> Displacement:
-    """The displacements by the symmetries that are affine and independent at a state."""
+    """The displacements by those symmetries that are affine and whose fields are independent at `x`."""
     n, vectors = len(x), invariants.vectors(flow, x)
     slopes = [(invariants.vectors(flow, x + e * s) - vectors) / s for e, s in zip(np.eye(n), flow.sizes, strict=True)]
     matrices = np.zeros((vectors.shape[1], n + 1, n + 1))
@@ -92,7 +94,7 @@ def displacement_of(flow: Flow, invariants: Invariants, x: Array) -> Displacemen
 
 
 def _independent(columns: Array) -> list[int]:
-    """Columns that span the space of all."""
+    """Indices of columns that form a basis of the span of all."""
     if not columns.shape[1]:
         return []
     lengths = np.linalg.norm(columns, axis=0)

@@ -10,19 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import SetArgument
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.numerics.stability.spectrum import Complex, matched, ordered
 from chetaev.orbits.arclength import Array, Node
 from chetaev.orbits.special_points import Found, special_points
 
 _POINTS_SHOWN = 12
-"""Points of a family in its text; of more, evenly spaced ones are shown."""
+"""Largest number of points in the text of a family; of more points, this many evenly spaced ones are shown."""
 
 
 Switch = Callable[[Found, int | None], "Family"]
-"""Follows the branch at a special point, with a number of points."""
+"""Follows the branch at a special point, for at most a number of points."""
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Point:
     """One solution of a family."""
@@ -32,18 +35,20 @@ class Point:
     state: Mapping[str, float]
     """The jets of the state, by name; for a periodic orbit, at its first time."""
     eigenvalues: Complex
-    """Of the linearised motion, those that are zero for a reason included; for a periodic orbit, Floquet's multipliers."""
+    """Eigenvalues of the linearised motion, including those that symmetries and integrals make zero; for a periodic orbit, Floquet
+    multipliers."""
     stable: bool | None
-    """True: disturbances decay, except along the family and symmetries. False: one grows. None: to first order, one does neither."""
+    """True: disturbances decay, except along the family and symmetries. False: one grows. None: the linearised motion does not decide."""
     period: float | None
     """The period of a periodic orbit; None otherwise."""
     velocities: Mapping[str, float]
-    """Of a steady motion whose attitude turns: the velocities of the symmetries that carry it along, by name; empty otherwise."""
+    """For a steady motion whose attitude turns, the velocities of the symmetries that carry the state, by name; empty otherwise."""
 
     def __repr__(self) -> str:
         return f"Point(value={self.value:.12g}, stable={self.stable})"
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Special(Point):
     """A special point of a family."""
@@ -57,6 +62,7 @@ class Special(Point):
         return f"Special(kind={self.kind!r}, value={self.value:.12g})"
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Family:
     """A curve of equilibria, steady motions or periodic orbits: `family["theta"]` is a column of its points."""
@@ -64,9 +70,9 @@ class Family:
     kind: str
     """`"equilibria"`, `"steady"` or `"periodic"`."""
     along: str
-    """The name of the parameter or jet along which it was followed."""
+    """The name of the parameter or jet along which the family was followed."""
     until: tuple[float, float]
-    """The interval of values."""
+    """The interval of values of `along`."""
     points: tuple[Point, ...]
     """The points, in the order in which the curve passes them."""
     special: tuple[Special, ...]
@@ -74,13 +80,13 @@ class Family:
     ends: tuple[str, str]
     """The reasons why the family ends before its first and after its last point."""
     undecided: tuple[str, ...]
-    """Sentences about points that may be special and could not be located."""
+    """A sentence for each point that may be special and could not be located."""
     title: str
     """The heading of the printed family."""
     order: tuple[float, ...] = field(repr=False)
-    """For each special point, the number of the point before it, with a share of the way to the next."""
+    """For each special point, the index of the point before it plus the fraction of the way to the next."""
     follow: Callable[[int, int | None], Family] = field(repr=False)
-    """Follows the branch at a special point; `switch` checks its argument."""
+    """The implementation of `switch`, without its checks."""
 
     @property
     def values(self) -> Array:
@@ -94,7 +100,7 @@ class Family:
 
     @property
     def eigenvalues(self) -> Complex:
-        """The eigenvalues of all points, a row each; every column follows one of them, so that it is smooth."""
+        """The eigenvalues of all points, a row for each; every column follows one eigenvalue along the family."""
         rows: list[Complex] = []
         lengths: list[float] = []
         spans = {name: float(np.ptp(self[name])) or 1.0 for name in (self.along, *self.points[0].state)}
@@ -118,15 +124,15 @@ class Family:
         return len(self.points)
 
     def switch(self, k: int, most: int | None = None) -> Family:
-        """The family that branches off at `special[k]`.
+        """Follow the family that branches off at `special[k]`.
 
         At a branch point this is the other curve of the same kind through it, at a Hopf point the periodic orbits around the equilibrium,
         at a period doubling the orbits of twice the period.
 
         Args:
-            k: The number of the special point.
-            most: The largest number of points each way, if another than that of this family: a family that winds round a homoclinic motion
-                has no end.
+            k: The index of the special point.
+            most: The largest number of points in each direction; by default that of this family. A family that approaches a homoclinic
+                motion would have no end.
 
         Returns:
             The other family, over the same interval.
@@ -139,7 +145,7 @@ class Family:
             listed = ", ".join(f"{i}: {s.kind}" for i, s in enumerate(self.special)) or "there is none"
             raise UsageError(f"special[{k!r}] does not exist.", where=f"switch, {self.title}", hint=listed)
         if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 2):
-            raise UsageError(f"most = {most!r} is no number of points.", where=f"switch, {self.title}", hint="most=40")
+            raise UsageError(f"most = {most!r} is not a number of points.", where=f"switch, {self.title}", hint=SetArgument("most", 40))
         return self.follow(int(k) % len(self.special), most)
 
     def __repr__(self) -> str:
@@ -159,7 +165,7 @@ class Family:
         return "\n".join(lines)
 
     def _stretches(self) -> list[tuple[bool | None, str]]:
-        """The parts of the family of one stability, between points."""
+        """The parts of the family with the same stability: `stable`, and the values of `along` as text."""
         found: list[tuple[bool | None, str]] = []
         begin = 0
         for k in range(1, len(self.points) + 1):
@@ -171,7 +177,7 @@ class Family:
 
 
 def _range(values: Sequence[float]) -> str:
-    """From the first value to the last, by way of the extreme values between."""
+    """The range from the first value to the last as text, with the extreme values between them."""
     a, b = values[0], values[-1]
     far = [v for v in (min(values), max(values)) if v not in (a, b)]
     way = "".join(f" over {v:.6g}" for v in sorted(far, key=values.index))
@@ -189,9 +195,10 @@ def _of(s: Special) -> str:
 
 
 def family_of(kind: str, nodes: Sequence[Node], ends: tuple[str, str], until: tuple[float, float], title: str, switch: Switch) -> Family:
-    """The family with these points."""
+    """The family with these points and the special points between them."""
     specials, undecided = special_points(nodes)
-    explained = int(np.median([_near_zero(n) for n in nodes]))  # special points have more, and round-off hides some at others
+    # the median: special points have more trivial eigenvalues, and round-off may hide some at others
+    explained = int(np.median([n.curve.trivial(n.u) for n in nodes]))
     follow = _Follow(tuple(specials), switch)
     shown = tuple(_special(f, explained) for f in specials)
     points = tuple(Point(**_figures(n, explained)) for n in nodes)
@@ -201,18 +208,13 @@ def family_of(kind: str, nodes: Sequence[Node], ends: tuple[str, str], until: tu
 
 @dataclass(frozen=True, eq=False)
 class _Follow:
-    """Which branch begins at a special point."""
+    """Follows the branch at the special point with a given index."""
 
     found: tuple[Found, ...]
     switch: Switch
 
     def __call__(self, k: int, most: int | None) -> Family:
         return self.switch(self.found[k], most)
-
-
-def _near_zero(node: Node) -> int:
-    """How many eigenvalues are trivial at a point: as many as at most points of a family are explained by the family."""
-    return int(node.curve.trivial(node.u))
 
 
 def _figures(node: Node, explained: int) -> dict[str, Any]:
@@ -233,7 +235,7 @@ def _special(found: Found, explained: int) -> Special:
 
 
 def _stable(curve: Any, values: Complex, doubts: Array, explained: int) -> bool | None:
-    """Whether disturbances decay, those left out that `explained` counts: the eigenvalues nearest to the trivial one."""
+    """Whether disturbances decay, without the `explained` eigenvalues nearest to the trivial one; `doubts` are error bounds."""
     growth = curve.growth(values)
     order = np.argsort(curve.from_trivial(values))
     kept = np.sort(order[explained:])

@@ -1,7 +1,7 @@
 r"""The flow of a system over a time, with its derivative, on the manifold of states.
 
 States are vectors $x$ of all jets of the state; constraints confine them to a manifold. Directions tangent to it are the columns of an
-orthonormal basis $Q$, in units in which the jets of a motion have similar sizes, so that lengths and angles mean something. The numbers of
+orthonormal basis $Q$, in units in which the jets of a motion have similar sizes, so that lengths and angles are meaningful. The entries of
 a group element, such as a quaternion, are part of the vector, and the fields of the group are their tangent directions.
 """
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.errors import ModelError, StateError, UnfinishedError, UsageError
+from chetaev.core.fixes import Ask, InPython, SetArgument
 from chetaev.core.state import State
 from chetaev.core.symbols import TIME, Input
 from chetaev.mechanics.derivation import derive
@@ -31,17 +32,17 @@ from chetaev.numerics.stability.position import normalised as on_their_groups
 Array = NDArray[np.float64]
 
 _DEPENDENT_ROW = 1e-9
-"""Relative to the largest singular value of rows of length 1: smaller ones belong to rows that depend on others."""
+"""Relative to the largest singular value of the constraint slopes, in rows of length 1: smaller ones belong to dependent rows."""
 _MOST_ITERATIONS = 20
-"""Newton's iterations onto the constraints; from near them three are enough."""
+"""Limit of Newton's iterations onto the constraints; from nearby three are enough."""
 _SAME_RATES = 1e-7
-"""Relative to their sizes: rates one period later agree up to here."""
+"""Largest relative difference of rates one period later; with a larger one the equations do not repeat."""
 _STATES_TRIED = 3
-"""States at which rates one period later are compared; rates that do not repeat agree at one of them only by chance."""
+"""Number of random states at which rates one period later are compared; rates that do not repeat may agree at one of them by chance."""
 _ROTATION_DIMENSION = 3
 """The dimension of the rotations that a quaternion stores with four numbers."""
 _LEAST_SIZE_IN_ORDER = 1e-2
-"""The least size of a jet relative to the largest of its order: jets that are zero at the start have no size of their own."""
+"""Least size of a jet relative to the largest of its order, which sets the unit of jets that are zero all the time."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Flow:
 
     @cached_property
     def autonomous(self) -> bool:
-        """Whether time occurs nowhere in the equations: decided from the equations, because rates at one state may hide it."""
+        """Whether time occurs nowhere in the equations; rates at one state could not show it."""
         system = prolongation(self.equations)
         present = set() if system is None else system.symbols([*system.hidden(), *system.stage(0)])
         return not any(z == TIME or isinstance(z, Input) for z in present)
@@ -85,7 +86,7 @@ class Flow:
         return np.asarray(self.run.rates(self.t0 if t is None else t, x, self.p), dtype=float)
 
     def require_repetition(self, x: Array, duration: float, place: str = "") -> None:
-        """Raise if the rates near a state are not the same after a time; `place` tells at which parameter."""
+        """Raise if the rates near `x` differ after `duration`; `place` names the value of a parameter in the message."""
         if self.autonomous:
             return
         chance, moment = np.random.default_rng(9), self.t0 + 0.37 * duration
@@ -94,27 +95,29 @@ class Flow:
             a, b = self.rates(near, moment), self.rates(near, moment + duration)
             if np.any(np.abs(a - b) > _SAME_RATES * (np.abs(a) + np.abs(b) + self.sizes / duration)):
                 what = f"the equations do not repeat after the period {duration:.6g}{place}."
-                raise StateError(what, where=self.where, hint='a text in the parameters: period="2*pi/w"')
+                raise StateError(what, where=self.where, hint=("an expression in the parameters: ", SetArgument("period", "2*pi/w")))
 
     def after(self, x: Array, duration: float, first: Array | None = None) -> tuple[Array, Array, Trajectory]:
-        """The state after a time, the derivatives of the flow along the columns of `first` (all directions by default), and the motion."""
+        """The state after `duration`, the derivatives of the flow along the columns of `first`
+        (by default all directions), and the motion.
+        """
         columns = np.eye(len(x)) if first is None else first
         blocks = [columns[:, k : k + len(x)] for k in range(0, columns.shape[1], len(x))]
         ends = [end_and_slopes(self.run, x, self.p, self.names[: b.shape[1]], b, self.t0 + duration) for b in blocks]
         return ends[0].y, np.hstack([end.slopes for end in ends]), ends[0].motion
 
     def after_by(
-        self, x: Array, duration: float, parameter: str | None, moved: Array | None = None, judged: bool = True
+        self, x: Array, duration: float, parameter: str | None, moved: Array | None = None, checked: bool = True
     ) -> tuple[Array, Array, Array]:
-        """The state after a time and its derivatives by the state, in units of `sizes`, and by a parameter.
+        """The state after `duration` and its derivatives with respect to the start, in units of `sizes`, and to a parameter.
 
-        Changes of the state off the constraints count by their part along them. `moved` is the derivative of the start by the parameter.
-        Without `judged`, round-off is not judged.
+        Changes of the start are projected on the tangent space. `moved` is the derivative of the start with respect to the parameter.
+        If `checked`, a StateError is raised where round-off may spoil the result.
         """
         names, columns, n = list(self.names), np.diag(self.sizes), len(x)
         if parameter is not None:
             names, columns = [*names, parameter], np.hstack([columns, (np.zeros(n) if moved is None else moved)[:, None]])
-        end = end_and_slopes(self.run, x, self.p, names, columns, self.t0 + duration, judged=judged)
+        end = end_and_slopes(self.run, x, self.p, names, columns, self.t0 + duration, judged=checked)
         basis = self.tangent(x)
         return end.y, end.slopes[:, :n] @ basis @ basis.T / self.sizes[:, None], end.slopes[:, n:].sum(axis=1) / self.sizes
 
@@ -128,7 +131,7 @@ class Flow:
         return found
 
     def on_groups(self, x: Array) -> Array:
-        """An orthonormal basis of the directions in which group elements stay on their groups, in units of `sizes`."""
+        """An orthonormal basis of the tangent directions of the groups and of all other jets, in units of `sizes`."""
         groups = [group for group in self.equations.system.groups.values() if group.places]
         if not groups:
             return np.eye(len(x))
@@ -136,7 +139,7 @@ class Flow:
         return found
 
     def side(self, end: Array, target: Array) -> Array:
-        """Factors 1 and -1: opposite quaternions are the same rotation, and the one nearer to a target is taken."""
+        """Factors 1 or -1 of the entries of `end`: of two opposite quaternions, which are the same rotation, the one nearer to `target`."""
         found, places = np.ones(len(end)), {z: k for k, z in enumerate(self.run.jets)}
         for group in self.equations.system.groups.values():
             if group.places and group.group.orthogonal == _ROTATION_DIMENSION:
@@ -159,7 +162,7 @@ class Flow:
         return x
 
     def normalised(self, x: Array) -> Array:
-        """The state with its group elements moved onto their groups."""
+        """The state with its group elements projected on their groups."""
         system, jets = self.equations.system, self.run.jets
         if not system.groups:
             return x
@@ -205,35 +208,41 @@ def flow_of(
     tolerance: float,
     inputs: Mapping[str, Any] | None = None,
 ) -> tuple[Flow, float]:
-    """The flow of equations or of a model, and a duration, which may be a text in the parameters."""
+    """The flow of equations or of a model, and the value of `duration`, which may be an expression in the parameters."""
     if isinstance(equations, Model):
         start = equations.start if start is None else start
         parameters, inputs = {**equations.parameters, **(parameters or {})}, {**equations.inputs, **(inputs or {})}
         equations = derive(equations)
     if not isinstance(equations, Equations):
-        hint = f"orbits.{verb}(ch.derive(system, principle), start, ...)"
+        hint = InPython(f"orbits.{verb}(ch.derive(system, principle), start, ...)")
         raise UsageError(f"{verb} takes equations or a model, not {type(equations).__name__}.", where=verb, hint=hint)
     where = f"{verb} {equations.system.label}"
     if start is None:
-        raise UsageError("no start is given.", where=where, hint=f'orbits.{verb}(equations, {{"x": 1, "x\'": 0}}, ...)')
+        raise UsageError("no start is given.", where=where, hint=InPython(f'orbits.{verb}(equations, {{"x": 1, "x\'": 0}}, ...)'))
     binding = bind(equations.system, parameters, inputs, where)
     length = number(duration, dict(binding.parameters), where, UsageError)
     if not length > 0:
-        raise UsageError(f"{duration!r} is no positive time.", where=where, hint="a positive number")
+        raise UsageError(f"{duration!r} is not a positive time.", where=where, hint="a positive number")
     run = prepare(equations, t=(t, t + length), tolerance=tolerance, inputs=inputs)
     if run.has_corners:
         raise ModelError(
             "the equations have corners.",
             where=where,
-            why="Where a sign or an absolute value switches, the flow has no derivative by the state that this could use.",
-            hint="a smooth function instead, such as tanh(50*x') for sign(x'); ch.simulate and ch.orbits.section take corners",
+            why="Where a sign or an absolute value switches, the flow may have no derivative with respect to the state.",
+            hint=(
+                "a smooth function instead, such as tanh(50*x') for sign(x'); ",
+                Ask("simulate"),
+                " and ",
+                Ask("orbits.section"),
+                " accept corners",
+            ),
         )
     x, p = run.start(start, parameters=parameters)
     return Flow(equations, run, x, p, sizes_of(run, x, p), where), length
 
 
 def sizes_of(run: Any, x: Array, p: Array) -> Array:
-    """Typical sizes of jets: their largest values over the motion, or a part of the largest of the same order."""
+    """Typical sizes of jets: their largest values over the motion, at least a fraction of the largest of the same order."""
     orders = np.array([z.order for z in run.jets])
     try:
         extrema = end_and_slopes(run, x, p, run.state[:1]).motion.extrema

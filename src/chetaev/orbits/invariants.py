@@ -1,18 +1,18 @@
 r"""Integrals and symmetries of a flow, and the eigenvalues that they explain.
 
-A symmetry gives a direction $v$ that the derivative of the flow carries into a direction of a symmetry, time a direction $v = f$ that is
-carried into itself; an integral $I$ gives a covector $dI$ with the same property. With the vectors as columns of $V$ and the covectors as
-rows of $W$, the derivative $M$ of the flow over a period leaves the spaces $\mathrm{span}\,V \subset \mathrm{span}\,V + \ker W$
-invariant. Its eigenvalues on the first one and on the quotient by the second one are explained, in number
+The derivative of the flow maps the direction $v$ of a symmetry to the direction of a symmetry, and the direction $v = f$ of time to itself;
+an integral $I$ gives a covector $dI$ with the same property. With the vectors as columns of $V$ and the covectors as rows of $W$, the
+derivative $M$ of the flow over a period leaves the spaces $\mathrm{span}\,V \subset \mathrm{span}\,V + \ker W$ invariant. Its eigenvalues
+on the first space and on the quotient by the second one are explained; their number is
 
-$$ \mathrm{rank}\,V + \mathrm{rank}\,W - \mathrm{rank}\,(W V); $$
+$$ \mathrm{rank}\,V + \mathrm{rank}\,W - \mathrm{rank}\,(W V). $$
 
-those on the quotient of the two spaces remain. For an orbit that closes the explained ones are 1; for one that closes up to an element $g$
+Those on the quotient of the two spaces remain. For an orbit that closes the explained ones are 1; for one that closes up to an element $g$
 of a group they are the eigenvalues of $\mathrm{Ad}_{g^{-1}}$, such as $1, e^{\pm i\theta}$ for displacements of a plane that turn by
 $\theta$.
 
-Choosing eigenvalues by nearness to 1 would be wrong: these sit in Jordan blocks and are accurate only to the root of round-off, and a true
-pair may lie closer.
+Choosing eigenvalues by their distance from 1 would be wrong: they belong to Jordan blocks and are accurate only to the root of round-off,
+and a pair that is not explained may lie closer.
 """
 
 from __future__ import annotations
@@ -38,16 +38,17 @@ from chetaev.transforms.tools.noether import Symmetry, shown_field
 Complex = NDArray[np.complex128]
 
 _LEAST_SINGULAR_VALUE = 1e-7
-"""Singular values that count, for vectors and covectors of unit length: those of trivial directions are exact, or of order 1."""
+"""Smallest singular value that counts as nonzero, for vectors and covectors of unit length; those that
+occur are exact zeros or of order 1."""
 _LARGEST_LAGRANGIAN = 500
-"""Size of a Lagrangian above which no combinations of symmetries are looked for: for a bicycle they would take hours."""
+"""Nodes of a Lagrangian above which combinations of symmetries are not searched: for a bicycle that would take hours."""
 _VANISHING_COMMUTATOR = 1e-5
-"""Relative to its terms: the commutator of a symmetry and the rates vanishes up to here. Differences have errors of 1e-9; what is no
-symmetry has a commutator of the size of its terms."""
+"""Largest commutator of a symmetry and the rates, relative to its terms. Differences have errors of 1e-9; for a field that is not a
+symmetry the commutator has the size of its terms."""
 _STATES_TRIED = 3
-"""States at which the commutator is computed; a field that is no symmetry passes at one of them only by chance."""
+"""Number of random states at which the commutator is computed; a field that is not a symmetry may pass at one of them by chance."""
 _DIFFERENCE_STEP = 1e-5
-"""The step of differences of rates, in units of the sizes of the jets."""
+"""Step of the differences of rates, in units of the sizes of the jets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +59,9 @@ class Invariants:
     integrals: tuple[Expr, ...]
     """Expressions in jets of the state that are constant along every motion."""
     fields: tuple[Symmetry, ...]
-    """Symmetries that carry motions into motions, time translation excepted."""
+    """Symmetries that map motions to motions, other than time translation."""
     tapes: dict[Any, Tape] = field(default_factory=dict, repr=False)
-    """Compiled expressions, by what they compute and by the jets of the state."""
+    """Cache of compiled expressions; the key names the quantity and the jets of the state."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -68,7 +69,7 @@ class Invariants:
         return tuple(shown_field(s.field) for s in self.fields)
 
     def gradients(self, flow: Flow, x: Array) -> Array:
-        """The gradients of the integrals at a state, a row each; zeros for an integral without a value there."""
+        """The gradients of the integrals at a state, a row for each; zeros if an integral has no value there."""
         return np.array([self._gradient(k, flow, x) for k in range(len(self.integrals))], dtype=float).reshape(-1, len(x))
 
     def values(self, flow: Flow, x: Array) -> Array:
@@ -80,7 +81,7 @@ class Invariants:
         return np.array(self.tapes["values"](_point(flow, x)), dtype=float)
 
     def vectors(self, flow: Flow, x: Array) -> Array:
-        """The directions of the symmetries at a state, a column each."""
+        """The fields of the symmetries at a state, a column for each."""
         if not self.fields:
             return np.zeros((len(x), 0))
         key = "vectors", flow.run.jets
@@ -100,7 +101,7 @@ class Invariants:
 
 
 def invariants_of(flow: Flow) -> Invariants:
-    """The affine symmetries of a flow with the integrals that follow; none where the search is refused."""
+    """The affine symmetries of a flow and the integrals that follow from them; none for equations that the search does not accept."""
     equations = flow.equations
     try:
         found = symmetries(equations, combined=size(equations.lagrangian) <= _LARGEST_LAGRANGIAN)
@@ -116,7 +117,7 @@ def invariants_of(flow: Flow) -> Invariants:
 
 
 def _outside(e: Expr) -> bool:
-    """Whether an expression depends on time or on what is not part of a state."""
+    """Whether an expression depends on time or on symbols that are not jets of a state."""
     return TIME in e.free_symbols or any(isinstance(z, Multiplier | Action) for z in e.free_symbols)
 
 
@@ -140,10 +141,10 @@ def _displacement(given: Field, z: Jet, equations: Equations) -> Expr:
 
 
 def _commuting(flow: Flow, invariants: Invariants) -> list[bool]:
-    """Which fields carry motions into motions: they are tangent to the constraints and commute with the rates, at random states.
+    """Which fields map motions to motions: at random states they are tangent to the constraints and commute with the rates.
 
-    Symmetries of the Lagrangian are not enough. A virtual displacement along which the Lagrangian does not change gives a momentum, but may
-    change the constraints; forces may change along others.
+    Symmetries of the Lagrangian are not enough: a virtual displacement that keeps the Lagrangian gives a momentum, but may change the
+    constraints or the forces.
     """
     good = [True] * len(invariants.fields)
     chance, tried = np.random.default_rng(13), 0
@@ -191,17 +192,17 @@ def explained(flow: Flow, invariants: Invariants, x: Array, basis: Array, with_t
 
 @dataclass(frozen=True)
 class Divided:
-    """The eigenvalues of the flow over a period, with time, symmetries and integrals divided out."""
+    """The eigenvalues of the flow over a period, separated into those that time, symmetries and integrals explain and the others."""
 
     explained: Complex
-    """Those that time, symmetries and integrals explain."""
+    """The eigenvalues that time, symmetries and integrals explain."""
     remaining: Complex
     block: Array
     """The matrix that has the remaining eigenvalues."""
 
 
 def divided(flow: Flow, invariants: Invariants, x: Array, basis: Array, matrix: Array, with_time: bool) -> Divided:
-    """The eigenvalues of the derivative of the flow, a matrix on the tangent space `basis`, with those explained apart."""
+    """Separate the eigenvalues of the derivative of the flow, a matrix on the tangent space `basis`, into explained and remaining ones."""
     v, p = _spaces(flow, invariants, x, basis, with_time)
     both = np.hstack([v, p])
     rest = np.linalg.svd(both, full_matrices=True)[0][:, both.shape[1] :] if both.shape[1] else np.eye(len(matrix))
@@ -210,7 +211,7 @@ def divided(flow: Flow, invariants: Invariants, x: Array, basis: Array, matrix: 
 
 
 def _spaces(flow: Flow, invariants: Invariants, x: Array, basis: Array, with_time: bool) -> tuple[Array, Array]:
-    """Orthonormal bases of the directions of time and symmetries, and of the directions across them that integrals forbid."""
+    """Orthonormal bases of the span of time and symmetries, and of the part of the gradients of integrals orthogonal to it."""
     vectors = invariants.vectors(flow, x)
     if with_time:
         vectors = np.hstack([flow.rates(x)[:, None], vectors])
@@ -224,10 +225,10 @@ def _spaces(flow: Flow, invariants: Invariants, x: Array, basis: Array, with_tim
 
 
 def phases(flow: Flow, invariants: Invariants, x: Array, gradients: Array) -> Array:
-    """The directions of time and symmetries, in units of the jets and of length 1, along which integrals do not change, a row each.
+    """The directions of time and symmetries along which integrals do not change, as rows of length 1 in units of the jets.
 
-    `gradients` are those of the integrals that are kept, in the same units. They fix the other directions: a rotation turns the angular
-    momentum.
+    `gradients` are those of the integrals that are kept, in the same units. They exclude the other directions: a rotation changes the
+    angular momentum.
     """
     vectors = invariants.vectors(flow, x)
     if flow.autonomous:

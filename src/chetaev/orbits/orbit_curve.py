@@ -1,9 +1,9 @@
 r"""The curve of periodic orbits of a system.
 
-The unknowns are a state on the orbit, the period where the system does not depend on time, the amounts of symmetries if the orbits close up
-to one only, and, if the curve is followed along one, a parameter. The equations say that the orbit closes, that the state satisfies the
-constraints, that integrals keep their values, and that the state has not moved along time and symmetries from the one before. Along a jet,
-the first integral is free: the family is that of energies.
+The unknowns are a state on the orbit, the period if the system does not depend on time, the amounts of symmetries if the orbits close only
+up to symmetries, and the parameter along which the curve is followed, if any. The equations say that the orbit closes, that the state
+satisfies the constraints, that integrals keep their values, and that the state has not moved along time and symmetries from a reference
+state. If the curve is followed along a jet, the first integral is free: the family is parametrised by energy.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from sympy import Symbol
 
 from chetaev.core.errors import InitialError, StateError, UnfinishedError, UsageError
+from chetaev.core.fixes import Ask
 from chetaev.numerics.graphs.binding import number
 from chetaev.numerics.stability.spectrum import Complex
 from chetaev.orbits.arclength import Array, Product
@@ -24,9 +25,9 @@ from chetaev.orbits.flow import Flow
 from chetaev.orbits.invariants import Divided, Invariants, divided, phases
 
 _MULTIPLIER_ERROR = 1e-8
-"""Error of a multiplier of size 1, from that of the integrator."""
+"""Error of a multiplier of size 1, which comes from the integrator."""
 _LEAST_COSINE = 0.3
-"""Least cosine of the angle between an orbit and the normal of the plane in which its first state lies."""
+"""Least cosine of the angle between an orbit and the normal of the plane of its first state; below it, a new plane is chosen."""
 
 Evaluated = tuple[Array, Array, Array, Array, Array]
 
@@ -44,25 +45,26 @@ class OrbitCurve:
     p0: float
     unit: float
     place: int
-    """The number of the coordinate along which the curve is followed."""
+    """The index of the unknown along which the curve is followed."""
     span: float
     """The unit of the period; the period that has the coordinate 0."""
     given: Any
-    """The period of a system that depends on time: a number, or a text in the parameters."""
+    """The period of a system that depends on time: a number, or an expression in the parameters."""
     times: int
-    """How often that period is passed."""
+    """The number of such periods in an orbit: 2 after a period doubling."""
     kept: tuple[tuple[int, float], ...]
-    """Integrals that keep a value: their numbers, and the values."""
+    """Integrals that keep a value: their indices, and the values."""
     reference: Array
-    """The state from which no other moves along time and symmetries."""
+    """The reference state of the phase conditions: states do not move away from it along time and symmetries."""
     name: str
     where: str
     natural: Array
-    """Sizes of the jets that do not depend on the interval: in units of them the phases are orthogonal to the orbits."""
+    """Sizes of the jets that do not depend on the interval; in these units the planes
+    of the phase conditions are orthogonal to the orbits."""
     relative: tuple[float, ...] = ()
     """The amounts of symmetries that have the coordinates 0; empty for orbits that close."""
     seen: dict[bytes, Evaluated] = field(default_factory=dict, repr=False)
-    """Motions that were followed already."""
+    """Cache of motions, by the bytes of the point."""
 
     longest = 0.2
     close = 1e-8
@@ -82,7 +84,7 @@ class OrbitCurve:
 
     @cached_property
     def _amount_units(self) -> Array:
-        """Amounts of the symmetries that move a state by about its size, or as far as the first orbit goes: the angle of a wheel grows."""
+        """The units of the amounts: amounts that move a state by about its size, at least those of the first orbit."""
         moved = self.search.displacement.slopes(self.origin, np.zeros(len(self.relative))) / self.flow.sizes[:, None]
         lengths = np.linalg.norm(moved, axis=0)
         return np.maximum(np.where(lengths > 0, 1 / np.where(lengths > 0, lengths, 1.0), 1.0), np.abs(self.relative))
@@ -136,24 +138,26 @@ class OrbitCurve:
         return p
 
     def flow_at(self, u: Array) -> Flow:
-        """The flow with the parameter of a point."""
+        """The flow with the value of the parameter at a point."""
         return self.flow if self.parameter is None else replace(self.flow, p=self._values(u))
 
     def check(self, u: Array) -> None:
-        """Raise a StateError if round-off makes a point of the curve wrong: iterations do not wait for that."""
-        self._evaluated(u, judged=True)
+        """Raise a StateError if round-off may spoil a point of the curve; iterations omit this costly test."""
+        self._evaluated(u, checked=True)
 
-    def _evaluated(self, u: Array, judged: bool = False) -> Evaluated:
-        """State at the start, at the end, derivatives by state and parameter in units of the jets, and the rates at the end."""
+    def _evaluated(self, u: Array, checked: bool = False) -> Evaluated:
+        """The start, the end, the derivatives of the end with respect to start and parameter, and the rates at the end, in units of the
+        jets.
+        """
         key = u.tobytes()
-        if key not in self.seen or judged:
+        if key not in self.seen or checked:
             flow, duration = self.flow_at(u), self.period(u)
             if not duration > 0:
                 raise StateError("the period is not positive.", where=self.where)
             try:
                 x = flow.settled(self.state(u))
                 name = None if self.parameter is None else str(self.parameter.name)
-                end, slopes, column = flow.after_by(x, duration, name, self._moved(u), judged)
+                end, slopes, column = flow.after_by(x, duration, name, self._moved(u), checked)
                 side = self.search.gap(x, end, self.amounts(u))[1]
                 end, slopes, column = side * end, side[:, None] * slopes, side * column
             except (UnfinishedError, InitialError) as failure:
@@ -162,7 +166,9 @@ class OrbitCurve:
         return self.seen[key]
 
     def _moved(self, u: Array) -> Array | None:
-        """The derivative of the start by the parameter, where the parameter moves the constraints; by differences."""
+        """The derivative of the start with respect to the parameter, which moves
+        the constraints, by differences; None without constraints.
+        """
         if self.parameter is None or not len(self.flow.constraints(self.origin)[0]):
             return None
         step = 1e-5 * np.eye(self.size)[-1]
@@ -199,7 +205,7 @@ class OrbitCurve:
         return residual, matrix
 
     def _push(self, amounts: Array) -> Array:
-        """The derivative of the displacement by symmetries, in units of the jets."""
+        """The derivative of the displacement with respect to the state, in units of the jets."""
         if not self.relative:
             return np.eye(len(self.origin))
         found: Array = self.search.displacement.push(amounts) * self.flow.sizes / self.flow.sizes[:, None]
@@ -207,14 +213,14 @@ class OrbitCurve:
 
     @cached_property
     def _phases(self) -> Array:
-        """Slopes of the phases of time and symmetries at the reference, of length 1, a row each."""
+        """The slopes of the phase conditions at the reference, as rows of length 1."""
         plain, factors = replace(self.flow, sizes=self.natural), self.flow.sizes / self.natural
         rows = phases(plain, self.invariants, self.reference, self._integrals(plain, self.reference)[1]) * factors
         found: Array = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         return found
 
     def _integrals(self, flow: Flow, x: Array) -> tuple[Array, Array]:
-        """What the integrals are off their values, and their gradients, in units of the jets."""
+        """The differences of the kept integrals from their values, and the gradients, in units of the jets."""
         if not self.kept:
             return np.zeros(0), np.zeros((0, len(x)))
         places = [i for i, _ in self.kept]
@@ -225,7 +231,7 @@ class OrbitCurve:
         return off / lengths, gradients / lengths[:, None]
 
     def _by_parameter(self, u: Array, x: Array) -> tuple[Array, Array]:
-        """The slopes of constraints and integrals by the parameter, by differences."""
+        """The derivatives of constraints and integrals with respect to the parameter, by differences."""
         h = 1e-5
         step = h * np.eye(self.size)[-1]
         above, below = self.flow_at(u + step), self.flow_at(u - step)
@@ -233,9 +239,9 @@ class OrbitCurve:
         return rows, (self._integrals(above, x)[0] - self._integrals(below, x)[0]) / (2 * h)
 
     def renewed(self, u: Array) -> OrbitCurve:
-        """The same curve; with phases that refer to a point of it where the first ones no longer cut the orbits.
+        """This curve, with phase conditions that refer to the point `u` if the present ones no longer cut the orbits transversally.
 
-        As long as they do, they stay: at the start of a swing from rest, all orbits of its family start from rest.
+        Otherwise the conditions stay, so that all orbits of a family begin alike, such as swings that begin at rest.
         """
         later = replace(self, flow=self.flow_at(u), reference=self.state(u))
         if len(later._phases) == len(self._phases):
@@ -245,9 +251,9 @@ class OrbitCurve:
         return later
 
     def keeping_all_but_one(self, across: Array, u: Array) -> OrbitCurve:
-        """Refuse to choose one of many families of orbits."""
-        what = f"{across.shape[1]} directions lead to other orbits at {self.name} = {self.value(u):.6g}; which of them is not determined."
-        raise StateError(what, where=self.where, hint="start on the other family: ch.orbits.periodic finds one of its orbits")
+        """Raise a StateError: of several families of orbits, none is chosen."""
+        what = f"{across.shape[1]} directions lead to other orbits at {self.name} = {self.value(u):.6g}; continuation cannot choose one."
+        raise StateError(what, where=self.where, hint=("start on the other family: ", Ask("orbits.periodic"), " finds one of its orbits"))
 
     def monodromy(self, u: Array) -> tuple[Array, Array]:
         """The derivative of the flow over a period on the tangent space, and a basis of that space in units of the jets."""
@@ -257,13 +263,13 @@ class OrbitCurve:
         return basis.T @ self._push(-self.amounts(u)) @ slopes @ basis, basis
 
     def _divided(self, u: Array) -> Divided:
-        """The multipliers, with those explained by time, integrals and symmetries apart."""
+        """The multipliers, separated into those that time, integrals and symmetries explain and the others."""
         flow = self.flow_at(u)
         matrix, basis = self.monodromy(u)
         return divided(flow, self.invariants, self._evaluated(u)[0], basis, matrix, with_time=flow.autonomous)
 
     def spectrum(self, u: Array) -> tuple[Complex, Array]:
-        """The multipliers that nothing explains, with bounds of their errors."""
+        """The multipliers that time, integrals and symmetries do not explain, with error bounds."""
         values = self._divided(u).remaining
         return values, np.full(len(values), _MULTIPLIER_ERROR * max(1.0, float(np.abs(values).max(initial=0.0))))
 
@@ -278,12 +284,12 @@ class OrbitCurve:
 
     @staticmethod
     def carried(_: Array) -> dict[str, float]:
-        """A periodic orbit has no velocities of symmetries; relative ones are displaced over a period."""
+        """Empty: only relative equilibria have velocities of symmetries."""
         return {}
 
     @staticmethod
     def trivial(_: Array) -> int:
-        """None of the multipliers that are left is trivial."""
+        """Zero: no multiplier of `spectrum` is trivial."""
         return 0
 
     @staticmethod
@@ -303,10 +309,10 @@ class OrbitCurve:
 
     @staticmethod
     def gap(a: complex, b: complex) -> complex:
-        """A smooth function that vanishes where two multipliers meet, and is real on both axes."""
+        """A smooth function of two multipliers that vanishes where they meet, and is real for pairs on the real axis or the unit circle."""
         return (a - b) ** 2 / (a * b)
 
     @staticmethod
     def mirrored(v: complex) -> complex:
-        """The multiplier that a conservative system has together with this one, in the same half of the plane."""
+        """The other multiplier of a conservative system's quadruple in the same half-plane."""
         return 1 / v.conjugate()

@@ -1,4 +1,4 @@
-"""Where curves of periodic orbits begin: at a given orbit, at a Hopf point of equilibria, at a period doubling."""
+"""Start curves of periodic orbits at a given orbit, at a Hopf point of equilibria, or at a period doubling."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from sympy import Symbol
 
 from chetaev.core.errors import ParameterError, StateError, UsageError
+from chetaev.core.fixes import Ask, SetArgument
 from chetaev.core.state import State
 from chetaev.core.symbols import Jet
 from chetaev.mechanics.equations import Equations
@@ -23,13 +24,13 @@ from chetaev.orbits.periodic import periodic
 from chetaev.orbits.special_points import Found
 
 _UNITS_OF_INTERVAL = 8.0
-"""Units of the quantity along which the curve is followed in the interval; a step is at most a fifth of one."""
+"""Number of units of the quantity `along` in the interval; a step is at most a fifth of a unit."""
 _FAMILY_SINGULAR_VALUE = 1e-7
-"""Relative to the largest singular value: smaller ones belong to families; the error of the integrator is below."""
+"""Relative to the largest singular value: smaller ones belong to families. It exceeds the error of the integrator."""
 _FIRST_AMPLITUDES = (0.02, 0.05, 0.005)
-"""Distances from an equilibrium at which the first orbit of a family is looked for, in units of the unknowns."""
+"""Distances from an equilibrium, in units of the unknowns, at which the first orbit of a family is searched, in this order."""
 _STEADY_MOTION = 1e-7
-"""Relative to the rates: a steady motion moves along symmetries up to here."""
+"""Largest part of the rates of a steady motion, relative to the rates, that is not along symmetries."""
 
 Begun = tuple[OrbitCurve, Array, Array, bool]
 """A curve, a point of it, its direction there, and whether it is followed one way only."""
@@ -50,13 +51,17 @@ def orbits_along(
     """The curve of periodic orbits through a start."""
     given = start.period if isinstance(start, Orbit) and period is None else period
     if given is None:
-        raise UsageError("no period is given.", where=where, hint='period=6.2 or period="2*pi/w"; or an orbit as the start')
+        raise UsageError(
+            "no period is given.",
+            where=where,
+            hint=(SetArgument("period", 6.2), " or ", SetArgument("period", "2*pi/w"), "; or an orbit as the start"),
+        )
     first: Any = start.start if isinstance(start, Orbit) else start
     orbit = periodic(equations, first, given, parameters, t=t, inputs=inputs, tolerance=tolerance)
     flow, _ = flow_of("continuation", equations, State(dict(orbit.start)), parameters, t, orbit.period, tolerance, inputs)
     jets = list(flow.run.jets)
     if isinstance(along, Jet) and along not in jets:
-        raise ParameterError(f"{along.name} is no jet of the state.", where=where, hint=" ".join(z.name for z in jets))
+        raise ParameterError(f"{along.name} is not a jet of the state.", where=where, hint=" ".join(z.name for z in jets))
     curve = _curve(flow, flow.start, orbit.period, given, along, until, where)
     if orbit.amounts:
         names = [curve.invariants.names[k] for k in curve.search.displacement.numbers]
@@ -91,16 +96,16 @@ def _curve(flow: Flow, x: Array, span: float, given: Any, along: Symbol, until: 
 
 
 def _relative(curve: OrbitCurve, amounts: Array) -> OrbitCurve:
-    """The curve of orbits that close up to symmetries."""
+    """The curve of orbits that close up to symmetries with these amounts."""
     place = curve.place if curve.parameter is None else curve.place + len(amounts)
     return replace(curve, place=place, relative=tuple(map(float, amounts)))
 
 
 def _keeping(curve: OrbitCurve, u: Array) -> OrbitCurve:
-    """The curve with as many integrals kept as the family has dimensions too many; the energy, if it comes first, is free last.
+    """The curve with enough integrals kept that its family has one dimension; the energy, which comes first, is kept only if necessary.
 
-    Integrals that symmetries change, such as the components of an angular momentum, are kept together: their values then fix the directions
-    of these symmetries too.
+    Integrals that symmetries change, such as the components of an angular momentum, are kept together: their values then also fix the
+    directions of these symmetries.
     """
     for together in _together(curve, curve.state(u)):
         free = null_space(curve, u, _FAMILY_SINGULAR_VALUE).shape[1]
@@ -114,7 +119,9 @@ def _keeping(curve: OrbitCurve, u: Array) -> OrbitCurve:
 
 
 def _together(curve: OrbitCurve, x: Array) -> list[list[int]]:
-    """The numbers of integrals, the last ones first; those that symmetries change come together."""
+    """Groups of indices of integrals in the order in which they are kept: those that symmetries change together, then the others, last
+    first.
+    """
     flow = curve.flow
     gradients = curve.invariants.gradients(flow, x) * flow.sizes
     vectors = curve.invariants.vectors(flow, x) / flow.sizes[:, None]
@@ -126,7 +133,7 @@ def _together(curve: OrbitCurve, x: Array) -> list[list[int]]:
 
 
 def _require_repetition(curve: OrbitCurve, until: tuple[float, float]) -> None:
-    """Raise if the equations do not repeat after the period, at some value of the parameter."""
+    """Raise if the equations do not repeat after the period, at the start or at an end of the interval."""
     for value in (curve.p0, *until):
         u = np.zeros(curve.size)
         u[-1] = (value - curve.p0) / curve.unit
@@ -154,7 +161,7 @@ def orbits_from_hopf(
     eigenvalues, vectors = np.linalg.eig(matrix)
     v = tangent @ vectors[:, np.argmin(np.abs(eigenvalues - found.eigenvalue))]
     v = v[order] / flow.sizes
-    v = v * np.exp(-0.5j * np.angle(np.sum(v**2)))  # real and imaginary part are orthogonal, the real one is longer
+    v = v * np.exp(-0.5j * np.angle(np.sum(v**2)))  # now real and imaginary part are orthogonal, and the real part is the longer one
     across = v.real / np.linalg.norm(v.real)
     along = rest.parameter if rest.parameter is not None else flow.run.jets[flow.names.index(rest.name)]
     base = _curve(flow, x[order], duration, duration, along, until, where)
@@ -177,7 +184,7 @@ def orbits_from_hopf(
 
 
 def _speeds(curve: OrbitCurve, where: str) -> Array:
-    """The rates of the amounts of symmetries in a steady motion, which moves along them."""
+    """The velocities of the symmetries that carry the state of a steady motion."""
     flow, x = curve.flow, curve.origin
     rates = flow.rates(x) / flow.sizes
     along = curve.search.displacement.slopes(x, np.zeros(len(curve.search.displacement))) / flow.sizes[:, None]
@@ -187,7 +194,10 @@ def _speeds(curve: OrbitCurve, where: str) -> Array:
             "the motions around this steady motion are not periodic up to a known symmetry.",
             where=where,
             why="No affine symmetries were found that carry the steady motion along.",
-            hint="ch.transforms.symmetries lists those found; in coordinates of the moving frame the steady motion is an equilibrium",
+            hint=(
+                Ask("transforms.symmetries"),
+                " lists those found; in coordinates of the moving frame the steady motion is an equilibrium",
+            ),
         )
     return found
 

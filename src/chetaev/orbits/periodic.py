@@ -8,18 +8,21 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.errors import StateError, UsageError
+from chetaev.core.fixes import Ask, SetArgument
 from chetaev.core.state import State
+from chetaev.core.support.public import public
 from chetaev.orbits.closing.chosen_search import ChosenSearch
 from chetaev.orbits.closing.orbit import Orbit
-from chetaev.orbits.closing.orbit_search import TURNS, Search
+from chetaev.orbits.closing.orbit_search import MOST_ITERATIONS, Search
 from chetaev.orbits.closing.unknowns import unknowns_of
 from chetaev.orbits.flow import Flow, flow_of
 from chetaev.orbits.invariants import Invariants, invariants_of
 
 _AT_REST = 1e-9
-"""Rates relative to the sizes of the jets per period: a slower state is an equilibrium."""
+"""Rates relative to the sizes of the jets per period: a slower state counts as an equilibrium."""
 
 
+@public
 def periodic(
     equations: Any,
     start: State | Mapping[str, Any] | None = None,
@@ -32,22 +35,23 @@ def periodic(
     relative: bool | None = None,
     tolerance: float = 1e-12,
 ) -> Orbit:
-    """A periodic orbit near a start, with its multipliers.
+    """Find a periodic orbit near a start, with its multipliers.
 
     The period of a system that depends on time is kept; otherwise it is found. In families of orbits the integrals of the start (energy,
     momenta) are kept.
 
-    With `unknown`, only what it names changes: jets of the start, parameters, and `"period"`. All else keeps its value, the period too. So
-    `unknown=["th"]` finds the amplitude of a pendulum that has the given period, `unknown=["k"]` the stiffness, and
-    `unknown=["x'", "period"]` a limit cycle through a given place. Values given for unknowns are guesses.
+    With `unknown`, only the quantities that it names change: jets of the start, parameters, and `"period"`. Everything else, including the
+    period, keeps its value. So `unknown=["th"]` finds the amplitude of a pendulum that has the given period, `unknown=["k"]` the stiffness,
+    and `unknown=["x'", "period"]` a limit cycle through a given position. Values given for unknowns are guesses.
 
     Args:
         equations: Equations or a model.
-        start: A state near the orbit; None for that of a model.
-        period: An approximate period: a number, or a text in the parameters such as `"2*pi/w"`; exact if the equations depend on time.
+        start: A state near the orbit; by default the start of the model.
+        period: An approximate period: a number, or an expression in the parameters such as `"2*pi/w"`; exact if the equations depend on
+            time.
         parameters: Values of the parameters.
-        unknown: Names of what may change, in a list or a text with spaces: as many as there are conditions, modulo integrals and
-            symmetries. By default the whole start, with its integrals kept, and the period.
+        unknown: Names of the quantities that may change, in a list or in one string separated by blanks: at most as many as there are
+            conditions, modulo integrals and symmetries. By default the whole start, with its integrals kept, and the period.
         t: The time at the start.
         inputs: Functions of time for the inputs.
         relative: Whether the orbit may close up to a symmetry; by default only if it does not close otherwise.
@@ -69,14 +73,18 @@ def periodic(
     (3.141592654, 2)
     """
     if period is None:
-        raise UsageError("no period is given.", where="periodic", hint='periodic(equations, start, period=6.2) or period="2*pi/w"')
+        raise UsageError(
+            "no period is given.",
+            where="periodic",
+            hint=(Ask("periodic", "equations, start, period=6.2"), " or ", SetArgument("period", "2*pi/w")),
+        )
     flow, guess = flow_of("periodic", equations, start, parameters, t, period, tolerance, inputs)
     invariants = invariants_of(flow)
     if flow.autonomous and np.all(np.abs(flow.rates(flow.start)) * guess <= _AT_REST * flow.sizes):
         raise StateError(
-            "the start is an equilibrium, which is no periodic orbit.",
+            "the start is an equilibrium, which is not a periodic orbit.",
             where=flow.where,
-            hint="a start away from it; ch.equilibria finds it",
+            hint=("a start away from it; ", Ask("equilibria"), " finds it"),
         )
     if unknown is None:
         return _all_unknown(flow, invariants, guess, relative)
@@ -84,7 +92,7 @@ def periodic(
 
 
 def _all_unknown(flow: Flow, invariants: Invariants, guess: float, relative: bool | None) -> Orbit:
-    """The orbit near the start with the integrals of the start."""
+    """The orbit near the start that has the integrals of the start."""
     flow.require_repetition(flow.start, guess)
     search = Search(flow, invariants)
     for moving in [False, True] if relative is None else [relative]:
@@ -92,15 +100,15 @@ def _all_unknown(flow: Flow, invariants: Invariants, guess: float, relative: boo
         if found is not None:
             return found
     raise StateError(
-        f"no periodic orbit was found near the start in {TURNS} iterations: the ends stay {search.nearest:.1e} apart.",
+        f"no periodic orbit was found near the start in {MOST_ITERATIONS} iterations: the ends stay {search.nearest:.1e} apart.",
         where=flow.where,
         why="Newton's iteration converges from a start and a period near those of an orbit.",
-        hint="another start or period; relative=True for an orbit that closes up to a symmetry",
+        hint=("another start or period; ", SetArgument("relative", True), " for an orbit that closes up to a symmetry"),
     )
 
 
 def _chosen(flow: Flow, invariants: Invariants, unknown: Sequence[str] | str, period: Any, guess: float, relative: bool | None) -> Orbit:
-    """The orbit for which only what is unknown changes."""
+    """The orbit near the start that is found by changing only the quantities named in `unknown`."""
     search = ChosenSearch(flow, invariants, unknowns_of(flow, unknown), period, guess)
     symmetric = bool(len(search.search.displacement))
     search.require_few(bool(relative) and symmetric)
@@ -112,7 +120,7 @@ def _chosen(flow: Flow, invariants: Invariants, unknown: Sequence[str] | str, pe
             return found
     have, need = search.count(bool(relative) and symmetric)
     few = (
-        f"  {have} of the unknowns for {need} conditions are too few in general; constraints, integrals and symmetries are not counted."
+        f"  In general the number of unknowns must be {need}, not {have}; constraints, integrals and symmetries are not counted."
         if have < need
         else ""
     )
@@ -121,5 +129,5 @@ def _chosen(flow: Flow, invariants: Invariants, unknown: Sequence[str] | str, pe
         f"no periodic orbit was found near the start by changing {names}: the ends stay {search.nearest:.1e} apart.",
         where=flow.where,
         why=f"Newton's iteration converges from values near those of an orbit.{few}",
-        hint="other guesses; more unknowns, which may be jets of the start, parameters and the period" if few else "other guesses",
+        hint="other guesses, or more unknowns: jets of the start, parameters, the period" if few else "other guesses",
     )

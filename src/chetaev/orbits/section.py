@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import Ask
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.smooth_pieces.events import On, read_events
@@ -19,6 +21,7 @@ from chetaev.numerics.smooth_pieces.events import On, read_events
 Array = NDArray[np.float64]
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Crossings:
     """The states at which motions cross a surface, in the order of time: `crossings["x'"]` is a column."""
@@ -28,7 +31,7 @@ class Crossings:
     columns: Mapping[str, Array]
     """The jets of the state, by name."""
     member: NDArray[np.int64] | None
-    """For an ensemble, the number of the member; None for a single motion."""
+    """For an ensemble, the index of the member; None for a single motion."""
     surface: str
 
     def __getitem__(self, name: str) -> Any:
@@ -47,6 +50,7 @@ class Crossings:
         return f"section {self.surface}: {len(self)} crossings"
 
 
+@public
 def section(
     motions: Any,
     surface: str,
@@ -57,9 +61,9 @@ def section(
     parameters: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Crossings:
-    """The points where motions cross a surface.
+    """Find the points where motions cross a surface.
 
-    A motion, or each motion of an ensemble, is followed again with an event on the surface. With equations and a start, the motion is not
+    A motion, or each motion of an ensemble, is integrated again with an event on the surface. With equations and a start, the motion is not
     stored, so that it may be long.
 
     Args:
@@ -75,7 +79,7 @@ def section(
         Times and states at the crossings.
 
     Raises:
-        UsageError: For an argument of a wrong kind.
+        UsageError: For an argument of a wrong type.
 
     >>> from chetaev import System, derive
     >>> oscillator = derive(System("x", lagrangian="x'^2/2 - x^2/2"))
@@ -91,7 +95,7 @@ def section(
     if hasattr(motions, "members") or hasattr(motions, "motion"):
         return _joined([_again(motions[k], event) for k in range(len(motions))], surface, True)
     if t is None:
-        hint = 'section(equations, "x = 0", start={...}, t=(0, 100))'
+        hint = Ask("section", 'equations, "x = 0", start={...}, t=(0, 100)')
         raise UsageError("section of equations needs a start and an interval.", where="section", hint=hint)
     motion = simulate(motions, start, t, parameters=parameters, events=[event], keep="final", progress=False, **settings)
     return _joined([motion], surface, False)
@@ -103,12 +107,14 @@ def _residual(surface: str) -> str:
 
 
 def _again(motion: Trajectory, event: On) -> Trajectory:
-    """The same motion with the event, not stored."""
+    """The motion, integrated again with the event and without storing its points."""
     asked = motion.asked
     if asked is None:
-        raise UsageError("this motion was made by hand and cannot be followed again.", where="section", hint="a motion of simulate")
+        raise UsageError(
+            "this motion was not made by simulate and cannot be integrated again.", where="section", hint="a motion of simulate"
+        )
     settings = {name: v for name, v in asked.settings.items() if name != "events"}
-    events = [*asked.settings.get("events", ()), event]  # earlier events may have changed the motion
+    events = [*asked.settings.get("events", ()), event]  # its own events may have changed the motion
     binding: Any = cast(Any, motion.reader).binding
     values = {p.name: binding.parameters[p] for p in motion.equations.system.parameters}
     found: Trajectory = simulate(

@@ -1,4 +1,4 @@
-r"""Special points of a curve of solutions: where a test function changes its sign between two points, its root is found on the curve.
+r"""Special points of a curve of solutions: roots, on the curve, of test functions that change sign between two of its points.
 
 | kind | test function |
 |---|---|
@@ -8,8 +8,8 @@ r"""Special points of a curve of solutions: where a test function changes its si
 | hopf | the growth of a pair of eigenvalues that are not real: $\mathrm{Re}\,\mu$, or $\log|\mu|$ of multipliers |
 | double | $(\mu_1 - \mu_2)^2$ of two eigenvalues that meet and leave an axis |
 
-Each value is taken at a point of the curve, corrected to round-off, so that roots are exact and not those of the steps. Pairs of a
-conservative system that meet on the imaginary axis never cross it: their growth is round-off on one side, and they are no Hopf points.
+Test functions are evaluated at points of the curve corrected to round-off, not between steps, so that roots are accurate. Pairs of a
+conservative system that meet on the imaginary axis never cross it: their growth on one side is round-off, and they are not Hopf points.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from chetaev.numerics.stability.spectrum import Complex, matched
 from chetaev.orbits.arclength import Array, Node, between, determinant, range_basis, solved, tangent_at
 
 _MOST_ITERATIONS = 25
-"""Newton's iterations for a branch point; from an estimate by the sign of a determinant four are enough."""
+"""Limit of Newton's iterations for a branch point; from an estimate by the sign of a determinant four are enough."""
 _OFF_THE_AXIS = 1e-9
-"""Growth relative to the size of the eigenvalues that counts as off the axis, at least; doubts of eigenvalues count too."""
+"""Least growth, relative to the largest eigenvalue, of an eigenvalue off the axis; ten times its error bound counts too."""
 _NEAR_REAL_AXIS = 1e-4
-"""Relative to the largest eigenvalue: a pair that crosses the axis nearer to the real axis is no Hopf point."""
+"""Least imaginary part of a pair at a Hopf point, relative to the largest eigenvalue."""
 _SAME_SPECIAL_POINT = 1e-3
-"""Distance in units of the unknowns within which eigenvalues that meet are part of a fold, a branch point or a doubling, where they meet
-at zero (multipliers: at 1 or -1) in a conservative system."""
+"""Distance in units of the unknowns within which a meeting of eigenvalues belongs to a fold, a branch point or a doubling: in a
+conservative system eigenvalues meet there at zero (multipliers: at 1 or -1)."""
 _LOST_DIMENSION = 1e-6
-"""Relative to the largest singular value: a derivative with a smaller one lost a dimension, so that other families cross."""
+"""Relative to the largest singular value: a derivative with a smaller one has lost a rank, so that another family crosses."""
 _FOLD_AT_BRANCH_POINT = 1e-5
 """Distance in units of the unknowns within which a fold is part of a branch point."""
 
@@ -48,19 +48,19 @@ class Found:
     kind: str
     node: Node
     order: float
-    """The number of the point before it, with a share of the way to the next."""
+    """The index of the point before it plus the fraction of the way to the next."""
     eigenvalue: complex | None
     left: Array | None = None
     """At a branch point, a basis of the range of the derivative at regular points nearby."""
 
 
 def special_points(nodes: Sequence[Node]) -> tuple[list[Found], tuple[str, ...]]:
-    """All special points between the points of a curve, in their order, and what could not be decided."""
+    """All special points between the points of a curve, in their order, and a sentence for each that could not be decided."""
     undecided: list[str] = []
     found = list(_branches(nodes, undecided))
     found += list(_folds(nodes, found, undecided))
     found += _doublings(nodes, undecided)
-    zero = list(found)  # two eigenvalues that meet there are part of these points
+    zero = list(found)  # eigenvalues that meet near one of these points belong to it
     for f in _of_eigenvalues(nodes, found, undecided):
         again = any(_near(f, g) and f.kind == g.kind and _same(f.eigenvalue, g.eigenvalue) for g in found)
         if not again and (f.kind == "hopf" or not any(_near(f, z, _SAME_SPECIAL_POINT) for z in zero)):
@@ -74,12 +74,12 @@ def _near(a: Found, b: Found, within: float = _FOLD_AT_BRANCH_POINT) -> bool:
 
 
 def _same(a: complex | None, b: complex | None) -> bool:
-    """Whether two eigenvalues are equal, or conjugate; symmetric systems have them several times."""
+    """Whether two eigenvalues are equal or conjugate, or one is missing; symmetric systems have multiple eigenvalues."""
     return a is None or b is None or abs(abs(a.imag) - abs(b.imag)) + abs(a.real - b.real) <= _NEAR_REAL_AXIS * (abs(a) + abs(b))
 
 
 def _signs(values: Sequence[float], most: int = 1) -> Iterator[tuple[int, int]]:
-    """Places between which the sign changes; at most `most` zeros may lie between, as where a point is special itself."""
+    """Pairs of indices between which the sign changes, with at most `most` zeros between: a point of the curve may be special itself."""
     last = None
     for k, v in enumerate(values):
         if v == 0 or np.isnan(v):
@@ -90,7 +90,7 @@ def _signs(values: Sequence[float], most: int = 1) -> Iterator[tuple[int, int]]:
 
 
 def _root(a: Node, b: Node, test: Callable[[Node], float], singular: bool = False) -> tuple[Node, float]:
-    """The point between two others where a test function vanishes, and its share of the way."""
+    """The point between `a` and `b` where a test function vanishes, and the fraction of the way to it."""
     seen: dict[float, Node] = {}
 
     def value(share: float) -> float:
@@ -104,7 +104,7 @@ def _root(a: Node, b: Node, test: Callable[[Node], float], singular: bool = Fals
 def _located(
     kind: str, a: Node, b: Node, test: Callable[[Node], float], undecided: list[str], singular: bool = False
 ) -> tuple[Node, float] | None:
-    """The same; None where the curve is too singular for it, which `undecided` then says."""
+    """The result of `_root`; None, with a sentence appended to `undecided`, if the search for the root fails."""
     try:
         return _root(a, b, test, singular)
     except (StateError, ValueError, RuntimeError):  # no point between, no change of sign on the curve, or no convergence
@@ -116,7 +116,7 @@ def _located(
 
 
 def _folds(nodes: Sequence[Node], branches: Sequence[Found], undecided: list[str]) -> Iterator[Found]:
-    """Folds; a curve that is vertical where it crosses another one has none there."""
+    """Folds, except those at branch points, where a curve may be vertical without turning back."""
 
     def test(node: Node) -> float:
         return float(node.tangent @ node.curve.along)
@@ -132,7 +132,7 @@ def _folds(nodes: Sequence[Node], branches: Sequence[Found], undecided: list[str
 
 
 def _branches(nodes: Sequence[Node], undecided: list[str]) -> Iterator[Found]:
-    """Branch points: a sign relative to the last regular point, since the basis of the range changes from point to point."""
+    """Branch points: sign changes of a determinant with the same basis of the range at both points, since bases differ between points."""
     last = 0
     for k, node in enumerate(nodes[1:], 1):
         before = nodes[last] if nodes[last].curve is node.curve else _moved(nodes[last], node.curve)
@@ -143,13 +143,13 @@ def _branches(nodes: Sequence[Node], undecided: list[str]) -> Iterator[Found]:
         if determinant(before, left) * now < 0 and k - last <= 2:
             try:
                 yield _branch(before, node, left, last, k)
-            except StateError as failure:  # neither a branch point nor none: the family says so
+            except StateError as failure:  # the family reports it as undecided
                 undecided.append(failure.what)
         last = k
 
 
 def _moved(node: Node, curve: Any) -> Node:
-    """A point on the same curve with other phase conditions."""
+    """The node moved to `curve`, the same curve with other phase conditions."""
     try:
         u = solved(curve, node.u, lambda v: (float(node.tangent @ (v - node.u)), node.tangent))
         return Node(curve, u, tangent_at(curve, u, node.tangent), curve.value(u))
@@ -158,7 +158,7 @@ def _moved(node: Node, curve: Any) -> Node:
 
 
 def _branch(a: Node, b: Node, left: Array, i: int, j: int) -> Found:
-    """The branch point between two points: an estimate by the determinant, which Moore's equations make exact."""
+    """The branch point between two points: an estimate by the determinant, refined by Moore's equations."""
     near, _ = _root(a, b, lambda n: determinant(n, left), singular=True)
     u = moore(b.curve, near.u, left)
     chord = b.u - a.u
@@ -210,7 +210,7 @@ def _doublings(nodes: Sequence[Node], undecided: list[str]) -> Iterator[Found]:
 
 
 def tracked(nodes: Sequence[Node]) -> tuple[list[Complex], list[Array]]:
-    """The eigenvalues at the points of a curve, each in its own column, and their doubts."""
+    """The eigenvalues at the points of a curve, each followed in its own column, and their error bounds."""
     rows: list[Complex] = []
     doubts: list[Array] = []
     lengths: list[float] = []
@@ -236,14 +236,14 @@ def _of_eigenvalues(nodes: Sequence[Node], known: Sequence[Found], undecided: li
 
 
 def _offset(node: Node, values: Complex, doubts: Array) -> Array:
-    """The growths of eigenvalues; 0 for those on the axis up to their doubts."""
+    """The growth rates of eigenvalues; 0 for those on the axis within their error bounds `doubts`."""
     growth = node.curve.growth(values)
     size = np.maximum(10 * doubts, _OFF_THE_AXIS * np.abs(values).max(initial=0.0))
     return np.where(np.abs(growth) <= size, 0.0, growth)
 
 
 def _imaginary(node: Node, values: Complex, doubts: Array) -> NDArray[np.bool_]:
-    """Which eigenvalues are not real, in the upper half of the plane."""
+    """Which eigenvalues have a positive imaginary part beyond their error bounds `doubts`."""
     found: NDArray[np.bool_] = values.imag > np.maximum(10 * doubts, _OFF_THE_AXIS * np.abs(values).max(initial=0.0))
     return found
 
@@ -251,9 +251,9 @@ def _imaginary(node: Node, values: Complex, doubts: Array) -> NDArray[np.bool_]:
 def _crossings(
     nodes: Sequence[Node], rows: Sequence[Complex], doubts: Sequence[Array], known: Sequence[Found], undecided: list[str]
 ) -> Iterator[Found]:
-    """Eigenvalues that cross the axis of growth: pairs at Hopf points, and real ones where no determinant told.
+    """Eigenvalues that cross the axis: pairs at Hopf points, and real ones where no determinant changes its sign.
 
-    Where several real ones cross at once, as symmetries make them, determinants may keep their sign.
+    Determinants may keep their sign where symmetries make several real eigenvalues cross together.
     """
     growths = np.array([_offset(n, w, d) for n, w, d in zip(nodes, rows, doubts, strict=True)])
     upper = np.array([_imaginary(n, w, d) for n, w, d in zip(nodes, rows, doubts, strict=True)])
@@ -267,7 +267,7 @@ def _crossings(
 
 
 def _real_crossing(nodes: Sequence[Node], i: int, j: int, first: float, last: float, undecided: list[str]) -> Iterator[Found]:
-    """The point where a real eigenvalue crosses the axis, a branch point, or where a multiplier passes -1."""
+    """The point where a real eigenvalue crosses the axis: a branch point, or a period doubling where a multiplier passes -1."""
     a, b = nodes[i], nodes[j]
     chord = b.u - a.u
     explained = min(n.curve.trivial(n.u) for n in (a, b))
@@ -292,7 +292,7 @@ def _real_crossing(nodes: Sequence[Node], i: int, j: int, first: float, last: fl
 
 
 def _crossing(nodes: Sequence[Node], i: int, j: int, first: complex, last: complex, begin: float, undecided: list[str]) -> Iterator[Found]:
-    """The point where a pair that is not real crosses the axis."""
+    """The point where a complex pair crosses the axis: a Hopf point."""
     a, b = nodes[i], nodes[j]
     if begin > 0:
         a = between(a, b, begin)
@@ -340,7 +340,7 @@ def _doubles(nodes: Sequence[Node], rows: Sequence[Complex], doubts: Sequence[Ar
         kind = "branch" if range_basis(node.curve, node.u)[1] < _LOST_DIMENSION else "double"
         yield Found(kind, node, k + share, meeting if kind == "double" else None)
         ahead, doubt = rows[k + 1][one], doubts[k + 1][one]
-        grown = _offset(b, np.array([meeting, ahead]), np.array([doubt, doubt]))  # of a conservative system both are round-off
+        grown = _offset(b, np.array([meeting, ahead]), np.array([doubt, doubt]))  # in a conservative system both are zero up to round-off
         if abs(ahead.imag) > 0 and grown[0] * grown[1] < 0:
             upper = ahead if ahead.imag > 0 else ahead.conjugate()
             yield from _crossing(nodes, k, k + 1, meeting, upper, min(share + 1e-6, 1.0), undecided)
@@ -361,7 +361,7 @@ class _Pair:
         return gap(*self.first), gap(*self.last)
 
     def both(self, node: Node) -> tuple[complex, complex]:
-        """The pair at a point between: of all pairs there, the one that fits best."""
+        """The pair at a point between: of all pairs there, the one nearest to the interpolated mean and difference."""
         chord = self.b.u - self.a.u
         share = float(chord @ (node.u - self.a.u) / (chord @ chord))
         mean = (1 - share) * sum(self.first) / 2 + share * sum(self.last) / 2

@@ -11,11 +11,11 @@ from chetaev.orbits.arclength import Array, Node, null_space, plane, range_basis
 from chetaev.orbits.special_points import Found
 
 _DISTANCES_TRIED = (0.033, 0.077, 0.013, 0.12, 0.0043)
-"""Distances from the branch point, in units of the unknowns, at which the other curve is looked for, one after the other."""
+"""Distances from the branch point, in units of the unknowns, at which the other curve is searched, in this order."""
 _CROSSING_CURVES = 1e-6
 """Relative to the largest singular value: smaller ones at a branch point belong to the curves that cross there."""
 _LEAST_DEPARTURE = 0.2
-"""The other curve leaves the known one by at least this part of the distance; otherwise Newton's iteration fell back on it."""
+"""Least distance of a point from the known curve, relative to that expected; a nearer one means that Newton's iteration returned to it."""
 
 
 def other_direction(found: Found) -> Array:
@@ -46,10 +46,10 @@ def other_direction(found: Found) -> Array:
     return unit
 
 
-def first_beside(found: Found) -> tuple[Node, Array]:
+def point_on_other_curve(found: Found) -> tuple[Node, Array]:
     """A point of the other curve near a branch point, and the direction in which it leaves.
 
-    Where a symmetry makes many curves cross, one of them is taken: jets that the symmetry changes are kept.
+    Where a symmetry makes many curves cross, keeping the jets that the symmetry changes selects one of them.
     """
     curve, u = found.node.curve, found.node.u
     null = null_space(curve, u, _CROSSING_CURVES)
@@ -68,7 +68,7 @@ def first_beside(found: Found) -> tuple[Node, Array]:
                 continue
             away = reached - u
             aside = away - (away @ found.node.tangent) * found.node.tangent
-            if float(np.linalg.norm(aside)) > _LEAST_DEPARTURE * _least(direction, found.node.tangent) * distance:
+            if float(np.linalg.norm(aside)) > _LEAST_DEPARTURE * _sine_between(direction, found.node.tangent) * distance:
                 return Node(curve, reached, tangent_at(curve, reached, sign * direction), curve.value(reached)), sign * direction
     raise StateError(
         f"no point of the other family was found near {curve.name} = {found.node.value:.6g}.",
@@ -77,6 +77,6 @@ def first_beside(found: Found) -> tuple[Node, Array]:
     )
 
 
-def _least(direction: Array, known: Array) -> float:
+def _sine_between(direction: Array, known: Array) -> float:
     """The sine of the angle between the two curves."""
     return float(np.linalg.norm(direction - (direction @ known) * known))

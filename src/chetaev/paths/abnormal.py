@@ -1,8 +1,8 @@
-r"""abnormal: curves on which the end-point map of a distribution is singular, whatever is to be minimised.
+r"""abnormal: curves on which the end-point map of a distribution is singular, independent of any cost.
 
-Rows $\omega_a(q)\, q' = 0$ allow the velocities $\Delta$. Along an abnormal curve there is a covector $p = \lambda_a \omega_a \ne 0$ whose
-rate keeps it a combination of the rows: $d(\lambda_a \omega_a)(q', \cdot)$ vanishes on $\Delta$. Everything is formed from the rows by the
-exterior calculus, so that no choice of vector fields enters, which would be singular somewhere:
+Rows $\omega_a(q)\, q' = 0$ allow the velocities $\Delta$. Along an abnormal curve there is a covector $p = \lambda_a \omega_a \ne 0$ that
+stays a combination of the rows: $d(\lambda_a \omega_a)(q', \cdot)$ vanishes on $\Delta$. The conditions are formed from the rows by
+exterior calculus, without a choice of vector fields, which might be singular somewhere:
 
 - one row: $\omega \wedge (d\omega)^r$ is a function times the volume for an even number of velocities, and abnormal curves run where that
   function vanishes; for an odd number it is a vector field, along which they run everywhere;
@@ -24,9 +24,11 @@ import sympy
 from sympy import Expr, S
 
 from chetaev.core.errors import ModelError, UsageError, did_you_mean, require_mapping
+from chetaev.core.fixes import Ask, InPython
 from chetaev.core.notation import show
 from chetaev.core.notation.lexer import spell
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.system import System
 from chetaev.core.values import Tape, Undefined
 from chetaev.mechanics.brackets.vector_fields import affine_rows
@@ -38,30 +40,31 @@ from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Trajectory
 
 Form = dict[tuple[int, ...], Expr]
-"""A differential form: coefficients by the sorted numbers of coordinates."""
+"""A differential form: coefficients by sorted indices of coordinates."""
 
 _RANDOM_CONFIGURATIONS = 400
-"""Random configurations at which a function is evaluated to find out whether it has real zeros."""
+"""Number of random configurations at which a function is evaluated to find out whether it has real zeros."""
 _ZERO_VALUE = 1e-9
-"""Relative to the sizes of its terms: a smaller value at a start counts as zero."""
+"""Value of an expression at a start, relative to its terms, below which it counts as zero."""
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Abnormal:
     """The abnormal curves of the velocities that kinematic rows allow."""
 
     system: System
-    """The system whose rows count."""
+    """The system whose kinematic rows are examined."""
     exists: bool | None
     """Whether there are abnormal curves, through the start if one is given; constant curves are not counted. None if undecided."""
     field: Mapping[str, Expr] | None
-    """The rates of the coordinates along the abnormal curves, up to a factor; None if there is none, or more than one direction."""
+    """The rates of the coordinates along the abnormal curves, up to a factor; None if there is no direction, or more than one."""
     locus: tuple[Expr, ...]
-    """Expressions that vanish where abnormal curves run; empty if that is everywhere or nowhere."""
+    """Expressions that vanish on all abnormal curves; empty if these run everywhere or nowhere."""
     motions: tuple[Trajectory, ...]
-    """The abnormal curve through the start, where it is determined, as a motion with the rates of `field`."""
+    """The abnormal curve through the start, if it is determined, as a motion with the rates of `field`."""
     reason: str
-    """The `reason` in a sentence."""
+    """Why `exists` has its value, in a sentence."""
 
     def __repr__(self) -> str:
         return str(self)
@@ -76,6 +79,7 @@ class Abnormal:
         return "\n".join(lines)
 
 
+@public
 def abnormal(
     system: Any,
     start: Mapping[str, Any] | None = None,
@@ -83,18 +87,18 @@ def abnormal(
     *,
     t: tuple[float, float] = (0.0, 1.0),
 ) -> Abnormal:
-    """The abnormal curves of a system: those on which the end-point map is singular.
+    """Find the abnormal curves of a system, on which the end-point map is singular.
 
-    They depend on the kinematic rows alone, not on L. Rows are linear in the velocities.
+    They depend on the kinematic rows alone, not on L. Rows must be linear in the velocities.
 
     Args:
         system: A system or a model.
-        start: A configuration; then the answer is about abnormal curves through it, and `motions` has the one that is determined.
-        parameters: Values of the parameters, which a start needs.
+        start: A configuration. If it is given, the answer is about abnormal curves through it, and `motions` has the curve if it is unique.
+        parameters: Values of the parameters, necessary with a start.
         t: The interval of the motion in `motions`.
 
     Returns:
-        Whether such curves exist, their field, and the set to which they are confined.
+        Whether abnormal curves exist, their field, and the set to which they are confined.
 
     Raises:
         ModelError: If a row is not linear in the velocities, or has a drift.
@@ -109,7 +113,9 @@ def abnormal(
     if isinstance(system, Model):
         parameters, system = {**system.parameters, **(parameters or {})}, system.system
     if not isinstance(system, System):
-        raise UsageError(f"abnormal takes a system or a model, not {type(system).__name__}.", where="abnormal", hint="abnormal(system)")
+        raise UsageError(
+            f"abnormal takes a system or a model, not {type(system).__name__}.", where="abnormal", hint=Ask("abnormal", "system")
+        )
     where = f"abnormal {system.label}"
     if system.groups:
         raise ModelError("group coordinates are not supported here.", where=where, hint="describe the rotation by angles")
@@ -126,7 +132,7 @@ def abnormal(
 def _read_start(system: System, start: Any, parameters: Mapping[str, Any] | None, where: str) -> dict[sympy.Symbol, float]:
     if start is None:
         return {}
-    require_mapping(start, "start is", where, '{"x": 0, "y": 0}')
+    require_mapping(start, "start is", where, InPython('{"x": 0, "y": 0}'))
     names = {q.name: q for q in system.coordinates}
     found: dict[sympy.Symbol, float] = dict(bind(system, parameters, None, where).parameters)
     for key, value in start.items():
@@ -141,10 +147,10 @@ def _read_start(system: System, start: Any, parameters: Mapping[str, Any] | None
 
 
 def _rows(system: System, where: str) -> list[Form]:
-    """The rows as one-forms, each without a factor that all its coefficients have."""
+    """The rows as one-forms, each without a common factor of its coefficients."""
     rows = affine_rows(system, where)
     if any(sympy.simplify(e) != 0 for e in rows.rest) or len(rows.unknowns) > len(system.velocities):
-        why = "Abnormal curves are sought for the velocities of linear rows."
+        why = "Abnormal curves are defined here for rows that are linear in the velocities."
         raise ModelError("the rows have a drift or inputs.", where=where, why=why, hint="rows without a term free of velocities")
     found: list[Form] = []
     for line in rows.matrix:
@@ -163,7 +169,7 @@ Answer = tuple[bool | None, tuple[Expr, ...] | None, tuple[Expr, ...], str]
 
 
 class _Search:
-    """The conditions for one distribution."""
+    """The search for the abnormal curves of one distribution."""
 
     def __init__(self, system: System, rows: list[Form]) -> None:
         self.system, self.rows, self.n = system, rows, len(system.coordinates)
@@ -171,19 +177,24 @@ class _Search:
         """The number of free velocities."""
 
     def answer(self) -> Answer:
-        """The answer for a general configuration."""
+        """The answer for generic configurations."""
         holonomic = sum(row.order == 0 for row in self.system.kinematic)
         if holonomic == len(self.rows):
             return False, None, (), "The rows restrict positions only, and on them all directions are allowed."
         if holonomic:
-            return None, None, (), "Rows on positions and on velocities together are not examined."
+            return None, None, (), "Systems with rows on positions and rows on velocities are not examined."
         together = self._product(self.rows)
         if not together:
             return None, None, (), "The rows depend on each other."
         if self.k == 0:
             return False, None, (), "The rows allow no velocity."
         if self.k == 1:
-            return True, self._unit(self._field(together)), (), "One direction is allowed, and only its curve is reached."
+            return (
+                True,
+                self._unit(self._field(together)),
+                (),
+                "Only one direction is allowed, and only the points of its curve can be reached.",
+            )
         if len(self.rows) == 1:
             return self._of_one_row()
         if self.k == 2:
@@ -196,8 +207,8 @@ class _Search:
         form = self._product([row, *[curved] * (self.k // 2)])
         if self.k % 2:
             if form:
-                return True, self._unit(self._field(form)), (), "An odd number of velocities has one direction that dp leaves out."
-            return True, None, (), "Several directions through each point are left out by dp: a family of abnormal curves."
+                return True, self._unit(self._field(form)), (), "With an odd number of velocities dp annihilates one direction."
+            return True, None, (), "dp annihilates several directions at each point: a family of abnormal curves."
         surface = _zeros(form.get(tuple(range(self.n)), S.Zero))
         if self.k > 2:
             if surface != 0 and self._has_zeros(surface) is False:
@@ -206,7 +217,7 @@ class _Search:
         return self._on_surface(row, surface)
 
     def _on_surface(self, row: Form, surface: Expr) -> Answer:
-        """Two velocities in three dimensions: abnormal curves run where the row and its derivative have no common volume."""
+        r"""Two velocities in three dimensions: abnormal curves run where $\omega \wedge d\omega$ vanishes."""
         if surface == 0:
             return True, None, (), "The row is integrable: every curve stays on a leaf, and is abnormal."
         real = self._has_zeros(surface)
@@ -214,7 +225,7 @@ class _Search:
             return False, None, (), "The velocities and their first brackets span all directions everywhere: a contact distribution."
         slopes: Form = {(i,): surface.diff(q) for i, q in enumerate(self.system.coordinates)}
         field = [self._reduced(e, surface) for e in self._field(self._product([row, slopes]))]
-        why = "There the first brackets of the velocities reach no new direction"
+        why = "There the first brackets of the velocities add no new direction"
         if not any(field):
             return real, None, (surface,), f"{why}, and every curve on it is abnormal."
         return real, self._unit(field), (surface,), f"{why}; abnormal curves stay on that surface."
@@ -232,17 +243,17 @@ class _Search:
         field = self._field(self._product([p, self._derivative(p)]))
         if not any(field):
             return True, None, (), "Brackets reach three directions only: every curve stays on a leaf, and is abnormal."
-        return True, self._unit(field), (), "One covector annihilates the first brackets; it leaves one direction."
+        return True, self._unit(field), (), "One covector annihilates the first brackets and determines one direction."
 
     def _of_many(self, together: Form) -> Answer:
         if self.k % 2:
-            return None, None, (), "An odd number of velocities has a direction for each covector; they are not followed."
+            return None, None, (), "With an odd number of velocities each covector has a direction; these curves are not examined."
         free = sympy.symbols(f"p1:{len(self.rows) + 1}", real=True)
         curved = _sum([(p, self._derivative(row)) for p, row in zip(free, self.rows, strict=True)])
         volume = self._product([*[curved] * (self.k // 2), together]).get(tuple(range(self.n)), S.Zero)
         if volume != 0 and self._has_zeros(sympy.factor(volume), free) is False:
             return False, None, (), "The brackets are regular for all covectors: a fat distribution."
-        return None, None, (), "The brackets are singular for some covectors; they are not followed."
+        return None, None, (), "The brackets are singular for some covectors; their curves are not examined."
 
     # -- exterior calculus
 
@@ -270,7 +281,7 @@ class _Search:
         return sympy.simplify(e)
 
     def _unit(self, field: Sequence[Expr]) -> tuple[Expr, ...]:
-        """The field without a factor that all its parts have, and with a positive first part."""
+        """The field without a common factor of its components, with a positive first component."""
         parts = [sympy.factor(e) for e in field]
         above = sympy.gcd_list([sympy.numer(sympy.together(e)) for e in parts])
         below = sympy.lcm_list([sympy.denom(sympy.together(e)) for e in parts])
@@ -281,7 +292,9 @@ class _Search:
         return tuple(-e if first.could_extract_minus_sign() else e for e in parts)
 
     def _has_zeros(self, e: Expr, directions: Sequence[sympy.Symbol] = ()) -> bool | None:
-        """Whether an expression has real zeros: False if it is a constant or keeps its sign by its form, True if it was seen to change."""
+        """Whether an expression has real zeros: False if its form excludes zeros, True if its sign changes between sampled points, else
+        None.
+        """
         if not e.free_symbols:
             return bool(e == 0)
         if _never_zero(e, set(directions)):
@@ -308,11 +321,11 @@ class _Search:
 
 
 def _never_zero(e: Expr, directions: set[sympy.Symbol]) -> bool:
-    """Whether the form of an expression excludes zeros: numbers, exponentials, sums of squares with a positive number."""
+    """Whether the form of an expression excludes zeros: nonzero numbers, exponentials, sums of squares plus a positive number."""
     e = sympy.factor(e)
     if e.is_nonzero:
         return True
-    if directions:  # zero at p = 0 only
+    if directions:  # norms of p vanish at p = 0 only
         return bool((-e if e.could_extract_minus_sign() else e).is_positive or _is_norm(e, directions))
     return bool(e.is_positive or e.is_negative)
 
@@ -329,7 +342,7 @@ def _is_norm(e: Expr, directions: set[sympy.Symbol]) -> bool:
 
 
 def _zeros(e: Expr) -> Expr:
-    """The factors of an expression that can vanish, each once."""
+    """The product of the distinct factors of an expression that can vanish."""
     e = sympy.factor(sympy.simplify(e))
     if not e.free_symbols:
         return e

@@ -1,8 +1,8 @@
-r"""connect: all extremals that join two ends, as far as seeds lead to them, ranked by action.
+r"""connect: the extremals that join two ends, found from many seeds and ranked by action.
 
-A boundary value problem of the calculus of variations has many solutions. Newton's iteration finds one of them and does not say which: for
-Heisenberg's rows from (0, 0, 0) to (1, 0, 3) it may find $\lambda = 10.9959$ in the place of the minimiser's $5.2266$. Therefore
-many seeds are followed, equal curves are merged, and all paths are returned with their action and conjugate times.
+A boundary value problem of the calculus of variations has many solutions, and Newton's iteration finds an arbitrary one: for the Heisenberg
+system from (0, 0, 0) to (1, 0, 3) it may find $\lambda = 10.9959$ instead of the minimiser's $5.2266$. Therefore many seeds are tried,
+equal curves are merged, and all paths are returned with their action and conjugate times.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ import numpy as np
 import sympy
 
 from chetaev.core.errors import ParameterError, UsageError, did_you_mean
+from chetaev.core.fixes import InPython, SetArgument
 from chetaev.core.notation.lexer import spell
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Action, Jet, Multiplier
 from chetaev.core.system import System
 from chetaev.mechanics.derivation import derive
@@ -28,39 +30,41 @@ from chetaev.paths.boundary.counting import check_count, check_reachable
 from chetaev.paths.boundary.ends import Array, Boundary, Ends, check_names, read_end
 from chetaev.paths.boundary.shooting import Shooting, Shot, Unknowns
 from chetaev.paths.boundary.sizes import completed_sizes
-from chetaev.paths.findings.pieced import in_pieces
-from chetaev.paths.findings.ranking import ranked
 from chetaev.paths.path import Paths
+from chetaev.paths.properties.pieced import in_pieces
+from chetaev.paths.properties.ranking import ranked
 from chetaev.paths.search.seeds import mirrored, seeds_of
 from chetaev.paths.search.transcription import rough_paths
-from chetaev.paths.strict import strictly_abnormal
+from chetaev.paths.strictly_abnormal import strictly_abnormal
 
 _TOLERANCE = 1e-12
-"""The tolerance of the motions while the ends are met; residuals end somewhat above it."""
+"""Default tolerance of the motions; the residuals of paths are somewhat larger."""
 _COARSE = 1e-8
-"""The tolerance of the motions far from a path, where exact ones would take twice as long."""
+"""Tolerance of the motions far from a path, where accurate ones would take twice as long."""
 _WORTH_POLISHING = 1e-3
-"""Relative residuals up to here are made smaller with exact motions; larger ones are local minima, and no paths."""
+"""Relative residual up to which a shot is refined with accurate motions; larger ones are local minima of the residual, not paths."""
 _SAME_PATH = 1e-8
-"""Unknowns that differ by less, relative to their sizes, are one path."""
+"""Largest difference of the unknowns, relative to their sizes, of two shots that are the same path."""
 _SMALLER = 1e-3
-"""Errors of a jet are relative to at least this part of its typical size: one that is zero but for rounding would take endless steps."""
+"""Errors of a jet are relative to at least this fraction of its typical size; otherwise a jet that is zero up to round-off would need tiny
+steps."""
 _MOST_STEPS = 20_000
-"""Steps of a motion on the way to a path. Paths need hundreds; a seed that needs more runs into a singularity."""
+"""Largest number of steps of a motion during the search. Paths need hundreds; a seed that needs more runs into a singularity."""
 _MIRRORED = 6
-"""The number of paths whose mirror images are tried as seeds."""
+"""Number of paths whose mirror images are tried as seeds."""
 _MET = 1e-9
-"""Relative to the sizes of the conditions: a path whose residuals are larger is no path."""
+"""Largest residual of a path, relative to the sizes of the conditions."""
 _ROUNDING_RESIDUAL = 1e-12
-"""Residuals up to here are errors of rounding, whatever step they would ask for."""
+"""Residual that counts as round-off, however long Newton's next step is."""
 _CLOSE = 1e-6
-"""The largest step that Newton's iteration would still take, relative to the sizes. Where paths branch, residuals vanish quadratically, and
-small ones lie far from a path."""
+"""Largest Newton step from a path, relative to the sizes. Where paths branch, residuals vanish quadratically, and a small residual does not
+mean that a path is near."""
 _LARGEST_GROWTH = 1e6
-"""How many times larger than the data a motion may become: beyond it the ends are met by cancellation alone, as by an oscillator of
-amplitude 1e16 over half a period."""
+"""Largest size of a motion relative to the data. Larger motions meet the ends only by cancellation, such as an oscillator of amplitude 1e16
+over half a period."""
 
 
+@public
 def connect(
     system: Any,
     principle: Any = None,
@@ -74,33 +78,33 @@ def connect(
     unknown: Mapping[str, Any] | None = None,
     tolerance: float = _TOLERANCE,
 ) -> Paths:
-    r"""The motions that join two ends, that of least action first.
+    r"""Find the motions that join two ends, ordered by action.
 
     Conditions are values of jets or of expressions: `{"x": 0, "y": 0}`, `{"x^2 + y^2": 4, "y": None}`. None leaves a coordinate free, with
     its transversality condition: its momentum vanishes, not its velocity. Angles are literal, not modulo a turn. A group element is given
-    as in a start, `{"A": matrix}`; any number of turns leads to it. Each end states something about every coordinate; what is neither given
-    nor None is refused with the count.
+    as in a start, `{"A": matrix}`; any number of turns may lead to it. Each end must have a value or None for every coordinate; otherwise
+    an error states the number of missing conditions.
 
-    A path so unstable that no start in double precision leads to its end is a motion in pieces: at its events the state is reset, by less
-    than the residual.
+    A path may be so unstable that no start in double precision leads to its end. Its motion then consists of pieces: at its events the
+    state is reset, by less than the residual.
 
     Args:
         system: A system or a model.
-        principle: The principle; None for that of a model, or for a system without constraints.
+        principle: The principle; by default that of the model, and none for a system without constraints.
         start: The conditions at the first time. Under Herglotz' principle the action variable needs a value here.
         end: The conditions at the last time.
         t: The interval `(t0, t1)`; `(t0, None)` for a free final time, with the condition that the energy vanishes at the end.
         parameters: Values of the parameters.
-        seeds: The number of random starts from which paths are sought.
-        periodic: Jets with the same value at both ends; where they are not given, their momenta agree as well.
-        unknown: Parameters that are found: `{"a": (0, 1)}` with bounds, or `{"a": None}`. Each needs one more condition.
+        seeds: The number of random starts from which the search begins.
+        periodic: Jets with the same value at both ends; if that value is not given, their momenta also agree.
+        unknown: Parameters to find: `{"a": (0, 1)}` with bounds, or `{"a": None}`. Each needs one more condition.
         tolerance: The tolerance of the motions.
 
     Returns:
-        The paths: a sequence, empty with the best residual where nothing was found.
+        The paths, a sequence; if none was found it is empty and has the residual of the best attempt.
 
     Raises:
-        UsageError: For conditions that are too few, too many, or not understood.
+        UsageError: For too few, too many or invalid conditions.
         InitialError: For ends that contradict the constraints.
         ParameterError: For a missing or unknown parameter.
 
@@ -115,7 +119,7 @@ def connect(
     equations, values = read_system("connect", system, principle, parameters)
     where = f"connect {equations.system.label}"
     if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
-        raise UsageError(f"seeds={seeds!r} is no positive number.", where=where, hint="seeds=40")
+        raise UsageError(f"seeds={seeds!r} is not a positive number.", where=where, hint=SetArgument("seeds", 40))
     t0, t1 = _read_times(t, where)
     free, bounds, p = _read_unknown(equations.system, values, unknown, where)
     run = prepare(equations, t=(t0, t0 + 1.0 if t1 is None else t1), tolerance=tolerance)
@@ -152,7 +156,7 @@ def connect(
 
 
 def _search(shooting: Shooting, rough: Shooting, tried: Sequence[Unknowns], given: Mapping[Jet, float]) -> tuple[list[Shot], float]:
-    """The distinct shots that meet the ends, and the least residual: first with a coarse tolerance, then with the one wanted."""
+    """The distinct shots that meet the ends, and the least residual; `rough` has a coarse tolerance, `shooting` the final one."""
     good: list[Shot] = []
     best = np.inf
     queue = list(tried)
@@ -172,7 +176,7 @@ def _search(shooting: Shooting, rough: Shooting, tried: Sequence[Unknowns], give
 
 
 def _is_path(shooting: Shooting, shot: Shot) -> bool:
-    """Whether the ends are met, and not by cancellation of huge numbers."""
+    """Whether a shot meets the ends, without cancellation of huge numbers."""
     large = np.abs(np.concatenate([shot.at.y, shot.end])) / np.concatenate([shooting.flow.sizes] * 2)
     return (
         shot.worst < _MET
@@ -182,7 +186,7 @@ def _is_path(shooting: Shooting, shot: Shot) -> bool:
 
 
 def read_system(verb: str, system: Any, principle: Any, parameters: Mapping[str, Any] | None) -> tuple[Equations, dict[str, Any]]:
-    """The equations of a system or a model, and values of the parameters; Lie algebras without a group are refused."""
+    """The equations of a system or a model, and the values of its parameters; raise a UsageError for Lie algebras without a group."""
     values = dict(parameters or {})
     if isinstance(system, Model):
         values = {**system.parameters, **values}
@@ -192,23 +196,23 @@ def read_system(verb: str, system: Any, principle: Any, parameters: Mapping[str,
     elif isinstance(system, System):
         equations = derive(system, principle)
     else:
-        hint = f"{verb}(system, ch.Vakonomic(), ...)"
+        hint = InPython(f"{verb}(system, ch.Vakonomic(), ...)")
         raise UsageError(f"{verb} takes a system or a model, not {type(system).__name__}.", where=verb, hint=hint)
     for group in equations.system.groups.values():
         if group.reduced:
             raise UsageError(
                 f"{group.name} has no position.",
                 where=f"{verb} {equations.system.label}",
-                why=f"Of {group.name} only the velocity is known; a path leads from one position to another.",
-                hint=f'a coordinate in a group: {{"{group.name}": "SO3 body"}}',
+                why=f"{group.name} is known only by its velocity; a path leads from one position to another.",
+                hint=("a coordinate in a group: ", InPython(f'{{"{group.name}": "SO3 body"}}')),
             )
     return equations, values
 
 
 def _read_times(t: Any, where: str) -> tuple[float, float | None]:
-    hint = "t=(0, 1), or t=(0, None) for a free final time"
+    hint = (SetArgument("t", (0, 1)), ", or ", SetArgument("t", (0, None)), " for a free final time")
     if not isinstance(t, Sequence) or isinstance(t, str) or len(t) != 2 or t[0] is None:
-        raise UsageError(f"t={t!r} is no interval.", where=where, hint=hint)
+        raise UsageError(f"t={t!r} is not an interval.", where=where, hint=hint)
     t0 = number(t[0], {}, where, UsageError)
     t1 = None if t[1] is None else number(t[1], {}, where, UsageError)
     if t1 is not None and t1 == t0:
@@ -234,16 +238,18 @@ def _read_unknown(
 
 def _read_bounds(bounds: Any, name: str, where: str) -> tuple[float, float]:
     if not isinstance(bounds, Sequence) or isinstance(bounds, str) or len(bounds) != 2:
-        raise UsageError(f"unknown[{name!r}] = {bounds!r} are no bounds.", where=where, hint=f'unknown={{"{name}": (0, 1)}} or None')
+        raise UsageError(
+            f"unknown[{name!r}] = {bounds!r} are not bounds.", where=where, hint=(SetArgument("unknown", {name: (0, 1)}), " or None")
+        )
     low, high = (number(b, {}, where, UsageError) for b in bounds)
     if not low < high:
-        raise UsageError(f"the bounds of {name} are empty.", where=where, hint=f'unknown={{"{name}": (0, 1)}}')
+        raise UsageError(f"the bounds of {name} are empty.", where=where, hint=SetArgument("unknown", {name: (0, 1)}))
     return low, high
 
 
 def _read_periodic(periodic: Sequence[str], equations: Equations, where: str) -> tuple[Jet, ...]:
     if isinstance(periodic, str) or not isinstance(periodic, Sequence):
-        raise UsageError(f"periodic={periodic!r} is no list of names.", where=where, hint='periodic=["x"]')
+        raise UsageError(f"periodic={periodic!r} is not a list of names.", where=where, hint=SetArgument("periodic", ["x"]))
     jets = []
     for name in periodic:
         found = equations.vocabulary.coordinate(str(name))
@@ -257,7 +263,7 @@ def _jet(name: str, equations: Equations, where: str) -> Jet:
 
     found = read_value(name, equations.vocabulary, f"{where}, periodic")
     if not isinstance(found, Jet):
-        raise UsageError(f"{name} is no jet.", where=f"{where}, periodic", hint='periodic=["x", "x\'"]')
+        raise UsageError(f"{name} is not a jet.", where=f"{where}, periodic", hint=SetArgument("periodic", ["x", "x'"]))
     return found
 
 
@@ -270,7 +276,7 @@ def _numbers(values: Mapping[Jet, Any], names: Sequence[str], p: Array) -> dict[
 
 
 def _angles(equations: Equations) -> set[str]:
-    """The coordinates in sines and cosines, whose size is that of a radian."""
+    """The coordinates in sines and cosines, whose typical size is a radian."""
     system = equations.system
     turned = [f for e in (system.lagrangian, *[row.residual for row in system.kinematic]) for f in e.atoms(sympy.sin, sympy.cos)]
     return {z.base for f in turned for z in f.free_symbols if isinstance(z, Jet) and z.order == 0}
@@ -279,7 +285,8 @@ def _angles(equations: Equations) -> set[str]:
 def _sizes(shooting: Shooting, known: Sequence[Mapping[Jet, float]]) -> Array:
     """Typical sizes of the jets of the state.
 
-    Those of coordinates come from the values at the ends, of derivatives from the duration, of multipliers from the momenta that they add.
+    Sizes of coordinates come from the values at the ends, those of derivatives from the duration, and those of multipliers from the
+    momenta to which they contribute.
     """
     flow, span = shooting.flow, abs(shooting.span)
     start, end = known

@@ -1,4 +1,4 @@
-"""Paths between two ends: what `connect` returns."""
+"""The values that `connect` returns: paths between two ends."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any, Protocol, overload
 
 from chetaev.core.certificate import Certificate
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.motion.trajectory import Trajectory
 
 
 class Facts(Protocol):
-    """What is known about a path; `ranking` implements it."""
+    """The properties of a path; `Candidate` of `ranking` and `Singular` of `strictly_abnormal` implement them."""
 
     action: float
     start: Mapping[str, float]
@@ -36,16 +37,17 @@ class Facts(Protocol):
         """The motion with its certificate."""
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Path:
-    """A motion that joins the two ends. What takes time, such as conjugate times, is computed when it is first asked for."""
+    """A motion that joins the two ends. Costly properties, such as conjugate times, are computed on first access."""
 
     facts: Any
-    """The `facts` from which the properties are computed (`chetaev.paths.findings.ranking.Candidate`)."""
+    """The implementation of the properties, such as `chetaev.paths.properties.ranking.Candidate`."""
 
     @cached_property
     def motion(self) -> Trajectory:
-        """The motion, an ordinary trajectory. Its certificate has one more check: the first variation of the action."""
+        """The motion, an ordinary trajectory whose certificate has an additional check: the first variation of the action."""
         found: Facts = self.facts
         return found.certified()
 
@@ -76,9 +78,9 @@ class Path:
 
     @property
     def conjugate_times(self) -> tuple[float, ...]:
-        """The times at which extremals from the start meet to first order, as often as their multiplicity.
+        """The times at which extremals from the start meet to first order, repeated according to multiplicity.
 
-        Those after the end are included as far as the path was continued. Empty where none was found, or where they have no meaning.
+        Times after the end are included as far as the path was continued. Empty if none was found, or where they are not defined.
         """
         return tuple(self.facts.times)
 
@@ -90,12 +92,12 @@ class Path:
 
     @property
     def kind(self) -> str:
-        """`normal`, `abnormal` or `both`: whether the end-point map is singular along the path as well; `undecided` if not computed."""
+        """`normal`, `abnormal`, `both` for a normal extremal on which the end-point map is singular, or `undecided`."""
         return str(self.facts.kind)
 
     @property
     def family(self) -> int:
-        """The dimension of the family of paths with the same ends to which it belongs; 0 for an isolated path."""
+        """The dimension of the family of paths with the same ends; 0 for an isolated path."""
         return int(self.facts.family)
 
     @property
@@ -112,7 +114,7 @@ class Path:
         return str(self)
 
     def __str__(self) -> str:
-        word = {True: "a local minimum", False: "no minimum", None: "undecided whether a minimum"}[self.minimum]
+        word = {True: "a local minimum", False: "not a minimum", None: "undecided whether a minimum"}[self.minimum]
         parts = [f"action {self.action:.12g}", f"residual {self.residual:.1e}", self.kind, word]
         if self.family:
             parts.append(f"one of a family of dimension {self.family}")
@@ -124,20 +126,21 @@ class Path:
         return "path: " + "; ".join(parts)
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Paths(Sequence[Path]):
-    """The paths that were found, that of least action first."""
+    """The paths that were found, ordered by action."""
 
     equations: Equations
     """The equations of the motions."""
     paths: tuple[Path, ...]
-    """The `paths`."""
+    """The paths, ordered by action."""
     residual: float
-    """The largest residual of the best path, or of the best attempt where nothing was found."""
+    """The largest residual of the best path, or of the best attempt if no path was found."""
     seeds: int
-    """The number of `seeds` that were tried."""
+    """The number of seeds that were tried."""
     reason: str = ""
-    """Why nothing was found, where that is known."""
+    """Why no path was found, if that is known."""
 
     @overload
     def __getitem__(self, key: int) -> Path: ...

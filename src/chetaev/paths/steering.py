@@ -11,7 +11,6 @@ Control (SIAM 2010).
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +18,9 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.errors import ParameterError, UsageError
+from chetaev.core.fixes import Advice, SetArgument
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.model import Model
 from chetaev.mechanics.principles.base import Principle
@@ -31,14 +32,18 @@ from chetaev.paths.optimal.problem import Problem, read_problem
 from chetaev.paths.optimal.reach import Placed, place, unreachable
 from chetaev.paths.optimal.refinement import finer, residuals
 from chetaev.paths.optimal.sizes import Sizes, sizes_of
-from chetaev.paths.optimal.transcription import LONGEST, SHORTEST, Found, Path, Transcription
+from chetaev.paths.optimal.transcription import BY_CLOCK, LONGEST, OUT_OF_WORK, SHORTEST, Found, Path, Transcription
+from chetaev.paths.optimal.work import Work
 
 _FIRST_INTERVALS = 12
 """Intervals of the first mesh, on which all first paths are tried."""
 _MOST_REFINEMENTS = 6
 """Most refinements of the mesh."""
-_PART_OF_TIME_LEFT = 4.0
-"""A finer mesh may take this part of the time that is left: where it does not converge, margins on the mesh before it need time too."""
+_PARTS_OF_BUDGET = 4.0
+"""A finer mesh may take one of so many parts of the budget that is left: where it does not converge, margins on the mesh before it need
+some too."""
+_LAST_SECONDS = 5.0
+"""Seconds of work, beyond the budget if need be, for the nearest path that tells why nothing was found."""
 _MARGINS = 4
 """Most programs with margins for relations that fail between collocation points."""
 _SIMULATED = 1e-3
@@ -47,6 +52,7 @@ _AT_LIMIT = 0.9
 """A duration beyond this fraction of the longest one that is searched has no optimum below it."""
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Steering:
     """Inputs that steer a system, and the simulated motion that they cause."""
@@ -90,6 +96,7 @@ class Steering:
         return "\n".join([*lines, *[f"  {line}" for line in self.verified]])
 
 
+@public
 def steer(
     system: Any,
     principle: Principle | None = None,
@@ -126,7 +133,8 @@ def steer(
         seeds: The number of first paths: the straight one, or the guess, and others with random bumps.
         tolerance: The largest relative miss of the end, and violation of a relation, on the simulated motion.
         accuracy: The mesh is refined until the cost changes by less than this, relatively; the error that is left is a part of it.
-        seconds: CPU time after which no further program is started.
+        seconds: The budget: about so many seconds of iterations of IPOPT, which are counted; the answer does not depend on the machine.
+            After ten times as much processor time the clock ends the search, with a `ClockWarning`.
 
     Returns:
         Cost, final time, inputs and the simulated motion; where nothing was found, `feasible` is False and `reason` says why.
@@ -143,31 +151,37 @@ def steer(
     >>> [round(v, 6) for v in (best.t, best.inputs["u"](0.3), best.inputs["u"](1.7))]
     [2.0, 1.0, -1.0]
     """
-    clock = time.process_time()
     if isinstance(system, Model):
         parameters = {**system.parameters, **(parameters or {})}
     equations = derive(system, principle) if principle is not None else derive(system)
     where = f"steer {equations.system.label}"
-    _require(inputs is not None, "no input is to be steered.", where, 'inputs={"u": (-1, 1)}')
-    _require(start is not None and end is not None, "start or end is missing.", where, 'start={"x": 0, "x\'": 0}, end={"x": 1}')
+    _require(inputs is not None, "no input is to be steered.", where, SetArgument("inputs", {"u": (-1, 1)}))
+    _require(
+        start is not None and end is not None,
+        "start or end is missing.",
+        where,
+        (SetArgument("start", {"x": 0, "x'": 0}), ", ", SetArgument("end", {"x": 1})),
+    )
     _require(
         isinstance(seeds, int) and not isinstance(seeds, bool) and seeds >= 1,
         f"seeds={seeds!r} is no number of first paths.",
         where,
-        "seeds=4",
+        SetArgument("seeds", 4),
     )
     for word, v, least, most in (("tolerance", tolerance, 1e-10, 1e-2), ("accuracy", accuracy, 1e-9, 1.0), ("seconds", seconds, 0.1, 1e6)):
         if isinstance(v, bool) or not isinstance(v, int | float) or not least <= v <= most:
             raise ParameterError(f"{word}={v!r} is out of range.", where=where, hint=f"a number between {least:g} and {most:g}")
     assert start is not None  # noqa: S101 - required above
+    work = Work(float(seconds))
     problem = read_problem(equations, inputs, start, end, minimise, t, path, parameters, where)
-    found = _Search(problem, place(problem, start), guess, seeds, (float(tolerance), float(accuracy)), clock + seconds).result()
+    found = _Search(problem, place(problem, start), guess, seeds, (float(tolerance), float(accuracy)), work).result()
+    work.report()
     if found.motion is not None and isinstance(system, Model):
         found = replace(found, motion=replace(found.motion, scene=system.scene))
     return found
 
 
-def _require(good: bool, what: str, where: str, hint: str) -> None:
+def _require(good: bool, what: str, where: str, hint: Advice) -> None:
     if not good:
         raise UsageError(what, where=where, hint=hint)
 
@@ -184,8 +198,8 @@ class _Candidate:
 class _Search:
     """The search for one problem."""
 
-    def __init__(self, problem: Problem, placed: Placed, guess: Any, seeds: int, errors: tuple[float, float], until: float) -> None:
-        self.problem, self.placed, self.seeds, self.until = problem, placed, seeds, until
+    def __init__(self, problem: Problem, placed: Placed, guess: Any, seeds: int, errors: tuple[float, float], work: Work) -> None:
+        self.problem, self.placed, self.seeds, self.work = problem, placed, seeds, work
         self.tolerance, self.accuracy = errors
         duration, self.curves = read_guess(problem, guess)
         if duration is None and (problem.fixed_time or np.isfinite(problem.longest)):
@@ -193,11 +207,6 @@ class _Search:
         self.sizes: Sizes = sizes_of(problem, placed.start, placed.end, duration)
         self.program = Transcription(problem, self.sizes, placed.ends)
         self.tried: list[str] = []
-
-    @property
-    def left(self) -> float:
-        """CPU seconds that are left."""
-        return self.until - time.process_time()
 
     def result(self) -> Steering:
         """The least of the paths found."""
@@ -209,7 +218,7 @@ class _Search:
                 best = candidate
             if best is not None and self._good(best.checked):
                 break
-            if self.left <= 0:
+            if self.work.left <= 0:
                 break
         return self._nothing() if best is None else self._told(best)
 
@@ -217,11 +226,11 @@ class _Search:
         """Paths on the first mesh, the least cost first."""
         mesh, solved = Mesh.uniform(_FIRST_INTERVALS), []
         for k in range(self.seeds):
-            if k and self.left <= 0:
-                self.tried.append(f"path {k + 1}: not tried, the time is over")
+            if k and self.work.left <= 0:
+                self.tried.append(f"path {k + 1}: not tried, the budget is spent")
                 continue
             guess = seed(self.problem, self.sizes, self.placed.start, self.placed.end, mesh, k, self.curves)
-            found = self.program.solve(guess, seconds=self.left)
+            found = self.program.solve(guess, self.work, self.work.left)
             self.tried.append(
                 f"path {k + 1}: " + (f"cost {found.cost:.8g}" if found.solved else _STATUS.get(found.status, "the search did not converge"))
             )
@@ -235,7 +244,7 @@ class _Search:
         best = candidate
         for _ in range(_MOST_REFINEMENTS):
             converged = self._good(candidate.checked) and candidate.change <= self.accuracy
-            if converged or self.left <= 0 or self._endless(found):
+            if converged or self.work.left <= 0 or self._endless(found):
                 return best
             violated = np.asarray((candidate.checked.where_violated < -self.tolerance / 2).any(axis=0))
             errors = residuals(self.problem, self.sizes, found.path)
@@ -258,12 +267,12 @@ class _Search:
         margins = np.zeros((len(self.problem.path), n))
         for _ in range(_MARGINS):
             checked = candidate.checked
-            if checked.problem or checked.violation <= self.tolerance or self.left <= 0:
+            if checked.problem or checked.violation <= self.tolerance or self.work.left <= 0:
                 break
             margins = margins + np.maximum(0.0, -1.2 * checked.where_violated)
             path = candidate.found.path
             held = on_mesh(self.problem, path, Mesh(path.mesh.widths, (False,) * (n - 1)))
-            found = self.program.solve(held, seconds=self.left, warm=True, margins=margins)
+            found = self.program.solve(held, self.work, self.work.left, warm=True, margins=margins)
             if not found.solved:
                 break
             candidate = _Candidate(found, self._checked(found), candidate.change)
@@ -272,7 +281,7 @@ class _Search:
     def _again(self, path: Path, mesh: Mesh) -> Found | None:
         """The program on a finer mesh; with nodes that stay if it has no solution otherwise."""
         for tried in (mesh, Mesh(mesh.widths, (False,) * (len(mesh) - 1)))[: 1 + any(mesh.movable)]:
-            found = self.program.solve(on_mesh(self.problem, path, tried), seconds=self.left / _PART_OF_TIME_LEFT, warm=True)
+            found = self.program.solve(on_mesh(self.problem, path, tried), self.work, self.work.left / _PARTS_OF_BUDGET, warm=True)
             if found.solved:
                 return found
         return None
@@ -311,9 +320,8 @@ class _Search:
         """Why a path is not what was asked; empty if it is."""
         checked, problem = best.checked, self.problem
         if self._endless(best.found):
-            return (
-                f"the cost falls as the final time grows beyond t = {problem.t0 + best.found.path.duration:.3g}; bound it: t=(0, (1, 5))."
-            )
+            latest = problem.t0 + best.found.path.duration
+            return f"the cost falls as the final time grows beyond t = {latest:.3g}; give the final time a bound."
         if problem.shortest < best.found.path.duration < SHORTEST * self.sizes.duration / _AT_LIMIT:
             return "the cost falls as the final time approaches the first one: the start satisfies what is asked of the end, or almost."
         if checked.problem:
@@ -354,7 +362,7 @@ class _Search:
         """How near the end can be reached, with its conditions relaxed."""
         mesh = Mesh.uniform(_FIRST_INTERVALS)
         guess = seed(self.problem, self.sizes, self.placed.start, self.placed.end, mesh, 0, self.curves)
-        relaxed = self.program.solve(guess, relaxed=True, seconds=max(self.left, 5.0))
+        relaxed = self.program.solve(guess, self.work, max(self.work.left, _LAST_SECONDS), relaxed=True)
         if not relaxed.solved:
             return "no first path led to a motion that keeps bounds and relations; guess= or seeds= may help."
         kept = [self.problem.end[k] for k in self.placed.ends.end_conditions]
@@ -369,7 +377,8 @@ class _Search:
 
 _STATUS = {
     "Infeasible_Problem_Detected": "no path nearby keeps all conditions",
-    "Maximum_CpuTime_Exceeded": "the time is over",
+    BY_CLOCK: "the clock ended it",
+    OUT_OF_WORK: "the budget is spent",
     "Diverging_Iterates": "the unknowns grow without bound",
     "Invalid_Number_Detected": "an expression has no value on the way",
 }

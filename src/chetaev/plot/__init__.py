@@ -2,15 +2,15 @@
 
     ch.plot.series(motion)                 quantities over time
     ch.plot.phase(motion, "theta", "theta'")  one quantity over another
-    ch.plot.path(motion, "x", "y")         the same with equal scales
+    ch.plot.path(motion, "x", "y")         a curve in the plane, with equal scales
     ch.plot.balance(motion)                energy, work, and the error of their balance
     ch.plot.drift(motion)                  the largest residual of every constraint
     ch.plot.compare(comparison)            motions side by side, and their distance
-    ch.plot.residuals(fit)                 data, the fitted motion, and what is left
+    ch.plot.residuals(fit)                 data, the fitted motion, and the residuals
     ch.plot.eigenvalues(sweep, values, "k")   eigenvalues along a parameter
     ch.plot.basin(basin)                   states that an equilibrium attracts, and the border
     ch.plot.family(families, "theta")      equilibria, steady motions, orbits along a parameter
-    ch.plot.tree(analysis)                 the manifolds on which the motions live
+    ch.plot.tree(analysis)                 the manifolds that contain the motions
     ch.plot.fan(ensemble, "x")             quantiles of many motions over time
     ch.plot.chart(sweep, "top")            a measure of a sweep over one or two parameters
 
@@ -19,10 +19,10 @@ A scene for `ch.animate` is made of `ch.plot.Rod`, `Wheel`, `Ball`, `Trace` and 
 
 Each function is in the module of its subject: `over_time`, `plane`, `accuracy`, `attraction`, `comparison`, `fitted`, `spectrum`,
 `families`, `manifolds`, `ensembles`, `charts`;
-`curves` makes smooth curves of motions, `style` is the style of all pictures, `saving` writes them. `animation` has `animate`, which draws
+`curves` makes smooth curves of motions, `style` has the style of all pictures, `saving` writes them. `animation` has `animate`, which draws
 with `scenes`.
 
-The caller owns a figure, pyplot does not know it: call `figure.savefig("motion.pdf")`, or make it the last line of a notebook cell.
+Figures are not registered with pyplot: call `figure.savefig("motion.pdf")`, or make a figure the last line of a notebook cell.
 """
 
 from __future__ import annotations

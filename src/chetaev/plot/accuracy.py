@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.errors import UsageError, with_article
+from chetaev.core.fixes import Ask
+from chetaev.core.support.public import public
 from chetaev.core.support.text import in_mathtext
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.plot.curves import broken, by_label, smooth
@@ -29,19 +31,20 @@ from chetaev.plot.style import (
 )
 
 _LONGEST_NAME = 26
-"""Characters of a constraint's name beside its mark; a longer one is cut, so that the axes keep their width."""
+"""Largest number of characters of a constraint's name beside its mark; longer names are cut, so that the axes keep their width."""
 _MOST_DOTS = 150
-"""Steps. With more, the dots would merge, and only the line is drawn."""
+"""Largest number of steps that are drawn as dots; with more, the dots would merge, and only the line is drawn."""
 _WORD_SIZE = 10
-"""Points: font size of words on axes; symbols are larger."""
+"""Font size of words on axes, in points; symbols are larger."""
 
 
+@public
 def balance(motion: Any, *, ax: Any = None) -> Picture:
     r"""Draw the energy with the work done, and the error $E(t) - E(t_0) - W(t)$, which vanishes for an exact motion.
 
     Args:
         motion: A motion; or several, by their labels, as a list, a comparison or an ensemble.
-        ax: Two axes to draw into, for the energy and for the error; without them a new figure is made.
+        ax: Two axes to draw into, for the energy and for the error; by default those of a new figure.
 
     Returns:
         The figure.
@@ -79,9 +82,9 @@ def balance(motion: Any, *, ax: Any = None) -> Picture:
 
 
 def _energies(ax: Any, motion: Trajectory, colours: tuple[str, str], text: str) -> None:
-    """Draw the energy, and the energy at the start with the work done; `text` names the motion where there are several."""
+    """Draw the energy, and the energy at the start plus the work done; `text` names the motion if there are several."""
     curve = smooth(motion)
-    _ = motion.energy  # raises where there is none
+    _ = motion.energy  # raises if the motion has no energy
     energy, work = motion.reader.energy(curve.t, curve.states, curve.pieces)
     lines = ((energy, "-", text or "$E(t)$"), (energy[0] + work - work[0], "--", "_work" if text else r"$E(t_0) + W(t)$"))
     for (values, dashes, shown), colour in zip(lines, colours, strict=True):
@@ -90,7 +93,7 @@ def _energies(ax: Any, motion: Trajectory, colours: tuple[str, str], text: str) 
 
 
 def _remainder(ax: Any, motion: Trajectory, sizes: Array, colour: str) -> None:
-    """Draw the error of the balance at the nodes on a logarithmic axis; a text says so where all errors are zero."""
+    """Draw the error of the balance at the nodes on a logarithmic axis, or a text if all errors are zero."""
     if not np.any(sizes > 0):
         ax.set_yticks([])
         ax.text(0.5, 0.5, "exactly zero at every step", transform=ax.transAxes, ha="center", va="center", color=SOFT)
@@ -106,6 +109,7 @@ def _remainder(ax: Any, motion: Trajectory, sizes: Array, colour: str) -> None:
         ax.annotate("tolerance", (0.995, tolerance), ha="right", va="top", fontsize=8.5, color=SOFT, **place)
 
 
+@public
 def drift(motion: Trajectory, *, ax: Any = None) -> Picture:
     """Draw the largest residual of every constraint, hidden ones included, and of the balance of energy, over all accepted steps.
 
@@ -113,13 +117,13 @@ def drift(motion: Trajectory, *, ax: Any = None) -> Picture:
 
     Args:
         motion: A motion.
-        ax: Axes to draw into; without them a new figure is made.
+        ax: Axes to draw into; by default those of a new figure.
 
     Returns:
         The figure.
 
     Raises:
-        UsageError: If `motion` is not one motion: the constraints of several have different names.
+        UsageError: If `motion` is not a single motion: the constraints of several have different names.
 
     >>> from chetaev import gallery, simulate
     >>> picture = drift(simulate(gallery("disk")))
@@ -127,8 +131,8 @@ def drift(motion: Trajectory, *, ax: Any = None) -> Picture:
     ('largest residual', 'log')
     """
     if not isinstance(motion, Trajectory):
-        what = f"drift draws one motion, and this is {with_article(type(motion).__name__)}."
-        raise UsageError(what, where="drift", hint="ch.plot.drift(motion, ax=axes) for each")
+        what = f"drift draws a single motion, not {with_article(type(motion).__name__)}."
+        raise UsageError(what, where="drift", hint=(Ask("ch.plot.drift", "motion, ax=axes"), " for each"))
     names, sizes = list(motion.drift), [float(v) for v in motion.drift.values()]
     picture = figure(5.6, 1.3 + 0.27 * max(len(names), 2), heading(motion)) if ax is None else given_axes(ax, 1, "drift")[0].figure
     with styled():
@@ -170,7 +174,7 @@ def drift(motion: Trajectory, *, ax: Any = None) -> Picture:
         ax.grid(axis="y", visible=False)
         ax.set_xlabel("largest residual", fontsize=_WORD_SIZE)
         if not names:
-            ax.text(0.5, 0.5, "no constraint and no energy to watch", transform=ax.transAxes, ha="center", va="center", color=INK)
+            ax.text(0.5, 0.5, "neither constraints nor an energy", transform=ax.transAxes, ha="center", va="center", color=INK)
     return picture
 
 

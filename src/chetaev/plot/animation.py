@@ -1,4 +1,4 @@
-"""Animations: a motion seen through a scene, as a picture, a film or a page that one can play with.
+"""Animations: a motion drawn with a scene, as a picture, a film or an interactive page.
 
 >>> import chetaev as ch
 >>> motion = ch.simulate(ch.gallery("cartesian-pendulum"), t=(0, 2))
@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import Ask, InPython, SetArgument
 from chetaev.core.scene import Scene
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.mechanics.model import Model
 from chetaev.numerics.motion.settings import model_of
 from chetaev.numerics.motion.trajectory import Trajectory
@@ -29,11 +31,12 @@ from chetaev.plot.scenes.sliders import Slide, read_sliders
 from chetaev.plot.scenes.text import number
 
 _SHORTEST_SECONDS, _LONGEST_SECONDS = 1.0, 60.0
-"""Seconds. Without `seconds` an animation lasts as long as the motion, within these limits."""
+"""Limits of the default length of an animation, in seconds; within them it lasts as long as the motion."""
 _MOST_FRAMES, _MOST_FRAMES_IN_PAGE = 1800, 900
-"""Frames of a film and of a web page. A page interpolates between frames, and its size grows with their number."""
+"""Largest numbers of frames of a film and of a web page. A page interpolates between frames, and its size grows with their number."""
 
 
+@public
 @dataclass(frozen=True, repr=False, eq=False)
 class Animation:
     """A motion with a scene and times. `frame(t)` returns a picture, `save` writes a film or a page, `html()` returns a part of a page."""
@@ -48,7 +51,7 @@ class Animation:
 
     @cached_property
     def repeated(self) -> Model:
-        """The model that simulates to the motion, for pages that compute it anew."""
+        """The model that reproduces the motion, for pages that compute it."""
         return model_of(self.motion)
 
     @cached_property
@@ -58,7 +61,7 @@ class Animation:
 
     @cached_property
     def page_drawing(self) -> Drawing:
-        """The same for a web page, with fewer frames of a long motion."""
+        """The drawing for a web page, with fewer frames of a long motion."""
         if len(self.times) <= _MOST_FRAMES_IN_PAGE:
             return self.drawing
         return compose(self.motions, self.scene, np.linspace(self.times[0], self.times[-1], _MOST_FRAMES_IN_PAGE))
@@ -75,7 +78,7 @@ class Animation:
 
     @property
     def clock(self) -> str:
-        """The speed as the time label shows it; empty if the animation runs in real time."""
+        """The speed as text for the time label; empty if the animation runs in real time."""
         return "" if abs(self.speed - 1) < 0.005 else f"  ({number(self.speed, 2)}×)"
 
     def frame(self, t: float | None = None) -> Any:
@@ -85,7 +88,9 @@ class Animation:
         return picture(self.drawing, self._nearest(t), self.clock)
 
     def save(self, path: str | Path, *, width: int | None = None) -> Path:
-        """Write a film (.mp4, .gif), a page (.html) or the last picture (.png, .svg, .pdf); `width` is in pixels, of films and pictures."""
+        """Write a film (.mp4, .gif), a page (.html) or the last picture (.png, .svg, .pdf); `width` is that of films and pictures in
+        pixels.
+        """
         from chetaev.plot.scenes.films import write
 
         return write(self, Path(path), width)
@@ -97,7 +102,7 @@ class Animation:
         """
         from chetaev.plot.scenes.pages import enclosed, fragment
 
-        if self.slides:  # its own policy and scripts, whatever page it stands in
+        if self.slides:  # a frame, because the page has its own security policy
             return enclosed(self)
         return fragment(self, library=library, autoplay=autoplay)
 
@@ -136,6 +141,7 @@ class Animation:
         return f"animation of {name}: t = {first:g} to {last:g} in {self.seconds:g} s, {len(self.times)} pictures"
 
 
+@public
 def animate(
     motion: Any,
     scene: Scene | None = None,
@@ -144,17 +150,18 @@ def animate(
     fps: float = 30,
     sliders: Mapping[str, tuple[Any, Any]] | None = None,
 ) -> Animation:
-    """An animation of a motion.
+    """Make an animation of a motion.
 
     Args:
-        motion: A motion; or several, by name as in `{"with friction": a, "without": b}` or as a comparison of principles, which share one
+        motion: A motion; or several, by name as in `{"with friction": a, "without": b}` or as a comparison of principles. Several share one
             picture, each in its own colour, over their common interval.
-        scene: The scene; by default that of the model, or one by the kinds and names of the coordinates, which its caption says.
-        seconds: The length of the animation; by default that of the motion, so that one second is one unit of time, slowed down below a
-            second and sped up above a minute, which the time label says.
+        scene: The scene; by default that of the model, or one that follows from the kinds and names of the coordinates, as its caption
+            states.
+        seconds: The length of the animation; by default that of the motion with one second per unit of time, but at least a second and at
+            most a minute. The time label shows another speed.
         fps: Pictures per second.
-        sliders: Ranges of parameters and of initial values, `{"a": (0.1, 1), "theta'": (-1, 1)}`. A page then computes the motion anew
-            while a slider is dragged; it needs no server and no network. A range that leaves out the value of the motion is widened to it.
+        sliders: Ranges of parameters and of initial values, `{"a": (0.1, 1), "theta'": (-1, 1)}`. A page then computes the motion while a
+            slider is dragged, without a server and a network. A range that does not contain the value of the motion is widened to it.
 
     Returns:
         The animation, which notebooks show and `save` writes.
@@ -167,9 +174,9 @@ def animate(
     where = f"animate {first.equations.system.label}"
     scene = scene_of(first) if scene is None else scene
     if not isinstance(scene, Scene):
-        raise UsageError(f"{type(scene).__name__} is no scene.", where=where, hint='Scene([Point("x, y"), Trace("x, y")])')
+        raise UsageError(f"{type(scene).__name__} is not a scene.", where=where, hint=InPython('Scene([Point("x, y"), Trace("x, y")])'))
     if scene.abstract and len(motions) > 1:
-        raise UsageError("a scene of sliders and dials shows one motion only.", where=where, hint="plot.compare, or a scene with places")
+        raise UsageError("a scene of sliders and dials shows a single motion.", where=where, hint="plot.compare, or a scene with positions")
     begin, end = _common(motions, where)
     span = abs(end - begin)
     lasts = float(np.clip(span, _SHORTEST_SECONDS, _LONGEST_SECONDS)) if seconds is None else _positive(seconds, "seconds", where)
@@ -181,32 +188,39 @@ def animate(
 
 
 def _sliders(given: Any, motions: Mapping[str, Trajectory], where: str) -> tuple[Slide, ...]:
-    """The sliders of a page; they need a single motion that a model repeats."""
+    """The sliders of a page; they need a single motion that a model can reproduce."""
     if len(motions) > 1:
-        raise UsageError("sliders move one motion only.", where=where, hint="animate(motion, sliders=...) for each of them")
+        raise UsageError("sliders need a single motion.", where=where, hint=(Ask("animate", "motion, sliders=..."), " for each of them"))
     motion = next(iter(motions.values()))
     if motion.asked is None or motion.asked.besides:
         left = ", ".join(motion.asked.besides) if motion.asked is not None else "a motion that was not simulated"
         raise UsageError(
-            "no page can compute this motion.", where=where, why=f"A model cannot hold: {left}.", hint="animate without sliders plays it"
+            "a page cannot compute this motion.",
+            where=where,
+            why=f"A model cannot contain: {left}.",
+            hint=(Ask("animate", "motion"), " without sliders"),
         )
     return read_sliders(given, motion, model_of(motion), where)
 
 
 def _named(given: Any) -> dict[str, Trajectory]:
-    """The motions to be shown, by name."""
+    """The motions to show, by name."""
     if isinstance(given, Trajectory):
         return {"": given}
     found = getattr(given, "motions", given)  # of a comparison, by principle
     if isinstance(found, Mapping) and found and all(isinstance(motion, Trajectory) for motion in found.values()):
         return {str(name): motion for name, motion in found.items()}
-    raise UsageError(f"animate takes a motion, not {type(given).__name__}.", where="animate", hint="animate(simulate(model))")
+    raise UsageError(f"animate takes a motion, not {type(given).__name__}.", where="animate", hint=Ask("animate", "simulate(model)"))
 
 
 def _common(motions: Mapping[str, Trajectory], where: str) -> tuple[float, float]:
     """Return the interval of time that all motions cover, in their direction."""
     if any(len(motion.t) < 2 for motion in motions.values()):
-        raise UsageError("the motion has one stored state only.", where=where, hint="simulate(..., t=(t0, t1)) without keep='final'")
+        raise UsageError(
+            "the motion has a single stored state.",
+            where=where,
+            hint=(SetArgument("t", (0, 10), "simulate"), " without ", SetArgument("keep", "final")),
+        )
     spans = [(float(motion.t[0]), float(motion.end[0])) for motion in motions.values()]
     signs = {np.sign(end - begin) for begin, end in spans}
     sign = signs.pop()
@@ -218,5 +232,5 @@ def _common(motions: Mapping[str, Trajectory], where: str) -> tuple[float, float
 
 def _positive(value: float, name: str, where: str) -> float:
     if not (isinstance(value, int | float) and np.isfinite(value) and value > 0):
-        raise UsageError(f"{name} = {value!r} is not a positive number.", where=where, hint=f"{name}=10")
+        raise UsageError(f"{name} = {value!r} is not a positive number.", where=where, hint=SetArgument(name, 10))
     return float(value)

@@ -7,22 +7,24 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.errors import UsageError
+from chetaev.core.support.public import public
 from chetaev.core.support.text import in_mathtext
 from chetaev.plot.style import ALERT, COLOURS, INK, LINES, SOFT, Picture, figure, label, legend, styled
 
-_FATES = (
+_CLASSES = (
     (1, "attracted", COLOURS[2], 0.45),
     (0, "elsewhere at the last time", SOFT, 0.35),
     (-1, "ended before", LINES, 0.8),
     (-2, "no motion", "#ffffff", 1.0),
 )
-"""Numbers of fates, their words, and how they are drawn."""
+"""For each code in a basin: its text in the legend, its colour and its opacity."""
 
 
+@public
 def basin(found: Any, x: str | None = None, y: str | None = None) -> Picture:
-    r"""Draw the fates of the states of a basin, the points found on its border, and the proved region.
+    r"""Draw which states of a box an equilibrium attracts, the points found on the border of the basin, and the proved region.
 
-    A box of one jet is drawn as a strip. A box of more than two is cut where the other jets are nearest to the equilibrium.
+    A box of one jet is drawn as a strip. A box of more than two is drawn on the plane where the other jets are nearest to the equilibrium.
 
     Args:
         found: A result of `ch.basin`.
@@ -64,7 +66,7 @@ def basin(found: Any, x: str | None = None, y: str | None = None) -> Picture:
 
 
 def _draw(ax: Any, found: Any, names: list[str], x: str, y: str | None) -> None:
-    """The fates on a plane, the border and the equilibrium."""
+    """Draw the classes of states on a plane, the border and the equilibrium."""
     shown = [names.index(name) for name in (x, y) if name is not None]
     cut = tuple(
         slice(None) if k in shown else int(np.argmin(np.abs(axis - found.equilibrium.get(names[k], 0.0))))
@@ -74,7 +76,7 @@ def _draw(ax: Any, found: Any, names: list[str], x: str, y: str | None) -> None:
     plane = plane[None, :] if y is None else plane.T if shown[0] < shown[1] else plane
     across, up = found.axes[shown[0]], np.array([-1.0, 1.0]) if y is None else found.axes[shown[1]]
     sides = [_edges(across), up if y is None else _edges(up)]
-    for number, word, colour, strength in _FATES:
+    for number, word, colour, strength in _CLASSES:
         if (plane == number).any():
             ones = np.ma.masked_where(plane != number, np.ones(plane.shape))
             ax.pcolormesh(sides[0], sides[1], ones, cmap=_one(colour), alpha=strength, vmin=0, vmax=1, linewidth=0, rasterized=True)
@@ -109,7 +111,7 @@ def _edges(axis: Any) -> Any:
 
 
 def _one(colour: str) -> Any:
-    """A map to a single colour."""
+    """A colour map with a single colour."""
     from matplotlib.colors import ListedColormap
 
     return ListedColormap([colour])

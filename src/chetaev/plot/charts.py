@@ -1,4 +1,4 @@
-"""Charts of sweeps: what was measured over one or two parameters, as a curve, in colours, or cut into regimes."""
+"""Charts of sweeps: a measure over one or two parameters, as a curve, in colours, or classified by regimes."""
 
 from __future__ import annotations
 
@@ -13,53 +13,56 @@ from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch
 
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import Ask, Code, SetArgument
+from chetaev.core.support.public import public
 from chetaev.core.support.text import in_mathtext
 from chetaev.plot.style import COLOURS, INK, LINES, PAPER, Array, Picture, figure, label, styled
 
 _COLOURS = "viridis"
 _TWO_SIDED = "RdBu_r"
-"""The colours of values on both sides of zero, which is white: red is positive, blue negative."""
+"""Colour map of values of both signs: zero is white, positive is red, negative is blue."""
 _SIDE = 0.1
-"""The least part of the largest absolute value that the other sign must reach for a measure to count as two-sided."""
+"""Least size of values of the other sign, relative to the largest absolute value, for which the colour map is two-sided."""
 _MISSING = LINES
-"""The colour of points without a value."""
+"""Colour of points without a value."""
 _EQUAL = 1e-9
-"""Relative differences of steps below which a grid counts as evenly spaced."""
-_HINT = 'chart(sweep.to_xarray().isel(a=0)), or chart(sweep.to_xarray().sel(a=1, method="nearest"))'
+"""Largest relative difference of steps in a grid that counts as evenly spaced."""
+_HINT = (Ask("chart", "sweep.to_xarray().isel(a=0)"), ", or ", Ask("chart", 'sweep.to_xarray().sel(a=1, method="nearest")'))
 
 
 @dataclass(frozen=True)
 class _Axes:
-    """What a chart stands over."""
+    """The parameters of a chart with their values."""
 
     names: tuple[str, ...]
     values: tuple[Array, ...]
     scattered: bool
-    """Whether points lie anywhere, as those of a sample, and not on a grid."""
+    """Whether the points are those of a sample or a list, not of a grid."""
 
 
+@public
 def chart(sweep: Any, measure: str | None = None, *, regimes: Mapping[str, float] | None = None, title: str = "") -> Picture:
     """Draw a measure of a sweep over one or two parameters.
 
-    Points whose motions did not finish, or were not run, are grey. Under the cursor of an interactive window stand the values of the point.
+    Points whose motions did not finish, or were not run, are grey. An interactive window shows the values of the point under the cursor.
 
     Args:
         sweep: A sweep, or a data set of its `to_xarray()` in which other parameters are fixed.
-        measure: The name of a measure, or `"outcome"`; the first one by default.
-        regimes: Names of regimes with their upper limits, in rising order: `{"regular": 0.01, "chaotic": inf}`; points are then coloured
-            by regime.
+        measure: The name of a measure, or `"outcome"`; by default the first measure.
+        regimes: Names of regimes with their upper limits, in ascending order: `{"regular": 0.01, "chaotic": inf}`; points are then
+            coloured by regime.
         title: A title.
 
     Returns:
         The figure.
 
     Raises:
-        UsageError: For an unknown measure, regimes that do not rise, and sweeps over more than two parameters.
+        UsageError: For an unknown measure, limits of regimes that do not increase, and sweeps over more than two parameters.
     """
     data = sweep.to_xarray() if hasattr(sweep, "to_xarray") and not hasattr(sweep, "data_vars") else sweep
     where = "chart"
     if not hasattr(data, "data_vars"):
-        raise UsageError(f"{type(sweep).__name__} is no sweep.", where=where, hint="chart(ch.open_sweep(...))")
+        raise UsageError(f"{type(sweep).__name__} is not a sweep.", where=where, hint=Ask("chart", "ch.open_sweep(...)"))
     known = [str(name) for name in data.data_vars]
     measure = known[0] if measure is None else measure
     if measure not in known:
@@ -91,7 +94,7 @@ def _axes_of(data: Any, where: str) -> _Axes:
 
 
 def _classes(data: Any, measure: str, regimes: Mapping[str, float] | None, where: str) -> tuple[Array, list[str] | None]:
-    """The values, or numbers of classes with their names."""
+    """The values of a measure and None, or indices of classes and their names."""
     array = data[measure]
     if array.dtype.kind in "OUS":
         words = np.asarray(array).astype(str)
@@ -102,8 +105,8 @@ def _classes(data: Any, measure: str, regimes: Mapping[str, float] | None, where
         return values, None
     limits = np.array([float(limit) for limit in regimes.values()])
     if not len(limits) or not np.all(np.diff(limits) > 0) or len(limits) > len(COLOURS):
-        hint = f'regimes={{"regular": 0.01, "chaotic": float("inf")}}, at most {len(COLOURS)}'
-        raise UsageError("the limits of the regimes do not rise.", where=where, hint=hint)
+        hint = (SetArgument("regimes", Code('{"regular": 0.01, "chaotic": float("inf")}')), f", at most {len(COLOURS)}")
+        raise UsageError("the limits of the regimes do not increase.", where=where, hint=hint)
     found = np.searchsorted(limits, values).astype(float)
     found[np.isnan(values) | (found >= len(limits))] = np.nan
     return found, list(regimes)
@@ -155,12 +158,12 @@ def _plane(axes: _Axes, values: Array, names: list[str] | None, measure: str, ti
         ax.set_xlabel(label(None, axes.names[0]))
         ax.set_ylabel(label(None, axes.names[1]), rotation=0, ha="right", va="center")
         _key(picture, ax, drawn, values, names, measure)
-    vars(ax)["format_coord"] = _cursor(axes, values, names, measure)  # what matplotlib asks for a place
+    vars(ax)["format_coord"] = _cursor(axes, values, names, measure)  # matplotlib calls it for the position of the cursor
     return picture
 
 
 def _colours_of(values: Array) -> dict[str, Any]:
-    """Colours from the least to the greatest value; with zero in the middle where values have both signs."""
+    """Colours from the least to the greatest value, with zero in the middle if values have both signs."""
     known = values[np.isfinite(values)]
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
     far = max(-low, high)
@@ -170,7 +173,7 @@ def _colours_of(values: Array) -> dict[str, Any]:
 
 
 def _key(picture: Picture, ax: Any, drawn: Any, values: Array, names: list[str] | None, measure: str) -> None:
-    """The colours and their meaning."""
+    """Add a colour bar, or a legend of the classes."""
     missing = [Patch(facecolor=_MISSING, edgecolor=INK, linewidth=0.4, label="no value")] if not np.isfinite(values).all() else []
     if names is None:
         picture.colorbar(drawn, ax=ax, label=in_mathtext(measure), pad=0.02)
@@ -183,10 +186,10 @@ def _key(picture: Picture, ax: Any, drawn: Any, values: Array, names: list[str] 
 
 
 def _cursor(axes: _Axes, values: Array, names: list[str] | None, measure: str) -> Any:
-    """What an interactive window shows for a place: the nearest point and its value."""
+    """A function that returns the nearest point and its value as text, for the cursor of an interactive window."""
     x, y = axes.values
 
-    def told(px: float, py: float) -> str:
+    def shown_at(px: float, py: float) -> str:
         if axes.scattered:
             k = int(np.argmin(((x - px) / (np.ptp(x) or 1)) ** 2 + ((y - py) / (np.ptp(y) or 1)) ** 2))
             at, value = (float(x[k]), float(y[k])), float(values[k])
@@ -196,11 +199,11 @@ def _cursor(axes: _Axes, values: Array, names: list[str] | None, measure: str) -
         said = "no value" if np.isnan(value) else f"{value:.6g}" if names is None else names[int(value)]
         return f"{axes.names[0]} = {at[0]:.6g}, {axes.names[1]} = {at[1]:.6g}: {measure} = {said}"
 
-    return told
+    return shown_at
 
 
 def _is_logarithmic(x: Array) -> bool:
-    """Whether values have equal ratios, and not equal distances."""
+    """Whether values have equal ratios but not equal differences."""
     if len(x) < 3 or not (x > 0).all():
         return False
     steps, ratios = np.diff(x), np.diff(np.log(x))

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import InPython
+from chetaev.core.support.public import public
 from chetaev.core.support.text import in_mathtext
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.plot.curves import by_label, smooth, usual
@@ -15,17 +17,18 @@ from chetaev.plot.over_time import draw, finish
 from chetaev.plot.style import COLOURS, DASHES, SOFT, Array, Picture, legend, logarithmic_limits, panels, styled, time_axis
 
 _TIMES_COMPARED = 600
-"""Times at which two motions with different nodes are compared, about one per pixel of the figure."""
+"""Number of times at which two motions with different nodes are compared: about one per pixel of the figure."""
 
 
+@public
 def compare(motions: Any, names: Sequence[str] | None = None, *, wrap: bool = False, ax: Any = None) -> Picture:
-    """Draw motions in common panels; the last panel shows the distance of each from the first, the largest difference of the quantities.
+    """Draw motions in common panels; the last panel shows the largest difference of the quantities from those of the first motion.
 
     Args:
         motions: Motions by their labels, as a list or an ensemble, or a result of `chetaev.compare`.
         names: Quantities, one panel for each: names of `motion[...]` and expressions in them. By default the coordinates.
         wrap: Whether coordinates that are angles are brought into (-pi, pi].
-        ax: Axes to draw into, one for each quantity and one for the distance; without them a new figure is made.
+        ax: Axes to draw into, one for each quantity and one for the distance; by default those of a new figure.
 
     Returns:
         The figure.
@@ -48,7 +51,7 @@ def compare(motions: Any, names: Sequence[str] | None = None, *, wrap: bool = Fa
         else list(names)
     )
     if not chosen:
-        raise UsageError("nothing to draw.", where="compare", hint='names of the motions, such as ["x", "y"]')
+        raise UsageError("nothing to draw.", where="compare", hint=("names of the motions, such as ", InPython('["x", "y"]')))
     several = len(shown) > 1
     count = len(chosen) + several
     columns = 1 if count <= 3 else 2

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import InPython, SetArgument
 from chetaev.core.system import System
 from chetaev.numerics.ensemble.result import Ensemble
 from chetaev.numerics.motion.trajectory import Section, Trajectory
@@ -16,13 +17,13 @@ from chetaev.numerics.motion.trajectory import Section, Trajectory
 Array = NDArray[np.float64]
 
 _MOST_MEMBERS = 20
-"""Members of an ensemble that are drawn; each is computed again, and more curves could not be told apart."""
+"""Largest number of members of an ensemble that are drawn; each is computed again, and more curves could not be distinguished."""
 _POINTS_BETWEEN_NODES = 900
-"""Points of a curve besides its nodes, shared out by the length of the steps: about one per pixel."""
+"""Number of points of a curve besides its nodes, distributed by the length of the steps: about one per pixel."""
 _MOST_NODES = 8000
-"""Nodes that are drawn; of more, evenly spaced ones are kept, since a figure cannot show them and slows down."""
+"""Largest number of nodes that are drawn; of more, evenly spaced ones are kept, since a figure cannot show them and slows down."""
 _POINTS_PER_STEP = 6
-"""Fewest points inside a step: a step of order 8 may span half an oscillation, which fewer points would draw as corners."""
+"""Least number of points inside a step: a step of order 8 may span half an oscillation, which would look angular with fewer."""
 
 
 def smooth(motion: Trajectory) -> Section:
@@ -33,7 +34,9 @@ def smooth(motion: Trajectory) -> Section:
     nodes = motion.t
     if len(nodes) < 2:
         raise UsageError(
-            "a motion of a single state has no curve.", where=f"plot {motion.equations.system.label}", hint="simulate(..., t=(t0, t1))"
+            "a motion of a single state has no curve.",
+            where=f"plot {motion.equations.system.label}",
+            hint=SetArgument("t", (0, 10), "simulate"),
         )
     if len(nodes) > _MOST_NODES:
         kept = _thinned(nodes)
@@ -73,7 +76,7 @@ def _between(nodes: Array) -> tuple[Array, NDArray[np.int64]]:
 
 
 def broken(t: Array, *columns: Array, turning: Sequence[Array] = ()) -> tuple[Array, ...]:
-    """Cut curves with NaN where two times are equal (the motion jumps) and where a wrapped angle changes by a full turn."""
+    """Interrupt curves by NaN where two times are equal (the motion jumps) and where a wrapped angle changes by a full turn."""
     cut = np.diff(t) == 0
     for angle in turning:
         cut = cut | (np.abs(np.diff(angle)) > np.pi)
@@ -93,8 +96,8 @@ def usual(system: System) -> list[list[str]]:
 def by_label(motions: Any, where: str) -> dict[str, Trajectory]:
     """Return motions by label, from a mapping, a list, a comparison, an ensemble, or a single motion, whose label is its principle.
 
-    Motions of a list are labelled by their principles if these differ, else by their numbers; of an ensemble the first `_MOST_MEMBERS` that
-    started are taken.
+    Motions of a list are labelled by their principles if these differ, else by their indices; of an ensemble the first `_MOST_MEMBERS`
+    members that started are taken.
     """
     if isinstance(motions, Trajectory):
         return {str(motions.equations.principle): motions}
@@ -104,7 +107,7 @@ def by_label(motions: Any, where: str) -> dict[str, Trajectory]:
         found = dict(zip(names if len(set(names)) == len(names) else map(str, range(len(names))), found, strict=True))
     if not isinstance(found, Mapping) or not found or not all(isinstance(m, Trajectory) for m in found.values()):
         what = f"a motion or motions by label are needed, not {type(motions).__name__}."
-        raise UsageError(what, where=where, hint='{"d\'Alembert": motion, "vakonomic": other}')
+        raise UsageError(what, where=where, hint=InPython('{"d\'Alembert": motion, "vakonomic": other}'))
     return {str(name): motion for name, motion in found.items()}
 
 

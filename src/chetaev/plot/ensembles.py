@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import Ask, Code, InPython, SetArgument
+from chetaev.core.support.public import public
 from chetaev.numerics.ensemble import Ensemble
 from chetaev.plot.curves import usual
 from chetaev.plot.style import COLOURS, Array, Picture, grid, label, legend, styled, time_axis, title_of
 
 _MOST_CURVES = 200
-"""Members whose curves are drawn; more would only make one dark band."""
+"""Largest number of members whose curves are drawn; more would merge into one dark band."""
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """Levels of a fan: the median, the middle half, and all but a tenth; without a middle level no curve is drawn."""
 
@@ -35,6 +37,7 @@ def curves(ensemble: Ensemble, names: Sequence[str] | str | None, columns: int |
     return picture
 
 
+@public
 def fan(ensemble: Any, names: Sequence[str] | str | None = None, *, quantiles: Sequence[float] = _QUANTILES) -> Picture:
     """Draw quantiles of an ensemble over time: bands between pairs of quantiles, and the middle one as a curve.
 
@@ -42,7 +45,7 @@ def fan(ensemble: Any, names: Sequence[str] | str | None = None, *, quantiles: S
 
     Args:
         ensemble: An ensemble that keeps states: `simulate_many(..., t=np.linspace(0, 10, 101))`.
-        names: Names of jets, multipliers or expressions, one panel for each; every coordinate by default.
+        names: Names of jets, multipliers or expressions, one panel for each; by default every coordinate.
         quantiles: Levels between 0 and 1, symmetric about 0.5.
 
     Returns:
@@ -59,11 +62,13 @@ def fan(ensemble: Any, names: Sequence[str] | str | None = None, *, quantiles: S
     2
     """
     if not isinstance(ensemble, Ensemble):
-        raise UsageError(f"{type(ensemble).__name__} is no ensemble.", where="fan", hint="fan(ch.simulate_many(..., t=times))")
+        raise UsageError(f"{type(ensemble).__name__} is not an ensemble.", where="fan", hint=Ask("fan", "ch.simulate_many(..., t=times)"))
     times, listed = _times(ensemble, "fan"), _names(ensemble, names)
     levels = np.sort(np.asarray(quantiles, dtype=float))
     if levels.ndim != 1 or not len(levels) or not np.allclose(levels + levels[::-1], 1) or levels[0] < 0:
-        raise UsageError(f"quantiles={tuple(quantiles)} are not symmetric about 0.5.", where="fan", hint=f"quantiles={_QUANTILES}")
+        raise UsageError(
+            f"quantiles={tuple(quantiles)} are not symmetric about 0.5.", where="fan", hint=SetArgument("quantiles", _QUANTILES)
+        )
     columns = 1 if len(listed) <= 3 else 2
     picture, axes = grid(len(listed), columns, f"{title_of(ensemble)}\n{len(ensemble)} members")
     with styled():
@@ -97,8 +102,8 @@ def _bands(ax: Any, times: Array, found: Array, levels: Array) -> None:
 
 def _times(ensemble: Ensemble, verb: str) -> Array:
     if ensemble.times is None:
-        hint = "simulate_many(..., t=np.linspace(0, 10, 101))"
-        raise UsageError("the ensemble keeps the ends of its motions only.", where=f"plot.{verb}", hint=hint)
+        hint = SetArgument("t", Code("np.linspace(0, 10, 101)"), "simulate_many")
+        raise UsageError("the ensemble has only the ends of its motions.", where=f"plot.{verb}", hint=hint)
     return ensemble.times
 
 
@@ -108,7 +113,7 @@ def _names(ensemble: Ensemble, names: Sequence[str] | str | None) -> list[str]:
     listed = [names] if isinstance(names, str) else list(names)
     if not listed or not all(isinstance(name, str) for name in listed):
         where = f"plot {ensemble.equations.system.label}"
-        raise UsageError("nothing to draw.", where=where, hint='names of the motion, such as ["x", "x\'"]')
+        raise UsageError("nothing to draw.", where=where, hint=("names of the motion, such as ", InPython('["x", "x\'"]')))
     return listed
 
 

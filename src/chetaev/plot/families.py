@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import Ask
+from chetaev.core.support.public import public
 from chetaev.plot.style import COLOURS, INK, PAPER, Picture, figure, label, legend, styled
 
 _LINES = {True: ("-", "stable"), None: ("-.", "undecided to first order"), False: (":", "unstable")}
@@ -21,11 +23,12 @@ _MARKS = {
 _WIDTHS = {True: 2.0, None: 1.5, False: 1.8}
 
 
+@public
 def family(families: Any, quantity: str = "", *, title: str = "") -> Picture:
     """Draw a quantity of one or several families over the parameter or jet along which they were followed.
 
     Lines are solid where the solutions are stable, dotted where they are unstable, and dash-dotted where the linearised motion does not
-    decide, as in conservative systems. Special points have a mark each.
+    decide, as in conservative systems. Each kind of special point has its own mark.
 
     Args:
         families: A family of `orbits.continuation`, or a list of families along the same quantity.
@@ -46,7 +49,7 @@ def family(families: Any, quantity: str = "", *, title: str = "") -> Picture:
     """
     shown = list(families) if isinstance(families, Sequence) else [families]
     if not shown or not all(hasattr(f, "special") and hasattr(f, "along") for f in shown):
-        raise UsageError("no family to draw.", where="family", hint="ch.plot.family(ch.orbits.continuation(...))")
+        raise UsageError("no family to draw.", where="family", hint=Ask("ch.plot.family", "ch.orbits.continuation(...)"))
     along = shown[0].along
     if any(f.along != along for f in shown):
         names = ", ".join(sorted({f.along for f in shown}))
@@ -68,7 +71,7 @@ def family(families: Any, quantity: str = "", *, title: str = "") -> Picture:
 
 
 def _changing(families: Sequence[Any]) -> str:
-    """The coordinate that changes most over the families, relative to its size; of coordinates without a change the first."""
+    """The coordinate that changes most over the families, relative to its size; the first coordinate if none changes."""
     names = [n for n in families[0].points[0].state if not n.endswith("'") and n != families[0].along]
     names = names or [n for n in families[0].points[0].state if n != families[0].along]
     if not names:
@@ -78,7 +81,7 @@ def _changing(families: Sequence[Any]) -> str:
 
 
 def _draw_lines(ax: Any, f: Any, name: str, colour: str, used: set[str]) -> None:
-    """A line for each stretch of one stability; stretches meet at the special point between them."""
+    """Draw a line for each part of the same stability; parts meet at the special point between them."""
     x, y = f.values, f[name]
     stable = [p.stable for p in f.points]
     first: list[tuple[float, float]] = []

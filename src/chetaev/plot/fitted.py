@@ -1,4 +1,4 @@
-"""What a fit leaves: data with the fitted motion, and the residuals, of one fit or of several principles."""
+"""The residuals of a fit: data with the fitted motion, and their differences, for one fit or several principles."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ from typing import Any
 
 import numpy as np
 
+from chetaev.core.support.public import public
 from chetaev.numerics.identification import Answer, Fit
 from chetaev.plot.style import COLOURS, SOFT, Picture, figure, legend, styled
 
 _HEIGHT = 1.9
-"""Inches of the axes of a column."""
+"""Height of the axes of a column, in inches."""
 _WORD_SIZE = 10
-"""Points: font size of words on axes."""
+"""Font size of words on axes, in points."""
 
 
+@public
 def residuals(found: Fit | Answer) -> Picture:
-    """Draw the data with the fitted motion on the left, and the residuals on the right, a line for each column.
+    """Draw the data with the fitted motion on the left, and the residuals on the right, a row for each column of the data.
 
     Args:
-        found: What `fit` or `which` returned; of an answer all candidates are drawn.
+        found: A result of `fit`, or of `which`, whose candidates are all drawn.
 
     Returns:
         The figure.

@@ -1,8 +1,7 @@
-"""The manifolds on which motions live, as a tree: the constraints that each step of a constraint algorithm adds.
+"""The manifolds that contain the motions, as a tree: the constraints that each step of a constraint algorithm adds.
 
 A node is a set of states; its lines are the constraints added to those of its parent. Final constraint manifolds have a heavy frame and
-show their dimension and the number of free functions of time; sets without a motion are red. The boxes are laid out so that none touches
-another.
+show their dimension and the number of free functions of time; sets without a motion are red. Boxes do not overlap.
 """
 
 from __future__ import annotations
@@ -17,33 +16,37 @@ from matplotlib.patches import FancyBboxPatch
 from sympy import Expr
 
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import Ask
 from chetaev.core.notation import show
+from chetaev.core.support.public import public
 from chetaev.core.support.text import in_mathtext
 from chetaev.core.values import Tape, Undefined
 from chetaev.core.zero import random_point
 from chetaev.mechanics.analysis import Analysis
+from chetaev.mechanics.origins import RowLabel
 from chetaev.plot.style import ALERT, COLOURS, INK, SOFT, Picture, figure, label, shortened, styled, title_of
 from chetaev.singular.algorithm import Leaf, Tree
 from chetaev.singular.algorithm.tree import Entry
 
 _SHOWN = 4
-"""Constraints in a box; the number of further ones is given."""
+"""Largest number of constraints in a box, which also states the number of further ones."""
 _WIDEST = 64
-"""Characters of a formula in a box; a longer one is shown as text, shortened in the middle."""
+"""Largest number of characters of a formula in a box; a longer one is shown as text, shortened in the middle."""
 
 
+@public
 def tree(found: Tree | Analysis, *, title: str | None = None) -> Picture:
     """Draw the tree of a constraint algorithm, or the branches in the analysis of a system.
 
     Args:
         found: A result of `constraint_algorithm` or of `analyze`.
-        title: A title in place of the default one.
+        title: A title that replaces the default one.
 
     Returns:
         The figure.
 
     Raises:
-        UsageError: If `found` is neither.
+        UsageError: If `found` is of another type.
 
     >>> from chetaev import analyze, gallery
     >>> picture = tree(analyze(gallery("cawley")))
@@ -54,7 +57,9 @@ def tree(found: Tree | Analysis, *, title: str | None = None) -> Picture:
         usual = in_mathtext(f"{found.form.name or 'dynamical form'} · {found.dynamics} dynamics")
         return drawn(_of_tree(found), usual if title is None else title, _notes(found))
     if not isinstance(found, Analysis):
-        raise UsageError(f"a tree or an analysis is needed, not {type(found).__name__}.", where="tree", hint="tree(ch.analyze(equations))")
+        raise UsageError(
+            f"a tree or an analysis is needed, not {type(found).__name__}.", where="tree", hint=Ask("tree", "ch.analyze(equations)")
+        )
     title = title_of(found) if title is None else title
     if found.tree is not None and found.tree.entries:
         return drawn(_of_tree(found.tree), title, _notes(found.tree))
@@ -77,9 +82,9 @@ def _of_tree(found: Tree) -> Box:
 
 
 def _of_entry(entry: Entry, parent: Entry | None, found: Tree) -> Box:
-    lines = _relations([f"{show(e)} = 0" for e in entry.added])
+    lines = _relations([show(e) for e in entry.added])
     known = () if parent is None else parent.excluded
-    lines += _relations([f"{show(e)} != 0" for e in entry.excluded if e not in known])
+    lines += _relations([show(e) for e in entry.excluded if e not in known], holds=False)
     if not lines:
         lines = [f"phase space, dimension {found.form.dimension}"] if parent is None else ["otherwise"]
     if entry.status == "inconsistent":
@@ -102,18 +107,17 @@ def _described(leaf: Leaf, number: int) -> list[str]:
     return words
 
 
-def _relations(rows: Sequence[str]) -> list[str]:
-    """Typeset the first `_SHOWN` rows, and say how many follow."""
-    shown = [_relation(row) for row in rows[:_SHOWN]]
-    return [*shown, f"and {len(rows) - _SHOWN} more"] if len(rows) > _SHOWN else shown
+def _relations(sides: Sequence[str | RowLabel], *, holds: bool = True) -> list[str]:
+    """Typeset the first `_SHOWN` relations `side = 0`, or `side != 0`, and state the number of further ones."""
+    shown = [_relation(side, holds) for side in sides[:_SHOWN]]
+    return [*shown, f"and {len(sides) - _SHOWN} more"] if len(sides) > _SHOWN else shown
 
 
-def _relation(row: str) -> str:
-    """Typeset a row `e = 0` or `e != 0`; return the label of a row unchanged."""
-    side, _, rest = row.rpartition(" != ")
-    if side:
-        return f"{label(None, side, _WIDEST)} $\\neq {rest}$"
-    return row if "[" in row else label(None, row, _WIDEST)
+def _relation(side: str | RowLabel, holds: bool) -> str:
+    """Typeset a relation; the label of a row is no formula."""
+    if not holds:
+        return f"{label(None, side, _WIDEST)} $\\neq 0$"
+    return f"{side} = 0" if isinstance(side, RowLabel) else label(None, f"{side} = 0", _WIDEST)
 
 
 def _leaf_of(entry: Entry, found: Tree) -> Leaf | None:
@@ -134,7 +138,7 @@ def _leaf_of(entry: Entry, found: Tree) -> Leaf | None:
 
 
 def _proportional(a: Expr, b: Expr) -> bool:
-    """Tell whether two expressions differ at most by a factor without jets, judged at two points with the same parameters."""
+    """Tell whether two expressions differ at most by a factor without jets, from their values at two points with the same parameters."""
     tape = Tape([a, b])
     first, second = (random_point(tape.symbols, seed) for seed in (1, 2))
     second = {z: second[z] if hasattr(z, "order") else first[z] for z in second}
@@ -160,7 +164,7 @@ def _of_analysis(found: Analysis) -> Box:
 
 
 def _of_branch(found: Analysis) -> Box:
-    lines = _relations([f"{row} = 0" for row in found.hidden])
+    lines = _relations(found.hidden)
     lines.append(f"{found.verdict}")
     if found.dimension is not None:
         lines.append(f"{found.dimension} free initial value{'s' * (found.dimension != 1)}")
@@ -173,16 +177,16 @@ def _of_branch(found: Analysis) -> Box:
 _SIDE, _ALONG = {"down": 0.28, "across": 0.16}, 0.4
 """Gaps between boxes in inches: beside each other, and along the tree."""
 _FIGURE_MARGIN, _BOX_PADDING = 0.2, 0.1
-"""Inches: around the figure, and inside a box."""
+"""Margins around the figure and inside a box, in inches."""
 _FONT_SIZE, _LINE_HEIGHT, _LINE_GAP = 10, 0.13, 0.07
-"""Of texts: font size in points, least height of a line and gap between lines in inches."""
+"""Font size of texts in points, least height of a line and gap between lines in inches."""
 _WIDEST_TREE = 7.0
-"""Inches. Among the directions in which the tree is at most this wide, the one that makes it lowest is taken."""
+"""Width of a page, in inches. Of the layouts that are at most this wide, the lowest one is taken."""
 
 
 @dataclass
 class Box:
-    """A node of the tree; sizes and the place of its centre in inches. y points downwards until the box is drawn."""
+    """A node of the tree; sizes and the position of its centre are in inches. y points downwards until the box is drawn."""
 
     lines: list[str]
     colour: str = SOFT
@@ -233,7 +237,7 @@ class Box:
 
 
 def drawn(root: Box, title: str, notes: Sequence[str]) -> Picture:
-    """Return a figure with the title, the tree and the notes, as large as they need."""
+    """Return a figure with the title, the tree and the notes, just large enough for them."""
     picture = figure(4, 3)
     picture.set_layout_engine("none")
     with styled():

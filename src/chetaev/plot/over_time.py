@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import InPython
 from chetaev.core.notation.formula import estimated_width
+from chetaev.core.support.public import public
 from chetaev.core.support.text import in_mathtext
 from chetaev.mechanics.quantities import unit_of
 from chetaev.numerics.ensemble import Ensemble
@@ -35,9 +37,9 @@ from chetaev.plot.style import (
 )
 
 _MOST_MARKS = 60
-"""Vertical lines in a panel; more would hide the curves."""
+"""Largest number of vertical lines in a panel; more would hide the curves."""
 _MOST_KINDS = 3
-"""Events and switches named in the title; more would make it longer than the figure is wide."""
+"""Largest number of events and switches named in the title; more would make it wider than the figure."""
 _WORDS = {
     Outcome.EVENT: "ended by an event",
     Outcome.LEFT_DOMAIN: "left the domain",
@@ -48,22 +50,23 @@ _WORDS = {
 }
 
 
+@public
 def series(
     motion: Any, names: Sequence[str | Sequence[str]] | str | None = None, *, wrap: bool = False, columns: int | None = None, ax: Any = None
 ) -> Picture:
     """Draw quantities over time, one panel for each; names in an inner list share a panel.
 
-    Events and switches are vertical lines; an early end of the motion is marked. Several motions are drawn over each other, each in its own
-    colour and quantities of one panel in different dashes.
+    Events and switches are vertical lines; an early end of the motion is marked. Several motions are drawn in the same panels, each in its
+    own colour; quantities of one panel have different dashes.
 
     Args:
         motion: A motion; or several, by their labels, as a list or a comparison; or an ensemble that keeps states, whose members are drawn
             as thin curves.
-        names: Names of `motion[...]`: jets, multipliers and any expression in them. By default every coordinate has its panel (one in a
-            Lie group with the components of its velocity) and the multipliers share one.
+        names: Names of `motion[...]`: jets, multipliers and any expression in them. By default every coordinate has a panel (that of a
+            group coordinate shows the components of its velocity) and the multipliers share one.
         wrap: Whether coordinates that are angles are brought into (-pi, pi].
         columns: The number of columns of panels; by default one, or two for more than three panels.
-        ax: Axes to draw into, one for each panel; without them a new figure is made.
+        ax: Axes to draw into, one for each panel; by default those of a new figure.
 
     Returns:
         The figure.
@@ -107,7 +110,7 @@ def series(
 
 
 def _overlay(ax: Any, curves: Mapping[str, Section], group: Sequence[str], wrap: bool) -> None:
-    """Draw several motions into one panel: colours tell the motions apart, dashes the quantities."""
+    """Draw several motions into one panel: colours distinguish the motions, dashes the quantities."""
     for k, (text, curve) in enumerate(curves.items()):
         for j, name in enumerate(group):
             quantity = "" if len(group) == 1 else f", {label(curve.motion.equations, name)}"
@@ -129,7 +132,7 @@ def groups_of(motion: Trajectory, names: Sequence[str | Sequence[str]] | str | N
     groups = [[g] if isinstance(g, str) else list(g) for g in listed]
     if not groups or not all(groups) or not all(isinstance(name, str) for g in groups for name in g):
         where = f"plot {motion.equations.system.label}"
-        raise UsageError("nothing to draw.", where=where, hint='names of the motion, such as ["x", "x\'"]')
+        raise UsageError("nothing to draw.", where=where, hint=("names of the motion, such as ", InPython('["x", "x\'"]')))
     return groups
 
 

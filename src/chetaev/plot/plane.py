@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import Ask
+from chetaev.core.support.public import public
 from chetaev.core.support.text import in_mathtext
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.plot.curves import broken, by_label, smooth, usual
@@ -30,9 +32,10 @@ from chetaev.plot.style import (
 )
 
 _PAIRS = (("x", "y"), ("x1", "x2"), ("y1", "y2"), ("x", "z"), ("a1", "a2"), ("q1", "q2"))
-"""Pairs of names that are taken for Cartesian coordinates in a plane."""
+"""Pairs of names that count as Cartesian coordinates in a plane."""
 
 
+@public
 def phase(motion: Any, x: str | None = None, y: str | None = None, *, wrap: bool | None = None, ax: Any = None) -> Picture:
     r"""Draw one quantity over another, both names or expressions of the motion; by default a coordinate and its velocity.
 
@@ -41,7 +44,7 @@ def phase(motion: Any, x: str | None = None, y: str | None = None, *, wrap: bool
         x: The quantity on the horizontal axis; by default the first coordinate.
         y: The quantity on the vertical axis; by default the derivative of `x`.
         wrap: Whether angles are brought into (-pi, pi]; by default those that make more than a turn.
-        ax: Axes to draw into; without them a new figure is made.
+        ax: Axes to draw into; by default those of a new figure.
 
     Returns:
         The figure.
@@ -67,6 +70,7 @@ def phase(motion: Any, x: str | None = None, y: str | None = None, *, wrap: bool
     return picture
 
 
+@public
 def path(motion: Any, x: str | None = None, y: str | None = None, *, ax: Any = None) -> Picture:
     """Draw the curve (x, y) with equal scales on both axes.
 
@@ -74,7 +78,7 @@ def path(motion: Any, x: str | None = None, y: str | None = None, *, ax: Any = N
         motion: A motion; or several, by their labels, as a list, a comparison or an ensemble.
         x: The quantity on the horizontal axis.
         y: The quantity on the vertical axis. By default two coordinates with names of Cartesian coordinates, such as `x y` or `x1 x2`.
-        ax: Axes to draw into; without them a new figure is made.
+        ax: Axes to draw into; by default those of a new figure.
 
     Returns:
         The figure.
@@ -91,7 +95,7 @@ def path(motion: Any, x: str | None = None, y: str | None = None, *, ax: Any = N
     if x is None or y is None:
         pair = places(first.equations.system)
         if pair is None:
-            hint = 'path(motion, "x", "y"); expressions will do: path(motion, "l*sin(theta)", "-l*cos(theta)")'
+            hint = (Ask("path", 'motion, "x", "y"'), ", or expressions: ", Ask("path", 'motion, "l*sin(theta)", "-l*cos(theta)"'))
             raise UsageError("no two coordinates have names such as x and y.", where=f"plot {first.equations.system.label}", hint=hint)
         x, y = pair
     picture, ax = _canvas(ax, motions)

@@ -1,4 +1,4 @@
-"""Figures that are saved whole or not at all, and that notebooks display without pyplot. Importing this needs no matplotlib."""
+"""Figures that are saved completely or not at all, and that notebooks display without pyplot. This module does not import matplotlib."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from chetaev.core.support.files import replacing
 
 
 class Saved:
-    """A base, beside matplotlib's Figure, for figures of the library."""
+    """A mixin for matplotlib's Figure."""
 
     usual: ClassVar[dict[str, Any]] = {}
-    """Options of `savefig` that are used unless others are given."""
+    """Default options of `savefig`."""
 
     def savefig(self, fname: Any, **options: Any) -> None:
-        """Save as matplotlib's own `savefig` does, to a path or a stream; a failure leaves no partial file.
+        """Save like matplotlib's `savefig`, to a path or a stream; a failure leaves no partial file.
 
-        A path without an ending gets the default one.
+        A path without an extension gets the default one.
         """
         options = {**self.usual, **options}
         draw = super().savefig  # type: ignore[misc]

@@ -8,12 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import Ask
+from chetaev.core.support.public import public
 from chetaev.plot.style import COLOURS, INK, SOFT, Array, Picture, figure, given_axes, label, legend, styled
 
 _ZERO_REAL_PART = 1e-9
-"""Relative to the largest eigenvalue: smaller real parts count as zero. With zero here, round-off would count as growth."""
+"""Real part, relative to the largest eigenvalue, below which it counts as zero; with 0 here, round-off would count as growth."""
 
 
+@public
 def eigenvalues(sweep: Any, values: Any = None, parameter: str = "", *, title: str = "", ax: Any = None) -> Picture:
     """Draw real and imaginary parts of eigenvalues over a parameter; without `values`, eigenvalues in the complex plane.
 
@@ -21,17 +24,17 @@ def eigenvalues(sweep: Any, values: Any = None, parameter: str = "", *, title: s
 
     Args:
         sweep: A result of `eigenvalue_sweep` (a row for each value, a column for each eigenvalue), a linearisation, or a family of
-            `orbits.continuation`, which brings its values and the name of its parameter.
+            `orbits.continuation`, which has its values and the name of its parameter.
         values: The values of the parameter for which the sweep was made.
         parameter: The name of the parameter.
         title: A title.
-        ax: Axes to draw into, two for real and imaginary parts over `values`; without them a new figure is made.
+        ax: Axes to draw into, two for real and imaginary parts over `values`; by default those of a new figure.
 
     Returns:
         The figure.
 
     Raises:
-        UsageError: If there are no eigenvalues, or not as many values as rows.
+        UsageError: If there are no eigenvalues, or the numbers of values and rows differ.
 
     >>> from chetaev import System, derive, eigenvalue_sweep
     >>> well = derive(System("x", "k", lagrangian="x'^2/2 - k*x^2/2"))
@@ -41,7 +44,7 @@ def eigenvalues(sweep: Any, values: Any = None, parameter: str = "", *, title: s
     """
     found = np.atleast_2d(np.asarray(getattr(sweep, "eigenvalues", sweep), dtype=complex))
     if found.ndim != 2 or not found.size:
-        raise UsageError("no eigenvalues to draw.", where="eigenvalues", hint="eigenvalues(eigenvalue_sweep(...), values)")
+        raise UsageError("no eigenvalues to draw.", where="eigenvalues", hint=Ask("eigenvalues", "eigenvalue_sweep(...), values"))
     if values is None and hasattr(sweep, "along"):
         values, parameter = sweep.values, parameter or sweep.along
     if values is None:
@@ -49,7 +52,7 @@ def eigenvalues(sweep: Any, values: Any = None, parameter: str = "", *, title: s
     points = np.asarray(values, dtype=float)
     if points.shape != (len(found),):
         what = f"{points.size} values of the parameter for {len(found)} rows of eigenvalues."
-        raise UsageError(what, where="eigenvalues", hint="the values the sweep was made with")
+        raise UsageError(what, where="eigenvalues", hint="the values of the sweep")
     return _along(found, points, parameter, title, ax)
 
 

@@ -1,6 +1,6 @@
 """The style of all pictures: sizes, colours, labels, axes for angles, and logarithmic axes for sizes that may be zero.
 
-Nothing here uses pyplot: the caller owns a figure, and a notebook displays it.
+This module does not use pyplot: the caller owns a figure, and a notebook displays it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.errors import ChetaevError, UsageError
+from chetaev.core.fixes import Code, InPython, SetArgument
 from chetaev.core.notation.formula import estimated_width
 from chetaev.core.notation.show import latex
+from chetaev.core.support.public import public
 from chetaev.core.support.text import in_mathtext
 from chetaev.core.system import System
 from chetaev.core.units.unit import typeset
@@ -37,7 +39,7 @@ except ModuleNotFoundError:
 Array = NDArray[np.float64]
 
 COLOURS = ("#0b6bb8", "#d1501c", "#00876c", "#a8478f", "#c98a00", "#4a8fd0", "#7a6a53", "#5b5fc7")
-"""Colours of curves, in their order; most colour-blind readers can distinguish them, on screen and on paper."""
+"""Colours of successive curves; most colour-blind readers can distinguish them, on screen and on paper."""
 DASHES = ("-", "--", "-.", ":")
 INK = "#1f2328"
 SOFT = "#6a737d"
@@ -76,23 +78,24 @@ _STYLE: dict[str, Any] = {
     "path.simplify_threshold": 0.2,
 }
 _WIDEST_LABEL = 34
-"""Characters of a label; a longer formula is shown as text, shortened in the middle."""
+"""Largest number of characters of a label; a longer formula is shown as text, shortened in the middle."""
 _UNIT_SIZE = 10.5
-"""Points: font size of axis labels with units; formulas alone are larger."""
+"""Font size of axis labels with units, in points; formulas alone are larger."""
 _FLOOR = 1e-20
-"""Sizes below this count as zero on a logarithmic axis: values near underflow would stretch the axis over 300 decades."""
+"""Size below which a value counts as zero on a logarithmic axis: values near underflow would stretch the axis over 300 decades."""
 
 
+@public
 class Picture(Saved, Figure):
-    """A matplotlib figure that is drawn and saved in the library's style, at a resolution for screens, whatever the session's style is."""
+    """A matplotlib figure that is always drawn and saved in the library's style, at a resolution for screens."""
 
     usual: ClassVar[dict[str, Any]] = {"dpi": _STYLE["savefig.dpi"]}
 
     def draw(self, renderer: Any) -> None:
         """Draw in the library's style; matplotlib creates ticks here, not when the figure is made.
 
-        Before it saves a figure with a layout engine, matplotlib draws it once without output, and uses only the layout that results.
-        That first draw is replaced by the layout alone.
+        Before matplotlib saves a figure with a layout engine, it draws it once without output and keeps only the layout. Here that first
+        draw computes the layout only.
         """
         _share_formulas(renderer)
         engine = self.get_layout_engine()
@@ -108,8 +111,8 @@ class Picture(Saved, Figure):
 
 
 def _share_formulas(renderer: Any) -> Any:
-    """Have a renderer typeset formulas where all others do. Matplotlib remembers formulas for each renderer by itself, and makes two
-    renderers for every figure: parsing the same names and powers of ten again would take almost half of the time of a figure.
+    """Give a renderer the formula cache of all others. Matplotlib caches formulas for each renderer, and makes two renderers for every
+    figure: parsing the same names and powers of ten again would take almost half of the time of a figure.
     """
     own = getattr(renderer, "_text2path", None)
     if own is not None:
@@ -153,14 +156,14 @@ def panels(ax: Any, count: int, columns: int, title: str, where: str) -> tuple[A
 
 
 def given_axes(ax: Any, count: int, where: str) -> list[Any]:
-    """Return axes of matplotlib's, one or an array of them, as a list of `count`; a UsageError for anything else."""
+    """Return matplotlib axes, one or an array of them, as a list of `count`; raise a UsageError for anything else."""
     found = [ax] if isinstance(ax, Axes) else list(np.asarray(ax, dtype=object).ravel())
     if len(found) != count or not all(isinstance(one, Axes) for one in found):
         kind = f"{len(found)} axes" if all(isinstance(one, Axes) for one in found) else type(ax).__name__
         raise UsageError(
-            f"ax is {kind}, and {count} {'panel is' if count == 1 else 'panels are'} drawn.",
+            f"ax is {kind}, but {count} {'panel is' if count == 1 else 'panels are'} drawn.",
             where=where,
-            hint=f"figure, axes = plt.subplots({count}); ax=axes",
+            hint=(InPython(f"figure, axes = plt.subplots({count})"), "; ", SetArgument("ax", Code("axes"))),
         )
     return found
 
@@ -179,6 +182,7 @@ def title_of(motion_or_analysis: Any) -> str:
     return in_mathtext(f"{equations.system.name or 'system'} · {equations.principle}")
 
 
+@public
 def label(system: Any, name: str, widest: int = _WIDEST_LABEL) -> str:
     r"""Return a name or an expression as a label for matplotlib: `x1'` becomes $\dot{x}_1$.
 
@@ -201,19 +205,19 @@ def label(system: Any, name: str, widest: int = _WIDEST_LABEL) -> str:
 
 
 def in_unit(about: System | Equations | None, name: Any, text: str, between: str = " ") -> str:
-    """Return the label `text` of a quantity with its unit in brackets, where the system has one."""
+    """Return the label `text` of a quantity with its unit in brackets, if the system has one."""
     unit = "" if about is None else unit_of(about, name)
     return f"{text}{between}[{in_mathtext(typeset(unit))}]" if unit else text
 
 
 def unit_font(about: System | Equations | None) -> dict[str, float]:
-    """Return the font size of axis labels with units: words in it are as large as those of ticks, symbols hardly larger."""
+    """Return the font size of axis labels with units, in which words are about as large as those of ticks."""
     system = about.system if isinstance(about, Equations) else about
     return {"fontsize": _UNIT_SIZE} if system is not None and system.units else {}
 
 
 def shortened(text: str, width: int = 48) -> str:
-    """Return a text of at most `width` characters, its middle left out where it is longer."""
+    """Return a text of at most `width` characters; the middle of a longer one is omitted."""
     plain = text if len(text) <= width else f"{text[: width // 2]} … {text[-width // 3 :]}"
     return plain.replace("$", r"\$")
 
@@ -241,7 +245,7 @@ def wrapped(values: Array) -> Array:
 
 
 def turn_ticks(axis: Any, low: float, high: float) -> None:
-    r"""Set ticks at multiples of $\pi$ where an angle ranges over at least half a turn; a smaller range keeps decimals."""
+    r"""Set ticks at multiples of $\pi$ if an angle ranges over at least half a turn; a smaller range keeps decimals."""
     span = high - low
     if not np.isfinite(span) or span < np.pi:
         return
@@ -270,7 +274,7 @@ def log_floor(sizes: Iterable[float]) -> float:
 
 
 def logarithmic_limits(axis: Any, sizes: Iterable[float]) -> None:
-    """Set the limits of a logarithmic axis to hold all nonzero sizes, and at least two decades; its ticks are named in plain text."""
+    """Set the limits of a logarithmic axis to contain all nonzero sizes and at least two decades, with tick labels in plain text."""
     finite = [s for s in sizes if np.isfinite(s)]
     floor = log_floor(finite)
     top = max([*finite, 30 * floor])
@@ -282,8 +286,8 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def power_of_ten(value: float) -> str:
-    """Return a power of ten as text: a formula of matplotlib's would take some milliseconds to set. Other numbers, which a reader meets who
-    looks at less than a decade, have three digits.
+    """Return a power of ten as text, because a formula would take matplotlib some milliseconds. Other numbers, which occur on axes of less
+    than a decade, have three digits.
 
     >>> power_of_ten(1e-12), power_of_ten(2.5e-12)
     ('10⁻¹²', '2.5e-12')
@@ -296,7 +300,7 @@ def power_of_ten(value: float) -> str:
 
 
 def legend(axes: Any, always: bool = False, **options: Any) -> None:
-    """Add a legend where there is more than one labelled curve, or with `always` where there is one."""
+    """Add a legend if there is more than one labelled curve, or with `always` if there is one."""
     handles, names = axes.get_legend_handles_labels()
     if len(names) > 1 or (always and names):
         axes.legend(handles, names, **options)

@@ -2,9 +2,9 @@
 
     ch.report(ch.gallery("rocard")).save("rocard.html")
 
-`subject` computes what the page needs, once; `sections` writes the mathematics and the references, `motion` the motion with its pictures
-and the fit it comes from, `prose` running text with formulas, `html_text` tables and sentences, and `page` the page with its style sheet
-and figures.
+`subject` computes equations, analysis and motions once; `sections` writes the mathematics and the references, `motion` the motion with its
+pictures and a fit, `prose` running text with formulas, `html_text` tables and sentences, and `page` the page with its style sheet and
+figures.
 
 The package is callable, so that importing it does not hide the public function of the same name.
 """
@@ -20,6 +20,7 @@ from typing import Any
 from chetaev.core.errors import UsageError
 from chetaev.core.support.files import require_ending, write_text
 from chetaev.core.support.lazy import make_callable
+from chetaev.core.support.public import public
 from chetaev.core.support.version import VERSION
 from chetaev.io.writing import dumps
 from chetaev.mechanics.analysis import Analysis
@@ -28,6 +29,7 @@ from chetaev.numerics.identification.result import Fit
 from chetaev.numerics.motion.trajectory import Trajectory
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class Report:
     """A page about a model with a `title`: `html` is the document, which `save` writes; `analysis` and `motion` are its contents."""
@@ -55,6 +57,7 @@ class Report:
         return f"<Report on {self.title}: {len(self.html) // 1000} kB>"
 
 
+@public
 def report(
     model: Any,
     start: Any = None,
@@ -76,12 +79,12 @@ def report(
 ) -> Report:
     """Return a page about a model, equations with a start, a motion or a fit.
 
-    The system as it is written, its constraints classified, the equations typeset, the analysis, the motion in pictures and as an
-    animation, its drift and a certificate by `motion.verify()`, and the references. If the verdict allows no motion, or a branch or a gauge
-    has to be chosen, the page says so.
+    The page has the system as it is written, the classification of its constraints, typeset equations, the analysis, the motion in pictures
+    and as an animation, its drift and a certificate by `motion.verify()`, and references. If the verdict allows no motion, or a branch or a
+    gauge must be chosen, the page states that.
 
     Args:
-        model: A model, equations, a motion, or what `fit` returned: then the page has the values found, with data and residuals.
+        model: A model, equations, a motion, or a result of `fit`, for which the page also has the values found, data and residuals.
         start: As in `simulate`.
         t: As in `simulate`.
         parameters: As in `simulate`.
@@ -95,14 +98,14 @@ def report(
         conserve: As in `simulate`.
         max_step: As in `simulate`.
         animation: Whether the page has an animation.
-        sliders: Ranges of parameters and initial values, as in `animate`: the animation then computes the motion while one drags.
+        sliders: Ranges of parameters and initial values, as in `animate`: the animation then computes the motion while a slider moves.
         simplify: Whether the equations are simplified, within ten seconds.
 
     Returns:
-        The page, with `save`, the analysis and the motion.
+        The page, with a method `save`, the analysis and the motion.
 
     Raises:
-        UsageError: If `model` is none of these, or an argument does not fit.
+        UsageError: For an argument of a wrong type or value.
 
     >>> import chetaev as ch
     >>> page = report(ch.gallery("krupkova"))
@@ -140,11 +143,11 @@ def report(
 
 
 def _file(model: Model, motion: Trajectory | None) -> str:
-    """Return the model in the format of model files, folded away, and the settings of the motion that a file cannot hold."""
+    """Return the model in the format of model files, folded away, and the settings of the motion that a file cannot contain."""
     written = model if isinstance(model.branch, int | str) else replace(model, branch=None)  # `besides` names a branch given as an object
-    text = escape(dumps(written))
+    text = escape(dumps(written, "report"))
     besides = motion.asked.besides if motion is not None and motion.asked is not None else ()
-    missing = f" It does not hold {escape(', '.join(besides))}, with which the motion was computed." if besides else ""
+    missing = f" It does not contain {escape(', '.join(besides))}, with which the motion was computed." if besides else ""
     said = f"<p>For <code>ch.load</code> and the command line.{missing}</p>"
     return f"{said}<details><summary>Show the file</summary><pre>{text}</pre></details>"
 

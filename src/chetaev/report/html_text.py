@@ -19,7 +19,7 @@ _ROW = re.compile(r"(?:kinematic|variational|consequence|branch)\[\d+\]'*|\bE_\w
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> str:
-    """Return a table of HTML cells; it scrolls where it is wider than the window."""
+    """Return a table of HTML cells; it scrolls if it is wider than the window."""
     cells = "".join(f"<th>{cell}</th>" for cell in head)
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
     top = f"<thead><tr>{cells}</tr></thead>" if any(head) else ""
@@ -47,13 +47,13 @@ def set_unit(about: System | Equations, name: str) -> str:
 
 
 def set_relation(relation: str, text: str) -> str:
-    """Set a relation such as `!=` and what stands after it."""
+    """Typeset a relation such as `!=` and the expression after it."""
     first, *rest = pieces(text, width=WIDTH)
     return " ".join(piece.element() for piece in (RELATIONS[relation].then(first), *rest))
 
 
 def set_general_form(reactions: bool) -> tuple[str, str]:
-    """Set the form of all equations, `E_i = u_i + lambda_a R^a_i`, and the coefficients `R^a_i`."""
+    """Typeset the form of all equations, `E_i = u_i + lambda_a R^a_i`, and the coefficients `R^a_i`."""
     base, index = symbol("R_i").indexed
     coefficients = Formula("R^{a}_{i}", f"<msubsup>{base}{index}<mi>a</mi></msubsup>")
     form = symbol("E_i").then(operator("=")).then(symbol("u_i"))

@@ -1,4 +1,4 @@
-"""The motion in a report: data and outcome, pictures, animation, accuracy, and the fit that it comes from."""
+"""The motion in a report: data and outcome, pictures, animation, accuracy, and a fit."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import numpy as np
 from chetaev.core.certificate import allowed_residual
 from chetaev.core.display.html import counted, number, set_formula, set_name, set_symbol, size
 from chetaev.core.support.budget import size as nodes_of
-from chetaev.mechanics.assemble import origins
-from chetaev.mechanics.origins import Origin, Stated, Variation
 from chetaev.numerics.comparison.compare import same_motions
 from chetaev.numerics.identification.result import Fit
 from chetaev.numerics.motion.run_settings import plain
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
+from chetaev.numerics.motion.verification.labels import Label
 from chetaev.plot.accuracy import balance, drift
 from chetaev.plot.animation import animate
 from chetaev.plot.comparison import compare
@@ -30,18 +29,10 @@ from chetaev.report.sections import labelled, names_of
 from chetaev.report.subject import Subject
 
 _MOST_EVENTS = 12
-"""Events and switches in the table; the number of further ones is given."""
+"""Largest number of events and switches in the table; the number of further ones is stated."""
 _LARGEST_COMPARED = 20_000
-"""Size of the equations under two principles that are compared, at most, which takes a second or two; the report says if it is larger."""
-_CHECKS = {
-    "nodes": "stored states against the dense output",
-    "rate": "velocity against the derivative of the position",
-    "kinematic": "the constraint as stated",
-    "work": "virtual work, without multipliers",
-    "E": "the row with its multipliers",
-    "action": "s' = L",
-    "mode": "distance from the graph of the sign",
-}
+"""Largest size of equations, in nodes, that are compared under two principles, which takes a second
+or two; the report states a larger one."""
 
 
 def motion(subject: Subject, animation: bool, sliders: Mapping[str, Any] | None = None) -> str:
@@ -80,23 +71,22 @@ def accuracy(subject: Subject) -> str:
 
 
 def _own_checks(found: Trajectory) -> str:
-    """Return the checks that `simulate` made, for a motion that was stored at single times: nothing is known between them."""
+    """Return the checks that `simulate` made, for a motion stored without dense output, which `verify` cannot evaluate between times."""
     rows = [(figure.kind, size(figure.size), size(figure.allowed), escape(figure.where)) for figure in found.certificate.figures]
     words = "are within their limits" if found.certificate.ok else "are <strong>not</strong> all within their limits"
     return (
         "<h3>Verification</h3><p>States were stored at single times, so the motion cannot be inserted into its rows. The checks made "
-        f"while it was computed {words}.</p>" + table(("check", "largest", "allowed", "where"), rows, "numbers from2")
+        f"during the computation {words}.</p>" + table(("check", "largest", "allowed", "where"), rows, "numbers from2")
     )
 
 
 def _verification(subject: Subject, found: Trajectory) -> str:
     """Return the certificate of `verify`."""
     certificate = found.verify()
-    known = {origin.label: origin for origin in origins(subject.equations.lowered)}
     rows = [
         (
-            _checked(label, known.get(label)),
-            _CHECKS.get(_kind(label, known.get(label)), ""),
+            _checked(label),
+            label.check.value,
             size(r.largest),
             size(r.rms),
             number(r.t, 4),
@@ -141,7 +131,7 @@ def others(subject: Subject) -> str:
         facts.append(f"Motions under <code>{escape(name)}</code> {words} those under <code>{escape(own)}</code>: {escape(reason)}.")
         if other.outcome is not Outcome.FINISHED:
             facts.append(f"The motion under <code>{escape(name)}</code> ended at t = {number(other.end[0])}: {sentence(other.message)}")
-    facts += [f"Under <code>{escape(name)}</code> there is none: {sentence(fault.what)}" for name, fault in subject.refused.items()]
+    facts += [f"Under <code>{escape(name)}</code> there is no motion: {sentence(fault.what)}" for name, fault in subject.refused.items()]
     html = f"<ul>{''.join(f'<li>{fact}</li>' for fact in facts)}</ul>"
     if not subject.others:
         return html
@@ -174,7 +164,7 @@ def _outcome(found: Trajectory) -> str:
 
 
 def _settings(found: Trajectory) -> list[str]:
-    """Return the settings of the run besides the tolerance and the method, in words."""
+    """Return the settings of the run besides the tolerance and the method, as text."""
     asked = {} if found.asked is None else plain(found.asked.settings)
     absolute = asked.pop("tolerance", None)
     words = [f"absolute tolerance {absolute[1]:g}"] if isinstance(absolute, list) else []
@@ -213,7 +203,7 @@ def _states(subject: Subject, found: Trajectory) -> str:
 
 
 def _swinging(found: Trajectory) -> str | None:
-    """Return the coordinate whose velocity changes sign most often, at least twice; its phase portrait is drawn. None otherwise."""
+    """Return the coordinate whose velocity changes sign most often, at least twice, for a phase portrait; None if there is none."""
     best, most = None, 1
     for q in found.equations.system.coordinates:
         if q not in found.jets or q.d() not in found.jets:
@@ -246,19 +236,11 @@ def _invariants(subject: Subject, found: Trajectory) -> str:
     return "<h3>Constants of the motion</h3>" + table(("", "value", "largest change"), rows, "numbers from1")
 
 
-def _kind(label: str, origin: Origin | None) -> str:
-    """Return the kind of a residual: by the origin of its row, or by its first word if it is of no row, such as `rate of x`."""
-    if isinstance(origin, Stated | Variation):
-        return "kinematic" if isinstance(origin, Stated) else "E"
-    return label.split()[0].split("[")[0]
-
-
-def _checked(label: str, origin: Origin | None) -> str:
+def _checked(label: Label) -> str:
     """Return the label of a residual with its name typeset."""
-    if origin is not None:
-        return labelled(origin)
-    words, _, name = label.rpartition(" of ")
-    return f"{words} of {set_symbol(name)}" if words else f"<code>{escape(label)}</code>" if "[" in label else escape(label)
+    if label.origin is not None:
+        return labelled(label.origin)
+    return f"{escape(label.removesuffix(label.name))}{set_symbol(label.name)}" if label.name else escape(label)
 
 
 def _side_by_side(pictures: list[Any]) -> str:
@@ -266,7 +248,7 @@ def _side_by_side(pictures: list[Any]) -> str:
 
 
 def fit_section(found: Fit) -> str:
-    """Return the values of a fit, the sum of squares and what the data leave open, and a picture of data and residuals."""
+    """Return the values of a fit, the sum of squares, combinations that the data do not determine, and a picture of data and residuals."""
     rows = []
     for name, v in found.values.items():
         low, high = found.interval(name)

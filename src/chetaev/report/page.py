@@ -1,6 +1,6 @@
-"""The page: one file that needs no network, in the reader's light or dark colours, on paper too.
+"""The page: one file that needs no network, in light or dark colours and for print.
 
-Figures are matplotlib's SVG; the colours of `chetaev.plot.style` become variables of the style sheet, and ids inside a drawing are made
+Figures are SVG by matplotlib; the colours of `chetaev.plot.style` become variables of the style sheet, and ids inside a drawing are made
 unique in the page.
 """
 
@@ -36,7 +36,7 @@ _HEX = re.compile(r"#[0-9a-f]{6}")
 
 def drawn(figure: Any, name: str, caption: str) -> str:
     """Return a figure as HTML with a caption; `name` must be unique in the page."""
-    figure.suptitle("\n".join(figure.get_suptitle().splitlines()[1:]), fontsize=9.5)  # the title is that of the page
+    figure.suptitle("\n".join(figure.get_suptitle().splitlines()[1:]), fontsize=9.5)  # the page already has the title
     held = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "path"}):
         figure.savefig(held, format="svg", metadata={"Date": None, "Creator": None})
@@ -144,7 +144,7 @@ footer { color: var(--soft); font-size: .88rem; text-align: center }
 
 
 def page(title: str, subtitle: str, sections: Sequence[tuple[str, str, str]], footer: str) -> str:
-    """A complete document; sections are (name, heading, html)."""
+    """Return a complete document; sections are (name, heading, html)."""
     large = title[:1].upper() + title[1:]
     links = "".join(f'<a href="#{name}">{escape(heading)}</a>' for name, heading, _ in sections)
     body = "".join(f'<section id="{name}"><h2>{escape(heading)}</h2>{html}</section>' for name, heading, html in sections)

@@ -1,8 +1,8 @@
 """Formulas in running text: words in the notation, with names of the system, are typeset as formulas.
 
 A word is part of a formula if it consists of signs of the notation and all its names are names of the system, functions or single
-letters; a formula has at least one name of the system. A name that may be an English word, such as `a` or `rear`, is not typeset when it
-stands alone, unless punctuation follows the letter: no article stands there. Text between backquotes is code.
+letters; a formula has at least one name of the system. A name that may be an English word, such as `a` or `rear`, is not typeset alone,
+unless it is a letter before punctuation, where no article can be. Text between backquotes is code.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _CODE = re.compile(r"`([^`]+)`")
 
 
 class Setter(NamedTuple):
-    """How formulas in running text are set."""
+    """The functions that typeset formulas in running text."""
 
     formula: Callable[[str], str]
-    """Sets an expression or a row of the notation."""
+    """Typesets an expression or a row of the notation."""
     relation: Callable[[str, str], str]
-    """Sets a relation that is not in the notation, such as `!=`, and the expression after it."""
+    """Typesets a relation that is not in the notation, such as `!=`, and the expression after it."""
 
 
 HTML = Setter(set_formula, set_relation)
@@ -49,7 +49,7 @@ def prose(text: str, names: Collection[str]) -> str:
 
 
 def line(text: str, names: Collection[str], setter: Setter = HTML) -> str:
-    """Return a single line as HTML, with formulas as `setter` sets them."""
+    """Return a single line as HTML, with formulas typeset by `setter`."""
     return _paragraph(text.split(), {*names, *_FUNCTIONS, "t", "pi"}, setter)
 
 
@@ -106,12 +106,12 @@ def _english(word: str) -> bool:
 
 
 def _symbol(word: str, tail: str) -> bool:
-    """Tell whether a letter that may be an article is a symbol: no article stands before a stop or a comma."""
+    """Tell whether a letter that may be an article is a symbol, because punctuation follows."""
     return word in _WORDS and bool(tail)
 
 
 def _enclosed(text: str) -> bool:
-    """Tell whether one pair of brackets encloses the whole text; the sentence around it may need them."""
+    """Tell whether one pair of brackets encloses the whole text, so that it may belong to the sentence."""
     depth = 0
     for k, sign in enumerate(text):
         depth += (sign == "(") - (sign == ")")

@@ -28,14 +28,14 @@ from chetaev.report.prose import line, prose
 from chetaev.report.subject import Subject
 
 _MOST_UNFOLDED = 8
-"""Named expressions that are shown without folding them away."""
+"""Largest number of named expressions that are shown without folding them away."""
 _LONG_NAME = 130
-"""Characters of a named expression that is typeset; longer ones stand in the model file only."""
+"""Largest number of characters of a named expression that is typeset; longer ones are only in the model file."""
 _KINDS = {"linear": "linear in the velocities", "affine": "affine in the velocities", "nonlinear": "nonlinear in the velocities"}
 _SHOWN = 12
-"""Hidden constraints that are typeset; the number of further ones is given."""
+"""Largest number of hidden constraints that are typeset; the number of further ones is stated."""
 _LONGEST_SHARING_A_LINE = 60
-"""Characters of formulas that share a line; longer ones have a line each."""
+"""Largest total number of characters of formulas on one line; longer ones have a line each."""
 
 
 def system(subject: Subject) -> str:
@@ -113,7 +113,7 @@ def classification(subject: Subject) -> str:
         by_kind.setdefault(f"{row.kind}, redundant" if redundant else row.kind, []).append(f"<code>{escape(label)}</code>")
     html = _rows([(_KINDS.get(kind, kind), " ".join(labels)) for kind, labels in by_kind.items()])
     if found is None:
-        return f"{html}<p>Whether they are integrable was not decided within a report's budget; <code>ch.classify</code> has more.</p>"
+        return f"{html}<p>Whether they are integrable was not decided within the budget of a report; use <code>ch.classify</code>.</p>"
     integrals = {f"{show(f)} = constant" for f in found.integrals}
     facts = [f"<li>{sentence(fact, [label for label, _ in rows])}</li>" for fact in found.facts if fact.strip() not in integrals]
     html += f"<ul>{''.join(facts)}</ul>"
@@ -145,7 +145,7 @@ def equations(subject: Subject, simplify: bool = False) -> str:
 
 
 def _multipliers(found: Equations) -> str:
-    """Return a sentence about the rows that the multipliers belong to."""
+    """Return a sentence about the rows to which the multipliers belong."""
     if not found.multipliers:
         return ""
     if found.lowered.costates and found.lowered.reactions:
@@ -229,18 +229,18 @@ def _nonzero(given: Iterable[str | Expr]) -> str:
 
 
 def _in_short(found: Equations) -> str:
-    """Equations too long to be read: their form, and the constraints as they are written."""
+    """Return the form of equations that are too long to read, and the constraints as written."""
     reactions = bool(found.lowered.reactions)
     form, coefficients = set_general_form(reactions)
     meaning = f"with the Euler-Lagrange expressions {set_symbol('E_i')} of the Lagrangian and the forces {set_symbol('u_i')}"
     meaning += f"; {coefficients} are the coefficients of the variational rows" if reactions else ""
-    html = f"<p>Written out, the rows would fill pages; they are compiled as they stand. They are {form} {meaning}, and</p>"
+    html = f"<p>Written out, the rows would fill pages. They are {form} {meaning}, and</p>"
     rows = [(f"<code>{escape(label)}</code>", set_formula(*r.sides)) for label, r in found.system.kinematic_rows()]
     return html + _rows(rows, labelled=True)
 
 
 def labelled(origin: Origin) -> str:
-    """Return the label of a row: `E_psi` as a symbol, `kinematic[0]` as it is."""
+    """Return the label of a row: `E_psi` as a symbol, `kinematic[0]` unchanged."""
     return set_symbol(origin.label) if isinstance(origin, Variation) else f"<code>{escape(origin.label)}</code>"
 
 
@@ -271,7 +271,7 @@ def _rows(rows: Iterable[tuple[str, str]], labelled: bool = False) -> str:
 
 
 def _named(title: str, given: Mapping[str, str | Expr]) -> str:
-    """Return named sub-expressions, folded away if there are more than `_MOST_UNFOLDED`; long ones are left to the model file."""
+    """Return named sub-expressions, folded away if there are more than `_MOST_UNFOLDED`; long ones are only in the model file."""
     shown = {name: e for name, e in given.items() if len(e if isinstance(e, str) else show(e)) <= _LONG_NAME}
     if not given:
         return ""

@@ -1,4 +1,4 @@
-"""The subject of a report: everything that the sections need about a model, computed once."""
+"""The subject of a report: equations, classification, analysis and motions of a model, computed once."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from sympy import Expr, preorder_traversal
 
 from chetaev.core.errors import ChetaevError, StateError, UsageError
+from chetaev.core.fixes import Ask
 from chetaev.core.state import State
 from chetaev.core.support.budget import allowance
 from chetaev.core.support.frozen import Frozen
@@ -23,11 +24,11 @@ from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.verdict.analyze import analyze
 
 _CLASSIFICATION_SECONDS = 2.0
-"""Budget for the classification of constraints, whose expressions can grow without bound; the report says if it was too short."""
+"""Budget, in seconds of counted operations, of the classification of constraints; the report states if it was too small."""
 _MOST_STEPS = 100_000
-"""Most steps of a motion under another principle: it bounds the time of a report, and the motion then ends early."""
+"""Largest number of steps of a motion under another principle, which bounds the time of a report; a longer motion ends early."""
 _LONG = 1500
-"""Nodes of the Lagrangian and the constraints. Equations of larger systems fill pages and are summarised instead."""
+"""Nodes of the Lagrangian and the constraints above which equations would fill pages and are summarised."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,11 @@ class Subject:
     model: Model
     equations: Equations
     classification: Classification | None
-    """None if the work allowed did not suffice."""
+    """The classification of the constraints; None if the budget did not suffice."""
     analysis: Analysis
     motion: Trajectory | None
     refusal: ChetaevError | None
-    """The reason why there is no motion, where the verdict forbids it."""
+    """The reason why there is no motion, if the verdict excludes one."""
     others: Mapping[str, Trajectory] = field(default_factory=Frozen)
     """Motions under the other principles of the model, by their names."""
     refused: Mapping[str, ChetaevError] = field(default_factory=Frozen)
@@ -60,13 +61,15 @@ class Subject:
 
 
 def subject_of(given: Any, start: Any, t: Any, settings: Mapping[str, Any]) -> Subject:
-    """Derive, classify, analyze and simulate. A verdict that forbids a motion is part of the result; wrong data raise."""
+    """Derive, classify, analyze and simulate. A verdict that excludes a motion is part of the result; wrong data raise an error."""
     if isinstance(given, Trajectory):
         return _about(model_of(given), given.equations, given, None)
     if not isinstance(given, Model | Equations):
         what = f"report takes a model, equations or a motion, not {type(given).__name__}."
         raise UsageError(
-            what, where="report", hint='report(ch.gallery("rocard")), or report(ch.derive(...), start, (0, 10), parameters=...)'
+            what,
+            where="report",
+            hint=(Ask("report", 'ch.gallery("rocard")'), ", or ", Ask("report", "ch.derive(...), start, (0, 10), parameters=...")),
         )
     equations = derive(given) if isinstance(given, Model) else given
     model = _completed(given, start, t, settings)

@@ -1,7 +1,7 @@
 """Singular systems, whose equations do not determine all accelerations, and equations without a Lagrangian.
 
-`forms` is exterior calculus on jets, `dynamical` holds dynamical forms and constraint structures (Krupková), `inverse` the inverse problem
-of the calculus of variations, `contact` the contact geometry of Lagrangians with an action variable, `algorithm` the search for final
+`forms` has exterior calculus on jets, `dynamical` dynamical forms and constraint structures (Krupková), `inverse` the inverse problem of
+the calculus of variations, `contact` the contact geometry of Lagrangians with an action variable, `algorithm` the search for final
 constraint manifolds, `regularity_classes` the regularity of a form, and `dirac_bergmann` Dirac's theory in phase space and presymplectic
 systems.
 """

@@ -5,8 +5,8 @@ with $\mathrm{rank}\,B = m$, so that the rows can be solved for the highest deri
 \mathrm{rank}\,(F|A)$ everywhere, and locally constant; *strongly semiregular*: both. A first-order Lagrangian that is affine in the
 velocities can be regular in this sense.
 
-The phase space is cut into strata on which the ranks are constant, by the elimination of the constraint algorithm without tangency.
-Parameters are generic. An answer is None where a stratum of another rank may or may not have real points, or the work allowed ran out.
+The elimination of the constraint algorithm, without tangency, divides the phase space into strata on which the ranks are constant.
+Parameters are generic. An answer is None if it is unknown whether a stratum of another rank has real points, or if the budget ran out.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from sympy import Expr, Symbol
 from chetaev.core.errors import ModelError
 from chetaev.core.notation import show
 from chetaev.core.support.budget import allowance
+from chetaev.core.support.public import public
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Jet
 from chetaev.singular.algorithm.branches import Branch, substitute
@@ -42,11 +43,13 @@ class Stratum:
     excluded: tuple[Expr, ...]
     rank: int
     real: bool | None
-    """True if a real point was found; None if none was, which proves nothing."""
+    """True if a real point was found; None if unknown."""
 
     def __str__(self) -> str:
         parts = [f"{show(e)} = 0" for e in self.constraints] + [f"{show(e)} != 0" for e in self.excluded]
-        return f"rank {self.rank} where {', '.join(parts) or 'nothing is asked'}" + ("" if self.real else " (real points undecided)")
+        return f"rank {self.rank} {'where ' + ', '.join(parts) if parts else 'everywhere'}" + (
+            "" if self.real else " (real points undecided)"
+        )
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,7 @@ class Ranks:
         return "\n".join([*lines, *([] if self.finished else [f"{self.matrix}: the work allowed ran out"])])
 
 
+@public
 @dataclass(frozen=True)
 class Regularity:
     """The class of a dynamical form; each answer is True, False or None for undecided."""
@@ -103,16 +107,16 @@ class Regularity:
     proper: Ranks
     """The evidence for (B|A)."""
     extended: Ranks | None
-    """The evidence for (F|A); None if the form has not as many rows as coordinates."""
+    """The evidence for (F|A); None if the numbers of rows and coordinates differ."""
 
     @property
     def singular(self) -> bool | None:
-        """Not regular."""
+        """Whether the form is not regular."""
         return None if self.regular is None else not self.regular
 
     @property
     def evidence(self) -> str:
-        """The strata of the phase space in words."""
+        """The strata of the phase space as text."""
         return str(self)
 
     def __str__(self) -> str:
@@ -122,8 +126,9 @@ class Regularity:
         return "\n".join([*lines, str(self.proper), *([] if self.extended is None else [str(self.extended)])])
 
 
+@public
 def regularity(given: Any, seconds: float = 20.0) -> Regularity:
-    """The regularity class of a dynamical form.
+    """Determine the regularity class of a dynamical form.
 
     Args:
         given: A dynamical form, equations, a system or a model; or a constrained system, whose class is that on the constraint (section
@@ -142,8 +147,8 @@ def regularity(given: Any, seconds: float = 20.0) -> Regularity:
     weakly regular: yes
     semiregular: yes
     strongly semiregular: yes
-    B: rank 2 where nothing is asked
-    F: rank 4 where nothing is asked
+    B: rank 2 everywhere
+    F: rank 4 everywhere
     """
     if isinstance(given, ConstrainedSystem):
         return _constrained(given, seconds)
@@ -220,7 +225,7 @@ def _strata(letter: str, phase: tuple[Jet, ...], parameters: tuple[Symbol, ...],
 
 
 def _written(space: Space, branch: Branch) -> tuple[Expr, ...]:
-    """The constraints of a branch; a relation of roots on it reads 0 = 0 once they are written out, and is left out."""
+    """The constraints of a branch as expressions, without relations of roots, which become 0 = 0."""
     written = [space.expression(g) for g in branch.constraints(space) if g not in space.relations]
     return tuple(e for e in written if e != 0)
 

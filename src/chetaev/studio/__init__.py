@@ -1,19 +1,16 @@
-"""The studio: a page in the browser in which one writes a system, reads its equations and plays with its motion.
+"""The studio: a page in the browser to write a system, read its equations and explore its motion.
 
-page         the page itself, from the files of web/, with its policy
-desk         what is answered to which request, whichever way it comes
-server       requests over HTTP, on this machine only: who may ask, statuses
-widget       requests through the messages of a notebook
+page         the page, from the files of web/, with its content security policy
+dispatch     routes requests to their answers, independent of the transport
+server       requests over HTTP, from this machine only: access control, statuses
 folder       the files that the page may open and save
-jobs         requests as jobs that can be ended, and the processes that compute them
-fork_server  the process that forks a process for each job, everything imported
-answers      what is computed for a request
-request      what a request asks for
+jobs         requests as jobs that can be cancelled, and the processes that compute them
+fork_server  the process that forks a process for each job, with everything imported
+answers      computes the answers to requests about a model
+request      the fields of a request
 live         the page of a motion with sliders
-sweeping     a quantity over a parameter
-faults       errors as the page receives them
-positions    where in the text an error lies
-notebook     `ch.studio(model)`: the studio in a notebook or a window of the browser
+faults       errors as data for the page
+notebook     `ch.studio(model)`: the studio in a notebook or a window of the browser, and requests as messages of a notebook
 """
 
 from __future__ import annotations

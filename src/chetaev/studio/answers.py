@@ -1,4 +1,4 @@
-"""The answers to requests about a model: what a process computes for the page, as plain data."""
+"""Compute the answers to requests about a model, as plain data for the page."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.errors import ChetaevError
+from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.registry import words_of
 from chetaev.export import code
 from chetaev.gallery import gallery
@@ -28,23 +29,27 @@ from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.verdict.analyze import analyze
 from chetaev.plot.animation import animate
 from chetaev.studio.faults import failed, own_fault, refusal
-from chetaev.studio.live import motion_page
+from chetaev.studio.live import around_parameter, around_start, motion_page
 from chetaev.studio.request import Asked, MalformedError, read, require_text, require_two, under
-from chetaev.studio.sweeping import ranges, swept
+from chetaev.sweeps.measures import read_measures
+from chetaev.sweeps.points import read_points
+from chetaev.sweeps.study import OUTCOMES, Study
 
 _FILM_SECONDS = 4.0
-"""Seconds that a film lasts at most: its hundred pictures take about five seconds to draw, well within the limit of a request."""
+"""Largest length of a film in seconds: its hundred pictures take about five seconds to draw, well within the time limit of a request."""
 _FILM_WIDTH = 480
-"""Pixels of a film across."""
+"""Width of a film in pixels."""
 _TIMES_SENT = 401
-"""Times at which a motion is sent to the page: enough for a smooth curve on a wide screen, and some tens of kilobytes."""
+"""Number of times at which a motion is sent to the page: enough for a smooth curve on a wide screen, and some tens of kilobytes."""
+_MEASURE = "measured"
+"""Name of the quantity inside a sweep; the page shows its expression."""
 
 
 def answer(verb: str, body: Any) -> dict[str, Any]:
-    """Return the answer to a request. An error of the model is an answer too.
+    """Return the answer to a request; an error of the model is part of an answer.
 
     Raises:
-        MalformedError: If a field is missing or not of its kind.
+        MalformedError: If a field is missing or has a wrong type.
     """
     if verb == "gallery":
         return _gallery(require_text(body, "name"))
@@ -69,7 +74,7 @@ def _derive(asked: Asked) -> dict[str, Any]:
         "name": model.system.name,
         "principle": str(model.principle),
         "principles": [words_of(p) for p in model.principles],
-        "ranges": ranges(model),
+        "ranges": _ranges(model),
         **_equations(derive(model)),
     }
 
@@ -103,7 +108,7 @@ def _verdict(analysis: Analysis) -> dict[str, Any]:
 
 
 def _branch(number: int, branch: Analysis, whole: Analysis) -> dict[str, Any]:
-    """Return a branch; `number` is what `branch` of a request takes."""
+    """Return a branch as data; `number` is the value of the field `branch` in a request."""
     found = _verdict(branch)
     relations = " or ".join(branch.sides) or ", ".join(f"{row} = 0" if "=" not in row else row for row in branch.hidden)
     return {"number": number, "relations": relations or "no further relation", "selectable": whole.verdict.allows_motion, **found}
@@ -156,7 +161,7 @@ def _compare(asked: Asked) -> dict[str, Any]:
         return found
     try:
         return {**found, **_compared(model, wanted, asked.start, sides)}
-    except ChetaevError as fault:  # the equations stand side by side even where a motion needs more data
+    except ChetaevError as fault:  # the equations are compared even if a motion needs more data
         return {**found, "errors": refusal(fault, asked.text)["errors"]}
 
 
@@ -186,7 +191,7 @@ def _report(asked: Asked) -> dict[str, Any]:
 
 
 def _film(asked: Asked) -> dict[str, Any]:
-    """Return a film of the motion, a GIF, which every program shows, as text in base 64, with its outcome."""
+    """Return a film of the motion as a GIF in base 64, with its outcome."""
     motion = simulate(asked.model())
     animation = animate(motion)
     if animation.seconds > _FILM_SECONDS:
@@ -204,12 +209,43 @@ def _gallery(name: str) -> dict[str, Any]:
         return refusal(fault, "")
 
 
+def _sweep(asked: Asked) -> dict[str, Any]:
+    """Return a quantity at the end of the motion (None if it did not finish) over a parameter or an initial value, and the outcomes.
+
+    Raises:
+        MalformedError: If `over` or `measure` is missing.
+    """
+    if asked.over is None or not asked.measure:
+        raise MalformedError("over and measure are missing.")
+    model, over = asked.model(), asked.over
+    where = f"sweep {model.system.label}"
+    points = read_points({over.name: np.linspace(over.low, over.high, over.count)}, where)
+    study = Study(model, Frozen(read_measures({_MEASURE: asked.measure}, points.values, where)), where)
+    columns = points.columns((slice(None),))
+    study.check({name: values[:1] for name, values in columns.items()})
+    found, codes = study.run(columns, threads=1)
+    [(name, values)] = columns.items()
+    measured = [float(v) if np.isfinite(v) else None for v in found[_MEASURE].tolist()]
+    return {"name": name, "measure": asked.measure, "over": values.tolist(), "values": measured, "outcomes": [OUTCOMES[k] for k in codes]}
+
+
+def _ranges(model: Model) -> list[dict[str, Any]]:
+    """Return the parameters and given initial values that can be varied, each with a range around its value."""
+    found = []
+    for kind, given, around in (("parameters", model.parameters, around_parameter), ("start", model.start.fixed, around_start)):
+        for name, value in given.items():
+            if isinstance(value, int | float) and np.isfinite(value):
+                low, high = around(float(value))
+                found.append({"name": str(name), "kind": kind, "low": low, "high": high})
+    return found
+
+
 def _numbers(column: Any) -> list[float | None]:
     return [_number(v) for v in np.asarray(column, dtype=float).tolist()]
 
 
 def _number(value: float) -> float | None:
-    """A number; None where JSON has none."""
+    """A finite number, or None, because JSON has no infinities and NaN."""
     return float(value) if np.isfinite(value) else None
 
 
@@ -221,7 +257,7 @@ _ANSWERS: dict[str, Callable[[Asked], dict[str, Any]]] = {
     "code": _code,
     "motion": _page,
     "report": _report,
-    "sweep": swept,
+    "sweep": _sweep,
     "film": _film,
 }
-"""What answers each verb."""
+"""The function that answers each verb."""

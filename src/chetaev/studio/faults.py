@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from chetaev.core.errors import ChetaevError, NotationError
-from chetaev.core.fixes import ChooseBranch, ChooseGauge, Fix, Guess, SetInitial, SetInput, SetParameter, UsePrinciple
-from chetaev.core.notation.vocabulary import UNKNOWN
+from chetaev.core.fixes import ChooseBranch, ChooseGauge, Fix, Guess, LeaveOut, Replace, SetInitial, SetInput, SetParameter, UsePrinciple
 from chetaev.core.support.registry import words_of
 from chetaev.core.support.text import visible
-from chetaev.io.writing import in_the_file
-from chetaev.studio.positions import Span, span_of
+from chetaev.io.fixes import in_the_file
+from chetaev.io.spans import Span, span_of
 
-_NAME = re.compile(r"[^\W\d]\w*")
-"""A name as a table of a model file can have it without quotes."""
-_MEANT = re.compile(r"Did you mean (\S+)\?")
 _LONGEST_MESSAGE = 2000
 """Characters of a message; a message quotes texts of the user, which may be long."""
 
@@ -28,23 +23,12 @@ def refusal(fault: ChetaevError, text: str) -> dict[str, Any]:
     fault.voice = in_the_file
     span = span_of(fault, text)
     words = "  ".join(part for part in (fault.what, fault.why) if part)
-    fixes = [_fix(fix) for fix in fault.fixes]
-    meant = _MEANT.search(f"{words} {fault.hint}")
-    if meant and isinstance(fault, NotationError) and fault.text:
-        fixes.insert(0, {"text": f"replace by {visible(meant[1])}", "kind": "Replace", "replacement": visible(meant[1])})
-    strange = _undeclared(fault)
-    if strange:
-        fixes.append({"text": f"declare {strange} as a parameter", "kind": "Declare", "parameter": strange})
-    return failed(type(fault).__name__, words, span, fixes, hint=fault.hint, where=_place(fault))
-
-
-def _undeclared(fault: ChetaevError) -> str:
-    """Return a name that nothing declares and that could be a parameter; one with a prime is that of a coordinate."""
-    if not isinstance(fault, NotationError) or not fault.what.startswith(UNKNOWN):
-        return ""
-    first, last = fault.span
-    name = fault.text[first:last]
-    return name if _NAME.fullmatch(name) and not fault.text[last:].lstrip().startswith(("'", "(")) else ""
+    in_a_formula = isinstance(fault, NotationError) and bool(fault.text)  # the span has exactly the characters to replace
+    fixes = [_fix(fix) for fix in fault.fixes if in_a_formula or not isinstance(fix, Replace)]
+    if isinstance(fault, NotationError) and fault.undeclared:
+        name = visible(fault.undeclared)
+        fixes.append({"text": f"declare {name} as a parameter", "kind": "Declare", "parameter": name})
+    return failed(type(fault).__name__, words, span, fixes, hint=fault.hint, where=fault.place.inner)
 
 
 def failed(
@@ -67,8 +51,10 @@ def _fix(fix: Fix) -> dict[str, Any]:
     """Return a fix as data that a page can act on."""
     found: dict[str, Any] = {"kind": type(fix).__name__, "text": _short(in_the_file(fix))}
     match fix:
-        case SetParameter(names) | SetInput(names) | SetInitial(names) | Guess(names):
+        case SetParameter(names) | SetInput(names) | SetInitial(names) | Guess(names) | LeaveOut(names):
             found["names"] = list(names)
+        case Replace(name):
+            found |= {"text": f"replace by {visible(name)}", "replacement": visible(name)}
         case UsePrinciple(principle):
             found["principle"] = words_of(principle)
         case ChooseBranch(number):
@@ -76,12 +62,6 @@ def _fix(fix: Fix) -> dict[str, Any]:
         case ChooseGauge(functions):
             found["names"] = [name for name, _ in functions]
     return found
-
-
-def _place(fault: ChetaevError) -> str:
-    """Return the place as the error names it, without the name of the text and the line, which the page shows itself."""
-    parts = [part for part in str(fault.where).split(", ") if part != "the model" and not part.startswith("line ")]
-    return ", ".join(parts)
 
 
 def _short(text: str) -> str:

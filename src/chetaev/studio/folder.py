@@ -11,9 +11,9 @@ from chetaev.core.support.text import fault
 from chetaev.io.reading import LARGEST_FILE, read_text
 
 _MOST_FILES = 500
-"""Files that are listed; a page cannot show more in a list that anybody reads."""
+"""Largest number of files that are listed; a longer list is not usable."""
 _DEEPEST = 3
-"""Folders inside each other that are searched for files."""
+"""Number of levels of folders that are searched for files."""
 
 
 class OutsideError(Exception):
@@ -31,7 +31,7 @@ class Folder:
         self.root = Path(os.path.realpath(path))
 
     def files(self) -> list[str]:
-        """Return the names of the model files, those in inner folders too."""
+        """Return the names of the model files, including those in subfolders."""
         found: list[str] = []
         for here, folders, names in os.walk(self.root):
             inner = Path(here).relative_to(self.root)
@@ -52,10 +52,10 @@ class Folder:
         return read_text(path)
 
     def save(self, name: str, text: str) -> bool:
-        """Write a file as a whole; True if it replaced one. The folder it lies in must exist."""
+        """Write a file atomically; return whether it replaced one. Its folder must exist."""
         path = self.path(name)
         if len(text.encode("utf-8", "surrogatepass")) > LARGEST_FILE:
-            raise ModelError(f"the text has more than {LARGEST_FILE} bytes, the largest size that is read.", where=name)
+            raise ModelError(f"the text has more than {LARGEST_FILE} bytes, the largest size allowed.", where=name)
         if path.exists() and not path.is_file():
             raise OutsideError(f"{name} is not a file.")
         if not path.parent.is_dir():
@@ -66,27 +66,27 @@ class Folder:
         except OSError as cause:
             raise ModelError(f"the file cannot be written: {cause.strerror or cause}.", where=name, hint="another name") from None
         except UnicodeEncodeError:
-            raise ModelError("the text has half a character, which no file can hold.", where=name) from None
+            raise ModelError("the text contains a lone surrogate, which cannot be written to a file.", where=name) from None
         return existed
 
     def path(self, name: str) -> Path:
-        """Return the path of a name, links resolved.
+        """Return the path of a name, with links resolved.
 
         Raises:
-            OutsideError: If it lies outside the folder, or is no name of a model file.
+            OutsideError: If it is outside the folder, or not the name of a model file.
         """
         if not name or fault(name) or "\\" in name or name.startswith(("/", "~")) or Path(name).is_absolute():
-            raise OutsideError("this is no name of a file in the folder.")
+            raise OutsideError("this is not the name of a file in the folder.")
         if ".." in name.split("/"):
-            raise OutsideError("this file lies outside the folder.")
+            raise OutsideError("this file is outside the folder.")
         if not name.endswith(".toml") or Path(name).name.startswith("."):
-            raise OutsideError("a model file has the ending .toml.")
+            raise OutsideError("a model file has the extension .toml.")
         try:
             found = Path(os.path.realpath(self.root / name))
         except (OSError, ValueError):
-            raise OutsideError("this is no name of a file in the folder.") from None
+            raise OutsideError("this is not the name of a file in the folder.") from None
         if self.root not in found.parents or found.suffix != ".toml":
-            raise OutsideError("this file lies outside the folder.")
+            raise OutsideError("this file is outside the folder.")
         return found
 
     def _is_ours(self, name: str) -> bool:

@@ -1,8 +1,8 @@
 """A process that has imported everything and forks a process for each job: `python -m chetaev.studio.fork_server FD`.
 
 A fork takes some milliseconds and starts with all modules loaded, so that a job can be ended at any time by ending its process. The fork
-server has one thread. It receives on the socket FD the letter `j` with a socket of the job, or `k` with the number of a process to end.
-When that socket is closed, because the server ended in whatever way, the fork server ends all processes and itself.
+server has one thread. It receives on the socket FD the letter `j` with a socket of the job, or `k` with the id of a process to end.
+When that socket is closed, because the server has ended in any way, the fork server ends all processes and exits.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from contextlib import suppress
 from typing import Any
 
 NUMBER = struct.Struct("!q")
-"""How numbers of processes and lengths are sent."""
+"""The format of process ids and lengths in messages."""
 JOB, END = b"j", b"k"
 """The two messages."""
 MEMORY = 1 << 30
-"""Bytes that a job may use beyond what the fork server itself has: a gigabyte holds every model that twenty seconds can treat."""
+"""Bytes that a job may use beyond the memory of the fork server: a gigabyte suffices for every model that runs within twenty seconds."""
 CPU_SECONDS = 30
-"""Seconds of CPU after which the system ends a process whose fork server is gone; above the limit of a request."""
+"""Seconds of CPU time after which the system ends a process whose fork server is gone; above the time limit of a request."""
 _LARGEST_FILE = 1 << 24
 """Bytes that a job may write to a file. Jobs write none; libraries may write caches of some megabytes."""
 _PAUSE = 0.25
-"""Seconds between looks for processes that have ended."""
+"""Seconds between checks for processes that have ended."""
 _SAMPLE = """name = "sample"
 lagrangian = "m/2*(x'^2 + y'^2) + J/2*theta'^2 - c*x^2/2"
 [coordinates]
@@ -50,7 +50,7 @@ fixed = ["x = 0.1", "y = 0.4", "theta = -0.3", "x' = -0.8", "theta' = 1.1"]
 [simulate]
 t = [0.0, 1.0]
 """
-"""A model for the first use of every part, which loads and compiles what later uses share."""
+"""A model that is used once with every part, to load and compile everything that forked processes share."""
 
 
 def main() -> None:
@@ -83,7 +83,7 @@ def _warm() -> Iterator[None]:
         yield
         answer(verb, {"text": _SAMPLE, **sweep})
         gc.collect()
-        gc.freeze()  # objects that exist now are not visited by later collections, so that forked processes share their pages
+        gc.freeze()  # later collections do not visit existing objects, so that forked processes share their memory pages
 
 
 def _message(control: socket.socket, children: set[int]) -> bool:
@@ -94,7 +94,7 @@ def _message(control: socket.socket, children: set[int]) -> bool:
         os.close(handles[0])
     elif letter == END:
         [pid] = NUMBER.unpack(received(control, NUMBER.size))
-        if pid in children:  # not yet waited for, so the number is still that of the child
+        if pid in children:  # not yet waited for, so the id still belongs to the child
             os.kill(pid, signal.SIGKILL)
     return bool(letter)
 
@@ -119,7 +119,7 @@ def _fork(control: socket.socket, handle: int) -> int:
     except (OSError, EOFError):  # the server no longer waits for the answer
         pass
     finally:
-        os._exit(status)  # no cleaning up: it would be that of the fork server
+        os._exit(status)  # without the exit handlers of the fork server
 
 
 def _work(connection: socket.socket) -> None:
@@ -157,12 +157,12 @@ def _limit() -> None:
         resource.RLIMIT_FSIZE: _LARGEST_FILE,
     }
     for kind, bound in bounds.items():
-        with suppress(ValueError, OSError):  # a lower limit is set already, or the system has none of this kind
+        with suppress(ValueError, OSError):  # a lower limit is already set, or the system has no such limit
             resource.setrlimit(kind, (bound, bound))
 
 
 def _used() -> int:
-    """Bytes of address space of this process; where the system does not tell, a generous guess."""
+    """Bytes of address space of this process; a generous estimate if the system does not report it."""
     try:
         with open("/proc/self/statm", encoding="ascii") as status:
             return int(status.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
@@ -171,7 +171,7 @@ def _used() -> int:
 
 
 def received(connection: socket.socket, length: int) -> bytes:
-    """Return `length` bytes; an EOFError if the other end is closed before."""
+    """Return `length` bytes; raise an EOFError if the other end closes before."""
     parts: list[bytes] = []
     while length:
         part = connection.recv(min(length, 1 << 20))

@@ -1,4 +1,4 @@
-"""Requests as jobs, each in a process of its own.
+"""Requests as jobs, each in a separate process.
 
 A later request of the same client, the time limit, or the end of the server ends the process.
 """
@@ -22,16 +22,16 @@ from chetaev.core.errors import UsageError
 from chetaev.studio.fork_server import END, JOB, NUMBER, received
 
 SECONDS = 20.0
-"""The longest time of a request, waiting for a free process included."""
+"""Time limit of a request in seconds, including the wait for a free process."""
 _QUICK, _LONG = 4, 4
-"""Processes at a time for `derive`, and for everything else: long motions in some tabs leave room for typing in another. Each may use a
-gigabyte (`fork_server.MEMORY`)."""
+"""Largest numbers of simultaneous processes for `derive` and for all other requests, so that long motions in some tabs do not block typing
+in another. Each may use a gigabyte (`fork_server.MEMORY`)."""
 _CLIENTS = 1000
-"""Clients whose last serial is remembered; a tab that was not used for a thousand others starts anew."""
+"""Number of clients whose last serial is kept; a tab that was not used during a thousand others starts again."""
 _LARGEST_ANSWER = 1 << 26
-"""Bytes of an answer; a longer one would fill the memory of the page."""
+"""Largest answer in bytes; a longer one would fill the memory of the page."""
 _HOME = str(Path(__file__).parents[2])
-"""The folder of the library, so that the fork server imports the same one."""
+"""The folder of the library, so that the fork server imports the same version."""
 CANCELLED = {"ok": False, "cancelled": True, "errors": []}
 """The answer to a request that a later one replaced."""
 
@@ -58,7 +58,7 @@ class _Job:
                 self._fork_server.kill(self._pid)
 
     def run(self, fork_server: ForkServer, message: bytes, until: float) -> bytes | None:
-        """Return the answer; None if the process ended without one. Raises a TimeoutError after the time `until`."""
+        """Return the answer; None if the process ended without one. Raises a TimeoutError at the time `until`."""
         own, other = socket.socketpair()
         with own:
             with other, self._lock:
@@ -107,14 +107,14 @@ def _patience(line: socket.socket, until: float) -> None:
 
 
 class ForkServer:
-    """The process that forks; started anew if it has ended."""
+    """The process that forks; it is restarted if it has ended."""
 
     def __init__(self) -> None:
         if not hasattr(os, "fork") or not hasattr(socket, "send_fds"):
             raise UsageError(
-                "the studio needs a system that forks processes.",
+                "the studio needs a system that can fork processes.",
                 where="studio",
-                why="Each request runs in a process of its own that can be ended.",
+                why="Each request runs in a separate process that can be ended.",
                 hint="Linux, macOS or the Windows Subsystem for Linux; on any system: chetaev animate my.toml --slider a=0.1:1",
             )
         self._lock = threading.Lock()
@@ -131,7 +131,7 @@ class ForkServer:
                 pass_fds=[other.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C is for the server, and the whole group can be ended
+                start_new_session=True,  # Ctrl-C reaches only the server, and the whole group can be ended
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [_HOME, os.environ.get("PYTHONPATH")])), **single},
             )
 
@@ -204,7 +204,7 @@ class Jobs:
             room.release()
 
     def _enter(self, client: str, serial: float) -> _Job | None:
-        """Note a job and end the earlier ones of its client; None if a later one was noted already."""
+        """Register a job and end the earlier ones of its client; None if a later one is already registered."""
         job = _Job(serial)
         if not client:
             return job
@@ -235,7 +235,7 @@ class Jobs:
 
 
 def _read(found: bytes | None, seconds: float) -> dict[str, Any]:
-    """Return an answer as data; an error if there is none."""
+    """Return an answer as data, or an answer with an error if there is none."""
     if found:
         answer: dict[str, Any] = json.loads(found)
         return answer

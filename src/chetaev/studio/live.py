@@ -14,11 +14,11 @@ from chetaev.plot.animation import animate
 from chetaev.plot.scenes.sliders import read_sliders
 
 _MOST_SLIDERS = 12
-"""Sliders of a page; more would push the picture out of sight. Parameters come first, then velocities, then places."""
+"""Largest number of sliders of a page; more would push the picture out of sight. Parameters come first, then velocities, then positions."""
 
 
 def motion_page(model: Model) -> dict[str, Any]:
-    """Return the page of a motion, and what the page of the studio says about it."""
+    """Return the page of a motion, with its outcome and a note for the page of the studio."""
     motion = simulate(model)
     found = {"outcome": str(motion.outcome), "message": motion.message, "certified": bool(motion.certificate.ok)}
     sliders, reason = slider_ranges(motion)
@@ -32,17 +32,17 @@ def motion_page(model: Model) -> dict[str, Any]:
 
 
 def slider_ranges(motion: Trajectory) -> tuple[dict[str, tuple[float, float]], str]:
-    """Return ranges of the values that can be moved, and why there are none."""
+    """Return ranges of the values that can be changed, or the reason why there are none."""
     if motion.asked is None or motion.asked.besides:
-        return {}, "no page can compute this motion."
+        return {}, "a page cannot compute this motion."
     model = model_of(motion)
     candidates = {p.name: around_parameter(float(motion[p.name][0])) for p in motion.equations.system.parameters}
     given = [str(name) for name in model.start.fixed]
     jets = [z for z in motion.jets if z.name in given]
-    for z in sorted(jets, key=lambda z: z.order == 0):  # velocities first: they change the motion most
+    for z in sorted(jets, key=lambda z: z.order == 0):  # velocities first, because they change the motion most
         candidates[z.name] = around_start(float(motion[z.name][0]))
     found: dict[str, tuple[float, float]] = {}
-    reason = "nothing of this motion can be moved."
+    reason = "no value of this motion can be changed."
     for name, limits in candidates.items():
         if len(found) == _MOST_SLIDERS:
             break
@@ -64,11 +64,11 @@ def around_parameter(value: float) -> tuple[float, float]:
 
 
 def around_start(value: float) -> tuple[float, float]:
-    """A range around an initial value, to both sides of it."""
+    """A range that contains an initial value in its interior."""
     reach = max(1.0, 2 * abs(value))
     return _rounded(value - reach), _rounded(value + reach)
 
 
 def _rounded(value: float) -> float:
-    """A value with two digits, as a person would write it."""
+    """The value rounded to two digits."""
     return value if value == 0 or not math.isfinite(value) else float(f"{value:.2g}")

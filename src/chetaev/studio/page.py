@@ -1,4 +1,4 @@
-"""The page of the studio: the files of web/ in one document, with a policy that allows its own scripts and nothing else."""
+"""The page of the studio: the files of web/ in one document, with a content security policy that allows only its own scripts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 
 _SCRIPTS = ("text.js", "formulas.js", "curves.js", "editor.js", "adopt.js", "asking.js", "sweep.js", "studio.js")
-"""The scripts, in the order in which they use each other."""
+"""The scripts, in the order of their dependencies."""
 
 AROUND = "http://127.0.0.1:* http://localhost:* vscode-webview:"
 """Pages that may show the studio in a frame: notebooks on this machine."""
@@ -29,7 +29,7 @@ def page(framed: bool = False) -> tuple[str, str]:
 
 
 def example() -> str:
-    """Return the model that an empty studio begins with."""
+    """Return the text of the model with which an empty studio starts."""
     return _file("example.toml")
 
 

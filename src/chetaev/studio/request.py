@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,6 +10,7 @@ from chetaev.core.errors import Location, UsageError
 from chetaev.core.notation.lexer import spell
 from chetaev.core.state import State
 from chetaev.core.support.plain import DECIMAL
+from chetaev.core.support.words import split_words
 from chetaev.io.reading import loads
 from chetaev.mechanics.model import Model
 from chetaev.mechanics.principles import Principle, of_words
@@ -24,8 +24,6 @@ _MOST_NAMES = 1000
 
 _MOST_TIMES = 10_000
 """Times at which a request may ask for states."""
-_BETWEEN = re.compile(r",(?![^(]*\))")
-"""A comma between words of principles, not inside `mixed(...)`."""
 
 
 _MOST_MEMBERS = 201
@@ -121,7 +119,7 @@ def _principles(given: Any) -> tuple[str, ...]:
     if isinstance(given, list) and all(isinstance(word, str) for word in given):
         words = given
     else:
-        words = _BETWEEN.split(_text(given, "principle") or "")
+        words = split_words(_text(given, "principle") or "")
     return tuple(word.strip() for word in words if word.strip())[:8]
 
 

@@ -1,7 +1,7 @@
-"""The server of the studio, on this machine only: who may ask, the routes, and the statuses.
+"""The HTTP server of the studio, for this machine only: access control and statuses.
 
-Every request needs the token, which only the address that was printed has; a page of another site can neither read it nor send it. The
-server computes nothing itself: texts go to processes of their own (`jobs`).
+Every request needs the token, which only the printed address contains; a page of another site can neither read it nor send it. The server
+does not compute: texts go to separate processes (`jobs`).
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from chetaev.studio.desk import Desk, RefusedError
+from chetaev.studio.dispatch import Dispatcher, RefusedError
 from chetaev.studio.folder import Folder
 from chetaev.studio.jobs import SECONDS, Jobs
 from chetaev.studio.page import AROUND, page
 
 HOST = "127.0.0.1"
-"""The address of this machine, which no other machine can reach."""
+"""The loopback address, which no other machine can reach."""
 LARGEST = 2_000_000
-"""Bytes of a request; a longer one is refused before it is read."""
+"""Largest request in bytes; a longer one is refused before it is read."""
 TOKEN_BYTES = 24
-"""Random bytes of the token: 192 bits."""
+"""Number of random bytes of the token: 192 bits."""
 _SILENT_SECONDS = 30.0
-"""Seconds that a connection may be silent; it frees the threads of tabs that were closed."""
+"""Seconds of silence after which a connection is closed, which frees the threads of closed tabs."""
 _PAGES = 16
-"""Pages of motions and reports that are kept, the newest: a frame fetches its page once, right after the answer that names it."""
+"""Number of newest pages of motions and reports that are kept: a frame fetches its page once, right after the answer that names it."""
 _ISOLATED = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; font-src data:;"
-"""The policy of pages of motions and reports: no network. Pages with sliders have a stricter one of their own besides."""
+"""The content security policy of pages of motions and reports: no network. Pages with sliders also have a stricter one."""
 
 
 class Studio(ThreadingHTTPServer):
@@ -53,7 +53,7 @@ class Studio(ThreadingHTTPServer):
         self.pages: OrderedDict[str, str] = OrderedDict()
         self._pages_lock = threading.Lock()
         try:
-            self.desk = Desk(folder, text=text, file=file, seconds=seconds)
+            self.dispatcher = Dispatcher(folder, text=text, file=file, seconds=seconds)
         except BaseException:
             self.server_close()
             raise
@@ -61,12 +61,12 @@ class Studio(ThreadingHTTPServer):
     @property
     def folder(self) -> Folder:
         """The folder of its model files."""
-        return self.desk.folder
+        return self.dispatcher.folder
 
     @property
     def jobs(self) -> Jobs:
         """Its processes."""
-        return self.desk.jobs
+        return self.dispatcher.jobs
 
     @property
     def address(self) -> str:
@@ -74,7 +74,7 @@ class Studio(ThreadingHTTPServer):
         return f"http://{HOST}:{self.server_address[1]}/?token={self.token}"
 
     def keep(self, html: str) -> str:
-        """Keep a page for the frame that shows it, and return its path, which nobody can guess."""
+        """Keep a page for the frame that shows it, and return its path, which cannot be guessed."""
         key = secrets.token_urlsafe(TOKEN_BYTES)
         with self._pages_lock:
             self.pages[key] = html
@@ -85,11 +85,11 @@ class Studio(ThreadingHTTPServer):
     def close(self) -> None:
         """End the server and all its processes; connections that are still open get no more answers."""
         self.closed = True
-        self.desk.close()
+        self.dispatcher.close()
         self.server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say in a line what went wrong with a connection; a browser that hangs up is nothing to say."""
+        """Log a failed request in one line; a connection that the browser closed is not logged."""
         fault = sys.exception()
         if not isinstance(fault, ConnectionError | TimeoutError):
             sys.stderr.write(f"studio: a request failed: {type(fault).__name__}\n")
@@ -145,14 +145,14 @@ class _Handler(BaseHTTPRequestHandler):
         if page:
             return self._page()
         name = parts.path.removeprefix("/api/") if parts.path.startswith("/api/") else ""
-        self.server.desk.require(method, name)
-        found = self.server.desk.reply(method, name, self._body() if method == "POST" else None)
+        self.server.dispatcher.require(method, name)
+        found = self.server.dispatcher.reply(method, name, self._body() if method == "POST" else None)
         if found.get("ok") and "html" in found:
             found["page"] = self.server.keep(found.pop("html"))
         return self._send_json(found)
 
     def _check_origin(self) -> None:
-        """Refuse requests that pages of other sites make, and names of this machine that others could give themselves."""
+        """Refuse requests from pages of other sites, and host names other than those of this machine (DNS rebinding)."""
         port = self.server.server_address[1]
         names = {f"{HOST}:{port}", f"localhost:{port}"}
         if self.headers.get_all("Host", []) not in [[name] for name in names]:
@@ -212,4 +212,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the base class
-        """Print nothing: addresses hold the token."""
+        """Log nothing, because addresses contain the token."""

@@ -2,10 +2,10 @@
 
     ch.sweep(model, over={"a": ch.sweeps.grid(0, 1, 50)}, measure={"hits": ch.sweeps.count("theta")}, to="chart.zarr")
 
-`points` has the points of a sweep (grids, lists, samples), `measures` what is measured, `blocks` cuts the points into chunks, `study` runs
-a chunk through `simulate_many`, `exponents` computes largest exponents of Lyapunov for a chunk. `record` is the description in a store,
-`store` the Zarr store itself, `lock` the lock that keeps a second process out, `progress` the bar. `run` has `sweep`, `cluster` hands
-chunks to Dask, `result` reads a store.
+`points` has the points of a sweep (grids, lists, samples), `measures` the measured quantities, `blocks` divides the points into chunks,
+`study` runs a chunk through `simulate_many`, `exponents` computes the largest Lyapunov exponents of a chunk. `record` is the description in
+a store, `store` the Zarr store itself, `lock` excludes a second writing process, `progress` shows the bar. `run` has `sweep`, `cluster`
+sends chunks to Dask, `result` reads a store.
 """
 
 from chetaev.sweeps.measures import count, largest_lyapunov

@@ -1,4 +1,4 @@
-"""Cutting the points of a sweep into chunks: blocks of a grid, in the order of its last dimension."""
+"""Divide the points of a sweep into chunks: blocks of a grid, contiguous along its last dimensions."""
 
 from __future__ import annotations
 
@@ -6,24 +6,27 @@ from itertools import product
 from math import ceil
 
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import SetArgument
 
 _USUAL_CHUNKS = 32
-"""Chunks of a sweep where nothing else decides: a sweep that is killed loses at most one part in 32."""
+"""Default number of chunks of a sweep: a sweep that is killed loses at most one part in 32."""
 _FEWEST_MEMBERS, _FEWEST_IF_SLOW, _MOST_MEMBERS = 1024, 64, 8192
-"""Fewest and most members of a chunk unless the user decides. A chunk costs some 10 ms besides its motions, as much as a thousand short
-motions of compiled code; members that run one by one, or on several workers, are cut finer. More members would keep a worker busy for
-minutes."""
+"""Limits of the default number of members of a chunk. A chunk has an overhead of about 10 ms, as much as a thousand short motions of
+compiled code; members that run one by one, or on several workers, get smaller chunks. Larger chunks would keep a worker busy for minutes.
+"""
 
 
 def chunk_shape(shape: tuple[int, ...], chunk: int | None, slow: bool, where: str) -> tuple[int, ...]:
-    """The shape of the chunks: at most `chunk` points each, whole rows of the last dimensions. `slow` members are cut finer by default."""
+    """The shape of the chunks, which have at most `chunk` points and whole rows of the last dimensions; smaller by default for `slow`
+    members.
+    """
     size = 1
     for n in shape:
         size *= n
     if chunk is None:
         chunk = min(_MOST_MEMBERS, max(_FEWEST_IF_SLOW if slow else _FEWEST_MEMBERS, ceil(size / _USUAL_CHUNKS)))
     if isinstance(chunk, bool) or not isinstance(chunk, int) or chunk < 1:
-        raise UsageError(f"chunk = {chunk!r} is no number of members.", where=where, hint="chunk=1000, or None")
+        raise UsageError(f"chunk = {chunk!r} is not a number of members.", where=where, hint=(SetArgument("chunk", 1000), ", or None"))
     found: list[int] = []
     left = chunk
     for n in reversed(shape):
@@ -43,7 +46,7 @@ def blocks(shape: tuple[int, ...], chunks: tuple[int, ...]) -> dict[tuple[int, .
 
 
 def counts_of(shape: tuple[int, ...], chunks: tuple[int, ...]) -> tuple[int, ...]:
-    """How many chunks there are along each dimension."""
+    """The number of chunks along each dimension."""
     return tuple(ceil(n / c) for n, c in zip(shape, chunks, strict=True))
 
 

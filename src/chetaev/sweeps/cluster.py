@@ -1,4 +1,4 @@
-"""Chunks on Dask distributed: a local cluster of processes, or any scheduler. Workers compute, the calling process writes the store."""
+"""Run chunks on Dask, by a local cluster of processes or any scheduler. Workers compute, the calling process writes the store."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.errors import ChetaevError, UsageError
+from chetaev.core.fixes import SetArgument
 from chetaev.numerics.ensemble.threads import processors
 from chetaev.sweeps.progress import Bar
 from chetaev.sweeps.study import run_chunk
@@ -23,15 +24,15 @@ Job = tuple[Index, Mapping[str, Array]]
 Found = tuple[Index, dict[str, Array], NDArray[np.uint8], str]
 
 _AT_ONCE = 1000
-"""Chunks that are known to the scheduler at a time: more would only take its memory."""
+"""Largest number of chunks submitted to the scheduler at a time: more would only use its memory."""
 _DEATHS = 10
-"""Workers that may die at one chunk before it counts as their cause."""
+"""Number of workers that may die while they compute the same chunk before the sweep fails."""
 _SECONDS_FOR_SCHEDULER = 30
-"""Seconds to wait for a scheduler that does not answer."""
+"""Seconds to wait for an answer of the scheduler."""
 
 
 class ClusterError(ChetaevError):
-    """The cluster of a sweep failed; what was done is kept."""
+    """The cluster of a sweep failed; finished chunks are kept."""
 
 
 @contextmanager
@@ -55,7 +56,7 @@ def client_of(cluster: str, workers: int | None, where: str) -> Iterator[Any]:
                     dashboard_address=page,
                     silence_logs=logging.CRITICAL,
                 )
-            except RuntimeError:  # the words of Dask: a worker failed to start
+            except RuntimeError:  # Dask raises it if a worker fails to start
                 raise _unguarded(where) from None
             with made, Client(made) as client:
                 yield client
@@ -63,24 +64,24 @@ def client_of(cluster: str, workers: int | None, where: str) -> Iterator[Any]:
     try:
         client = Client(cluster, timeout=_SECONDS_FOR_SCHEDULER)
     except (OSError, TimeoutError, ValueError) as fault:
-        hint = 'cluster="local", or the address that the scheduler prints: "tcp://10.0.0.1:8786"'
+        hint = (SetArgument("cluster", "local"), ', or the address that the scheduler prints: "tcp://10.0.0.1:8786"')
         raise ClusterError(f"no scheduler answers at {cluster}.", where=where, why=str(fault), hint=hint) from None
     with client:
         yield client
 
 
 def _unguarded(where: str) -> ClusterError:
-    """What is wrong where a file that is not guarded starts processes, which read it again."""
+    """The error for a program without a guard: the processes that it starts would import it and start the sweep again."""
     return ClusterError(
         "the processes of a local cluster did not start.",
         where=where,
-        why="New processes read the file of the program again; one that begins a sweep as it is read cannot be read again.",
+        why="Each new process imports the file of the program; if the import itself starts the sweep, this never ends.",
         hint='put the call under  if __name__ == "__main__":',
     )
 
 
 def run_on(client: Any, recipe: bytes, jobs: Sequence[Job], bar: Bar, where: str) -> Iterator[Found]:
-    """The results of all chunks, in the order in which workers finish them. Dask repeats a chunk whose worker died."""
+    """Yield the results of all chunks as workers finish them. Dask repeats a chunk whose worker died."""
     from distributed import KilledWorker, as_completed
     from distributed.client import FutureCancelledError
     from distributed.comm.core import CommClosedError
@@ -94,14 +95,14 @@ def run_on(client: Any, recipe: bytes, jobs: Sequence[Job], bar: Bar, where: str
         job = next(waiting, None)
         if job is None:
             return None
-        future = client.submit(run_chunk, recipe, dict(job[1]), 1, pure=False)  # a key of its own: the scheduler may know other sweeps
+        future = client.submit(run_chunk, recipe, dict(job[1]), 1, pure=False)  # a unique key: the scheduler may have other sweeps
         places[future.key] = job[0]
         return future
 
     first = [future for future in (submit() for _ in range(min(_AT_ONCE, len(jobs)))) if future is not None]
     queue = as_completed(first)
-    del first  # the scheduler forgets a result when nobody holds its future
-    kept = "all chunks that were done are kept, and the same call resumes"
+    del first  # the scheduler deletes a result when no future refers to it
+    kept = "all finished chunks are kept, and the same call resumes"
     try:
         for future in queue:
             at = places.pop(future.key)
@@ -113,7 +114,7 @@ def run_on(client: Any, recipe: bytes, jobs: Sequence[Job], bar: Bar, where: str
     except KilledWorker as fault:
         why = f"{fault.last_worker} was the last of {_DEATHS} or more." if getattr(fault, "last_worker", None) else ""
         hint = f"give workers more memory, or a smaller chunk; {kept}"
-        raise ClusterError("workers died again and again at one chunk.", where=where, why=why, hint=hint) from None
+        raise ClusterError("workers died repeatedly at the same chunk.", where=where, why=why, hint=hint) from None
     except (FutureCancelledError, CommClosedError, OSError) as fault:
         raise ClusterError("the connection to the scheduler was lost.", where=where, why=str(fault)[:200], hint=kept) from None
     if places:

@@ -1,9 +1,8 @@
-r"""The largest exponent of Lyapunov of every member of an ensemble.
+r"""The largest Lyapunov exponent of every member of an ensemble.
 
-The tangent lift is a system of its own, and `simulate_many` runs it: a motion together with one variation $v$. The interval is cut into
-segments, at whose ends the variation is divided by its length, and the exponent is the sum of the logarithms of these lengths per time
-(G. Benettin, L. Galgani, J.-M. Strelcyn, Phys. Rev. A 14 (1976) 2338), without the first tenth. What a member finds does not depend on the
-others.
+`simulate_many` runs the tangent lift, a system for a motion together with one variation $v$. The interval is divided into segments, at
+whose ends the variation is normalised; the exponent is the sum of the logarithms of its lengths, divided by the time (G. Benettin,
+L. Galgani, J.-M. Strelcyn, Phys. Rev. A 14 (1976) 2338), without the first tenth. The result of a member does not depend on the others.
 """
 
 from __future__ import annotations
@@ -25,28 +24,28 @@ from chetaev.transforms.tangent import Tangent, tangent
 Array = NDArray[np.float64]
 
 _MORE = 20
-"""How many times more segments a member gets whose variation grew too large in one of them."""
+"""Factor by which the number of segments is increased for a member whose variation grew too large in one of them."""
 _SEGMENTS_PER_SKIPPED = 10
-"""The first one of this many segments does not count: in it the variation turns from its first direction to that of the growth."""
+"""One segment in this many, at the beginning, does not count: there the variation turns to the direction of largest growth."""
 _LEAST_SIZE_IN_ORDER = 1e-2
-"""The least size of a jet relative to the largest of its order: jets that stay near zero have no size of their own."""
+"""Least size of a jet relative to the largest of its order, which sets the unit of jets that stay near zero."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lift:
-    """A system with one variation of its motion."""
+    """The tangent lift of a system: its motion with one variation."""
 
     morphism: Tangent
 
     @staticmethod
     def of(equations: Equations) -> Lift:
-        """The lift of equations."""
+        """The tangent lift of `equations`."""
         found = tangent(equations)
-        assert isinstance(found, Tangent)  # noqa: S101 - tangent makes no other morphism
+        assert isinstance(found, Tangent)  # noqa: S101 - the only type that tangent returns
         return Lift(found)
 
     def largest(self, ensemble: Ensemble, t: tuple[float, float], segments: int, settings: Mapping[str, Any]) -> tuple[Array, NDArray[Any]]:
-        """The exponents of members, NaN where there is none, and the outcomes of the lifted motions."""
+        """The exponents of members, NaN where a motion failed, and the outcomes of the lifted motions."""
         found, words = np.full(len(ensemble), np.nan), ensemble.outcome.astype(str).astype(object)
         some = np.flatnonzero(ensemble.outcome == Outcome.FINISHED)
         for parts in (segments, segments * _MORE):
@@ -103,7 +102,7 @@ class Lift:
         return logs / abs(float(times[-1] - times[aligned])), outcomes
 
     def _sizes(self, ensemble: Ensemble, members: NDArray[np.int64]) -> dict[str, Array]:
-        """Typical sizes of the variations of the state's jets by member: those of the jets over the motion, 1 for turns of a group."""
+        """Typical sizes of the variations by jet and member: those of the jets over the motion, and 1 for the directions of a group."""
         flow = ensemble.start.flows[0]
         images = {self.morphism.image(z).name for z in flow.state}
         first = simulate_state(self.morphism.target)

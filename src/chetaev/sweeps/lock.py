@@ -1,7 +1,7 @@
 """The lock of a store: one process at a time writes to it.
 
-The lock is held on a file beside the store and is released by the operating system when its process ends, however it ends; so a lock that
-is held belongs to a living process. The file names that process for messages.
+The lock is on a file beside the store. The operating system releases it when its process ends in any way, so a lock that is held belongs to
+a living process. The file names that process for messages.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 _TAKEN = (errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK)
-"""The system's words for a lock that another process holds."""
+"""Error codes of the system for a lock that another process holds."""
 _LOCKED_BYTE = 1 << 30
-"""The byte that Windows locks: far behind the text of the file, which others may then read."""
+"""Offset of the byte that Windows locks: far behind the text of the file, so that others can read the text."""
 
 
 def lock_path(store: Path) -> Path:
@@ -50,7 +50,7 @@ def held(store: Path, where: str) -> Iterator[None]:
                 where=where,
                 hint=f"wait for it (chetaev sweep status {store.name}), or choose another name",
             )
-        if _is_still(path, handle):  # its last owner may have removed it between our two calls
+        if _is_still(path, handle):  # the last owner may have removed the file after we opened it
             break
         os.close(handle)
     try:
@@ -58,7 +58,7 @@ def held(store: Path, where: str) -> Iterator[None]:
         os.write(handle, json.dumps({"host": socket.gethostname(), "process": os.getpid()}).encode())
         yield
     finally:
-        with suppress(OSError):  # Windows removes no open file; the next owner uses it again
+        with suppress(OSError):  # Windows does not remove an open file; the next owner uses it again
             path.unlink()
         os.close(handle)
 
@@ -72,12 +72,12 @@ def is_held(store: Path) -> bool:
     try:
         return not _try(handle, "status")
     finally:
-        with suppress(OSError):  # closed already where there are no locks
+        with suppress(OSError):  # already closed on a file system without locks
             os.close(handle)
 
 
 def owner(store: Path) -> str:
-    """The process that wrote the lock, in words; empty if it is not known."""
+    """The process that holds the lock, as text; empty if it is unknown."""
     try:
         found: Any = json.loads(lock_path(store).read_text(encoding="utf-8"))
         return f"process {int(found['process'])} on {str(found['host'])[:80]}"
@@ -86,7 +86,7 @@ def owner(store: Path) -> str:
 
 
 def _try(handle: int, where: str) -> bool:
-    """Take the lock if nobody has it; a UsageError on a file system without locks."""
+    """Take the lock if it is free; return whether it was. Raises a UsageError on a file system without locks."""
     try:
         if fcntl is not None:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

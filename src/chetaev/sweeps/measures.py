@@ -1,5 +1,5 @@
-"""What a sweep measures: texts are expressions at the end of a motion; everything else is a value of its own kind, so that no word of a
-measure can be taken for an expression.
+"""The measures of a sweep. A string is an expression at the end of a motion; every other measure has its own type, so that the name of a
+measure is never mistaken for an expression.
 """
 
 from __future__ import annotations
@@ -10,20 +10,24 @@ from typing import Any
 
 from chetaev.core.declarations import read_value
 from chetaev.core.errors import UsageError, require_mapping
+from chetaev.core.fixes import Code, SetArgument
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
 from chetaev.numerics.smooth_pieces.events import On, read_events
 
 _RESERVED = ("outcome", "done")
 """Names of arrays that every store has."""
-_HINT = 'measure={"end": "x", "hits": ch.count("theta - pi"), "time": ch.On("y"), "top": ch.largest_lyapunov()}'
+_HINT = SetArgument(
+    "measure", {"end": "x", "hits": Code('ch.count("theta - pi")'), "time": Code('ch.On("y")'), "top": Code("ch.largest_lyapunov()")}
+)
 
 
 @dataclass(frozen=True)
 class Count:
-    """How often a motion meets an event; `count` makes it."""
+    """The number of times that a motion meets an event; made by `count`."""
 
     event: On
     """The event."""
@@ -31,21 +35,22 @@ class Count:
 
 @dataclass(frozen=True)
 class LargestLyapunov:
-    """The largest exponent of Lyapunov over the interval of the motion; `largest_lyapunov` makes it."""
+    """The largest Lyapunov exponent over the interval of the motion; made by `largest_lyapunov`."""
 
     segments: int
-    """The number of times after which the variation gets its length 1 again."""
+    """The number of segments of the interval, at whose ends the variation is normalised."""
 
 
 Measure = str | On | Count | LargestLyapunov
 
 
+@public
 def count(event: Any, direction: int = 0) -> Count:
-    """As a measure of a sweep: how many roots of an expression a motion meets.
+    """A measure of a sweep: the number of roots of an expression along a motion.
 
     Args:
-        event: The expression, as a text, or `On(...)`.
-        direction: 1 to count rising roots, -1 for falling ones, 0 for both; with `On(...)` its own direction counts.
+        event: The expression, a string, or `On(...)`.
+        direction: 1 to count rising roots, -1 falling ones, 0 both; `On(...)` has its own direction.
 
     Returns:
         The measure.
@@ -61,45 +66,46 @@ def count(event: Any, direction: int = 0) -> Count:
     return Count(event if isinstance(event, On) else On(event, direction=direction))
 
 
+@public
 def largest_lyapunov(segments: int = 50) -> LargestLyapunov:
-    """As a measure of a sweep: the largest exponent of Lyapunov, the mean rate at which a neighbouring motion separates.
+    """A measure of a sweep: the largest Lyapunov exponent, the mean rate at which neighbouring motions separate.
 
-    A variation of the motion is computed with it, by the tangent lift of the equations. Its growth over the first tenth of the interval
-    does not count: there it turns to the direction of the largest growth. Over a time T, regular motions have values of the order 1/T.
+    The tangent lift of the equations computes a variation along with the motion. Its growth over the first tenth of the interval does not
+    count: there it turns to the direction of largest growth. Over a time T, regular motions have values of the order 1/T.
 
     Args:
-        segments: The number of parts of the interval after which the variation gets its length 1 again. More are taken for members whose
-            variation grows too large.
+        segments: The number of segments of the interval, at whose ends the variation is normalised. Members whose variation grows too
+            large get more.
 
     Returns:
         The measure.
 
     Raises:
-        UsageError: For a number of segments that is no count.
+        UsageError: If `segments` is not a positive integer.
 
     >>> largest_lyapunov().segments
     50
     """
     if isinstance(segments, bool) or not isinstance(segments, int) or segments < 1:
-        raise UsageError(f"segments = {segments!r} is no count.", where="largest_lyapunov", hint="segments=50")
+        raise UsageError(f"segments = {segments!r} is not a count.", where="largest_lyapunov", hint=SetArgument("segments", 50))
     return LargestLyapunov(segments)
 
 
 @dataclass(frozen=True)
 class Watched:
-    """An event that a measure needs: the text under which motions report it."""
+    """An event that a measure needs, with the text under which motions report it."""
 
     event: On
     text: str
 
     @property
     def key(self) -> tuple[str, int]:
-        """Equal for events that are the same."""
+        """A key that identifies the event."""
         return self.text, self.event.direction
 
 
 def read_measures(given: Any, taken: Mapping[str, Any], where: str) -> Frozen[str, Measure]:
-    """The measures by name, checked as far as no equations are needed; `taken` are names that stand for something else."""
+    """The measures by name, checked as far as possible without equations; measures may not use the names in `taken`."""
     require_mapping(given, "measures are", where, _HINT)
     if not given:
         raise UsageError("nothing is measured.", where=where, hint=_HINT)
@@ -109,14 +115,14 @@ def read_measures(given: Any, taken: Mapping[str, Any], where: str) -> Frozen[st
             raise UsageError(f"{name!r} cannot name a measure.", where=where, hint="a name that is neither varied nor outcome or done")
         require_file_name(name, place)
         if not isinstance(measure, str | On | Count | LargestLyapunov):
-            raise UsageError(f"{type(measure).__name__} is no measure.", where=place, hint=_HINT)
+            raise UsageError(f"{type(measure).__name__} is not a measure.", where=place, hint=_HINT)
         event = measure.event if isinstance(measure, Count) else measure
         if isinstance(event, On) and (event.terminal or event.reset):
             raise UsageError(
                 "the event of a measure ends or changes the motion.",
                 where=place,
-                why="A measure only looks at motions.",
-                hint="put the event into the events of the model, and measure the same expression without terminal and reset",
+                why="A measure only observes motions.",
+                hint="add the event to the events of the model, and measure the same expression without terminal and reset",
             )
     return Frozen(given)
 
@@ -124,7 +130,7 @@ def read_measures(given: Any, taken: Mapping[str, Any], where: str) -> Frozen[st
 def require_file_name(name: str, where: str) -> None:
     """Raise a UsageError for a name that cannot be an array of a store."""
     if "/" in name or "\\" in name or not name.isprintable() or name.startswith((".", "__")) or name == "zarr.json":
-        hint = "a name of printed characters, without slashes, that begins with a letter"
+        hint = "a name of printable characters, without slashes, that begins with a letter"
         raise UsageError(f"{name!r} cannot name an array of a store.", where=where, hint=hint)
 
 
@@ -138,9 +144,9 @@ def check_measures(measures: Mapping[str, Measure], model: Model, equations: Equ
 
 
 def rounds_of(measures: Mapping[str, Measure], model: Model, equations: Equations, where: str) -> list[dict[str, Watched]]:
-    """The events of measures, cut into runs in which the text of an event says which one it is.
+    """The events of measures, divided into runs in which their texts are unique.
 
-    Motions report events by their texts alone; two directions of one expression need two runs.
+    Motions report events by text only, so two directions of one expression need two runs.
     """
     own = watched_events(model.events, equations, where)
     rounds: list[dict[str, Watched]] = []

@@ -11,23 +11,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.errors import UsageError, require_mapping
+from chetaev.core.fixes import Ask, Code, InPython, SetArgument
 from chetaev.core.notation.lexer import spell
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.numerics.graphs.binding import number
 
 Array = NDArray[np.float64]
 
 _KINDS = ("sobol", "latin")
 _MOST_VALUES = 100_000_000
-"""The most values of one name: a gigabyte of memory nearly. A sweep over more would not end."""
-_HINT = 'over={"a": ch.grid(0, 1, 50), "theta\'": [0.1, 0.2]}, a list of mappings, or ch.sample({"a": (0, 1)}, 1000)'
+"""Largest number of values of one name: almost a gigabyte of memory. A sweep over more would not end."""
+_HINT = (
+    SetArgument("over", {"a": Code("ch.grid(0, 1, 50)"), "theta'": [0.1, 0.2]}),
+    ", a list of mappings, or ",
+    Ask("ch.sample", '{"a": (0, 1)}, 1000'),
+)
 
 
+@public
 def grid(low: Any, high: Any, n: int, *, scale: str = "linear") -> Array:
     """Evenly spaced values for a sweep, both ends included.
 
     Args:
-        low: The first value, a number or a text such as `"-pi"`.
+        low: The first value, a number or an expression such as `"-pi"`.
         high: The last value.
         n: The number of values.
         scale: `"linear"`, or `"log"` for equal ratios.
@@ -36,7 +43,8 @@ def grid(low: Any, high: Any, n: int, *, scale: str = "linear") -> Array:
         The values.
 
     Raises:
-        UsageError: For a number of values that is no count, an unknown scale, and ends of a logarithmic scale that are not positive.
+        UsageError: If `n` is not a positive integer or is too large, for an unknown `scale`, and for a logarithmic grid whose ends are not
+            positive.
 
     >>> grid(0, 1, 5).tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
@@ -45,39 +53,43 @@ def grid(low: Any, high: Any, n: int, *, scale: str = "linear") -> Array:
     """
     first, last = number(low, {}, "grid", UsageError), number(high, {}, "grid", UsageError)
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise UsageError(f"n = {n!r} is no number of values.", where="grid", hint="ch.grid(0, 1, 50)")
+        raise UsageError(f"n = {n!r} is not a number of values.", where="grid", hint=Ask("ch.grid", "0, 1, 50"))
     if n > _MOST_VALUES:
-        hint = "fewer values; ch.sample spreads points over ranges"
+        hint = ("fewer values; ", Ask("sample"), " spreads points over ranges")
         raise UsageError(f"n = {n} values of one name are too many.", where="grid", why=f"At most {_MOST_VALUES} fit.", hint=hint)
     if scale == "linear":
         return np.linspace(first, last, int(n))
     if scale != "log":
-        raise UsageError(f"scale = {scale!r} is not known.", where="grid", hint='scale="linear" or scale="log"')
+        raise UsageError(
+            f"scale = {scale!r} is not known.", where="grid", hint=(SetArgument("scale", "linear"), " or ", SetArgument("scale", "log"))
+        )
     if not (first > 0 and last > 0):
-        raise UsageError("a logarithmic grid needs positive ends.", where="grid", hint='ch.grid(1e-3, 1, 50, scale="log")')
+        raise UsageError("a logarithmic grid needs positive ends.", where="grid", hint=Ask("ch.grid", '1e-3, 1, 50, scale="log"'))
     return np.geomspace(first, last, int(n))
 
 
+@public
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Points that are spread over ranges of several names; `sample` makes them."""
+    """Points spread over ranges of several names; made by `sample`."""
 
     columns: Frozen[str, Array]
     """The values by name; point k has the k-th value of each."""
     kind: str
     """`"sobol"` or `"latin"`."""
     seed: int
-    """The number from which the points follow."""
+    """The seed of the random numbers."""
 
 
+@public
 def sample(ranges: Mapping[str, Any], n: int, *, kind: str = "sobol", seed: int = 0) -> Sample:
     """Points spread evenly over ranges, for sweeps over more names than a grid can cover.
 
     Args:
         ranges: The lowest and the highest value of each name.
-        n: The number of points; a power of two for points of Sobol.
-        kind: `"sobol"` for scrambled points of Sobol, `"latin"` for a Latin hypercube.
-        seed: A number from which the points follow; the same number gives the same points.
+        n: The number of points; a power of two for Sobol points.
+        kind: `"sobol"` for scrambled Sobol points, `"latin"` for a Latin hypercube.
+        seed: The seed of the random numbers; the same seed gives the same points.
 
     Returns:
         The points, for the argument `over` of `sweep`.
@@ -90,24 +102,29 @@ def sample(ranges: Mapping[str, Any], n: int, *, kind: str = "sobol", seed: int 
     (['a', 'b'], 8)
     """
     where = "sample"
-    require_mapping(ranges, "ranges are", where, 'ch.sample({"a": (0, 1)}, 1024)')
+    require_mapping(ranges, "ranges are", where, Ask("ch.sample", '{"a": (0, 1)}, 1024'))
     if kind not in _KINDS:
-        raise UsageError(f"kind = {kind!r} is not known.", where=where, hint='kind="sobol" or kind="latin"')
+        raise UsageError(
+            f"kind = {kind!r} is not known.", where=where, hint=(SetArgument("kind", "sobol"), " or ", SetArgument("kind", "latin"))
+        )
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise UsageError(f"n = {n!r} is no number of points.", where=where, hint='ch.sample({"a": (0, 1)}, 1024)')
+        raise UsageError(f"n = {n!r} is not a number of points.", where=where, hint=Ask("ch.sample", '{"a": (0, 1)}, 1024'))
     if kind == "sobol" and n & (n - 1):
         near = 1 << n.bit_length()
         raise UsageError(
-            f"{n} points of Sobol are not balanced.", where=where, why="Their number is a power of two.", hint=f'{near}, or kind="latin"'
+            f"{n} Sobol points are not balanced.",
+            where=where,
+            why="Their number must be a power of two.",
+            hint=(f"{near}, or ", SetArgument("kind", "latin")),
         )
     ends: dict[str, tuple[float, float]] = {}
     for name, given in ranges.items():
         if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2:
-            raise UsageError(f"the range of {name} is {given!r}.", where=where, hint=f'{{"{name}": (0, 1)}}')
+            raise UsageError(f"the range of {name} is {given!r}.", where=where, hint=InPython(f'{{"{name}": (0, 1)}}'))
         low, high = (number(end, {}, f"{where}, {name}", UsageError) for end in given)
         ends[spell(str(name))] = (low, high)
     if not ends:
-        raise UsageError("no ranges are given.", where=where, hint='ch.sample({"a": (0, 1)}, 1024)')
+        raise UsageError("no ranges are given.", where=where, hint=Ask("ch.sample", '{"a": (0, 1)}, 1024'))
     from scipy.stats import qmc
 
     engine = qmc.Sobol(len(ends), seed=seed) if kind == "sobol" else qmc.LatinHypercube(len(ends), seed=seed)
@@ -140,7 +157,7 @@ class Points:
 
 
 def read_points(over: Any, where: str) -> Points:
-    """The points that the argument `over` of a sweep names."""
+    """Read the points from the argument `over` of a sweep."""
     if isinstance(over, Sample):
         return _together(over.columns, "sample", where)
     if isinstance(over, Mapping):
@@ -181,9 +198,13 @@ def _axis(given: Any, name: str, where: str) -> Array:
     if isinstance(given, np.ndarray) and given.ndim == 1 and given.dtype.kind in "fiu":
         found = given.astype(float)
     elif isinstance(given, str | Mapping) or np.ndim(given) == 0:
-        raise UsageError(f"{given!r} is no list of values.", where=place, hint=f'{{"{name}": ch.grid(0, 1, 50)}}, or a list of numbers')
+        raise UsageError(
+            f"{given!r} is not a list of values.",
+            where=place,
+            hint=(InPython(f'{{"{name}": ch.grid(0, 1, 50)}}'), ", or a list of numbers"),
+        )
     else:
         found = np.array([number(v, {}, place, UsageError) for v in given], dtype=float)
     if found.ndim != 1 or not len(found) or not np.isfinite(found).all():
-        raise UsageError("the values are not one row of finite numbers.", where=place, hint=f'{{"{name}": ch.grid(0, 1, 50)}}')
+        raise UsageError("the values are not one row of finite numbers.", where=place, hint=InPython(f'{{"{name}": ch.grid(0, 1, 50)}}'))
     return found

@@ -8,7 +8,7 @@ from chetaev.numerics.motion.progress import output_is_watched
 
 
 class Bar:
-    """Counts members; the estimate of the time left leaves out what earlier calls computed."""
+    """A progress bar that counts members; its estimate of the time left excludes chunks that earlier calls computed."""
 
     def __init__(self, shown: bool | None, total: int, before: int, title: str) -> None:
         self._bar: Any = None
@@ -25,7 +25,7 @@ class Bar:
             self._bar.close()
 
     def add(self, members: int) -> None:
-        """Note that a chunk is on the disk."""
+        """Count a chunk that is on the disk."""
         if self._bar is not None:
             self._bar.update(members)
 

@@ -1,4 +1,4 @@
-"""The description in a store: what was swept, with which model, version and processor. It decides whether a call resumes a store."""
+"""The description in a store: points, measures, model, version and processor of a sweep. It decides whether a call can resume a store."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import SetArgument
 from chetaev.core.support.version import VERSION
 from chetaev.io.writing import dumps
 from chetaev.sweeps.measures import described
@@ -18,22 +19,22 @@ from chetaev.sweeps.points import Points
 from chetaev.sweeps.study import OUTCOMES, Study, plain_settings, processor
 
 FORMAT = 1
-"""The number of the layout of stores; a store with a larger number was written by a later version of the library."""
+"""Version of the layout of stores; a store with a larger number was written by a later version of the library."""
 
 _SUBJECTS = {
     "model": "the model differs",
-    "points": "the points that are swept differ",
+    "points": "the points differ",
     "measures": "the measures differ",
     "chunks": "the size of the chunks differs",
 }
-"""What must be the same where a store is resumed, and how a message says that it is not."""
+"""The keys of a description that must agree with a store that is resumed, with the text of the message if they do not."""
 
 
 def record_of(study: Study, points: Points, chunks: tuple[int, ...]) -> dict[str, Any]:
     """The description of a sweep."""
     return {
         "format": FORMAT,
-        "model": dumps(study.model),
+        "model": dumps(study.model, "sweep"),
         "points": {
             "dimensions": list(points.dimensions),
             "shape": list(points.shape),
@@ -62,15 +63,15 @@ def sealed(record: Mapping[str, Any]) -> dict[str, str]:
 
 
 def unsealed(attributes: Mapping[str, Any], name: str, where: str) -> dict[str, Any]:
-    """The description in the attributes of a store; an error for a foreign, a damaged or a later one."""
+    """Read the description in the attributes of a store; raise an error if it is missing, damaged or of a later version."""
     text = attributes.get("chetaev_sweep")
     if not isinstance(text, str):
-        raise UsageError(f"{name} is no store of a sweep.", where=where, hint="another name; nothing was changed")
+        raise UsageError(f"{name} is not a store of a sweep.", where=where, hint="another name; nothing was changed")
     if hashlib.sha256(text.encode("utf-8")).hexdigest() != attributes.get("chetaev_sha256"):
         raise UsageError(
-            f"the description in {name} is damaged: its checksum does not fit.",
+            f"the description in {name} is damaged: its checksum does not match.",
             where=where,
-            hint="restore zarr.json from a copy; the results beside it were not changed",
+            hint="restore zarr.json from a backup; the results beside it were not changed",
         )
     found: dict[str, Any] = json.loads(text)
     if found.get("format", 0) > FORMAT:
@@ -84,7 +85,7 @@ def unsealed(attributes: Mapping[str, Any], name: str, where: str) -> dict[str, 
 
 
 def require_same(found: Mapping[str, Any], wanted: Mapping[str, Any], name: str, where: str) -> None:
-    """Raise a UsageError if a store holds another sweep than the call asks for."""
+    """Raise a UsageError if a store holds a different sweep than `wanted`."""
     for key, said in _SUBJECTS.items():
         if found.get(key) != wanted[key]:
             what = f"{name} holds another sweep: {said}."
@@ -92,8 +93,11 @@ def require_same(found: Mapping[str, Any], wanted: Mapping[str, Any], name: str,
 
 
 def require_same_bits(found: Mapping[str, Any], wanted: Mapping[str, Any], name: str, where: str) -> None:
-    """Raise a UsageError if chunks that are computed now may differ from those of the store in their last bits."""
-    hint = "finish it where it began, choose another name, or accept results that may differ in their last digits: anywhere=True"
+    """Raise a UsageError if new chunks may differ from those of the store in their last bits, because versions or processors differ."""
+    hint = (
+        "finish it where it began, choose another name, or accept results that may differ in their last digits: ",
+        SetArgument("anywhere", True),
+    )
     there, here = found.get("versions", {}), wanted["versions"]
     for package in ("chetaev", "numpy"):
         if there.get(package) != here[package]:
@@ -107,12 +111,15 @@ def require_same_processor(there: str, here: str, name: str, where: str) -> None
     if there != here:
         first, second = there.split(" ")[0], here.split(" ")[0]
         what = f"{name} was begun on a processor {first}, and this one is {second} or has other features."
-        hint = "finish it where it began, choose another name, or accept results that may differ in their last digits: anywhere=True"
+        hint = (
+            "finish it where it began, choose another name, or accept results that may differ in their last digits: ",
+            SetArgument("anywhere", True),
+        )
         raise UsageError(what, where=where, hint=hint)
 
 
 def _difference(key: str, there: Any, here: Any) -> str:
-    """The first difference, in words."""
+    """The first difference between two entries of descriptions, as a sentence."""
     if isinstance(there, str) and isinstance(here, str):
         pairs = zip(there.splitlines(), here.splitlines(), strict=False)
         line = next(((a, b) for a, b in pairs if a != b), None)
@@ -122,6 +129,6 @@ def _difference(key: str, there: Any, here: Any) -> str:
             if there.get(name) != here.get(name):
                 if name == "sha256":
                     names = [z for z in there[name] if there[name][z] != here[name].get(z)] or list(there[name])
-                    return f"The values of {' '.join(names)} are others."
+                    return f"The values of {' '.join(names)} differ."
                 return f"{name}: {there.get(name)} there, {here.get(name)} here."
     return f"{there} there, {here} here."

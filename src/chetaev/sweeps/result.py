@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import Ask
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.io.reading import loads
 from chetaev.mechanics.model import Model
 from chetaev.numerics.motion.storage.tables import package
@@ -28,22 +30,23 @@ NOT_RUN = "not_run"
 """The outcome of a point whose chunk is not done yet."""
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Sweep:
-    """A sweep: arrays by the names of the measures, over the dimensions of what was varied."""
+    """A sweep: an array for each measure, over the dimensions of the varied names."""
 
     path: Path
     """The folder of the store."""
     record: Frozen[str, Any]
     """The description in the store: model, points, measures, versions, settings and processor."""
     points: Frozen[str, Array]
-    """The values of what was varied, by name."""
+    """The values of the varied parameters and initial values, by name."""
     arrays: Frozen[str, Array]
-    """What was measured, by name; NaN where a motion did not finish, or was not run yet."""
+    """The measures by name; NaN for motions that did not finish or have not run yet."""
     outcome: NDArray[Any]
     """The outcome of every motion, as a word."""
     chunks: tuple[int, int]
-    """How many chunks are done, and how many there are."""
+    """The number of finished chunks, and of all chunks."""
 
     @property
     def dimensions(self) -> tuple[str, ...]:
@@ -62,11 +65,11 @@ class Sweep:
 
     @cached_property
     def model(self) -> Model:
-        """The model, as the store holds it."""
+        """The model in the store."""
         return loads(self.record["model"], self.path.name)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """A measure, `outcome`, or the values of what was varied, by name."""
+        """A measure, `outcome`, or the values of a varied name."""
         if name == "outcome":
             return self.outcome
         for known in (self.arrays, self.points):
@@ -76,7 +79,7 @@ class Sweep:
         raise UsageError(f"{name} is neither measured nor varied.", where=f"sweep {self.path.name}", hint=hint)
 
     def to_xarray(self) -> Any:
-        """A Dataset over what was varied, with the measures and `outcome` as variables."""
+        """An xarray Dataset over the varied names, with the measures and `outcome` as variables."""
         xarray = package("xarray", "to_xarray")
         grid = self.record["points"]["grid"]
         along = {name: ((name if grid else self.dimensions[0],), values) for name, values in self.points.items()}
@@ -107,7 +110,7 @@ class Sweep:
         return str(self)
 
     def _repr_html_(self) -> str:
-        """A notebook shows the chart beside the numbers, if there are one or two dimensions and matplotlib is installed."""
+        """The text, and a chart if there are one or two dimensions and matplotlib is installed."""
         return f"<pre>{escape(str(self))}</pre>{self._picture()}"
 
     def _picture(self) -> str:
@@ -120,8 +123,9 @@ class Sweep:
         return as_html(self)
 
 
+@public
 def open_sweep(path: str | os.PathLike[str]) -> Sweep:
-    """Read the store of a sweep, complete or not. Checksums of all files are compared.
+    """Read the store of a sweep, complete or not, and verify the checksums of all files.
 
     Args:
         path: The folder of the store.
@@ -134,7 +138,7 @@ def open_sweep(path: str | os.PathLike[str]) -> Sweep:
         StoreError: If files of the store are damaged.
     """
     if not isinstance(path, str | os.PathLike):
-        raise UsageError(f"{path!r} is no name of a folder.", where="open_sweep", hint='ch.open_sweep("chart.zarr")')
+        raise UsageError(f"{path!r} is not the name of a folder.", where="open_sweep", hint=Ask("ch.open_sweep", '"chart.zarr"'))
     folder = Path(os.path.realpath(path))
     where = f"open_sweep {folder.name}"
     if not folder.is_dir():
@@ -157,7 +161,7 @@ def open_sweep(path: str | os.PathLike[str]) -> Sweep:
 
 
 def status(path: str | os.PathLike[str]) -> str:
-    """How far a sweep is, whether a process works on it, and the time left, in words."""
+    """The state of a sweep as text: finished chunks, the process that works on it, and the time left."""
     folder = Path(os.path.realpath(path))
     found = open_sweep(folder)
     lines = [str(found)]
@@ -185,7 +189,7 @@ def _left(folder: Path) -> str:
 
 
 _LAST = 20
-"""Latest chunks from whose times the speed is estimated: a sweep that was resumed has older ones too."""
+"""Number of latest chunks whose times give the speed; older chunks may be from before an interruption."""
 
 
 def _in_words(seconds: float) -> str:

@@ -1,8 +1,8 @@
 """The Zarr store of a sweep.
 
-Every measure is an array over the dimensions of the sweep, in chunks with a checksum (crc32c); `outcome` holds codes of outcomes. `done`
-has one entry for each chunk: 0 until all arrays of the chunk are on the disk, then a checksum of their files. Files are replaced whole and
-written to the disk before they count, so that a killed process leaves either no `done` or all of a chunk.
+Every measure is an array over the dimensions of the sweep, in chunks with a checksum (crc32c); `outcome` has codes of outcomes. `done` has
+one entry for each chunk: 0 until all arrays of the chunk are on the disk, then a checksum of their files. Files are replaced as a whole and
+synced before `done` is set, so that a process that is killed leaves a chunk either complete or not done.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ Array = NDArray[np.float64]
 Index = tuple[int, ...]
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-"""The system's words for a full disk and an exhausted quota."""
+"""Error codes of the system for a full disk and an exhausted quota."""
 _EMPTY_TOO: Any = {"write_empty_chunks": True}
-"""Chunks of NaN alone are written too: a file that is missing is a file that was lost."""
+"""Zarr setting to write chunks that contain only NaN, so that a missing file always means a lost file."""
 
 
 class StoreError(ChetaevError):
@@ -45,7 +45,7 @@ class StoreError(ChetaevError):
 
 
 class _WholeFiles(LocalStore):
-    """A folder whose files are replaced whole, and are on the disk when `set` returns."""
+    """A folder whose files are replaced as a whole, and are on the disk when `set` returns."""
 
     async def set(self, key: str, value: Any) -> None:
         path = self.root / key
@@ -67,11 +67,11 @@ class Store:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """How many chunks there are along each dimension."""
+        """The number of chunks along each dimension."""
         return counts_of(self.shape, self.chunks)
 
     def done(self) -> set[Index]:
-        """The chunks that are complete, without a look at their contents."""
+        """The chunks that are marked as complete; their contents are not read."""
         return {at for at in self.blocks if self._file("done", at).exists()}
 
     def write(self, at: Index, values: Mapping[str, Array], codes: NDArray[np.uint8]) -> None:
@@ -88,14 +88,14 @@ class Store:
             raise written_not(fault, self.path, self.where) from fault
 
     def verify(self) -> set[Index]:
-        """The chunks that are complete and undamaged; an error names those whose files changed after they were written."""
+        """The complete chunks; raise a StoreError that names those whose files changed after they were written."""
         found = self.done()
         damaged = [at for at in sorted(found) if not self._is_whole(at)]
         if damaged:
             marks = [str(self._file("done", at).relative_to(self.path)) for at in damaged]
             several = len(damaged) > 1
             raise StoreError(
-                f"{self.path.name} has {len(damaged)} damaged chunk{'s' * several}: the checksums do not fit.",
+                f"{self.path.name} has {len(damaged)} damaged chunk{'s' * several}: the checksums do not match.",
                 where=self.where,
                 why=f"Files of these chunks changed or vanished after they were written; the other {len(found) - len(damaged)} are whole.",
                 hint=f"remove {', '.join(marks[:5])}{', ...' * (len(marks) > 5)} from the store and call sweep again: "
@@ -117,12 +117,12 @@ class Store:
         for name in points["names"]:
             found[name] = _read(self.group, name, self.path, self.where)
             if digest(found[name]) != points["sha256"][name]:
-                hint = "restore the folder from a copy, or call sweep with another name"
+                hint = "restore the folder from a backup, or call sweep with another name"
                 raise StoreError(f"the values of {name} in {self.path.name} are damaged.", where=self.where, hint=hint)
         return found
 
     def _arrays(self) -> dict[str, Any]:
-        """The arrays of results; an error if the description of one is damaged or missing."""
+        """The arrays of results; raise a StoreError if the description of one is damaged or missing."""
         wanted = dict.fromkeys(self.record["measures"], (self.shape, self.chunks, "float64"))
         wanted |= {"outcome": (self.shape, self.chunks, "uint8"), "done": (self.counts, (1,) * len(self.counts), "uint32")}
         found: dict[str, Any] = {}
@@ -134,7 +134,7 @@ class Store:
             except (OSError, ValueError, KeyError, TypeError, AttributeError, zarr.errors.BaseZarrError):
                 right = False
             if not right:
-                hint = f"restore {name}/zarr.json from a copy; the results beside it were not changed"
+                hint = f"restore {name}/zarr.json from a backup; the results beside it were not changed"
                 raise StoreError(f"the array {name} of {self.path.name} is damaged or missing.", where=self.where, hint=hint)
             found[name] = array
         return found
@@ -157,9 +157,9 @@ class Store:
 
 
 def create(path: Path, record: Mapping[str, Any], points: Points, where: str) -> Store:
-    """Make a store beside its place, and move it there when it is complete: a crash leaves nothing at `path`."""
+    """Create a store under a temporary name, and rename it to `path` when it is complete: a crash leaves nothing at `path`."""
     beside = path.with_name(f".{path.name}.new")
-    shutil.rmtree(beside, ignore_errors=True)  # of a process that was killed here; the lock is ours
+    shutil.rmtree(beside, ignore_errors=True)  # left by a process that was killed; we hold the lock
     try:
         _build(beside, record, points)
         os.replace(beside, path)
@@ -198,7 +198,7 @@ def _array(group: Any, name: str, shape: Any, chunks: Any, kind: str, dimensions
 
 
 def opened(path: Path, where: str, writing: bool = False) -> Store:
-    """A store that exists."""
+    """Open an existing store."""
     try:
         group = zarr.open_group(_WholeFiles(path, read_only=not writing), mode="r+" if writing else "r")
         attributes = dict(group.attrs)
@@ -212,14 +212,14 @@ def _read(group: Any, name: str, path: Path, where: str) -> Array:
     try:
         return np.asarray(group[name][:], dtype=float)
     except (OSError, ValueError, KeyError, RuntimeError) as fault:
-        hint = "restore the folder from a copy, or call sweep with another name"
+        hint = "restore the folder from a backup, or call sweep with another name"
         raise StoreError(f"the values of {name} in {path.name} are damaged.", where=where, why=str(fault), hint=hint) from None
 
 
 def written_not(fault: OSError, path: Path, where: str) -> StoreError:
     """The error for a store that cannot be written."""
     if fault.errno in _FULL:
-        hint = "free some space and make the same call again: it resumes, and all chunks that were done are kept"
+        hint = "free some space and make the same call again: it resumes, and all finished chunks are kept"
         return StoreError(f"the disk is full, and {path.name} cannot grow.", where=where, hint=hint)
     reason = fault.strerror or str(fault)
     return StoreError(f"{path.name} cannot be written: {reason}.", where=where, hint="a folder that exists and may be written")

@@ -1,4 +1,4 @@
-"""One chunk of a sweep: its motions by `simulate_many`, and what is measured of them."""
+"""Run one chunk of a sweep: its motions by `simulate_many`, and their measures."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ Array = NDArray[np.float64]
 Codes = NDArray[np.uint8]
 
 OUTCOMES = tuple(str(outcome) for outcome in Outcome)
-"""The words of the codes in the array `outcome` of a store."""
+"""The outcomes by their codes in the array `outcome` of a store; a change of the order would misread old stores."""
 _REACHED = tuple(str(outcome) for outcome in Outcome if outcome.reached_end)
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A model and its measures; everything that does not depend on a chunk is made once."""
+    """A model and its measures; objects that do not depend on the chunk are made once."""
 
     model: Model
     measures: Frozen[str, Measure]
@@ -56,7 +56,7 @@ class Study:
 
     @property
     def one_by_one(self) -> bool:
-        """Whether `simulate` runs the members one after the other, which takes milliseconds for each."""
+        """Whether `simulate` runs the members one after the other, which takes milliseconds per member."""
         return bool(self.model.events) or any(isinstance(measure, Count | On) for measure in self.measures.values())
 
     @cached_property
@@ -66,13 +66,13 @@ class Study:
 
     @cached_property
     def lift(self) -> Lift:
-        """The equations with those of a variation."""
+        """The tangent lift of the equations."""
         return Lift.of(self.equations)
 
     def check(self, columns: Mapping[str, Array]) -> None:
         """Raise an error for names and measures that do not fit the model; `columns` are the values of one point."""
         if self.model.conserve is not None:
-            raise UsageError("the model asks for conserve, which ensembles do not take.", where=self.where, hint="a model without conserve")
+            raise UsageError("the model uses conserve, which ensembles do not support.", where=self.where, hint="a model without conserve")
         if any(isinstance(m, LargestLyapunov) for m in self.measures.values()):
             self._check_lift()
         check_measures(self.measures, self.model, self.equations, self.where)
@@ -88,13 +88,13 @@ class Study:
         """Raise an error where the tangent lift does not describe neighbouring motions."""
         model, why = self.model, ""
         if model.branch is not None or model.gauge:
-            why = "The model chooses a branch or a gauge, which its tangent lift does not know."
+            why = "The model chooses a branch or a gauge, which its tangent lift does not support."
         elif any(isinstance(event, On) and (event.terminal or event.reset) for event in model.events):
             why = "Events of the model end or change its motion, and neighbouring motions meet them at other times."
         elif smooth(self.equations, Frozen(inputs_of(self.equations.system, model.inputs, self.where))).modes:
-            why = "The forces have corners, at which neighbouring motions change at other times."
+            why = "The forces have corners, which neighbouring motions pass at other times."
         if why:
-            raise UsageError("largest_lyapunov is not known for this model.", where=self.where, why=why, hint="another measure")
+            raise UsageError("largest_lyapunov is not available for this model.", where=self.where, why=why, hint="another measure")
 
     def run(self, columns: Mapping[str, Array], threads: int | None, progress: bool | None = False) -> tuple[dict[str, Array], Codes]:
         """The measures of the motions at the points of `columns`, and the codes of their outcomes."""
@@ -128,7 +128,7 @@ class Study:
         return simulate_many(replace(model, events=tuple(events)), parameters=self._parameters(columns), threads=threads, progress=progress)
 
     def _model_with(self, columns: Mapping[str, Array]) -> Model:
-        """The model with the starts of a chunk; its parameters are given beside it."""
+        """The model with the starts of a chunk; parameters are passed separately."""
         swept = {name: values for name, values in columns.items() if name not in self._names}
         own = self.model.start
         fixed = {key: v for key, v in own.fixed.items() if spell(str(key)) not in swept}
@@ -162,12 +162,12 @@ class Study:
 
 
 def processor() -> str:
-    """The processor on which chunks are computed: its name and features decide the last bits of results."""
+    """The name and the features of the processor, on which the last bits of results depend."""
     return " ".join(name_and_features())
 
 
 _ONE_AT_A_TIME = threading.Lock()
-"""Chunks of a process run one after the other; each uses the threads that it is given."""
+"""Makes the chunks of a process run one after the other; each may use several threads."""
 
 
 @lru_cache(maxsize=8)
@@ -178,19 +178,19 @@ def _study(recipe: bytes) -> Study:
 
 
 def recipe_of(study: Study) -> bytes:
-    """A study for workers."""
+    """A study as bytes for workers."""
     return pickle.dumps((study.model, study.measures, study.where))
 
 
 def run_chunk(recipe: bytes, columns: Mapping[str, Array], threads: int | None) -> tuple[dict[str, Array], Codes, str]:
-    """Run one chunk on a worker; also the worker's processor."""
+    """Run one chunk on a worker; return measures, codes of outcomes, and the worker's processor."""
     with _ONE_AT_A_TIME:
         found, codes = _study(recipe).run(columns, threads)
     return found, codes, processor()
 
 
 def plain_settings(model: Model) -> dict[str, Any]:
-    """The settings of the runs, for people who read the store."""
+    """The settings of the runs as plain data, for readers of the store."""
     return {
         "t": [float(model.interval[0]), float(model.interval[1])],
         "tolerance": model.tolerance,

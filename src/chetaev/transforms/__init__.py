@@ -1,4 +1,4 @@
-"""Transformations: theorems of the form "this system is equivalent to that one", as maps that carry motions. One theorem per file.
+"""Transformations: theorems of the form "this system is equivalent to that one", as maps of motions. One theorem per file.
 
 | verb | file |
 |---|---|
@@ -13,7 +13,7 @@
 | `tangent`: a system with its variations | `tangent` |
 | `reduce`, `symmetries`: reduction by a group, conserved momenta | `group_reduction`, `symmetries` |
 
-`tools` are the parts that several theorems share.
+`tools` has the parts that several theorems share.
 """
 
 from chetaev.transforms.contact import contact_as_nonholonomic, contact_as_vakonomic

@@ -1,13 +1,13 @@
-r"""Herglotz' dynamics on $Q \times \mathbb{R}$ with the row $\dot s = L$: it is nonholonomic, and vakonomic as well (002, Theorems 1, 2).
+r"""Herglotz' dynamics on $Q \times \mathbb{R}$ with the row $\dot s = L$: it is both nonholonomic and vakonomic (002, Theorems 1, 2).
 
-The action variable becomes a coordinate. Nonholonomically the variations obey $\delta s = p_i\,\delta q^i$, and the multiplier of that row
-is $-L_s$ in the signs of this library. Vakonomically the extended Lagrangian is $(1 - \mu) L + \mu\,\dot s$ with
+The action variable becomes a coordinate. In the nonholonomic form the variations satisfy $\delta s = p_i\,\delta q^i$, and the multiplier
+of that row is $-L_s$ in the signs of this library. In the vakonomic form the extended Lagrangian is $(1 - \mu) L + \mu\,\dot s$ with
 $\dot\mu = (1 - \mu) L_s$; (22) and (38) are printed with the other sign. So $1 - \mu = A \exp(-\int L_s\,dt)$ with an arbitrary scale $A$,
 and further constraints have multipliers $\nu_b = \lambda_b/(1 - \mu)$ in Herglotz' form.
 
-For a Lagrangian of any order the vakonomic theorem holds as it stands, because $D(1 - \mu) = -(1 - \mu) L_s$ turns $D^k((1 - \mu)\,\cdot)$
-into $(1 - \mu)(D - L_s)^k$. Nonholonomically the variations obey $L_s\,\delta s = C_i\,\delta q^i$, where $C_i = E_i[L] - E_i^H[L]$ is the
-difference of the Euler-Lagrange and Herglotz' expressions; for first order $C_i = L_s p_i$. The multiplier of that row is $-1$.
+The vakonomic theorem holds for Lagrangians of any order, because $D(1 - \mu) = -(1 - \mu) L_s$ turns $D^k((1 - \mu)\,\cdot)$ into
+$(1 - \mu)(D - L_s)^k$. In the nonholonomic form the variations satisfy $L_s\,\delta s = C_i\,\delta q^i$, where $C_i = E_i[L] - E_i^H[L]$
+is the difference of the Euler-Lagrange and Herglotz' expressions; for first order $C_i = L_s p_i$. The multiplier of that row is $-1$.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from sympy import Expr, S
 from chetaev.core.calculus import SYMBOLIC, Calculus
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import PrincipleError
-from chetaev.core.fixes import UsePrinciple
+from chetaev.core.fixes import Ask, SetPart, UsePrinciple
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Action, Coordinate, Jet, delta, jets_in, order_in
 from chetaev.mechanics.assemble import euler_lagrange
 from chetaev.mechanics.derivation import derive
@@ -32,12 +33,13 @@ from chetaev.transforms.tools.pullback import rewritten, virtual
 from chetaev.transforms.tools.theorem import equations_of, theorem
 
 
+@public
 @theorem()
 def contact_as_nonholonomic(given: Any) -> Morphism:
     r"""Herglotz' motion as that of a system on $Q \times \mathbb{R}$ with the row $\dot s = L$ and variations $\delta s = p_i\,\delta q^i$.
 
     002, Theorem 1; further constraints keep their rows and their multipliers (Theorem 3, in the sign $E = u + \lambda R_V$). For a
-    Lagrangian of higher order the variations obey $L_s\,\delta s = C_i\,\delta q^i$, see the module; that needs $L_s \ne 0$.
+    Lagrangian of higher order the variations satisfy $L_s\,\delta s = C_i\,\delta q^i$, which needs $L_s \ne 0$.
 
     Args:
         given: A system with an action variable, a model or equations under Herglotz' principle.
@@ -62,8 +64,8 @@ def contact_as_nonholonomic(given: Any) -> Morphism:
         raise PrincipleError(
             f"{source.system.label} is under {source.principle}.",
             where=f"contact_as_nonholonomic {source.system.label}",
-            why="Its multipliers are part of the state; on Q x R it is vakonomic too.",
-            hint="contact_as_vakonomic(...)",
+            why="Its multipliers are part of the state; on Q x R the motion is vakonomic.",
+            hint=Ask("contact_as_vakonomic", "..."),
         )
     s = Coordinate(action.base)
     last_row, value, notes = _variation_of_action(source, action, s)
@@ -89,7 +91,7 @@ def _variation_of_action(source: Equations, action: Action, s: Coordinate) -> tu
     if order_in(system.lagrangian, Coordinate) <= 1:
         momenta = {q: system.lagrangian.diff(q.d()) for q in system.coordinates}
         return delta(s) - virtual(momenta), -damping, ()
-    if damping == 0:  # the action follows the motion without acting on it
+    if damping == 0:  # the action has no influence on the motion
         return delta(s), S.Zero, ()
     contact = Calculus(SYMBOLIC, system.frame, action, system.lagrangian)
     herglotz = euler_lagrange(contact, system.lagrangian)
@@ -110,6 +112,7 @@ def _on_motion(e: Expr, s: Coordinate, rate: Expr, calculus: Calculus[Expr]) -> 
         e = e.xreplace({top: calculus.total(rate, top.order - 1)})
 
 
+@public
 @theorem()
 def contact_as_vakonomic(given: Any) -> Morphism:
     r"""Herglotz' motion, with or without vakonomic constraints, as vakonomic motion on $Q \times \mathbb{R}$ with the row $\dot s = L$.
@@ -132,14 +135,17 @@ def contact_as_vakonomic(given: Any) -> Morphism:
             f"{source.system.label} is under {source.principle}.",
             where=f"contact_as_vakonomic {source.system.label}",
             why="Its constraints have reactions; nonholonomic and vakonomic motions differ.",
-            hint=("contact_as_nonholonomic(...), or ", UsePrinciple(Herglotz(Vakonomic()), "system")),
+            hint=(Ask("contact_as_nonholonomic", "..."), ", or ", UsePrinciple(Herglotz(Vakonomic()), "system")),
         )
     if source.system.forces or source.system.dissipation != 0:
         raise PrincipleError(
             f"forces act on {source.system.label}.",
             where=f"contact_as_vakonomic {source.system.label}",
             why="The vakonomic equations are those of Herglotz multiplied by 1 - mu, but a force would not be multiplied.",
-            hint="contact_as_nonholonomic(...) where there are no vakonomic constraints; or a Lagrangian that contains the force",
+            hint=(
+                Ask("contact_as_nonholonomic", "..."),
+                " where there are no vakonomic constraints; or a Lagrangian that contains the force",
+            ),
         )
     s = Coordinate(action.base)
     target = derive(_on_product(source, action, s, None), Vakonomic())
@@ -166,7 +172,11 @@ def _contact(given: Any, verb: str) -> tuple[Equations, Action]:
     action = source.lowered.action
     where = f"{verb} {source.system.label}"
     if action is None:
-        raise PrincipleError(f"{source.system.label} has no action variable.", where=where, hint='System(..., action="s") under Herglotz()')
+        raise PrincipleError(
+            f"{source.system.label} has no action variable.",
+            where=where,
+            hint=(SetPart("action", "s", whole=True), " under ", UsePrinciple(Herglotz())),
+        )
     return source, action
 
 

@@ -1,36 +1,41 @@
-"""A change of coordinates, time-dependent or not."""
+"""A change of coordinates, which may depend on time."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from sympy import Expr, Matrix, S
 
 from chetaev.core.errors import ModelError, PrincipleError, UsageError
+from chetaev.core.fixes import Ask
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Coordinate, Jet
 from chetaev.core.zero import known_zero
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.group_chart import require_coordinates
 from chetaev.transforms.tools.morphism import Morphism
+from chetaev.transforms.tools.options import FORMULA, INVERSE
 from chetaev.transforms.tools.pullback import Substitution, new_coordinates, pulled_back, read_inverse, read_substitution
 from chetaev.transforms.tools.theorem import theorem
 
 
-@theorem(formula="formulas", inverse="inverse", needed=("formula",))
+@public
+@theorem(formula=replace(FORMULA, needed=True), inverse=INVERSE)
 def change_coordinates(
     given: Any, formulas: Mapping[str, Any], inverse: Mapping[str, Any] | None = None, kinds: Mapping[str, str] | None = None
 ) -> Morphism:
-    """The system in new coordinates. The principle and the multipliers stay the same.
+    """Write a system in new coordinates. The principle and the multipliers stay the same.
 
     Args:
         given: A system, a model or equations.
         formulas: Old coordinates as functions of new ones and time: `{"x": "r*cos(phi)", "y": "r*sin(phi)"}`.
-        inverse: New coordinates as functions of old ones. It is computed if the formulas are affine in the new coordinates, and needed
-            otherwise to map a start forward.
+        inverse: New coordinates as functions of old ones, necessary to map a start forward; computed if the formulas are affine in the new
+            coordinates.
         kinds: Kinds of the new coordinates, such as `{"phi": "angle"}`; `"line"` by default.
 
     Returns:
@@ -70,19 +75,19 @@ def _require_invertible(old: tuple[Coordinate, ...], new: list[Coordinate], tabl
             f"{len(old)} coordinates become {len(new)}: {names}.",
             where=where,
             why="A change of coordinates keeps their number; every unknown name in a formula is a new coordinate.",
-            hint="restrict(system, ...) makes them fewer by holonomic constraints; declare constants as parameters",
+            hint=(Ask("restrict", "system, ..."), " makes them fewer by holonomic constraints; declare constants as parameters"),
         )
     jacobian = Matrix([[table.get(q, q).diff(y) for y in new] for q in old])
     if known_zero(jacobian.det(method="berkowitz")):
         raise ModelError(
             "the formulas depend on each other: their Jacobian vanishes.",
             where=where,
-            why="Different new coordinates would mean the same position.",
+            why="Different new coordinates would describe the same position.",
         )
 
 
 def _inverse(source: Equations, table: Substitution, given: Mapping[str, Any] | None, where: str) -> dict[Jet, Expr]:
-    """New coordinates by old ones: as given and checked, or solved if the formulas are affine in them."""
+    """New coordinates as functions of old ones: as given and checked, or solved for if the formulas are affine in them."""
     stay = [q for q in source.system.coordinates if q not in table]
     new = [y for y in new_coordinates(source.system, table) if y not in stay]
     if given is None:

@@ -6,7 +6,7 @@ with variations restricted by $\partial F/\partial\dot q^i\, \delta q^i = 0$ (Th
 \partial E/\partial\dot q^i\,\ddot q^i$ on its left). The reaction is the friction, so the new multiplier is $-1$ in the signs used here.
 
 With further constraints (Theorem 26) the converse holds only if the other reactions do no work on the velocity: otherwise the row of energy
-contains their power, an unknown that it determines instead of the friction. Where $\dot q$ is no virtual displacement the row has to be
+contains their power, an unknown that it determines instead of the friction. If $\dot q$ is not a virtual displacement, the row must be
 formed along its $R$-orthogonal projection $w$ on $C_V$,
 $$ \bigl(E_i - u_i + \partial F/\partial\dot q^i\bigr)\, w^i = 0 . $$
 """
@@ -22,8 +22,10 @@ from sympy import Add, Expr, Matrix, S
 from chetaev.core.calculus import SYMBOLIC
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import PrincipleError
+from chetaev.core.fixes import Ask, SetPart
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import TIME, Coordinate, Input, jets_in
 from chetaev.core.values import Tape, Undefined
 from chetaev.core.zero import known_zero
@@ -34,24 +36,26 @@ from chetaev.mechanics.principles import VirtualWork
 from chetaev.mechanics.ranks.exact import exactly_zero
 from chetaev.mechanics.ranks.generic import points_on
 from chetaev.transforms.tools.morphism import Morphism, identity_on
+from chetaev.transforms.tools.options import Form, Option
 from chetaev.transforms.tools.pullback import virtual
 from chetaev.transforms.tools.theorem import require_first_order, theorem, with_reactions
 
 _NO_WORK = 1e-9
-"""Power relative to its terms below which a reaction or the friction does no work, at points that are found to `POINT_ERROR`. Smaller
-values take errors of points for work; larger ones accept reactions that do work, where the theorem is false."""
+"""Power, relative to its terms, below which a reaction or the friction does no work, at points known up to `POINT_ERROR`. With a smaller
+value errors of points would count as work; a larger one accepts reactions that do work, for which the theorem is false."""
 
 
-@theorem(projected="projected")
+@public
+@theorem(projected=Option("projected", Form.FLAG, help="Other reactions do work"))
 def friction_as_constraint(given: Any, projected: bool = False) -> Morphism:
-    """The same motions without friction forces, which an energy row and a variational row replace.
+    """Replace friction forces by a row of energy and a variational row, with the same motions.
 
-    Friction is the dissipation function, or else the part of the forces linear in the velocities.
+    The friction is that of the dissipation function, or else the part of the forces linear in the velocities.
 
     Args:
         given: A system, a model or equations with friction linear in the velocities.
-        projected: Whether the row of energy is formed along the projection of the velocity on the virtual displacements, which is also
-            right where other reactions do work.
+        projected: Whether to form the row of energy along the projection of the velocity on the virtual displacements, which is correct
+            even if other reactions do work.
 
     Returns:
         The map between the motions.
@@ -98,7 +102,7 @@ def friction_as_constraint(given: Any, projected: bool = False) -> Morphism:
         Frozen({**shared, **multipliers, last: S.NegativeOne}),
         Frozen({**shared, **{m: z for z, m in multipliers.items()}}),
         f"friction is the reaction of a row of energy (000, {_theorem(source, projected)})",
-        notes=("valid where the power of the friction does not vanish: at rest the row of energy says 0 = 0.",),
+        notes=("valid where the power of the friction does not vanish: at rest the row of energy is 0 = 0.",),
     )
 
 
@@ -144,8 +148,11 @@ class _Friction:
                         "the friction tensor is not symmetric: "
                         f"R[{i},{j}] = {show(self.tensor[i, j])}, R[{j},{i}] = {show(self.tensor[j, i])}.",
                         where=self.where,
-                        why="The energy sees the symmetric part only, so that another friction would result (000, Lemma 21 corrected).",
-                        hint="dissipation=... for the symmetric part, forces for the gyroscopic part; or keep the friction as a force",
+                        why="The energy contains the symmetric part only, so the friction would change (000, Lemma 21 corrected).",
+                        hint=(
+                            SetPart("dissipation"),
+                            " for the symmetric part, forces for the gyroscopic part; or keep the friction as a force",
+                        ),
                     )
 
     @property
@@ -198,7 +205,7 @@ def _linear_part(force: Expr, velocities: Sequence[Coordinate]) -> Expr:
 
 
 def _require_idle_reactions(source: Equations, where: str) -> None:
-    """Raise a PrincipleError unless the velocity is a virtual displacement, R_V q' = 0 on the constraints, as Theorem 26 needs."""
+    """Raise a PrincipleError unless the velocity is a virtual displacement, R_V q' = 0 on the constraints, as Theorem 26 requires."""
     for k, row in enumerate(source.variational):
         parts = [c * q.d() for q, c in row.items()]
         idle = _vanishes_on_constraints(Add(*parts), parts, source)
@@ -208,14 +215,14 @@ def _require_idle_reactions(source: Equations, where: str) -> None:
                 where=where,
                 why="The row of energy contains its power and no longer determines the friction: the converse of Theorem 26 of 000 is "
                 "false here.",
-                hint="friction_as_constraint(system, projected=True), or keep the friction as a force",
+                hint=(Ask("friction_as_constraint", "system, projected=True"), ", or keep the friction as a force"),
             )
         if idle is None:
             raise PrincipleError(
                 f"it is not known whether the reaction lambda{k + 1} does work on the velocity.",
                 where=where,
                 why="No state that satisfies all constraints was found.",
-                hint="friction_as_constraint(system, projected=True), or keep the friction as a force",
+                hint=(Ask("friction_as_constraint", "system, projected=True"), ", or keep the friction as a force"),
             )
 
 
@@ -227,7 +234,7 @@ def _require_power(friction: _Friction, directions: Sequence[Expr], where: str) 
         raise PrincipleError(
             "the friction has no power along the virtual displacements.",
             where=where,
-            why="The constraints suppress the velocities it acts on, so that the row of energy cannot separate friction from reactions.",
+            why="The constraints exclude the velocities it acts on, so the row of energy cannot separate friction from reactions.",
             hint="keep the friction as a force",
         )
 

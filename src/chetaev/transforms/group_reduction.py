@@ -19,23 +19,27 @@ import sympy
 from sympy import Expr, S, Symbol
 
 from chetaev.core.errors import ModelError
+from chetaev.core.fixes import Advice, SetPart
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.groups.lie_algebra import algebra_of
 from chetaev.core.groups.matrix_group import MatrixGroup
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Entry, Jet, delta
 from chetaev.core.system import System, group_named
 from chetaev.core.zero import known_zero
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.transforms.tools.morphism import Morphism
+from chetaev.transforms.tools.options import Form, Option
 from chetaev.transforms.tools.theorem import theorem
 
 
-@theorem(group="group", needed=("group",))
+@public
+@theorem(group=Option("group", Form.TEXT, "NAME", "The group coordinate", "--group A", needed=True))
 def reduce(given: Any, principle: Any = None, *, group: str) -> Morphism:
-    """The system on the Lie algebra of a group coordinate (times the rest), and the map of motions.
+    """Reduce a system to the Lie algebra of a group coordinate; other coordinates stay.
 
     Args:
         given: A system, a model or equations.
@@ -43,10 +47,10 @@ def reduce(given: Any, principle: Any = None, *, group: str) -> Morphism:
         group: The name of the group coordinate.
 
     Returns:
-        The map between the motions; `reconstruct` gives the group coordinate.
+        The map between the motions; its method `reconstruct` computes the group coordinate.
 
     Raises:
-        ModelError: If the system is not invariant; the message names the term that is not.
+        ModelError: If the system is not invariant; the message names a term that changes.
         UsageError: If `group` is not a group coordinate.
 
     >>> top = System({"A": "SO3 body"}, "I1 I2 I3", lagrangian="(I1*A1'^2 + I2*A2'^2 + I3*A3'^2)/2", name="Euler's top")
@@ -94,7 +98,7 @@ def reduce(given: Any, principle: Any = None, *, group: str) -> Morphism:
 
 
 def _algebra(system: System, coordinate: GroupCoordinate) -> tuple[str, dict[str, Any]]:
-    """The kind that declares the velocity of a coordinate alone, and the groups of the reduced system."""
+    """The kind of a coordinate of which only the velocity is known, and the groups of the reduced system."""
     own, word = dict(system.own_groups), coordinate.word.lower()
     if coordinate.word not in own and word not in own:
         return str(GroupCoordinate(coordinate.name, word, coordinate.body)), own
@@ -125,7 +129,7 @@ class _Invariance:
         self.identity: dict[Symbol, Expr] = {coordinate.matrix[i, j]: S.One if i == j else S.Zero for i, j in cells}
 
     def at_identity(self, e: Expr, what: str) -> Expr:
-        """An invariant expression at the identity; a ModelError names the term of one that is not invariant."""
+        """An expression at the identity; raise a ModelError that names a term if the expression is not invariant."""
         if not _present(self.coordinate, e):
             return e
         if not all(known_zero(self._moved(e, field)) for field in self.fields):
@@ -143,7 +147,7 @@ class _Invariance:
             raise ModelError(
                 f"{what} depends on {name} through functions that {side} translations leave unchanged.",
                 where=self.where,
-                why=f"A start outside {self.coordinate.word} has other values of them, and the reduced system would not know these.",
+                why=f"Outside {self.coordinate.word} their values depend on the start; the reduced system does not contain them.",
                 hint=f"write their values as numbers or parameters, such as 1 for the determinant of {name}",
             )
         return e.xreplace(self.identity)
@@ -151,6 +155,7 @@ class _Invariance:
     def _moved(self, e: Expr, field: Mapping[Symbol, Expr]) -> Expr:
         return sympy.Add(*[e.diff(z) * field[z] for z in e.free_symbols if z in field and isinstance(z, Entry)])
 
-    def _hint(self) -> str:
-        other = "spatial" if self.coordinate.body else "body"
-        return f'the full system, or {{"{self.coordinate.name}": "{self.coordinate.word} {other}"}} if it is symmetric on the other side'
+    def _hint(self) -> Advice:
+        kind = f"{self.coordinate.word} {'spatial' if self.coordinate.body else 'body'}"
+        other = SetPart("coordinates", {self.coordinate.name: kind})
+        return "the full system, or ", other, " if it is symmetric on the other side"

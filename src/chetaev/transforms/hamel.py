@@ -7,8 +7,8 @@ $L(t, q, w)$ the equations of motion are (Boltzmann-Hamel, Poincare)
 $$ \frac{d}{dt} \frac{\partial L}{\partial w^a} - X_a L + C_{ab}^c\, w^b\, \frac{\partial L}{\partial w^c}
    = (u_i + \lambda_r R_V^r{}_i)\, X_a^i , \qquad \dot q^i = X_a^i\, (w^a - b^a) . $$
 
-They are the rows of the assembler in another frame, so that Lagrangians of any order and all principles are covered. Where time or a drift
-$b$ enters the definition, time is a direction of the frame and $C_{at}^c\, \partial L/\partial w^c$ is added.
+They are the rows of the assembler in another frame, which covers Lagrangians of any order and all principles. If time or a drift $b$ enters
+the definition, time is a direction of the frame and $C_{at}^c\, \partial L/\partial w^c$ is added.
 
 L. Boltzmann, Sitzungsber. Akad. Wien 111 (1902) 1603-1614; G. Hamel, Z. Math. Phys. 50 (1904) 1-57; J. I. Neimark, N. A. Fufaev, Dynamics
 of Nonholonomic Systems (1972), chapter III.
@@ -26,7 +26,9 @@ from sympy import Add, Expr, S
 
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import Ask
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import Action, Coordinate, Jet, Multiplier, jets_in, order_in
 from chetaev.core.system import fresh_coordinates
@@ -39,23 +41,25 @@ from chetaev.mechanics.principles import VirtualWork
 from chetaev.mechanics.ranks.row_reduction import row_reduce
 from chetaev.transforms.tools.momenta import energy
 from chetaev.transforms.tools.morphism import Morphism
+from chetaev.transforms.tools.options import VELOCITY
 from chetaev.transforms.tools.pullback import virtual
 from chetaev.transforms.tools.theorem import theorem
 from chetaev.transforms.tools.velocity_frame import Definition, VelocityFrame
 
 
-@theorem(velocity="velocities")
+@public
+@theorem(velocity=VELOCITY)
 def hamel(given: Any, principle: Any = None, velocities: Mapping[str, Any] | None = None) -> Morphism:
-    """The system in quasi-velocities (Hamel's equations).
+    """Write a system in quasi-velocities (Hamel's equations).
 
     In the target a quasi-velocity is a coordinate without a prime. `expressions["L"]` and `expressions["E"]` are Lagrangian and energy,
-    `expressions["C_v_omega^u"]` the structure functions that do not vanish.
+    `expressions["C_v_omega^u"]` the nonzero structure functions.
 
     Args:
         given: A system, a model or equations.
         principle: The principle, for a system.
         velocities: The quasi-velocities, `{"v": "x'*cos(theta) + y'*sin(theta)", ...}`; by default those of the system (`quasi`). If
-            there are fewer than coordinates, velocities of coordinates are added, and `notes` lists them.
+            there are fewer quasi-velocities than coordinates, velocities of coordinates are added, and `notes` lists them.
 
     Returns:
         The map between the motions.
@@ -85,7 +89,7 @@ def hamel(given: Any, principle: Any = None, velocities: Mapping[str, Any] | Non
         raise UsageError(
             f"the equations are under {source.principle}, not under {principle}.",
             where=where,
-            hint="hamel(equations), or hamel(system, principle)",
+            hint=(Ask("hamel", "equations"), ", or ", Ask("hamel", "system, principle")),
         )
     require_coordinates(source.system, "hamel")
     with deep():
@@ -148,7 +152,7 @@ class _Hamel:
         if not idle:
             return ()
         names = " ".join(f"E_{w.base}" for a, w in enumerate(self.frame.names) if a not in self.kept)
-        return (f"Nothing acts on the variation of {' '.join(idle)}: {names} would follow from the other rows.",)
+        return (f"The variation of {' '.join(idle)} has no row of its own: {names} would follow from the other rows.",)
 
     def _target(self) -> Equations:
         system, names = self.source.system, self.frame.names
@@ -190,7 +194,7 @@ class _Hamel:
         return [self._renamed(self.frame.gathered(u - friction.diff(w))) for u, w in zip(forces, self.frame.names, strict=True)]
 
     def _reactions(self) -> list[list[Expr]]:
-        r"""$R_V^r{}_i X_a^i$, a line for each multiplier."""
+        r"""$R_V^r{}_i X_a^i$, a row for each multiplier."""
         return [[self._renamed(e) for e in self.frame.along(row)] for row in self.source.variational]
 
     def _constraint(self, row: Constraint) -> Constraint:

@@ -3,11 +3,11 @@ r"""The Legendre transformation: the motion in $(q, p)$, for Lagrangians of any 
 For a Lagrangian of order $N$ (Ostrogradsky) the coordinates are $q_{(k)}$, $k < N$, with momenta
 $p_{(k)} = \sum_{j \ge 0} (-D)^j\, \partial L/\partial q^{(k+1+j)}$, and $H = \sum p_{(k)} q_{(k+1)} - L$. For vakonomic motion with rows
 $g_a(t, q, \dot q) = 0$ affine in the velocities the equations $p_i = \partial(L + \lambda_a g_a)/\partial\dot q^i$, $g_a = 0$ are solved
-for velocities and multipliers together, which succeeds where $\det(g\,a^{-1}g^T) \ne 0$ (004, (3.22)-(3.31); footnote 3 there claims it
+for velocities and multipliers together, which is possible where $\det(g\,a^{-1}g^T) \ne 0$ (004, (3.22)-(3.31); footnote 3 there claims it
 for every quadratic L and is false for indefinite ones). The reduced Hamiltonian is a function of $(t, q, p)$. The result is a system with
 the Lagrangian $p_i \dot q^i - H$, to which all verbs apply.
 
-Under Herglotz' principle the momenta are taken with $D - L_s$ in the place of $D$, and the Lagrangian $p_i \dot q^i - H(t, q, p, s)$
+Under Herglotz' principle the momenta have $D - L_s$ instead of $D$, and the Lagrangian $p_i \dot q^i - H(t, q, p, s)$
 gives under the same principle the contact Hamiltonian equations $\dot q = H_p$, $\dot p = -H_q - p\,H_s$, $\dot s = p\,H_p - H$.
 """
 
@@ -21,9 +21,11 @@ import sympy
 from sympy import Add, Expr, Matrix, S
 
 from chetaev.core.errors import PrincipleError
+from chetaev.core.fixes import Ask
 from chetaev.core.notation import show
 from chetaev.core.support.budget import limited, size
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Coordinate, Jet, jets_in
 from chetaev.core.system import fresh_coordinates
 from chetaev.core.zero import known_zero
@@ -37,27 +39,30 @@ from chetaev.transforms.tools.pullback import rewritten, virtual
 from chetaev.transforms.tools.theorem import theorem
 
 _SOLVING_SECONDS = 10.0
-"""Seconds of operations for SymPy to solve nonlinear momenta for the velocities; without a solution the transformation is refused."""
+"""Budget, in seconds of counted operations, for SymPy to solve nonlinear momenta for the velocities; without a solution an error is raised.
+"""
 _GATHER = 2.0
-"""Seconds of operations for each of three attempts to shorten an expression; without them it stays longer."""
+"""Budget, in seconds of counted operations, of each of three attempts to shorten an expression; if they fail it stays as it is."""
 _LARGEST_IN_PLACE = 150
-"""Size of expressions that are shortened in place. Fractions of this size take at most some tenths of a second."""
+"""Size, in nodes, of expressions that are shortened in this process. Fractions of this size take at most some tenths of a second."""
 _LONG = 500
-"""Size of expressions that are not shortened: as one fraction they rarely become shorter, and every attempt uses all its operations."""
+"""Size, in nodes, above which expressions are not shortened: as one fraction they rarely become shorter, and attempts exhaust their budget.
+"""
 _COFACTORS = 3
-"""Velocities and multipliers from which on they are written with cofactors and one determinant, not expanded. Elimination, which gives
-shorter formulas for fewer of them, nests its quotients: four links would have a Hamiltonian of 46,000 characters."""
+"""Number of velocities and multipliers from which on they are written with cofactors and one determinant, not expanded. Elimination gives
+shorter formulas for fewer unknowns, but nests its quotients: four links would have a Hamiltonian of 46,000 characters."""
 
 
+@public
 @theorem()
 def hamiltonian(given: Any) -> Morphism:
-    """The system in positions and momenta, with the Hamiltonian as `expressions["H"]`.
+    """Write a system in positions and momenta, with the Hamiltonian as `expressions["H"]`.
 
     Args:
         given: A system, a model or equations; Lagrangians of any order, vakonomic rows affine in the highest derivatives.
 
     Returns:
-        The map between the motions; `target` has the Lagrangian p q' - H.
+        The map between the motions; its `target` has the Lagrangian p q' - H.
 
     Raises:
         PrincipleError: If the velocities, and vakonomic multipliers, do not follow from the momenta.
@@ -106,16 +111,16 @@ def _constraints_on_tops(source: Equations, tops: Sequence[Coordinate], where: s
                 f"{label} is not affine in the highest derivatives of the Lagrangian: {row}",
                 where=where,
                 why="Velocities and multipliers are found together from p = d(L + lambda g)/dq' and g = 0 (004, (3.22)).",
-                hint="restrict(system) removes holonomic rows"
+                hint=(Ask("restrict", "system"), " removes holonomic rows")
                 if row.kind == "holonomic"
-                else "reduced_phase_space(system) needs no formulas; or simulate the vakonomic equations themselves",
+                else (Ask("reduced_phase_space", "system"), " needs no formulas; or simulate the vakonomic equations"),
             )
     return tuple(row.residual for row in source.system.kinematic)
 
 
 @dataclass(frozen=True)
 class _Phase:
-    """The phase space over the towers of a Lagrangian."""
+    """The phase space of a Lagrangian with the jets `towers`."""
 
     source: Equations
     towers: Towers
@@ -130,7 +135,9 @@ class _Phase:
         solved = self._solved(top_of, lower)
         lagrangian = source.lagrangian.xreplace(dict.fromkeys(source.multipliers, S.Zero)) if self.rows else source.lagrangian
         rate = {**lower, **{z: solved[z] for z in top_of}}
-        still = Add(*[term for term in Add.make_args(lagrangian) if not term.has(*top_of)])  # these terms stay outside the fraction
+        still = Add(
+            *[term for term in Add.make_args(lagrangian) if not term.has(*top_of)]
+        )  # terms without velocities stay outside the fraction
         energy = self._energy(lagrangian - still, positions, momenta, rate, top_of) - still.xreplace(lower)
         moving = Add(*[momenta[z] * positions[z].d() for z in positions])
 
@@ -205,7 +212,7 @@ class _Phase:
         return inner if self.source.lowered.action is None else Herglotz(inner)
 
     def _force(self, q: Coordinate) -> Expr:
-        """Forces and friction on a coordinate, as a force: the velocity in a dissipation function may become a coordinate."""
+        """Forces and friction on a coordinate as one force, because the velocity in a dissipation function may become a coordinate."""
         system = self.source.system
         return system.forces.get(q, S.Zero) - system.dissipation.diff(q.d())
 
@@ -214,7 +221,7 @@ class _Phase:
         return any(len(tower) > 2 for tower in self.towers.values())
 
     def _names(self) -> tuple[dict[Jet, Coordinate], dict[Jet, Coordinate]]:
-        """For every jet below the top a coordinate, itself or a new one, and a momentum."""
+        """A coordinate and a momentum for every jet below the highest derivative; the coordinate of a jet of order 0 is itself."""
         system = self.source.system
         below: list[Jet] = [z for tower in self.towers.values() for z in tower[:-1]]
         high = [z for z in below if z.order]
@@ -252,7 +259,7 @@ class _Phase:
                 where=self.where,
                 why="The momenta are not linear in the velocities, and "
                 + ("SymPy does not solve them." if not found else "not one to one."),
-                hint="simulate the Lagrangian system itself",
+                hint="simulate the Lagrangian system",
             )
         return {z: found[0][z] for z in unknowns}
 
@@ -275,7 +282,9 @@ class _Phase:
 
 
 def _gathered(e: Expr) -> Expr:
-    """The shortest of `e`, `e` with common factors extracted, expanded, and as one fraction; a long one stays as it is."""
+    """The shortest of `e` and its forms with common factors extracted, expanded, and as one fraction; a long expression is returned as it
+    is.
+    """
     forms = [e]
     if size(e) > _LONG:
         return e

@@ -1,6 +1,6 @@
 r"""Order lowering: the canonical $n$-lift of a system with constraints of higher order (000, section V.A).
 
-The configuration space becomes $\tilde Q = T^{(n-1)}Q$: derivatives below the $n$-th are coordinates of their own, joined by the rows
+The configuration space becomes $\tilde Q = T^{(n-1)}Q$: derivatives below the $n$-th become coordinates, related by the rows
 $\dot q_{(i)} = q_{(i+1)}$ (83). The Lagrangian is a function of $(q, \dot q)$ (87), the variations of the new coordinates are free (85).
 The paper prints $n \ge \max\{k, l\}$ and, for Rocard's tyre, three of the eight kinematic rows; (85) needs $n \ge l + 1$, and the rows (83)
 belong to the system.
@@ -14,18 +14,22 @@ from sympy import Expr
 
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import PrincipleError, UsageError
+from chetaev.core.fixes import Ask
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Coordinate, jets_in, order_in
 from chetaev.core.system import fresh_coordinates
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.principles import VirtualWork
 from chetaev.transforms.tools.morphism import Morphism, identity_on
+from chetaev.transforms.tools.options import Form, Option
 from chetaev.transforms.tools.pullback import rewritten, virtual
 from chetaev.transforms.tools.theorem import require_first_order, theorem, with_reactions
 
 
-@theorem(order="n")
+@public
+@theorem(order=Option("n", Form.INTEGER, "N", "The order of the lift"))
 def lift(given: Any, n: int | None = None) -> Morphism:
     """The canonical n-lift: an equivalent system whose constraints are of first order.
 
@@ -42,7 +46,7 @@ def lift(given: Any, n: int | None = None) -> Morphism:
 
     Raises:
         PrincipleError: If `n` is too small, the Lagrangian is of higher order, or the motion is vakonomic or under Herglotz' principle.
-        UsageError: If `n` is not a whole number.
+        UsageError: If `n` is not an integer.
 
     >>> from chetaev import System
     >>> motor = System("x y", lagrangian="x'^2/2 + y'^2/2", kinematic=["x'' = y*x'"], variational=["δx = 0"])
@@ -51,21 +55,21 @@ def lift(given: Any, n: int | None = None) -> Morphism:
     """
     source = with_reactions(given, "lift")
     system, where = source.system, f"lift {source.system.label}"
-    why = "The canonical lift reads the Lagrangian on positions and velocities (000, (86))."
-    require_first_order(source.lagrangian, where, why, "hamiltonian(system) lowers the order of a Lagrangian")
+    why = "The canonical lift needs a Lagrangian of positions and velocities (000, (86))."
+    require_first_order(source.lagrangian, where, why, (Ask("hamiltonian", "system"), " lowers the order of a Lagrangian"))
     k = max((order_in(row.residual, Coordinate) for row in system.kinematic), default=0)
     l = max((order_in(c, Coordinate) for row in source.variational for c in row.values()), default=0)  # noqa: E741 - as in the paper
     least = max(k, l + 1, 1)
     if n is None:
         n = least
     if not isinstance(n, int):
-        raise UsageError(f"n = {n} is not a whole number.", where=where, hint=f"lift(system, n={least})")
+        raise UsageError(f"n = {n} is not an integer.", where=where, hint=Ask("lift", f"system, n={least}"))
     if n < least:
         raise PrincipleError(
             f"n = {n} is too small.",
             where=where,
             why=f"Kinematic rows have order k = {k}, variational rows contain jets of order l = {l}: n must be at least max(k, l + 1).",
-            hint=f"lift(system, n={least})",
+            hint=Ask("lift", f"system, n={least}"),
         )
     return _lifted(source, n)
 

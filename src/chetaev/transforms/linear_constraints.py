@@ -1,9 +1,9 @@
-r"""Affine constraints made linear by one more coordinate (000, section V.B).
+r"""Affine constraints made linear by an additional coordinate (000, section V.B).
 
 Take $\tilde L = L + \dot\tau^2/2$ (91), write rows $w^a_i \dot q^i = \gamma^a$ as $w^a_i \dot q^i = \gamma^a \dot\tau$ (94), and leave
 $\delta\tau$ free.
 Then $\ddot\tau = 0$: if $\dot\tau = 1$ at the start it stays 1, and the motion is the original one (Theorem 36). A motion with
-$\dot\tau = c \ne 1$ belongs to another system and is no change of the time scale.
+$\dot\tau = c \ne 1$ belongs to another system and is not a change of the time scale.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from sympy import Add, S
 from chetaev.core.constraints import Constraint
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import TIME, Coordinate, jets_in
 from chetaev.core.system import fresh_coordinates
 from chetaev.mechanics.derivation import derive
@@ -24,11 +25,12 @@ from chetaev.transforms.tools.pullback import virtual
 from chetaev.transforms.tools.theorem import require_affine_rows, theorem, with_reactions
 
 
+@public
 @theorem()
 def linearize_constraints(given: Any) -> Morphism:
-    """The linear version of a system whose kinematic rows are affine in the velocities, with the coordinate `tau`.
+    """Make kinematic rows that are affine in the velocities linear, with the additional coordinate `tau`.
 
-    Rows without velocities stay as they are. The start of the target has `tau' = 1`.
+    Rows without velocities do not change. The start of the target has `tau' = 1`.
 
     Args:
         given: A system, a model or equations with reactions.
@@ -46,7 +48,7 @@ def linearize_constraints(given: Any) -> Morphism:
     """
     source = with_reactions(given, "linearize_constraints")
     system = source.system
-    why = "Theorem 36 of 000 multiplies what does not contain a velocity by tau'."
+    why = "Theorem 36 of 000 multiplies the terms without velocities by tau'."
     require_affine_rows(system, f"linearize_constraints {system.label}", why)
     (tau,) = fresh_coordinates(system, ["tau"])
     linear = system.replace(
@@ -66,13 +68,13 @@ def linearize_constraints(given: Any) -> Morphism:
         target,
         Frozen({**shared, tau: TIME, **multipliers}),
         Frozen({**shared, **{m: z for z, m in multipliers.items()}}),
-        "affine constraints become linear with one more coordinate (000, Theorem 36)",
+        "affine constraints become linear with an additional coordinate (000, Theorem 36)",
         notes=(f"{show(tau.d())} is a constant of motion; only motions with {show(tau.d())} = 1 are motions of the source.",),
     )
 
 
 def _homogeneous(row: Constraint, tau: Coordinate) -> Constraint:
-    r"""$w_i \dot q^i - \gamma\,\dot\tau$; a row without velocities stays as it is."""
+    r"""$w_i \dot q^i - \gamma\,\dot\tau$; a row without velocities does not change."""
     if row.kind == "holonomic":
         return row
     velocities = [z for z in jets_in(row.residual, Coordinate) if z.order == 1]

@@ -5,10 +5,10 @@ bordered matrix
 
 $$ \begin{pmatrix} L_{vv} + \lambda_\sigma g^\sigma_{vv} & g_v^T \\ g_v & 0 \end{pmatrix} $$
 
-is regular. For rows affine in the velocities that is $\det(g\,a^{-1}g^T) \ne 0$, formulas exist, and the motion is that of the Hamiltonian
-$H(t, q, p)$, (3.29)-(3.31). For other rows the same equations determine $v$ and $\lambda$ without formulas: they stay in the target as
-unknowns without initial values, with the Lagrangian $p_i(\dot q^i - v^i) + L(t, q, v) + \lambda_\sigma g^\sigma(t, q, v)$, whose rows are
-$\dot q = v$, $\dot p = L_q + \lambda g_q$, $p = L_v + \lambda g_v$ and $g = 0$, and $H = p v - L$.
+is regular. For rows affine in the velocities this means $\det(g\,a^{-1}g^T) \ne 0$; formulas exist, and the motion is that of the
+Hamiltonian $H(t, q, p)$, (3.29)-(3.31). For other rows the same equations determine $v$ and $\lambda$ without formulas: they stay in the
+target as unknowns without initial values, with the Lagrangian $p_i(\dot q^i - v^i) + L(t, q, v) + \lambda_\sigma g^\sigma(t, q, v)$, whose
+rows are $\dot q = v$, $\dot p = L_q + \lambda g_q$, $p = L_v + \lambda g_v$ and $g = 0$, and $H = p v - L$.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from typing import Any
 from sympy import Add, Expr, Matrix, S
 
 from chetaev.core.errors import PrincipleError
-from chetaev.core.fixes import UsePrinciple
+from chetaev.core.fixes import Ask, UsePrinciple
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Jet, Multiplier
 from chetaev.core.system import fresh_coordinates
 from chetaev.mechanics.derivation import derive
@@ -34,24 +35,25 @@ from chetaev.transforms.tools.morphism import Morphism, identity_on
 from chetaev.transforms.tools.theorem import require_first_order, source_under, theorem
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class ReducedPhaseSpace(Morphism):
     """The map from vakonomic motion to its phase space; `expressions["H"]` is the Hamiltonian.
 
-    For rows affine in the velocities `brackets` has Dirac's analysis of the extended Lagrangian, and compares both brackets.
+    For rows affine in the velocities `brackets` has the Dirac analysis of the extended Lagrangian, and compares both brackets.
     """
 
     seconds: float = 30.0
-    """The budget of Dirac's analysis."""
+    """The budget of the Dirac analysis, in seconds of counted operations."""
 
     @property
     def hamiltonian(self) -> Expr:
-        """H."""
+        """The Hamiltonian."""
         return self.expressions["H"]
 
     @cached_property
     def brackets(self) -> VakonomicBrackets:
-        """Dirac's bracket and the canonical one; a PrincipleError for rows that are not affine in the velocities."""
+        """The Dirac bracket and the canonical bracket; raises a PrincipleError for rows that are not affine in the velocities."""
         return vakonomic_brackets(self.source.system, seconds=self.seconds)
 
     @property
@@ -61,7 +63,7 @@ class ReducedPhaseSpace(Morphism):
 
     @property
     def analysis(self) -> Any:
-        """Dirac's analysis of the extended Lagrangian."""
+        """The Dirac analysis of the extended Lagrangian."""
         return self.brackets.analysis
 
     @property
@@ -79,7 +81,7 @@ class ReducedPhaseSpace(Morphism):
         return self.brackets.canonical(f, g)
 
     def dirac(self, f: Any, g: Any) -> Expr:
-        """Dirac's bracket of the same functions."""
+        """The Dirac bracket of two functions of positions, momenta and multipliers."""
         return self.brackets.dirac(f, g)
 
     def agree(self) -> bool | None:
@@ -87,17 +89,18 @@ class ReducedPhaseSpace(Morphism):
         return self.brackets.agree()
 
 
+@public
 @theorem()
 def reduced_phase_space(given: Any, *, seconds: float = 30.0) -> ReducedPhaseSpace:
-    """Vakonomic motion in positions and momenta, as a map that carries starts and motions.
+    """Write vakonomic motion in positions and momenta.
 
     Args:
         given: A system or a model, or equations under `Vakonomic()`, with a Lagrangian of first order and nonholonomic rows of first order.
-        seconds: The budget of Dirac's analysis, which is made when its brackets are asked for.
+        seconds: The budget of the Dirac analysis, which runs when brackets are first used.
 
     Returns:
-        The map; its target has the Hamiltonian `expressions["H"]`, and where the rows are not affine also the velocities and multipliers
-        as unknowns that follow from positions and momenta.
+        The map between the motions, with the Hamiltonian `expressions["H"]`. If the rows are not affine, the target also has velocities and
+        multipliers as unknowns, which positions and momenta determine.
 
     Raises:
         PrincipleError: If the bordered matrix is singular, so that the multipliers are not functions of positions and momenta.
@@ -114,7 +117,7 @@ def reduced_phase_space(given: Any, *, seconds: float = 30.0) -> ReducedPhaseSpa
     where = f"reduced_phase_space {source.system.label}"
     require_first_order(source.lagrangian, where, "The bordered matrix is that of velocities and multipliers.")
     if not source.system.kinematic:
-        hint = ("hamiltonian(system), or rows under ", UsePrinciple(Vakonomic()))
+        hint = (Ask("hamiltonian", "system"), ", or rows under ", UsePrinciple(Vakonomic()))
         raise PrincipleError("there is no vakonomic row.", where=where, hint=hint)
     _require_regular(source, where)
     affine = all(row.order == 1 and row.affine for row in source.system.kinematic)
@@ -135,7 +138,7 @@ def _require_regular(source: Equations, where: str) -> None:
             "the multipliers are not functions of positions and momenta.",
             where=where,
             why="The bordered matrix of velocities and multipliers is singular; for affine rows det(g a^-1 g^T) = 0 (004, (3.28)).",
-            hint="dirac(system, Vakonomic()) shows the constraints that arise",
+            hint=(Ask("dirac", "system, Vakonomic()"), " shows the constraints that arise"),
         )
 
 

@@ -19,9 +19,11 @@ from sympy import Add, Expr, S
 
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import ModelError, PrincipleError, UsageError
+from chetaev.core.fixes import Ask
 from chetaev.core.notation import parse_expression, show
 from chetaev.core.notation.lexer import spell
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Coordinate, Jet, Multiplier, jets_in, order_in
 from chetaev.core.system import fresh_coordinates
 from chetaev.mechanics.derivation import derive
@@ -32,17 +34,19 @@ from chetaev.mechanics.ranks.generic import Point
 from chetaev.transforms.tools.momenta import energy
 from chetaev.transforms.tools.morphism import Morphism
 from chetaev.transforms.tools.nullspace import Vector, explicit_solve, independent, is_singular, normal_solve, null_basis, solution, tidy
+from chetaev.transforms.tools.options import VELOCITY
 from chetaev.transforms.tools.theorem import require_affine_rows, require_first_order, require_new_names, theorem, with_reactions
 
 
-@theorem(velocity="velocities")
+@public
+@theorem(velocity=VELOCITY)
 def reduce_velocities(given: Any, velocities: Mapping[str, Any] | None = None) -> Morphism:
-    """The system with linear or affine velocity constraints as first-order equations for positions and quasi-velocities.
+    """Write a system with linear or affine velocity constraints as first-order equations for positions and quasi-velocities.
 
-    The target is a system without Lagrangian; its energy is `expressions["E"]`. A holonomic row enters by its derivative; `restrict`
-    removes such rows better. Constraints on velocities hold exactly on the target, which needs no projection and solves for the free
-    accelerations only. Long simulations took 0.6 to 0.7 of the time of the full system for the rolling disk, the leaning disk and the
-    snakeboard. Systems with long formulas, such as a tractor with trailers, and systems without constraints are not faster.
+    The target is a system without Lagrangian; its energy is `expressions["E"]`. A holonomic row is differentiated; `restrict` is better for
+    such rows. Constraints on velocities hold exactly on the target, which needs no projection and solves only for the free accelerations.
+    Long simulations of the rolling disk, the leaning disk and the snakeboard took 0.6 to 0.7 of the time of the full system. Systems with
+    long formulas, such as a tractor with trailers, and systems without constraints are not faster.
 
     Args:
         given: A system, a model or equations with reactions.
@@ -93,7 +97,7 @@ class _Reduction:
 
     @cached_property
     def rows(self) -> list[Expr]:
-        """Constraints on velocities; holonomic rows by their derivative."""
+        """The constraints on velocities; holonomic rows are differentiated."""
         return [self.source.total(row.residual) if row.order == 0 else row.residual for row in self.source.system.kinematic]
 
     @cached_property
@@ -130,7 +134,7 @@ class _Reduction:
 
     @cached_property
     def virtual(self) -> tuple[Vector, ...]:
-        """The columns of $Z_V$: those of $Z$ where the same rows restrict both."""
+        """The columns of $Z_V$: those of $Z$ if the same rows restrict velocities and variations."""
         if self.reactions == self.slopes:
             return self.basis
         return null_basis(self.reactions, len(self.source.system.coordinates), self.points)
@@ -147,7 +151,7 @@ class _Reduction:
         return {v: Add(self.drift[i], *[w * z[i] for w, z in zip(self.velocities, self.basis, strict=True)]) for i, v in pairs}
 
     def along(self, given: Mapping[str, Any]) -> _Reduction:
-        """The same with other quasi-velocities."""
+        """This reduction with the quasi-velocities `given`."""
         source, count = self.source, len(self.basis)
         names = [spell(str(name)) for name in given]
         if len(names) != count:
@@ -188,7 +192,7 @@ class _Reduction:
                 f"{len(self.basis)} velocities are free and {len(self.virtual)} virtual displacements.",
                 where=self.where,
                 why="There are not as many equations as accelerations.",
-                hint="analyze(equations) shows whether motions exist and are unique",
+                hint=(Ask("analyze", "equations"), " shows whether motions exist and are unique"),
             )
         rows = [Constraint(v, e) for v, e in self.rates.items()] + self._accelerations()
         target = derive(
@@ -213,7 +217,7 @@ class _Reduction:
             Frozen({**shared, **dict(zip(self.velocities, self._by_velocities(), strict=True))}),
             Frozen({**shared, **self._multipliers()}),
             "the velocities that constraints leave free, without multipliers (Maggi's equations)",
-            notes=tuple(f"{source.system.kinematic_labels[k]} is kept by its derivative only." for k in holonomic),
+            notes=tuple(f"only the derivative of {source.system.kinematic_labels[k]} is kept." for k in holonomic),
             expressions=Frozen({"E": tidy(energy(source).xreplace(self.rates))}),
         )
 
@@ -231,7 +235,7 @@ class _Reduction:
         return [varied.get(q.base, S.Zero).xreplace(silent) for q in self.source.system.coordinates]
 
     def _accelerations(self) -> list[Constraint]:
-        """The rows for the rates of the quasi-velocities, solved for them if the formulas are short."""
+        """The rows for the rates of the quasi-velocities, solved for these if the formulas are short."""
         total = self.source.total
         jets = {v.d(): total(e).xreplace(self.rates) for v, e in self.rates.items() if isinstance(v, Coordinate)}
         full = [e.xreplace(jets).xreplace(self.rates) for e in self._free_rows()]
@@ -245,7 +249,7 @@ class _Reduction:
                 "the mass matrix of the free velocities is singular.",
                 where=self.where,
                 why="Their rates do not follow from the equations of motion.",
-                hint="analyze(equations) shows whether motions exist and are unique",
+                hint=(Ask("analyze", "equations"), " shows whether motions exist and are unique"),
             )
         found = explicit_solve(masses, right)
         if found is not None:

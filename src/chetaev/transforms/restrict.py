@@ -3,10 +3,10 @@ r"""Removal of holonomic constraints: the Lagrangian pulled back to the submanif
 With a parametrisation $q = f(t, y)$ of $\{\phi_a(t, q) = 0\}$ the motion is that of $L(t, f, Df)$ in the coordinates $y$; other
 constraints, forces and variations are pulled back too.
 
-Rows that are affine in a coordinate are solved for it, and $x^2 + y^2 = c^2$ is parametrised as a circle; any other surface needs a
-parametrisation from the user. Constraints on velocities that can be integrated are replaced by their integrals $f(t, q) = c$ first. The
-multiplier of a removed row is found from the equations of motion; under the vakonomic principle the multiplier of a row on velocities is
-determined up to a constant that does not influence the motion.
+Rows that are affine in a coordinate are solved for it, and $x^2 + y^2 = c^2$ is parametrised as a circle; for any other surface the user
+must give a parametrisation. Integrable constraints on velocities are first replaced by their integrals $f(t, q) = c$. The multiplier of a
+removed row follows from the equations of motion; under the vakonomic principle the multiplier of a row on velocities is determined up to a
+constant that does not influence the motion.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from chetaev.core.errors import ModelError, PrincipleError
 from chetaev.core.fixes import Ask, UsePrinciple, listed
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Coordinate, Jet, Multiplier, Parameter, jets_in
 from chetaev.core.system import System, fresh_coordinates
 from chetaev.core.zero import known_zero
@@ -35,6 +36,7 @@ from chetaev.mechanics.principles.base import points_of
 from chetaev.mechanics.ranks.generic import generic_rank, points_on
 from chetaev.transforms.tools.morphism import Morphism, image_of
 from chetaev.transforms.tools.nullspace import independent, normal_solve
+from chetaev.transforms.tools.options import FORMULA, INVERSE
 from chetaev.transforms.tools.pullback import (
     Substitution,
     collapsed,
@@ -48,20 +50,21 @@ from chetaev.transforms.tools.pullback import (
 from chetaev.transforms.tools.theorem import theorem
 
 Constants = dict[Parameter, Expr]
-"""The constants of integration, with the integrals whose values they are."""
+"""The constants of integration, each with its integral."""
 
 
-@theorem(formula="formulas", inverse="inverse")
+@public
+@theorem(formula=FORMULA, inverse=INVERSE)
 def restrict(
     given: Any,
     formulas: Mapping[str, Any] | None = None,
     inverse: Mapping[str, Any] | None = None,
     kinds: Mapping[str, str] | None = None,
 ) -> Morphism:
-    """The system on the surface of its holonomic constraints, without them.
+    """Remove holonomic constraints: write a system in coordinates of their surface.
 
-    Rows on velocities that can be integrated are holonomic up to a constant, and are removed too; the constants `c1, c2, ...` are
-    parameters of the target, which `morphism.parameters(start)` computes. Rows that cannot be integrated stay.
+    Integrable rows on velocities are holonomic up to a constant, and are removed too; the constants `c1, c2, ...` are parameters of the
+    target, which `morphism.parameters(start)` computes. Rows that cannot be integrated stay.
 
     Args:
         given: A system, a model or equations under d'Alembert's, Chetaev's or the vakonomic principle.
@@ -75,7 +78,7 @@ def restrict(
 
     Raises:
         PrincipleError: If there is no constraint to remove, no formula for its surface, or the principle does not allow it.
-        ModelError: If the formulas are no chart of the surface, or for group coordinates.
+        ModelError: If the formulas are not a chart of the surface, or for group coordinates.
         UsageError: If a name is unknown.
 
     >>> from chetaev import DAlembert, System
@@ -163,7 +166,7 @@ def _is_position_row(row: Constraint) -> bool:
 
 
 def _require_gradients(source: Equations, where: str) -> None:
-    """Raise a PrincipleError unless the gradients of the rows restrict the variations."""
+    """Raise a PrincipleError unless the variations are restricted by the gradients of the rows."""
     system = source.system
     inner = source.principle.inner if isinstance(source.principle, Herglotz) else source.principle
     if not isinstance(inner, DAlembert | Chetaev | Vakonomic) or system.variational is not None:
@@ -182,7 +185,8 @@ def _nothing_to_remove(source: Equations, where: str) -> PrincipleError:
         where=where,
         why="A constraint on velocities that cannot be integrated does not confine the positions.",
         hint=(
-            "reduce_velocities(system) treats rows that are linear in the velocities; ",
+            Ask("reduce_velocities", "system"),
+            " treats rows that are linear in the velocities; ",
             Ask("classify"),
             " shows which rows are integrable",
         ),
@@ -198,16 +202,16 @@ def _require_chart(system: System, table: Substitution, surfaces: list[Constrain
         raise ModelError(
             f"the formulas use {len(new)} coordinates; the surface has {len(old) - normals} dimensions.",
             where=where,
-            why="Every point of the surface near a given one must have one set of coordinates; unknown names are new coordinates.",
+            why="The new coordinates must be a chart of the surface; every unknown name in a formula is a new coordinate.",
             hint="declare constants as parameters",
         )
     slopes = [[table.get(q, q).diff(y) for y in new] for q in old]
     if generic_rank(slopes, points_on([], [*new, *[z for row in slopes for e in row for z in e.free_symbols]])) < len(new):
-        raise ModelError("the formulas depend on each other: their Jacobian has not full rank.", where=where)
+        raise ModelError("the formulas depend on each other: their Jacobian does not have full rank.", where=where)
 
 
 def _reactions(source: Equations, removed: Sequence[Multiplier]) -> tuple[dict[Multiplier, Expr], list[Multiplier]]:
-    """The multipliers of removed rows as functions of jets of the source, and those of which only the rate occurs."""
+    """The multipliers of removed rows as functions of jets of the source, and the multipliers of which only the rate occurs."""
     rows = [row.residual for row in source.rows if isinstance(row.origin, Variation)]
     moving = [m for m in removed if any(m.d() in e.free_symbols for e in rows)]
     still = [m for m in removed if m not in moving]
@@ -233,7 +237,7 @@ _ANGLES = ("alpha", "beta", "gamma", *["alpha"] * 20)
 
 
 def _solved(source: Equations, rows: list[Constraint], where: str) -> tuple[Substitution, dict[Jet, Expr]]:
-    """Formulas for one coordinate a row, found one after the other."""
+    """A formula for one coordinate from each row, one row after the other."""
     table: Substitution = {}
     known: dict[Jet, Expr] = {}
     for row in rows:
@@ -243,10 +247,10 @@ def _solved(source: Equations, rows: list[Constraint], where: str) -> tuple[Subs
         found = _affine(residual) or _circle(residual, fresh_coordinates(source.system, _ANGLES[: len(known) + 1])[-1])
         if found is None:
             raise PrincipleError(
-                f"{row} is not affine in a coordinate with a constant factor, and no circle.",
+                f"{row} is neither affine in a coordinate with a constant factor nor a circle.",
                 where=where,
                 why="There is no formula for its surface that is valid everywhere.",
-                hint='restrict(system, {"x": "...", "y": "..."}, inverse={...}) with a parametrisation',
+                hint=(Ask("restrict", 'system, {"x": "...", "y": "..."}, inverse={...}'), " with a parametrisation"),
             )
         formulas, inverse = found
         table = {q: e.xreplace(dict(formulas)) for q, e in table.items()} | formulas
@@ -255,7 +259,7 @@ def _solved(source: Equations, rows: list[Constraint], where: str) -> tuple[Subs
 
 
 def _affine(residual: Expr) -> tuple[Substitution, dict[Jet, Expr]] | None:
-    """A coordinate whose factor in the row is free of coordinates."""
+    """The solution of a row for a coordinate whose factor is free of coordinates; None if there is none."""
     for q in sorted(jets_in(residual, Coordinate), key=lambda z: z.name, reverse=True):
         factor = residual.diff(q)
         if not jets_in(factor) and not known_zero(factor) and isinstance(q, Coordinate):
@@ -275,14 +279,14 @@ def _circle(residual: Expr, angle: Coordinate) -> tuple[Substitution, dict[Jet, 
     if jets_in(factor) or jets_in(size) or not known_zero(residual - Add(factor * x**2, factor * y**2, -size)):
         return None
     radius = sympy.sqrt(size / factor)
-    radius = radius.args[0] if isinstance(radius, sympy.Abs) else radius  # either sign of a radius describes the circle
+    radius = radius.args[0] if isinstance(radius, sympy.Abs) else radius  # both signs of a radius describe the same circle
     return {x: radius * sympy.sin(angle), y: -radius * sympy.cos(angle)}, {angle: sympy.atan2(x / radius, -y / radius)}
 
 
 def with_integrals(system: System, where: str) -> tuple[System, list[Constraint], Constants]:
     """The system with integrable rows on velocities replaced by their integrals, the new rows, and the constants.
 
-    All rows on velocities are replaced if they are integrable together, else those that are integrable alone.
+    All rows on velocities are replaced if they are jointly integrable, otherwise those that are integrable separately.
     """
     places = [k for k, row in enumerate(system.kinematic) if row.kind in ("linear", "affine") and not row.has_action]
     found = _integrals(system, places, where)
@@ -296,7 +300,7 @@ def with_integrals(system: System, where: str) -> tuple[System, list[Constraint]
 
 
 def _integrals(system: System, places: list[int], where: str) -> dict[int, Expr]:
-    """One integral per row for rows that are integrable together; empty if they are not."""
+    """One integral for each of the rows `places` if they are jointly integrable; otherwise empty."""
     if not places:
         return {}
     classified = classify(system.replace(kinematic=[system.kinematic[k] for k in places], variational=None))
@@ -308,7 +312,7 @@ def _integrals(system: System, places: list[int], where: str) -> dict[int, Expr]
             if len(places) > 1
             else f"{system.kinematic_labels[places[0]]} is integrable, but its integral was not found.",
             where=where,
-            why=f"{len(classified.integrals)} of {len(places)} are known, and redundant rows have none of their own.",
+            why=f"{len(classified.integrals)} of {len(places)} integrals are known; redundant rows have none of their own.",
             hint="write the rows as constraints on positions, and drop redundant ones",
         )
     return dict(zip(places, classified.integrals, strict=True))

@@ -18,24 +18,30 @@ from sympy import Add, Expr, S
 from chetaev.core.calculus import SYMBOLIC, Calculus
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import PrincipleError, UsageError
+from chetaev.core.fixes import Ask
 from chetaev.core.notation.lexer import spell
 from chetaev.core.support.budget import limited
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Coordinate, Parameter
 from chetaev.core.system import System, fresh_coordinates
 from chetaev.core.zero import known_zero
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.principles import Hamilton, VirtualWork
 from chetaev.transforms.tools.morphism import Morphism, identity_on
+from chetaev.transforms.tools.options import Form, Option
 from chetaev.transforms.tools.theorem import require_first_order, source_under, theorem
 
 _SOLVING_SECONDS = 5.0
-"""Seconds of operations for SymPy to solve a nonlinear momentum for the velocity; without a solution the transformation is refused."""
+"""Budget, in seconds of counted operations, for SymPy to solve a nonlinear momentum for the velocity; without a solution an error is
+raised.
+"""
 
 
-@theorem(coordinate="coordinate", needed=("coordinate",))
+@public
+@theorem(coordinate=Option("coordinate", Form.TEXT, "NAME", "The cyclic coordinate", "--coordinate phi", needed=True))
 def routh(given: Any, coordinate: str) -> Morphism:
-    """The system without the dynamics of a cyclic coordinate; its momentum is the parameter `mu_<coordinate>`.
+    """Eliminate the dynamics of a cyclic coordinate; its momentum becomes the parameter `mu_<coordinate>`.
 
     Args:
         given: A system, a model or equations under Hamilton's principle.
@@ -94,7 +100,9 @@ def routh(given: Any, coordinate: str) -> Morphism:
 
 
 def _curvature(system: System, q: Coordinate, mu: Parameter, velocity: Expr) -> dict[Coordinate, Expr]:
-    r"""The forces $u_b - \mu\, C^q_{bc}\,\xi^c$ that remain of the momentum $\mu$ on a group, where $[X_b, X_c]$ has a part along q."""
+    r"""The forces $u_b - \mu\, C^q_{bc}\,\xi^c$ due to the momentum $\mu$ on a group whose
+    brackets $[X_b, X_c]$ have a component along q.
+    """
     frame = system.frame
     if q not in frame.turning:
         return {}
@@ -118,8 +126,13 @@ def _require_cyclic(lagrangian: Expr, system: System, q: Coordinate, where: str)
         raise PrincipleError(
             f"{q.base} is not cyclic: it does not commute with the other components of its group.",
             where=where,
-            why="Its momentum obeys p' = -C xi p with the brackets of the group, and is constant only for a central component.",
-            hint="groups.reduce(system, group=...) removes the whole group; symmetries(system) lists conserved momenta",
+            why="Its momentum satisfies p' = -C xi p with the brackets of the group, and is constant only for a central component.",
+            hint=(
+                Ask("groups.reduce", "system, group=..."),
+                " removes the whole group; ",
+                Ask("symmetries", "system"),
+                " lists conserved momenta",
+            ),
         )
     if not known_zero(entries):
         fault = f"{q.base} occurs in the Lagrangian"
@@ -132,7 +145,7 @@ def _require_cyclic(lagrangian: Expr, system: System, q: Coordinate, where: str)
             f"{q.base} is not cyclic: {fault}.",
             where=where,
             why="Its momentum is not constant.",
-            hint="symmetries(system) lists cyclic coordinates",
+            hint=(Ask("symmetries", "system"), " lists cyclic coordinates"),
         )
 
 

@@ -1,4 +1,4 @@
-"""symmetries: affine fields that leave a Lagrangian unchanged, with their momenta and the rates of these (`noether`)."""
+"""symmetries: affine fields that leave a Lagrangian unchanged, with the rates of their momenta (`noether`)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sympy import Expr, S
 
 from chetaev.core.calculus import SYMBOLIC
 from chetaev.core.support.budget import allowance, size, spend
+from chetaev.core.support.public import public
 from chetaev.core.symbols import TIME, Coordinate, jets_in
 from chetaev.core.zero import known_zero
 from chetaev.mechanics.assemble import calculus_of, euler_lagrange
@@ -25,9 +26,10 @@ from chetaev.transforms.tools.noether import Fate, Noether, Symmetry
 from chetaev.transforms.tools.translations import for_every_start
 
 _SEARCH_SECONDS = 8.0
-"""Default budget for fields that change the Lagrangian by a total derivative; it needs second derivatives of the Lagrangian."""
+"""Default budget, in seconds of counted operations, of the search for fields that change the Lagrangian by a total derivative."""
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class Symmetries:
     """The affine symmetries of a system, and momenta along combinations of them that are virtual displacements.
@@ -45,7 +47,7 @@ class Symmetries:
     complete: bool
     """Whether the search for fields that change the Lagrangian by a total derivative was finished within the budget."""
     reason: str = "the work allowed ran out"
-    """Why it was not, if it was not."""
+    """Why the search was not finished, if `complete` is False."""
 
     @property
     def conserved(self) -> tuple[Expr, ...]:
@@ -67,12 +69,13 @@ class Symmetries:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """For which starts translations of group coordinates hold, where these are not all."""
+        """The starts for which translations of group coordinates are symmetries, if these are not all starts."""
         named = {name.partition("*") for s in self.found for name, _ in s.field.named}
         moved = {part for first, _, second in named for part in (first, second)}
         limited_to = [g for name, g in self.equations.system.groups.items() if name in moved and not for_every_start(g)]
         return tuple(
-            f"translations of {g.name}: for starts in {g.word}; the coset of another start may not be kept by them" for g in limited_to
+            f"translations of {g.name} are symmetries for starts in {g.word}; they may not keep the coset of another start"
+            for g in limited_to
         )
 
     def __iter__(self) -> Iterator[Symmetry]:
@@ -99,15 +102,17 @@ class Symmetries:
         return "\n".join(lines)
 
 
+@public
 def symmetries(given: Any, seconds: float = _SEARCH_SECONDS, *, combined: bool = True) -> Symmetries:
-    """Affine symmetries of a Lagrangian (translations, rotations, boosts, time translation, ...) and their momenta.
+    """Find affine symmetries of a Lagrangian (translations, rotations, boosts, time translation, ...) and their momenta.
 
     The fields are `a + B*q + c*t` with rational coefficients, and a constant time component; coefficients that depend on parameters are
-    not found. Under the vakonomic principle the multipliers are variables like the others. The Lagrangian may change by a total
-    derivative, except in contact dynamics. With reactions the fields are those that keep the constraints, or are virtual displacements.
+    not found. Under the vakonomic principle the multipliers are variables too. The Lagrangian may change by a total derivative, except in
+    contact dynamics. With reactions the fields are those that keep the constraints, or are virtual displacements.
 
     A group coordinate A has translations from both sides: `d/dA1` with the momentum of A1, and `E1*A` (for body velocities), whose momenta
-    together are the momentum map, conserved where the Lagrangian does not depend on A. `notes` says where this needs a start in the group.
+    are the components of the momentum map, conserved if the Lagrangian does not depend on A. `notes` states whether this needs a start in
+    the group.
 
     Args:
         given: A system, a model or equations.
@@ -137,7 +142,7 @@ class _Search:
         plain = Ansatz((*equations.system.coordinates, *lowered.costates))
         self.ansatz: Ansatz | FrameAnsatz = FrameAnsatz(equations) if equations.system.groups else plain
         self.noether = Noether(equations)
-        # numbers of order one: a rotation of lengths in nanometres is a rotation. Entries of group elements have no units
+        # typical sizes make the coefficients of order one in any units, such as nanometres; entries of group elements have no units
         rows = [row.residual for row in equations.rows]
         highest = max((z.order for row in rows for z in jets_in(row)), default=0)
         symbols = [TIME, *[q.d(k) for q in self.ansatz.variables for k in range(highest + 2)]]
@@ -150,11 +155,11 @@ class _Search:
         found = self._fields([self.ansatz.invariance([self.equations.lagrangian])], restrictions, known, exact=True)
         complete = True
         if self.equations.system.groups:
-            why = "in a frame of group coordinates only the Lagrangian itself is compared"
+            why = "in a frame of group coordinates only the invariance of the Lagrangian itself is tested"
             return Symmetries(self.equations, tuple(found), self._horizontal(found), False, why)
         if self.equations.lowered.action is None:
             more: list[Symmetry] = []
-            with allowance(self.seconds) as spent:  # second derivatives of long Lagrangians may be huge; the first list is complete
+            with allowance(self.seconds) as spent:  # second derivatives of long Lagrangians may be huge
                 spend(self._second_derivatives() * size(self.equations.lagrangian))
                 more = self._fields([self.ansatz.invariance(self._expressions(), weights=True)], restrictions, known, exact=False)
             complete = not spent.expired
@@ -178,11 +183,11 @@ class _Search:
         return found
 
     def _second_derivatives(self) -> int:
-        """The number of second derivatives of the Lagrangian by velocities and by coordinates, each at most as long as the Lagrangian."""
+        """The number of second derivatives of the Lagrangian with respect to velocities and coordinates."""
         return 2 * len(self.equations.system.coordinates) ** 2
 
     def _expressions(self) -> list[Expr]:
-        """Euler-Lagrange expressions by all variables; those by multipliers are minus the constraints."""
+        """The Euler-Lagrange expressions of all variables; those of multipliers are minus the constraints."""
         lowered = self.equations.lowered
         expressions = euler_lagrange(calculus_of(lowered, SYMBOLIC), lowered.lagrangian)
         return [*expressions, *[-lowered.lagrangian.diff(m) for m in lowered.costates]]

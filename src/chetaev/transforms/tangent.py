@@ -4,10 +4,10 @@ With $D$ the linearisation along a direction, $D q = \dot q_\epsilon$ in coordin
 
 $$ L^C = D L, \qquad R_K = 0, \quad D R_K = 0, \qquad R_V \cdot \delta q = 0, \quad R_V \cdot \delta(Dq) + (D R_V) \cdot \delta q = 0. $$
 
-The rows of $\delta(Dq)$ are the original equations, those of $\delta q$ their linearisation; the multipliers of the last rows are the
-motion's own, those of the rows $R_V \cdot \delta q$ their derivatives. Vakonomic rows go by $L + \lambda R_K$: the multiplier of $D R_K$ is
-the motion's own. In a frame with structure functions $C$ a variation has components $W$, with $D\xi^c = W'^c + C^c_{ab}\,\xi^a W^b$, and
-$D\,\delta q^c = \delta W^c - C^c_{ab}\,W^a\,\delta q^b$.
+The rows of $\delta(Dq)$ are the original equations, those of $\delta q$ their linearisation; the multipliers of the last rows are those of
+the motion, and the multipliers of the rows $R_V \cdot \delta q$ are their derivatives. Vakonomic rows enter through $L + \lambda R_K$: the
+multiplier of $D R_K$ is that of the motion. In a frame with structure functions $C$ a variation has components $W$, with
+$D\xi^c = W'^c + C^c_{ab}\,\xi^a W^b$ and $D\,\delta q^c = \delta W^c - C^c_{ab}\,W^a\,\delta q^b$.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ from sympy import Add, Expr, S, Symbol
 from chetaev.core.calculus import SYMBOLIC, Calculus, partials, total_derivative
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import SetArgument
 from chetaev.core.notation.lexer import spell
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Action, Coordinate, Input, Jet, Multiplier, Parameter, delta
 from chetaev.core.system import System, fresh_coordinates
 from chetaev.mechanics.derivation import derive
@@ -33,22 +35,24 @@ from chetaev.mechanics.principles import Hamilton, Mixed, Principle, Vakonomic, 
 from chetaev.numerics.evaluation.evaluate import evaluate
 from chetaev.transforms.contact import contact_as_nonholonomic
 from chetaev.transforms.tools.morphism import Morphism, identity_on
+from chetaev.transforms.tools.options import Form, Option
 from chetaev.transforms.tools.theorem import theorem
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class Tangent(Morphism):
-    """A lift: `forward(start, parameters=...)` completes a start and gives its variations too."""
+    """A tangent lift: `forward(start, parameters=...)` completes a start and adds its variations."""
 
     variations: Frozen[Jet, Jet] = field(default_factory=Frozen)
-    """The coordinate of the target that is the variation of each unknown of the source."""
+    """For each unknown of the source, the coordinate of the target that is its variation."""
     along: tuple[str, ...] = ()
     """The parameters and initial values along which the motion varies."""
     linear: Any = field(default=None, repr=False, compare=False)
     """The linearisation along the variations."""
 
     def forward(self, given: Any, **values: Any) -> Any:
-        """A start of the source as one of the target, with the variations of everything that was given or completed."""
+        """A start of the source as a start of the target, with the variations of all given and completed values."""
         if not isinstance(given, Mapping | State):
             return super().forward(given, **values)
         now = evaluate(self.source, given, slopes=list(self.along) or None, **values)
@@ -76,7 +80,7 @@ class Tangent(Morphism):
         return own, _jet(image, z.order)
 
     def _turned(self, now: Any) -> dict[str, float]:
-        """The variations of group elements along the frame, from the slopes of their numbers and velocities."""
+        """The variations of group elements along the frame, from the derivatives of their stored numbers and velocities."""
         found: dict[str, float] = {}
         if self.linear is None:
             return found
@@ -106,20 +110,21 @@ def _jet(z: Jet, order: int) -> Jet:
     return z.d(order)
 
 
-@theorem(along="along")
+@public
+@theorem(along=Option("along", Form.TEXTS, "NAME", "A parameter or an initial value", "--along a"))
 def tangent(given: Any, along: Any = None) -> Morphism:
-    r"""The complete lift: the system with the equations of its variations along parameters and initial values.
+    r"""Form the complete lift: the system with the equations of its variations along parameters and initial values.
 
     Args:
         given: A system, a model or equations under any principle.
-        along: A parameter or several, `["a"]`: the target has their rates `da` as parameters, which the map sets to one. An initial value
-            (`"theta'"`) changes the start only. None: variations of initial values.
+        along: Parameters such as `["a"]`: the target has their rates `da` as parameters, which the map sets to one. An initial value such
+            as `"theta'"` changes the start only. None for variations of initial values.
 
     Returns:
         The map between the motions; `forward(start, parameters=...)` gives the start with its variations.
 
     Raises:
-        UsageError: If a name in `along` is no parameter and no unknown.
+        UsageError: If a name in `along` is neither a parameter nor an initial value.
 
     >>> from chetaev import System
     >>> spring = System("x", "k", lagrangian="x'^2/2 - k*x^2/2", name="spring")
@@ -148,7 +153,7 @@ def _names(along: Any, source: Equations) -> tuple[str, ...]:
     where = f"tangent {source.system.label}"
     given = () if along is None else (along,) if isinstance(along, str) else tuple(along)
     if not all(isinstance(name, str) for name in given):
-        raise UsageError(f"along={along!r} is no list of names.", where=where, hint='along=["a"]')
+        raise UsageError(f"along={along!r} is not a list of names.", where=where, hint=SetArgument("along", ["a"]))
     names = tuple(f"δ{spell(name[1:])}" if name.startswith("δ") else spell(name) for name in given)
     known = {p.name for p in source.system.parameters}
     unknowns = {z.base for z in source.unknowns} | {q.base for group in source.system.groups.values() for q in group.components}
@@ -236,7 +241,7 @@ def _linear(source: Equations, names: Sequence[str], others: Sequence[Jet] = ())
 
 
 def _lifted(source: Equations, names: tuple[str, ...]) -> Morphism:
-    """The lift as a system of the same kind."""
+    """The lift as a system with Lagrangian and rows, under the same principle."""
     system, lowered = source.system, source.lowered
     D, declared = _linear(source, names)
     rows = list(system.kinematic)
@@ -252,7 +257,7 @@ def _lifted(source: Equations, names: tuple[str, ...]) -> Morphism:
         principle = Mixed(dict(zip(labels, [*kinds, *kinds], strict=True)))
     elif not rows and not reactions:
         variational, principle = None, Hamilton()
-    if system.equations:  # a form: the rows stand on the variations, their linearisation on the coordinates
+    if system.equations:  # a dynamical form: its rows belong to the variations, their linearisation to the coordinates
         variational, principle = (None if not (rows or reactions) else variational), source.principle
         own, there = D.moved(system.equations)
         unmoved = {q: S.Zero for q in system.coordinates if q not in own}
@@ -274,7 +279,7 @@ def _lifted(source: Equations, names: tuple[str, ...]) -> Morphism:
 
 
 def _names_of(system: System) -> list[str]:
-    """The names of the linearised rows: those of named rows with a d."""
+    """The names of the linearised rows: the names of the rows with the prefix d."""
     return [f"d{row.name}" if row.name else "" for row in system.kinematic]
 
 
@@ -325,7 +330,7 @@ def _notes(D: _Linear, source: Equations, target: Equations) -> tuple[str, ...]:
 
 
 def _by_rows(source: Equations, names: tuple[str, ...]) -> Tangent:
-    """The lift of any rows: each row and its linearisation stand as they are, multipliers and the action are coordinates."""
+    """The lift of arbitrary rows: each row and its linearisation become constraints; multipliers and the action become coordinates."""
     system = source.system
     others: list[Jet] = [*source.multipliers, *([source.lowered.action] if source.lowered.action is not None else [])]
     D, declared = _linear(source, names, others)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.system import fresh_coordinates
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.principles import Hamilton, Vakonomic
@@ -15,9 +16,10 @@ from chetaev.transforms.tools.morphism import Morphism, identity_on
 from chetaev.transforms.tools.theorem import source_under, theorem
 
 
+@public
 @theorem()
 def vakonomic_as_free(given: Any) -> Morphism:
-    r"""The unconstrained system with the extended Lagrangian, whose coordinates are those of the given one and its multipliers.
+    r"""Write vakonomic motion as that of the extended Lagrangian, whose coordinates are those of the system and its multipliers.
 
     Its Euler-Lagrange equations are the vakonomic equations; the multipliers keep their sign.
 

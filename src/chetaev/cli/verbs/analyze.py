@@ -19,7 +19,7 @@ from chetaev.cli.source import MODEL, read
 )
 @MODEL
 @options.principle
-@plot("The manifolds on which motions live, as a tree")
+@plot("The manifolds that contain the motions, as a tree")
 @click.pass_context
 def command(ctx: click.Context, given: str, word: str | None, picture: str | None) -> None:
     """Is the motion of MODEL unique? Verdict, hidden constraints, free data.

@@ -38,7 +38,7 @@ def command(
     sliders: tuple[str, ...],
     wanted: MotionOptions,
 ) -> None:
-    """The motion of MODEL as a film (mp4, gif) or a self-contained page (html); with sliders the page computes the motion anew."""
+    """The motion of MODEL as a film (mp4, gif) or a self-contained page (html); with sliders the page computes the motion."""
     if output is not None:
         check_output(output, (".html",) if sliders else _FILMS)
     ranges = slider_ranges(sliders)

@@ -47,7 +47,7 @@ def command(
         check_picture(picture)
     source = read(given)
     model = options.changed(source.model, None, (), interval, tolerance)
-    wanted = [options.read_principle(word, "--principles") for word in words.split(",")] if words else list(model.principles)
+    wanted = options.read_principles(words) if words else list(model.principles)
     if len(wanted) < 2 or len(set(wanted)) < len(wanted):
         raise UsageError(
             "compare needs at least two different principles.",

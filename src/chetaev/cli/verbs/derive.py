@@ -21,7 +21,7 @@ _ENDINGS = {
     "c": (".c",),
     "javascript": (".js", ".mjs"),
 }
-"""The endings of files by what they contain; registered languages have endings of their own."""
+"""File extensions by format; registered languages may have any."""
 
 
 @click.command(
@@ -36,7 +36,7 @@ _ENDINGS = {
 @options.principle
 @click.option("--latex", is_flag=True, help="As a LaTeX aligned block.")
 @click.option(
-    "--code", "language", metavar="LANGUAGE", help="A right-hand side that runs alone: numpy, c, casadi, javascript, or a registered one."
+    "--code", "language", metavar="LANGUAGE", help="A self-contained right-hand side: numpy, c, casadi, javascript, or a registered one."
 )
 @click.option("--eliminate", is_flag=True, help="Without multipliers.")
 @click.option("--simplify", is_flag=True, help="Simplify, for at most ten seconds.")
@@ -57,9 +57,9 @@ def command(
 ) -> None:
     """The equations of motion of MODEL, as text, LaTeX or code."""
     if language is not None and (latex or eliminate or simplify):
-        raise UsageError("code is not combined with other forms.", where="derive --code", hint="leave out the other options")
+        raise UsageError("--code cannot be combined with other forms.", where="derive --code", hint="leave out the other options")
     if language is None and (branch is not None or gauges):
-        raise UsageError("a branch or a gauge is chosen for code only.", where="derive", hint="--code numpy, or leave it out")
+        raise UsageError("--branch and --gauge need --code.", where="derive", hint="--code numpy, or leave them out")
     if output is not None and (form := language.lower() if language is not None else "latex" if latex else "text") in _ENDINGS:
         check_ending(output, _ENDINGS[form])
     model = options.changed(read(given).model, word, settings)

@@ -16,7 +16,8 @@ from chetaev.core.errors import Location, UsageError
 from chetaev.core.support.files import read_bytes
 
 _LARGEST_TABLE = 100_000_000
-"""Bytes of a table of measured values. A longer one is refused: a device has no end, and a fit of millions of values takes hours."""
+"""Largest size of a table of measured values in bytes. A longer one is refused: a device may have no end, and a fit of millions of values
+takes hours."""
 
 
 @click.command(
@@ -30,7 +31,7 @@ _LARGEST_TABLE = 100_000_000
 @MODEL
 @click.argument("table", metavar="DATA.csv")
 @click.option("--unknown", "unknowns", multiple=True, metavar="NAME[=LOW,HIGH]", help="A parameter or an initial value to be found.")
-@click.option("--principles", "words", metavar="NAME,NAME", help="Compare principles: which of them fits?")
+@click.option("--principles", "words", metavar="NAME,NAME", help="Compare these principles.")
 @click.option("--seeds", type=int, default=None, metavar="N", help="The number of first values from which the search starts.")
 @options.setting
 @options.run
@@ -60,7 +61,7 @@ def command(
     if words is None:
         say(fit(model, data, wanted, seeds=1 if seeds is None else seeds))
         return
-    principles = [options.read_principle(word, "--principles") for word in words.split(",")]
+    principles = options.read_principles(words)
     say(which(model, principles, data, wanted) if seeds is None else which(model, principles, data, wanted, seeds=seeds))
 
 
@@ -70,7 +71,7 @@ def _unknown(text: str, where: Location) -> tuple[str, tuple[str, str] | str | N
     if not equals:
         return name.strip(), None
     if len(parts) > 2 or not all(parts):
-        raise UsageError(f"--unknown {text}: these are no bounds.", where=where, hint="--unknown a=0,1, or a first value: --unknown a=0.5")
+        raise UsageError(f"--unknown {text}: these are not bounds.", where=where, hint="--unknown a=0,1, or a first value: --unknown a=0.5")
     return name.strip(), parts[0] if len(parts) == 1 else (parts[0], parts[1])
 
 
@@ -85,7 +86,7 @@ def _table(path: str, where: Location) -> dict[str, list[float]]:
     try:
         contents = read_bytes(path, _LARGEST_TABLE + 1)
         if len(contents) > _LARGEST_TABLE:
-            raise UsageError(f"{path} has more than {_LARGEST_TABLE} bytes, the largest size that is read.", where=where, hint=hint)
+            raise UsageError(f"{path} has more than {_LARGEST_TABLE} bytes, the largest size allowed.", where=where, hint=hint)
         stream = io.StringIO(contents.decode("utf-8-sig"), newline="")
         lines = [line for line in csv.reader(stream, skipinitialspace=True) if line]
     except OSError as fault:
@@ -107,5 +108,5 @@ def _table(path: str, where: Location) -> dict[str, list[float]]:
             try:
                 found[name].append(float(text))
             except ValueError:
-                raise UsageError(f"{path}, line {number}: {text!r} is no number.", where=where, hint=f"a value of {name}") from None
+                raise UsageError(f"{path}, line {number}: {text!r} is not a number.", where=where, hint=f"a value of {name}") from None
     return found

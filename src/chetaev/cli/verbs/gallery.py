@@ -45,7 +45,7 @@ def listed() -> None:
 @command.command(epilog=examples("chetaev gallery show rocard"))
 @click.argument("name", type=NameType())
 def show(name: str) -> None:
-    """The story of a system: prose, system, values, reference, corrections."""
+    """A description of a system: prose, system, values, reference, corrections."""
     from chetaev.gallery import gallery
 
     model = gallery(name)

@@ -37,5 +37,5 @@ def command(ctx: click.Context, given: str, output: str | None, simplify: bool, 
     if page.motion is not None:
         ctx.exit(exit_code_of([page.motion]))
     if model.start.fixed or model.start.guess:
-        note(f"the page says why it shows no motion: the verdict is {page.analysis.verdict}")
+        note(f"the page explains why there is no motion: the verdict is {page.analysis.verdict}")
         ctx.exit(CHANGE if page.analysis.verdict in ("REGULAR", "CONSTRAINED") else FORBIDDEN)  # at a singular start the data must change

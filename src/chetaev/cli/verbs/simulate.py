@@ -45,7 +45,9 @@ class MethodType(click.ParamType):
 )
 @MODEL
 @motion_options
-@click.option("--method", type=MethodType(), metavar="NAME", help="explicit, implicit (if stiff), taylor (if tight), or a registered one.")
+@click.option(
+    "--method", type=MethodType(), metavar="NAME", help="explicit, implicit (stiff), taylor (small tolerance), or a registered one."
+)
 @click.option("--max-step", type=float, metavar="H", help="The longest step; by default the model's own, or no limit.")
 @click.option("--points", type=int, metavar="N", help="Number of evenly spaced times in the table.")
 @click.option("-o", "output", metavar="FILE", help="run.csv, run.nc, run.mat, run.parquet, run.npz; - prints a csv.")
@@ -69,9 +71,9 @@ def command(
     if picture is not None:
         check_picture(picture)
     if points is not None and (output is None or output.endswith(".npz")):
-        raise UsageError("--points is for tables.", where="simulate", hint="-o run.csv or -o run.nc; an npz file holds the whole motion")
+        raise UsageError("--points needs a table.", where="simulate", hint="-o run.csv or -o run.nc; an npz file has the whole motion")
     if points is not None and points < 2:
-        raise UsageError(f"{points} points make no table.", where="simulate --points", hint="--points 500")
+        raise UsageError(f"--points {points} is too small: a table has at least two.", where="simulate --points", hint="--points 500")
     source = read(given)
     model = wanted.model(source.model)
     from chetaev.numerics.methods import METHODS
@@ -89,7 +91,7 @@ def command(
         _values(motion)
     agrees = True
     if verify:
-        certificate, err = motion.verify(), output == "-"  # with `-` standard output holds only the table
+        certificate, err = motion.verify(), output == "-"  # with `-` standard output has only the table
         say(certificate, err=err)
         agrees = certificate.worst <= allowed_residual(motion.tolerance)
         say(certified(certificate, motion.tolerance), heading=False, err=err)
@@ -103,7 +105,7 @@ def command(
 def certified(found: Verification, tolerance: float) -> str:
     """Return the verdict on the residuals: certified if they are at most three orders above the tolerance, or at round-off.
 
-    The derivative of an interpolant is less exact than the interpolant, by one to two and a half orders over the gallery.
+    The derivative of an interpolant is less accurate than the interpolant, by one to two and a half orders of magnitude over the gallery.
     """
     most = allowed_residual(tolerance)
     limit = f"the limit is {most:.0e} for a tolerance of {tolerance:.0e}"
@@ -114,7 +116,7 @@ def certified(found: Verification, tolerance: float) -> str:
 
 
 def _values(motion: Trajectory) -> None:
-    """Start, end and range of the state."""
+    """Print start, end and range of the state."""
     from chetaev.numerics.evaluation.printed_numbers import sizes_beside
 
     click.echo()

@@ -1,4 +1,4 @@
-"""studio: write a system in the browser and play with its motion."""
+"""studio: write a system in the browser and explore its motion."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from chetaev.core.errors import ModelError, UsageError
 def command(given: str | None, port: int, folder: str | None, browser: bool) -> None:
     """A page in the browser on this machine: MODEL as text, its equations as you type, its analysis, and its motion with sliders.
 
-    The address that is printed holds a key, without which nobody can use the studio. Ctrl-C ends it.
+    The printed address contains a secret key, without which nobody can use the studio. Ctrl-C ends it.
     """
     text, file, own = _opened(given)
     chosen = Path(folder) if folder is not None else own
@@ -37,7 +37,7 @@ def command(given: str | None, port: int, folder: str | None, browser: bool) -> 
 
 
 def _opened(given: str | None) -> tuple[str, str, Path]:
-    """Return the text of MODEL, a name for its file, and its folder. A model with errors opens too: the page shows them."""
+    """Return the text of MODEL, a name for its file, and its folder. A model with errors can be opened too; the page shows them."""
     here = Path()
     if given is None:
         return "", "", here
@@ -66,7 +66,7 @@ def _name_in(folder: Path, given: str | None, file: str) -> str:
 
 
 def _serve(server: Any, browser: bool) -> None:
-    """Serve until Ctrl-C or SIGTERM; afterwards no process is left."""
+    """Serve until Ctrl-C or SIGTERM, then end all processes."""
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
@@ -81,7 +81,7 @@ def _serve(server: Any, browser: bool) -> None:
         server.serve_forever(poll_interval=0.2)
     except KeyboardInterrupt:
         for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)  # a second Ctrl-C must not interrupt the end
+            signal.signal(getattr(signal, name), signal.SIG_IGN)  # a second Ctrl-C must not interrupt the shutdown
         click.echo("stopped", err=True)
     finally:
         server.close()

@@ -1,4 +1,4 @@
-"""sweep: a model at many points, in a store that resumes."""
+"""sweep: a model at many points, in a store that can be resumed."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ _OVER = "--over a=0.1:1:50"
 @click.argument("given", metavar="MODEL", type=ModelType())
 @click.argument("store", metavar="[STORE]", required=False)
 @click.option("--over", "ranges", multiple=True, metavar="NAME=LOW:HIGH:N", help="A parameter or initial value; or NAME=1,2,5.")
-@click.option("--sample", "points", type=int, metavar="N", help="N points of Sobol in --over NAME=LOW:HIGH, not a grid.")
+@click.option("--sample", "points", type=int, metavar="N", help="N Sobol points in --over NAME=LOW:HIGH instead of a grid.")
 @click.option("--measure", "texts", multiple=True, metavar="NAME=EXPR", help="An expression at the end of the motion.")
-@click.option("--count", "counts", multiple=True, metavar="NAME=EXPR", help="How many roots EXPR has on the way.")
+@click.option("--count", "counts", multiple=True, metavar="NAME=EXPR", help="The number of roots of EXPR along the motion.")
 @click.option("--first", "firsts", multiple=True, metavar="NAME=EXPR", help="The time of the first root of EXPR.")
-@click.option("--lyapunov", "exponent", metavar="NAME", help="The largest exponent of Lyapunov.")
+@click.option("--lyapunov", "exponent", metavar="NAME", help="The largest Lyapunov exponent.")
 @setting
 @run
 @click.option("-o", "output", metavar="FOLDER", help="The store, chart.zarr.")
-@click.option("--resume", is_flag=True, help="Go on with a store that exists.")
+@click.option("--resume", is_flag=True, help="Resume an existing store.")
 @click.option("--workers", type=int, metavar="N", help="Processes of a local Dask cluster.")
 @click.option("--cluster", metavar="ADDRESS", help="The scheduler of a Dask cluster.")
-@click.option("--chunk", type=int, metavar="N", help="Most members of a chunk.")
+@click.option("--chunk", type=int, metavar="N", help="Largest number of members of a chunk.")
 def command(
     given: str,
     store: str | None,
@@ -60,7 +60,7 @@ def command(
     cluster: str | None,
     chunk: int | None,
 ) -> None:
-    """Run MODEL at many points; or tell how far a sweep is: status STORE."""
+    """Run MODEL at many points; or show the progress of a sweep: status STORE."""
     if given == "status":
         _status(store)
         return
@@ -69,10 +69,10 @@ def command(
     if output is None:
         raise UsageError("no store is named.", where="sweep", hint="-o chart.zarr")
     if cluster is not None and workers is not None:
-        raise UsageError("--workers is for a local cluster.", where="sweep", hint="--workers 4, or --cluster ADDRESS")
+        raise UsageError("--workers needs a local cluster.", where="sweep", hint="--workers 4, or --cluster ADDRESS")
     folder = Path(output)
     if folder.is_dir() and any(folder.iterdir()) and not resume:
-        raise UsageError(f"{output} exists.", where="sweep", hint="--resume goes on with it; or another name")
+        raise UsageError(f"{output} exists.", where="sweep", hint="--resume continues it; or another name")
     model = changed(read(given).model, None, settings, interval, tolerance)
     found = _sweep(
         model,
@@ -102,7 +102,7 @@ def _status(store: str | None) -> None:
 
 
 def _over(ranges: Sequence[str], points: int | None) -> Any:
-    """What is varied, from `a=0.1:1:50`, `a=1,2,5`, or `a=0.1:1` for a sample."""
+    """Read the points from `a=0.1:1:50`, `a=1,2,5`, or `a=0.1:1` for a sample."""
     from chetaev.sweeps.points import grid, sample
 
     given = pairs(ranges, "--over", "a=0.1:1:50")
@@ -113,7 +113,7 @@ def _over(ranges: Sequence[str], points: int | None) -> Any:
         for name, limits in ends.items():
             if len(limits) != 2:
                 raise UsageError(
-                    f"{given[name]!r} is no range of a sample.", where=f"--over {name}", hint=f"--over {name}=0.1:1 --sample 256"
+                    f"{given[name]!r} is not a range of a sample.", where=f"--over {name}", hint=f"--over {name}=0.1:1 --sample 256"
                 )
         return sample(ends, points)
     found: dict[str, Any] = {}
@@ -124,7 +124,7 @@ def _over(ranges: Sequence[str], points: int | None) -> Any:
         elif len(parts) == 3 and parts[2].isascii() and parts[2].isdigit():
             found[name] = grid(parts[0], parts[1], int(parts[2]))
         else:
-            raise UsageError(f"{text!r} is no range.", where=f"--over {name}", hint=f"{_OVER}, or --over a=1,2,5")
+            raise UsageError(f"{text!r} is not a range.", where=f"--over {name}", hint=f"{_OVER}, or --over a=1,2,5")
     return found
 
 

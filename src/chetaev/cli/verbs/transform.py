@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +14,9 @@ from chetaev.cli.options import examples
 from chetaev.cli.output import check_output, write_text
 from chetaev.cli.printing import note, say, with_option
 from chetaev.cli.source import MODEL, read
+from chetaev.cli.theorem_options import DESTINATION, argument_of, option_of
 from chetaev.core.errors import UsageError, did_you_mean
+from chetaev.core.fixes import sentences
 from chetaev.core.support.registry import import_extensions
 
 if TYPE_CHECKING:
@@ -22,13 +25,10 @@ if TYPE_CHECKING:
     from chetaev.transforms.tools.morphism import Morphism
     from chetaev.transforms.tools.theorem import Theorem
 
-_EXAMPLES = {"formula": '--formula "x = r*cos(phi)" --formula "y = r*sin(phi)"', "coordinate": "--coordinate phi", "group": "--group A"}
-
-_TABLES = ("formula", "inverse", "velocity")
-"""Options that are given several times, as `"name = ..."`."""
-
 _CHECKED = 1e-11
 """Relative tolerance of the motions that --check compares: with a larger one, integration errors would hide an error of the map."""
+_NAMED, _MADE = "chetaev.transform.theorem", "chetaev.transform.options"
+"""Keys of what a call of the command keeps: the theorem among its arguments, and the options made from the table of theorems."""
 
 
 class TheoremType(click.ParamType):
@@ -43,12 +43,35 @@ class TheoremType(click.ParamType):
         return [CompletionItem(name) for name in _theorems() if name.startswith(incomplete)]
 
 
+class Transform(click.Command):
+    """The command with the options of all theorems; those of the theorem among the arguments decide what is read."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Find the theorem first, among installed extensions too if a word or an option is not known."""
+        if not ctx.resilient_parsing and not _knows(args, [name for param in self.params for name in param.opts]):
+            import_extensions()
+        ctx.meta[_NAMED] = next((name for word in reversed(args) if (name := _plain(word)) in _theorems()), None)
+        return super().parse_args(ctx, args)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the options of every transformation, with those of the theorems before `--simplify`."""
+        if _MADE not in ctx.meta:
+            ctx.meta[_MADE] = _made(ctx.meta.get(_NAMED))
+        own = super().get_params(ctx)
+        at = [param.name for param in own].index("simplify")
+        return [*own[:at], *ctx.meta[_MADE], *own[at:]]
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the names of all theorems, then examples."""
+        names = wrap(", ".join(sorted(_theorems())), 76, break_on_hyphens=False)
+        formatter.write("\n  THEOREM is one of\n" + "".join(f"    {line}\n" for line in names))
+        super().format_epilog(ctx, formatter)
+
+
 @click.command(
     "transform",
-    epilog="\b\nTHEOREM is one of\n  lift, linearize-constraints, friction-as-constraint, hamiltonian, routh,\n"
-    "  restrict, change-coordinates, reduce-velocities, hamel, reduce,\n"
-    "  vakonomic-as-free, contact-as-nonholonomic, contact-as-vakonomic\n\n"
-    + examples(
+    cls=Transform,
+    epilog=examples(
         "chetaev transform double-pendulum hamiltonian --check",
         "chetaev transform rocard lift -o lifted.toml",
         "chetaev transform spherical-pendulum routh --coordinate phi",
@@ -58,13 +81,6 @@ class TheoremType(click.ParamType):
 @click.argument("theorem", type=TheoremType())
 @options.principle
 @options.setting
-@click.option("--formula", multiple=True, metavar='"OLD = ..."', help="An old coordinate by new ones (change-coordinates, restrict).")
-@click.option("--inverse", multiple=True, metavar='"NEW = ..."', help="A new coordinate by old ones.")
-@click.option("--velocity", multiple=True, metavar='"V = ..."', help="A quasi-velocity (reduce-velocities, hamel).")
-@click.option("--coordinate", metavar="NAME", help="The cyclic coordinate (routh).")
-@click.option("--group", metavar="NAME", help="The group coordinate (reduce).")
-@click.option("--order", type=int, metavar="N", help="The order of the lift.")
-@click.option("--projected", is_flag=True, help="Where other reactions do work (friction-as-constraint).")
 @click.option("--simplify", is_flag=True, help="Simplify the maps and the equations, each for at most ten seconds.")
 @click.option("--check", is_flag=True, help="Simulate both and say how far they are apart.")
 @click.option("-o", "output", metavar="FILE.toml", help="Write the new system as a model file.")
@@ -107,15 +123,42 @@ def _theorems() -> Mapping[str, Theorem]:
     return THEOREMS
 
 
+def _plain(word: str) -> str:
+    return word.replace("_", "-")
+
+
+def _knows(args: Sequence[str], own: Sequence[str]) -> bool:
+    """Tell whether a theorem is named, and every option is one of the command or of a theorem; a page of help needs no theorem."""
+    theorems = _theorems()
+    names = {*own, "--help", *[f"--{name}" for theorem in theorems.values() for name in theorem.options]}
+    given = [_plain(word.partition("=")[0]) for word in args if word.startswith("--") and len(word) > 2]
+    words = [word for word in args if not word.startswith("-")]
+    return len(words) < 2 or (any(_plain(word) in theorems for word in words) and all(name in names for name in given))
+
+
+def _made(chosen: str | None) -> list[click.Option]:
+    """Return the options of all theorems, each once; those of the theorem `chosen` alone appear on the page of help."""
+    owners: dict[str, list[str]] = {}
+    for theorem, entry in _theorems().items():
+        for name in entry.options:
+            owners.setdefault(name, []).append(theorem)
+    found = []
+    for name, those in owners.items():
+        owner = chosen if chosen in those else those[0]
+        shown = chosen is None or chosen in those
+        found.append(option_of(name, _theorems()[owner].options[name], [] if chosen else those, shown))
+    return found
+
+
 def _known(theorem: str) -> str:
-    name, known = theorem.replace("_", "-"), _theorems()
+    name, known = _plain(theorem), _theorems()
     if name not in known:
         import_extensions()
     if name not in known:
         raise UsageError(
             f"{theorem} is not a transformation.",
             where="transform",
-            hint=f"{did_you_mean(name, known)}  one of {' '.join(known)}".strip(),
+            hint=sentences(did_you_mean(name, known), f"one of {' '.join(known)}"),
         )
     return name
 
@@ -123,17 +166,14 @@ def _known(theorem: str) -> str:
 def _transformed(model: Model, name: str, details: dict[str, Any]) -> Morphism:
     """Return the morphism of a theorem with its options."""
     theorem = _theorems()[name]
-    given = {option: value for option, value in details.items() if value}
-    for option in given:
-        if option not in theorem.options:
-            raise UsageError(f"{name} takes no --{option}.", where=f"transform {name}", hint="leave it out")
-    for option in theorem.needed:
-        if option not in given:
-            raise UsageError(f"{name} needs --{option}.", where=f"transform {name}", hint=_EXAMPLES.get(option, f"--{option} ..."))
-    arguments = {
-        theorem.options[option]: options.pairs(value, f"--{option}", '"x = ..."') if option in _TABLES else value
-        for option, value in given.items()
-    }
+    given = {option.removeprefix(DESTINATION).replace("_", "-"): value for option, value in details.items() if value}
+    for word in given:
+        if word not in theorem.options:
+            raise UsageError(f"{name} takes no --{word}.", where=f"transform {name}", hint="leave it out")
+    for word, option in theorem.options.items():
+        if option.needed and word not in given:
+            raise UsageError(f"{name} needs --{word}.", where=f"transform {name}", hint=option.example or f"--{word} ...")
+    arguments = {theorem.options[word].argument: argument_of(word, theorem.options[word], value) for word, value in given.items()}
     found: Morphism = theorem.verb(model, **arguments)
     return found
 

@@ -73,7 +73,7 @@ def set_symbol(text: str) -> str:
 
 
 def set_name(text: str) -> str:
-    """Set a name that a user gave as the key of a value; one that is no name is shown as it is."""
+    """Set a name that a user gave as the key of a value; anything that is not a name is shown as it is."""
     try:
         return set_symbol(text)
     except ChetaevError:
@@ -86,7 +86,7 @@ def set_row(text: str, *sides: str | Expr) -> str:
 
 
 def rows(given: Iterable[tuple[str, str]], html_labels: bool = False) -> str:
-    """Return labels beside HTML; the labels are texts, or HTML themselves."""
+    """Return labels beside HTML; labels are plain texts, or HTML if `html_labels` is true."""
     parts = [f"<dt>{label if html_labels else escape(label)}</dt><dd>{body}</dd>" for label, body in given]
     return f"<dl>{''.join(parts)}</dl>" if parts else ""
 

@@ -1,7 +1,7 @@
 """Values of constants, such as log(1 + 1e-20) or exp(pi*sqrt(163)) - 262537412640768744, whose digits cancel in doubles.
 
-A constant is evaluated with so many digits that its value is certain. One that vanishes with thousands of digits is zero if that is proved;
-without a proof its value is 0 as far as numbers go, but it stays in the equations, so that nothing is divided by its round-off.
+A constant is evaluated with enough digits to make its value certain. One that vanishes with thousands of digits is zero if that is proved;
+without a proof it has the value 0 but stays in the equations, so that nothing is divided by its round-off.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from chetaev.core.values import Tape, Undefined, many_digits
 from chetaev.core.zero import vanishes
 
 _PAIRS_OF_DIGITS = ((60, 90), (400, 500), (3000, 3200))
-"""Pairs of decimal digits with which a value must agree to count as certain; the next ones where it does not."""
+"""Pairs of decimal digits with which a value must agree to count as certain; if it does not, the next pair is tried."""
 _SAME_VALUE = 1e-20
 """Relative difference of two values that agree."""
 _CANCELLED_DIGITS = 1e-13
@@ -54,7 +54,7 @@ def for_doubles(expression: Expr) -> Expr:
 
 
 def constant_part(node: Expr) -> Expr | None:
-    """Return the constant that a function or a sum is, or the sum of the constant terms of a sum, if digits may cancel in it."""
+    """Return `node` if it is a constant function or sum, or the constant terms of a sum, if digits may cancel there; else None."""
     if node.is_Function and node.is_number:
         return node
     if not node.is_Add:
@@ -67,7 +67,7 @@ def constant_part(node: Expr) -> Expr | None:
 
 @lru_cache(maxsize=4096)
 def cancelled(constant: Expr) -> Cancelled | None:
-    """Return what is known of an expression without symbols; None if its value in doubles is right, or there is none."""
+    """Return the value of a `constant` whose digits cancel in doubles; None if its value in doubles is right, or there is none."""
     tape = Tape([constant])
     try:
         rough = float(tape({})[0])

@@ -4,8 +4,8 @@ A residue is one integer modulo $N = pqr$. Modulo the prime $p$ it is the value;
 
 - $q$ divides $p - 1$, so that $e^u = g^u$ with $g$ of order $q$ depends on $u$ modulo $q$;
 - $r$ divides $p + 1$, so that $\cos u + i \sin u = h^u$ with $h$ of order $r$ on the circle of $F_p(i)$ depends on $u$ modulo $r$;
-- $p \equiv 7 \pmod 8$, so that $-1$ has no root (the circle is no line), the root $u^{(p+1)/4}$ of a square is itself a square and roots
-  are multiplicative; 2, 3, ..., 23 are squares; 3, 5, 7 and 11 do not divide $p - 1$, so that odd roots are unique.
+- $p \equiv 7 \pmod 8$, so that $-1$ has no root (the circle has $p + 1$ points), the root $u^{(p+1)/4}$ of a square is itself a square and
+  roots are multiplicative; 2, 3, ..., 23 are squares; 3, 5, 7 and 11 do not divide $p - 1$, so that odd roots are unique.
 
 Where the root of a non-square is needed, the field is extended by $i$: `Extended` is $a + bi$.
 """
@@ -96,7 +96,7 @@ class Field:
 
     @cached_property
     def prime(self) -> Field:
-        """The same field without the residues modulo q and r, which only exponents read."""
+        """This field without the residues modulo q and r, which only exponents need."""
         found = copy(self)
         found.q = found.r = 1
         found.modulus, found.idempotents, found._numbers = self.p, (1, 0, 0), {}

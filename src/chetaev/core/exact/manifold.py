@@ -58,7 +58,7 @@ class Single:
     program: Program
     moved: int
     inputs: tuple[int, ...]
-    """Where the inputs of the program are among those of a spot."""
+    """The indices of the program's inputs among those of a spot."""
 
     def solve(self, spot: Spot) -> Spot | None:
         """`spot` with the input `moved` solved for, in which the row has degree one or two; None without a root there."""
@@ -153,7 +153,7 @@ def _solved(matrix: Sequence[Mapping[int, int]], right: Sequence[int], kept: Seq
 
 
 def _root(field: Field, c: int, b: int, twice_a: int) -> Residue | None:
-    """A root of $a z^2 + b z + c$; modulo q and r too where there is one."""
+    """A root of $a z^2 + b z + c$ modulo p, and modulo q and r where it exists; None without one."""
     if not any(v % field.p for v in (b, twice_a)):
         return None
     if twice_a % field.p == 0:

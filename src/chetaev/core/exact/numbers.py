@@ -31,7 +31,7 @@ def logarithm(number: Fraction) -> dict[int, int] | None:
 
 @lru_cache(maxsize=1024)
 def angle(tangent: Fraction) -> tuple[dict[Fraction, int], int] | None:
-    """Return the arcus tangent of a number as multiples of those of others, one for each prime, and of pi/4; None if it is not factored."""
+    """Return the arctangent of a number as multiples of those of others, one for each prime, and of pi/4; None if it is not factored."""
     a, b = tangent.denominator, tangent.numerator
     norm = a * a + b * b
     if norm > _LARGEST_FACTORED:

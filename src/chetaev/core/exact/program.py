@@ -58,13 +58,12 @@ _TWO_ARGUMENTS = frozenset({"atan2"})
 Line = tuple[str, int, Any, Any]
 
 _FRACTION_AGREEMENT = 2**51
-"""A double is read as a simple fraction if it agrees with it to one part in 2^51, two units in the last place."""
+"""A double is read as a simple fraction if the two agree to one part in 2^51, two units in the last place."""
 _LARGEST_FRACTION = 2**36
-"""Numerator times denominator of a simple fraction, at most. A random double is as near to one with a chance of 2^36 / 2^51."""
+"""Numerator times denominator of a simple fraction, at most. A random double is that near to one with a chance of 2^36 / 2^51."""
 _MOST_BITS = 256
-"""Bits of the largest argument of a function with many digits. exp, sin and cosh compute with that many bits more than usual, and the
-arguments of towers such as exp(-exp(x^2)) have so many that memory would not hold them.
-"""
+"""Bits of the largest argument of a function with many digits. exp, sin and cosh use that many extra bits, and the arguments of towers such
+as exp(-exp(x^2)) have more bits than memory can hold."""
 
 
 @dataclass
@@ -199,6 +198,6 @@ def many_digit_values(program: Program, values: Sequence[Any], mp: mpmath.MPCont
 
 
 def _bounded(mp: mpmath.MPContext, argument: Any) -> None:
-    """Refuse an argument so large that exp or sin of it would need about as many digits as the argument has."""
+    """Raise an OverflowError for an argument of more than `_MOST_BITS` bits, which exp and sin would have to add to their precision."""
     if mp.isfinite(argument) and argument and mp.mag(argument) > _MOST_BITS:
         raise OverflowError("the argument of a function is too large")

@@ -1,4 +1,4 @@
-"""Which outputs of a program are identically zero, by its values at random points of the field.
+"""Signatures: the values of a program at random points of the field show which outputs are identically zero.
 
 An expression that is not identically zero vanishes at a random point with a chance of about its degree in 10^13 (J. T. Schwartz, J. ACM 27
 (1980) 701-717), so two independent points decide. Roots need more care: sqrt(u^2) - u vanishes at half of the points. An output with
@@ -34,7 +34,7 @@ _RELATED_TRIALS = 12
 _DRAWS_IN_DOMAIN = 60
 """Points drawn until one lies in the domain. n independent roots need about 2^n draws; after these the field is extended."""
 _RELATED_DRAWS = 6
-"""Draws, besides two per point wanted, after which `related` tries other common inputs: a root of these may have no value."""
+"""Draws, in addition to two per point, after which `related` tries other common inputs: a root of these may have no value."""
 _OPERATIONS_PER_LINE = 0.1
 """Operations that a line of a program counts for in a budget: it takes about a microsecond."""
 _FIELDS = 4
@@ -43,7 +43,7 @@ _FIELDS = 4
 
 @dataclass(frozen=True)
 class Spot:
-    """Where programs are run: a field, values of the inputs, and how roots are taken."""
+    """A point at which programs are run: a field, values of the inputs, and the treatment of roots."""
 
     field: Field
     values: tuple[Residue, ...]
@@ -168,7 +168,7 @@ def decisive_runs(program: Program) -> list[tuple[Spot, list[Residue]]]:
 def related(program: Program, common: int, count: int | None = None) -> list[tuple[Spot, list[Residue]]]:
     """Points of the domain that agree in the first `common` inputs, with the outputs there. Equal outputs depend on these inputs only.
 
-    There are `count` points, or as many as decide by default; the list is empty if too few are found.
+    There are `count` points, by default enough for a decision; the list is empty if too few are found.
     """
     wanted = count or (_RELATED_TRIALS if program.roots else TRIALS)
     for extended in (False, True):
@@ -190,7 +190,7 @@ def related(program: Program, common: int, count: int | None = None) -> list[tup
 
 
 def vanishing(program: Program) -> list[bool] | None:
-    """Which outputs are identically zero; None if no point of the domain is found."""
+    """For each output, whether it is identically zero; None if no point of the domain is found."""
     found = decisive_runs(program)
     if not found:
         return None
@@ -206,7 +206,7 @@ def vanishing(program: Program) -> list[bool] | None:
 
 
 def _zero_on_all_branches(program: Program, suspects: Sequence[bool]) -> list[bool]:
-    """Which of the suspects vanish at points where every root has a random sign."""
+    """For each output, whether it is a suspect and vanishes at points where every root has a random sign."""
     left, seen = list(suspects), 0
     for draw in range(_DRAWS_IN_DOMAIN):
         spot = random_spot(program, draw, extended=True, twisted=True)
@@ -230,7 +230,7 @@ _SIZES_OF_POINTS = (1.0, 1.0, 0.2, 6.0)
 
 
 def has_values(program: Program) -> list[bool]:
-    """Which outputs are shown to differ from zero at some random point; False where none is found."""
+    """For each output, whether a random point shows that it differs from zero; False if none is found."""
     shown = [False] * len(program.outputs)
     for pair, points in zip(_PAIRS_OF_DIGITS, _POINTS_PER_PAIR, strict=True):
         for seed in range(points):

@@ -15,15 +15,18 @@ import sympy
 from sympy import Expr, S, Symbol
 
 from chetaev.core.errors import ModelError
+from chetaev.core.fixes import Ask
 from chetaev.core.groups.kinds import Group
 from chetaev.core.groups.lookup import group_of
 from chetaev.core.groups.matrix_group import MatrixGroup
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Coordinate, Entry, Place, component_name, entry_name
 
 _RESERVED_SIZES = (6, 4)
 """Dimension and size whose names every group coordinate A reserves, A1 to A6 and A11 to A44: another group then needs no other names."""
 
 
+@public
 @dataclass(frozen=True)
 class GroupCoordinate:
     """A coordinate `name` that takes values in a group, with velocities on one side.
@@ -49,7 +52,9 @@ class GroupCoordinate:
         """The group."""
         found = group_of(self.key)
         if found is None:  # declarations are checked before; a stored motion may name a group that nobody registered
-            raise ModelError(f"{self.word} is not a group.", where=f"coordinate {self.name}", hint="ch.register(...) the group first")
+            raise ModelError(
+                f"{self.word} is not a group.", where=f"coordinate {self.name}", hint=(Ask("ch.register", "..."), " the group first")
+            )
         return found
 
     @property

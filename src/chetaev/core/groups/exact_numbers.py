@@ -6,9 +6,8 @@ and by SymPy in the last.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from numbers import Complex, Integral, Rational, Real
+from numbers import Complex, Real
 from typing import Any
 
 import sympy
@@ -16,6 +15,7 @@ from sympy import Expr, ImmutableMatrix, Matrix, S
 from sympy.polys.matrices import DomainMatrix
 
 from chetaev.core.errors import ModelError
+from chetaev.core.support.rationals import exact_number
 
 _IMAGINARY = ("i", "I")
 """The spellings of the imaginary unit in texts."""
@@ -69,7 +69,7 @@ def expression_of(text: str) -> Expr:
 
 
 def spanned(matrices: Sequence[ImmutableMatrix]) -> list[ImmutableMatrix]:
-    """A basis, in reduced form, of what the matrices span."""
+    """A basis, in reduced form, of the span of `matrices`."""
     if not matrices:
         return []
     shape = matrices[0].shape
@@ -118,7 +118,7 @@ def _parts(e: Expr, where: str) -> tuple[Expr, Expr]:
     if e.free_symbols or not e.is_number:
         raise ModelError(f"{e} is not a number.", where=where, hint='a number, or a text such as "sqrt(2)/2" or "i/2"')
     if e.has(sympy.Float):
-        e = e.xreplace({v: _real(float(v), where) for v in e.atoms(sympy.Float)})
+        e = e.xreplace({v: _real(v, where) for v in e.atoms(sympy.Float)})
     re, im = sympy.expand_complex(e).as_real_imag() if e.has(sympy.I) else (e, S.Zero)
     if any(v.has(sympy.oo, sympy.zoo, sympy.nan) or v.is_finite is False for v in (re, im)):
         raise ModelError(f"{e} has no finite value.", where=where, hint="a finite number")
@@ -126,11 +126,7 @@ def _parts(e: Expr, where: str) -> tuple[Expr, Expr]:
 
 
 def _real(v: Any, where: str) -> Expr:
-    if isinstance(v, Integral):
-        return sympy.Integer(int(v))
-    if isinstance(v, Rational):
-        return sympy.Rational(int(v.numerator), int(v.denominator))
-    number = float(v)
-    if not math.isfinite(number):
-        raise ModelError("the value is not finite.", where=where, hint="a finite number")
-    return sympy.Rational(repr(number))
+    try:
+        return exact_number(v)
+    except ValueError:
+        raise ModelError("the value is not finite.", where=where, hint="a finite number") from None

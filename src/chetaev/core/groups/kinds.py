@@ -8,7 +8,7 @@ $$ A' = A\, \xi^a E_a \quad (\text{body}), \qquad A' = \xi^a E_a A \quad (\text{
 The caller's arithmetic is used: floating-point numbers, many digits or SymPy expressions.
 
 Rotations are stored as quaternions $q$ and read as $R = P(q)/|q|^2$, so that the matrix is orthogonal for every $q \ne 0$ and no rounding
-error can take it off the group; $|q|$ is constant along every motion and means nothing.
+error can take it off the group; $|q|$ is constant along every motion and has no meaning.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, final
 
+from chetaev.core.support.public import public
+
 Numbers = Sequence[Any]
 Function = Callable[[Any], Any]
 Integers = tuple[tuple[int, ...], ...]
@@ -26,8 +28,9 @@ Brackets = Mapping[tuple[int, int], Mapping[int, Any]]
 """Structure constants: `brackets[a, b][c]` is $c^c_{ab}$ for a < b, counted from 0; constants that vanish are left out."""
 
 
+@public
 class Group(ABC):
-    """Abstract: a group of matrices with a basis of its algebra and a way to say where an element stands."""
+    """Abstract: a group of matrices with a basis of its algebra and numbers that determine an element."""
 
     word: str = ""
     """Its name in declarations, with a capital letter; in lower case it names the Lie algebra."""
@@ -40,7 +43,7 @@ class Group(ABC):
     orthogonal: int = 0
     """Rows of the rotation in the upper left corner of the matrix, 2 or 3; 0 if there is none."""
     rotation: slice = slice(0, 0)
-    """Which components of the velocity are the angular velocity."""
+    """The components of the velocity that are the angular velocity."""
     sided: bool = True
     """Whether spatial and body velocities differ."""
     forms: str = ""
@@ -51,7 +54,7 @@ class Group(ABC):
     """An element as a user would give it."""
 
     def __init_subclass__(cls) -> None:
-        """Complete what the class leaves out: the identity, and the texts for messages."""
+        """Fill in fields that the class leaves out: the identity, and the texts for messages."""
         places = getattr(cls, "places", ())
         cls.identity = tuple(cls.identity) or (0,) * len(places)
         cls.shown = cls.shown or ", ".join(places)

@@ -11,11 +11,14 @@ import sympy
 from sympy import Expr, S
 
 from chetaev.core.errors import ModelError
+from chetaev.core.fixes import Advice, InPython
 from chetaev.core.groups.exact_numbers import as_text, expression_of, real_number
 from chetaev.core.groups.kinds import Brackets, Function, Group, Numbers
 from chetaev.core.groups.matrix_group import MOST_DIMENSIONS
+from chetaev.core.support.public import public
 
 
+@public
 @final
 class LieAlgebra(Group):
     """A Lie algebra with structure constants; `lie_algebra` makes it. Equal constants make equal algebras.
@@ -84,6 +87,7 @@ class LieAlgebra(Group):
         return f"lie_algebra of dimension {self._dimension}"
 
 
+@public
 def lie_algebra(brackets: Mapping[Any, Mapping[Any, Any]], dimension: int | None = None) -> LieAlgebra:
     """The Lie algebra with given brackets of its basis e1, e2, ...
 
@@ -96,13 +100,15 @@ def lie_algebra(brackets: Mapping[Any, Mapping[Any, Any]], dimension: int | None
         The algebra, for `System({"w": "h3"}, groups={"h3": ...}, ...)`: velocities w1', w2', ... on the body side, and no place.
 
     Raises:
-        ModelError: If a key is no pair of numbers, two entries contradict each other, or Jacobi's identity fails.
+        ModelError: If a key is not a pair of numbers, two entries contradict each other, or Jacobi's identity fails.
 
     >>> lie_algebra({(1, 2): {3: 1}}, dimension=3).brackets
     {(0, 1): {2: 1}, (0, 2): {}, (1, 2): {}}
     """
     if not isinstance(brackets, Mapping) or not all(isinstance(parts, Mapping) for parts in brackets.values()):
-        raise _refused("the brackets are not a mapping of pairs to combinations.", hint="{(1, 2): {3: 1}} for [e1, e2] = e3")
+        raise _refused(
+            "the brackets are not a mapping of pairs to combinations.", hint=(InPython("{(1, 2): {3: 1}}"), " for [e1, e2] = e3")
+        )
     read = {_pair(key): {_number(c): real_number(v, f"lie_algebra, [{key}]") for c, v in parts.items()} for key, parts in brackets.items()}
     largest = max([0, *[k for pair, parts in read.items() for k in (*pair, *parts)]])
     if dimension is None:
@@ -171,7 +177,7 @@ def _check_jacobi(d: int, constants: Mapping[tuple[int, int], Mapping[int, Expr]
 def _pair(key: Any) -> tuple[int, int]:
     parts = key.replace(",", " ").split() if isinstance(key, str) else key
     if not isinstance(parts, tuple | list) or len(parts) != 2:
-        raise _refused(f"{key!r} is not a pair of numbers.", hint="{(1, 2): {3: 1}} for [e1, e2] = e3")
+        raise _refused(f"{key!r} is not a pair of numbers.", hint=(InPython("{(1, 2): {3: 1}}"), " for [e1, e2] = e3"))
     return _number(parts[0]), _number(parts[1])
 
 
@@ -179,9 +185,9 @@ def _number(k: Any) -> int:
     if isinstance(k, str) and k.strip().isdigit():
         k = int(k)
     if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= int(k) <= MOST_DIMENSIONS:
-        raise _refused(f"{k!r} is not the number of a basis vector.", hint="they are counted from 1: {(1, 2): {3: 1}}")
+        raise _refused(f"{k!r} is not the number of a basis vector.", hint=("they are counted from 1: ", InPython("{(1, 2): {3: 1}}")))
     return int(k)
 
 
-def _refused(what: str, why: str = "", hint: str = "") -> ModelError:
+def _refused(what: str, why: str = "", hint: Advice = "") -> ModelError:
     return ModelError(what, where="lie_algebra", why=why, hint=hint)

@@ -1,4 +1,4 @@
-"""The group that a word means: one of a system, a registered one, or a ready-made one.
+"""The group that a word names: one of a system, a registered one, or a ready-made one.
 
 A symbol such as the entry `A11` must know its group wherever it goes, in a stored motion or another process. So a group that belongs to one
 system has a *key*, its word followed by its data in braces, `SL2{real:2|1;0;0;-1|...}`; groups of the library have their word alone.
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from chetaev.core.errors import ModelError
+from chetaev.core.fixes import Ask
 from chetaev.core.groups.kinds import GROUPS, Group
 from chetaev.core.groups.lie_algebra import LieAlgebra, algebra_of, lie_algebra, lie_algebra_of_key
 from chetaev.core.groups.matrix_group import MatrixGroup, matrix_group, matrix_group_of_key
@@ -71,5 +72,7 @@ def _group(value: Any) -> MatrixGroup | LieAlgebra:
     if isinstance(value, Mapping) and set(value) in _KEYS:
         return matrix_group(value["basis"]) if "basis" in value else lie_algebra(value["brackets"], value.get("dimension"))
     raise ModelError(
-        "this is not a group.", where="groups", hint="ch.groups.matrix_group(basis), or ch.groups.lie_algebra(brackets, dimension=...)"
+        "this is not a group.",
+        where="groups",
+        hint=(Ask("ch.groups.matrix_group", "basis"), ", or ", Ask("ch.groups.lie_algebra", "brackets, dimension=...")),
     )

@@ -21,8 +21,10 @@ import sympy
 from sympy import Expr, ImmutableMatrix, S
 
 from chetaev.core.errors import ModelError
+from chetaev.core.fixes import Advice
 from chetaev.core.groups.exact_numbers import as_text, combinations, expression_of, matrix_of, spanned
 from chetaev.core.groups.kinds import Brackets, Function, Group, Numbers
+from chetaev.core.support.public import public
 
 MOST_DIMENSIONS = 48
 """Largest dimension of a group: SL(7). All pairs of basis matrices are bracketed, and every bracket adds terms to the equations."""
@@ -30,6 +32,7 @@ MOST_ROWS = 16
 """Largest number of rows of a stored matrix, for a complex one of twice its own: 256 entries, and as many further numbers."""
 
 
+@public
 @final
 class MatrixGroup(Group):
     """A group of matrices with a basis of its Lie algebra; `matrix_group` makes it. Equal bases make equal groups.
@@ -150,6 +153,7 @@ class MatrixGroup(Group):
         return f"matrix_group of dimension {self.dimension}, {kind}{self.order}x{self.order} matrices"
 
 
+@public
 def matrix_group(basis: Any) -> MatrixGroup:
     """The group of matrices whose Lie algebra has a given basis.
 
@@ -161,7 +165,7 @@ def matrix_group(basis: Any) -> MatrixGroup:
         The group, for `System({"A": "G body"}, groups={"G": ...}, ...)`: the velocities A1', A2', ... are along the matrices in this order.
 
     Raises:
-        ModelError: If the matrices have no common size or depend on each other, or if a bracket is no combination of them.
+        ModelError: If the matrices have no common size or depend on each other, or if a bracket is not a combination of them.
 
     >>> sl2 = matrix_group([[[1, 0], [0, -1]], [[0, 1], [0, 0]], [[0, 0], [1, 0]]])
     >>> sl2.brackets
@@ -234,7 +238,7 @@ def _open(basis: Sequence[ImmutableMatrix], bracket: ImmutableMatrix, name: str)
             hint='exact numbers: "-5/3" and "sqrt(2)/2" as texts instead of -1.6667 and 0.7071',
         )
     return _refused(
-        f"{name} is no combination of the basis matrices.",
+        f"{name} is not a combination of the basis matrices.",
         why="The brackets of a Lie algebra lie in it.",
         hint=f"add {name} to the basis, and further brackets until they close",
     )
@@ -259,5 +263,5 @@ def _sum(terms: Sequence[Any]) -> Any:
     return sum(terms[1:], terms[0]) if terms else 0
 
 
-def _refused(what: str, why: str = "", hint: str = "") -> ModelError:
+def _refused(what: str, why: str = "", hint: Advice = "") -> ModelError:
     return ModelError(what, where="matrix_group", why=why, hint=hint)

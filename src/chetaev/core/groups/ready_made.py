@@ -19,14 +19,25 @@ from typing import Any
 from sympy import I, Matrix, Rational, sqrt, zeros
 
 from chetaev.core.groups.matrix_group import MOST_DIMENSIONS, MatrixGroup, matrix_group
+from chetaev.core.support.public import public
 
 _WORD = re.compile(r"(SO|SL|SU|GL|H|Aff)([1-9])", re.IGNORECASE)
 """A family and a number."""
+EXAMPLES = ("SO4", "SL2", "SU2", "GL2", "H3", "Aff1")
+"""A word of each family, for messages."""
 
 
+@public
 @lru_cache(maxsize=64)
 def ready_made(word: str) -> MatrixGroup | None:
-    """The group of a word such as `SL2`; None if there is none."""
+    """The group of a word such as `SL2`.
+
+    Args:
+        word: The word of a family and a size: `SO4`, `SL2`, `SU2`, `GL2`, `H3`, `Aff1`.
+
+    Returns:
+        The matrix group; None if no family has this word.
+    """
     found = _family(word)
     if found is None or f"{found[0]}{found[1]}" != word:
         return None

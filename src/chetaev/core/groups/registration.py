@@ -1,7 +1,7 @@
 r"""Groups of other authors: a class with the base `Group` is checked exactly, and from then on its word declares coordinates.
 
-A wrong sign in a formula of a group would give wrong motions without a word, so the formulas are compared with the basis before anything
-uses them, as identities in all variables:
+A wrong sign in a formula of a group would silently give wrong motions, so the formulas are compared with the basis before anything uses
+them, as identities in all variables:
 
 $$ [E_a, E_b] = c^c_{ab} E_c, \qquad \xi(z, z'(z, \xi)) = \xi, \qquad
    \frac{\partial A}{\partial z}\, z'(z, \xi) = A\, \xi^a E_a \ (\text{body}),\ \xi^a E_a A\ (\text{spatial}). $$
@@ -17,6 +17,7 @@ import sympy
 from sympy import Expr, Matrix, S, Symbol
 
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import Advice
 from chetaev.core.groups.coordinate import coordinate_of
 from chetaev.core.groups.kinds import GROUPS, Group, commutator
 from chetaev.core.zero import vanishes
@@ -29,7 +30,7 @@ _MOST_ROWS = 9
 """Largest dimension and largest number of rows: `A12` could otherwise be a component or an entry."""
 _SAMPLE_PLACE = (0.3, -0.2, 0.5, 0.1, -0.4, 0.25, -0.15, 0.35, 0.45)
 """A place near zero, added to the identity, at which `of_matrix` is tried."""
-_ROUND_OFF = 1e-12
+_SAME_PLACE = 1e-12
 """Largest difference between a sample place and `of_matrix` of its matrix; numbers of order one, a few operations."""
 
 
@@ -49,7 +50,7 @@ def register_group(kind: type[Group]) -> type[Group]:
 
 
 def _check(group: Group) -> None:
-    """Raise a UsageError where the data of `group` do not belong together."""
+    """Raise a UsageError if the data of `group` contradict each other."""
     name, n, basis = group.word, group.size, group.basis
     if group.orthogonal:
         raise _refused(f"{name} has orthogonal = {group.orthogonal}; only groups of the library store rotations.", "leave it out")
@@ -65,12 +66,12 @@ def _check(group: Group) -> None:
     _check_formulas(group)
     sample = [v + s for v, s in zip(group.identity, _SAMPLE_PLACE, strict=False)]
     back = group.of_matrix([[float(v) for v in row] for row in group.matrix(sample, sympy.cos, sympy.sin)])
-    if len(back) != len(sample) or any(abs(a - b) > _ROUND_OFF for a, b in zip(back, sample, strict=True)):
+    if len(back) != len(sample) or any(abs(a - b) > _SAME_PLACE for a, b in zip(back, sample, strict=True)):
         raise _refused(f"of_matrix of {name} does not return the place whose matrix it gets.", f"{sample} becomes {list(back)}")
 
 
 def _check_algebra(group: Group) -> None:
-    """The basis spans a Lie algebra with integer structure constants, which `brackets` reads from entries of their own."""
+    """Require that the basis spans a Lie algebra with integer structure constants, each read from an entry that one matrix has."""
     try:
         brackets = group.brackets
     except ValueError as fault:
@@ -79,12 +80,12 @@ def _check_algebra(group: Group) -> None:
     for (a, b), parts in brackets.items():
         bracket = commutator(group.basis[a], group.basis[b])
         if any(bracket[i][j] != sum(c * group.basis[k][i][j] for k, c in parts.items()) for i in n for j in n):
-            what = f"the bracket of basis matrices {a + 1} and {b + 1} of {group.word} is no sum of integer multiples of basis matrices."
+            what = f"the bracket of basis matrices {a + 1} and {b + 1} of {group.word} is not a sum of integer multiples of basis matrices."
             raise _refused(what, "add the missing matrices, or multiply by a denominator")
 
 
 def _check_formulas(group: Group) -> None:
-    """The identity, the rates for a velocity on either side, and the velocity for rates."""
+    """Check the identity, the rates for a velocity on either side, and the velocity for rates."""
     word, (place, velocity) = group.word, _symbols(group)
     if Matrix(group.matrix(list(map(S, group.identity)), sympy.cos, sympy.sin)) != sympy.eye(group.size):
         raise _refused(
@@ -124,9 +125,9 @@ def _matrix(group: Group, place: list[Symbol]) -> Matrix:
 
 
 def _formulas(group: Group) -> tuple[Any, ...]:
-    """What makes two groups the same: basis, names of stored numbers, and matrix."""
+    """The data by which two groups are compared: basis, names of stored numbers, and matrix."""
     return group.basis, group.places, group.sided, sympy.ImmutableMatrix(_matrix(group, _symbols(group)[0]))
 
 
-def _refused(what: str, hint: str) -> UsageError:
+def _refused(what: str, hint: Advice) -> UsageError:
     return UsageError(what, where="register", hint=hint)

@@ -3,7 +3,7 @@
 | what | where |
 |---|---|
 | text to tokens to the syntax tree | `lexer`, `parser`, `tree` |
-| tree to SymPy, with the names of a system | `meaning`, `vocabulary`, within `bounds`; long sums in `collect`, zero `divisors` |
+| tree to SymPy, with the names of a system | `meaning`, `vocabulary`, within `bounds`; sums, products and divisors in `arithmetic` |
 | SymPy to tree, tree to text | `show`; shorter for reading by `reduction` |
 | tree to LaTeX and MathML | `typeset`, in pieces of `formula` |
 | expressions built with SymPy alone | `convert` |

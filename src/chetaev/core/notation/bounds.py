@@ -26,15 +26,15 @@ LARGEST_EXPONENT = 1000
 MOST_DIGITS = 400
 """Decimal digits of a number, and largest power of ten either way. Longer numbers would fill the memory in products."""
 _MOST_BITS = math.ceil(MOST_DIGITS * math.log2(10))
-"""The same in bits."""
+"""`MOST_DIGITS` in bits."""
 _MOST_BITS_UNDER_A_ROOT = 133
 """Bits of a number under a root: 40 decimal digits. SymPy factorises such numbers, which takes minutes for longer ones."""
 NOT_FINITE = (sympy.zoo, sympy.nan, sympy.oo, -sympy.oo)
-"""SymPy's values that are no finite numbers; each exists once."""
+"""SymPy's values that are not finite numbers; each is a singleton."""
 
 
 def fault(expression: Expr, most: int = MOST_NODES) -> str | None:
-    """Why an expression cannot be accepted, or None. Shared sub-expressions are visited once."""
+    """The reason why an expression cannot be accepted, or None. Shared sub-expressions are visited once."""
     sizes: dict[Expr, int] = {}
     depths: dict[Expr, int] = {}
     stack: list[tuple[Expr, bool]] = [(expression, False)]
@@ -74,7 +74,7 @@ def written_size(expression: Expr, known: dict[Expr, int]) -> int:
 
 
 def power_fault(base: Expr, exponent: Expr) -> str | None:
-    """Why `base ^ exponent` must not even be formed, or None."""
+    """The reason why `base ^ exponent` must not be formed, or None."""
     if not exponent.is_Rational:
         return None
     if abs(exponent.p) > LARGEST_EXPONENT or exponent.q > LARGEST_EXPONENT:
@@ -88,7 +88,7 @@ def power_fault(base: Expr, exponent: Expr) -> str | None:
 
 
 def call_fault(name: str, argument: Expr) -> str | None:
-    """Why a function must not be applied, or None: SymPy evaluates exp(n*log(2)), and factorises numbers under a root."""
+    """The reason why a function must not be applied, or None: SymPy evaluates exp(n*log(2)), and factorises numbers under a root."""
     if name == "exp" and argument.has(sympy.log) and abs(argument.as_coeff_Mul()[0]) > LARGEST_EXPONENT:
         return f"a constant exponent beyond {LARGEST_EXPONENT}."
     return power_fault(argument, sympy.Rational(1, 2)) if name == "sqrt" else None
@@ -108,7 +108,7 @@ class Size:
 
 
 def node_fault(node: Expr) -> str | None:
-    """Why a single node cannot be accepted, or None."""
+    """The reason why a single node cannot be accepted, or None."""
     if node.is_Rational:
         return f"a number of more than {MOST_DIGITS} digits." if max(node.p.bit_length(), node.q.bit_length()) > _MOST_BITS else None
     if any(node is infinite for infinite in NOT_FINITE):  # identity is enough, and comparing values would double the time

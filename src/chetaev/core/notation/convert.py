@@ -12,24 +12,25 @@ from sympy import Expr
 from sympy.core.function import AppliedUndef
 
 from chetaev.core.errors import NotationError
+from chetaev.core.fixes import Advice, parts_of
 from chetaev.core.functions import CORNERS, SPELLING, SYMPY_CORNERS, Branch, Step, in_own_functions, in_sympy
 from chetaev.core.notation.bounds import fault, power_fault
 from chetaev.core.notation.lexer import spell
 from chetaev.core.notation.vocabulary import Vocabulary
+from chetaev.core.support.public import public
+from chetaev.core.support.rationals import exact_number, is_real_number
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Jet, Variation
 
 _PLAIN: tuple[Any, ...] = (sympy.Add, sympy.Mul, sympy.Pow, sympy.Rational, type(sympy.pi), type(sympy.E), *SPELLING)
 """Classes of SymPy's expressions that belong to the notation as they are."""
-_DOUBLE = 53
-"""Bits of a double: a Float of this precision is read by its shortest decimal form, others by all their digits."""
 
 
 def from_sympy(expression: Any, names: Vocabulary, where: str) -> Expr:
     """An expression built in Python, with symbols matched by name; a NotationError for functions that the notation does not have."""
     with deep():
         try:
-            converted: Expr = _Import(names, where).read(sympy.S(expression) if isinstance(expression, int | float) else expression)
+            converted: Expr = _Import(names, where).read(_number(expression, where) if is_real_number(expression) else expression)
             converted = in_own_functions(converted)
         except RecursionError:
             raise NotationError("nested too deep.", where=where) from None
@@ -39,6 +40,7 @@ def from_sympy(expression: Any, names: Vocabulary, where: str) -> Expr:
         return converted
 
 
+@public
 def to_sympy(expression: Expr, t: sympy.Symbol | None = None) -> Expr:
     """An expression in SymPy's functions of time: `x'` becomes `Derivative(x(t), t)`, parameters become plain symbols.
 
@@ -65,6 +67,14 @@ def to_sympy(expression: Expr, t: sympy.Symbol | None = None) -> Expr:
         return outside.xreplace(replacements)
 
 
+def _number(given: Any, where: str) -> Expr:
+    """A number of Python or NumPy, exactly; a NotationError if it is not finite."""
+    try:
+        return exact_number(given)
+    except ValueError:
+        raise NotationError(f"{given!r} is not a finite number.", where=where) from None
+
+
 class _Import:
     """One conversion from SymPy; every part is converted once."""
 
@@ -81,7 +91,7 @@ class _Import:
 
     def _read(self, node: Any) -> Expr:
         if isinstance(node, sympy.Float):
-            return sympy.Rational(repr(float(node)) if node._prec == _DOUBLE else str(node))
+            return exact_number(node)
         if isinstance(node, sympy.Symbol):
             return self._symbol(node)
         if isinstance(node, AppliedUndef):
@@ -146,7 +156,7 @@ class _Import:
             return names.jets[name].d(order)
         if name in names.expressions or name in names.quasi:
             raise self.error(f"{name} is a named expression; in Python use the expression itself.")
-        raise self.error(f"{name}: {names.unknown(name)}")
+        raise self.error((f"{name}: ", *parts_of(names.unknown(name))))
 
     def _derivative(self, node: sympy.Derivative) -> Expr:
         times = [(v, int(count)) for v, count in node.variable_count]
@@ -166,5 +176,5 @@ class _Import:
             raise self.error(f"{node.name}: a variation stands only in variational rows, before a coordinate.")
         return allowed[node.coordinate]
 
-    def error(self, what: str) -> NotationError:
+    def error(self, what: Advice) -> NotationError:
         return NotationError(what, where=self.where)

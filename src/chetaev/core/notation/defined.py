@@ -13,17 +13,20 @@ from functools import cache
 from sympy import Expr
 
 from chetaev.core.errors import NotationError, UsageError
+from chetaev.core.fixes import InPython
 from chetaev.core.functions import DECLARABLE, FUNCTIONS, SMOOTH
 from chetaev.core.notation.bounds import MOST_DERIVED, fault
 from chetaev.core.notation.meaning import parse_expression
 from chetaev.core.notation.vocabulary import Vocabulary
 from chetaev.core.support.letters import NAME
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Parameter
 
 _TAKEN = ("D", "t", "pi")
 """Names with a fixed meaning in the notation."""
 
 
+@public
 @dataclass(frozen=True)
 class Function:
     """A function of the notation: its name, its arguments separated by blanks, and the expression it stands for.
@@ -40,7 +43,7 @@ class Function:
         names = self.arguments.split()
         plain = all(NAME.fullmatch(name) for name in (self.name, *names))
         if not names or not plain or self.name in (*_TAKEN, *names) or {*names} & {*_TAKEN, *FUNCTIONS}:
-            hint = 'Function("softplus", "u", "log(1 + exp(u))")'
+            hint = InPython('Function("softplus", "u", "log(1 + exp(u))")')
             raise UsageError(f"{self.name}({', '.join(names)}) is not a function with names of its own.", where="Function", hint=hint)
         self(*map(Parameter, names))
 
@@ -70,6 +73,6 @@ ARGUMENT = Parameter("u")
 
 @cache
 def slopes_of_functions() -> dict[str, Expr]:
-    """The slope of each such function, by its name."""
+    """The slope of each function of the table that has a text for it, by its name."""
     known = Vocabulary(expressions={"u": ARGUMENT})
     return {name: parse_expression(function.slope, known, f"function {name}") for name, function in SMOOTH.items() if function.slope}

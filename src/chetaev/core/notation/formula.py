@@ -1,4 +1,4 @@
-"""A formula in two languages, LaTeX and MathML, put together piece by piece so that both always say the same.
+"""A formula in two languages, LaTeX and MathML, built piece by piece so that both always agree.
 
 MathML is a row of elements side by side. It keeps to MathML Core, which browsers set without any library: operators that must not grow
 say so, invisible signs stand for products and for the application of functions, and spaces are those of LaTeX.

@@ -35,11 +35,11 @@ _ASCII_FOR = {
     "ϕ": "phi", "ϵ": "epsilon", "ϑ": "theta", "ϰ": "kappa", "ϱ": "rho", "ϖ": "pi", "ς": "sigma", "µ": "mu",
     "[": "(", "]": ")", "{": "(", "}": ")", "≠": "!=", "≤": "<=", "≥": ">=", "√": "sqrt(...)", "∂": "delta",
 }  # fmt: skip
-"""What to write for characters that look right but are not read."""
+"""Replacements for characters that look right but are not in the notation."""
 _CONFUSABLE = dict(zip("аеіјорсухѕԁһАВЕІЈКМНОРСТУХ", "aeijopcyxsdhABEIJKMHOPCTYX", strict=True))
 """Cyrillic letters by the Latin ones that they look like."""
 _BLANK_THEN_LETTER = re.compile(rf"\s+[{_LETTER}]")
-"""What follows a `δ` that is separated from its name."""
+"""Blanks and a letter: the text after a `δ` that is separated from its name."""
 
 
 class Kind(StrEnum):
@@ -68,7 +68,7 @@ class Token(NamedTuple):
 
     @property
     def span(self) -> tuple[int, int]:
-        """Where the token begins and ends."""
+        """The positions in the text at which the token begins and ends."""
         return self.start, self.stop
 
 

@@ -8,10 +8,10 @@ import sympy
 from sympy import Expr, Integer, Rational
 
 from chetaev.core.errors import NotationError, did_you_mean
+from chetaev.core.fixes import Advice, sentences
 from chetaev.core.functions import DECLARABLE, FUNCTIONS, called, in_own_functions
+from chetaev.core.notation.arithmetic import collected, known_to_vanish, multiplied
 from chetaev.core.notation.bounds import MOST_DERIVED, MOST_DIGITS, MOST_NODES, Size, call_fault, fault, node_fault, power_fault
-from chetaev.core.notation.collect import collected, multiplied
-from chetaev.core.notation.divisors import known_to_vanish
 from chetaev.core.notation.parser import Parser
 from chetaev.core.notation.tree import Call, Name, Number, Power, Product, Span, Sum, Tree, Varied
 from chetaev.core.notation.vocabulary import Vocabulary
@@ -48,8 +48,6 @@ def _sides(text: str, names: Vocabulary, where: str, most: int) -> list[Expr]:
             if wrong is not None:
                 raise wrong
             return [meaning.accept(value, (0, len(text))) for value in values]
-        except NotationError as fault:
-            raise fault.brief()  # noqa: B904 - the same error
         except RecursionError:
             raise NotationError("nested too deep.", where=where, text=text) from None
 
@@ -94,7 +92,7 @@ class _Meaning:
         return multiplied(factors)
 
     def _parts(self, parts: tuple[tuple[str, Tree], ...], places: tuple[int, ...], what: str) -> Iterator[tuple[str, Expr, int]]:
-        """Terms or factors with their signs and the places of these; an error where the numbers become too large together."""
+        """Terms or factors with their signs and the places of the signs; an error where their numbers together become too large."""
         size = Size()
         for (sign, node), place in zip(parts, (-1, *places), strict=True):
             value = self.read(node)
@@ -152,7 +150,7 @@ class _Meaning:
         if name in FUNCTIONS and name not in DECLARABLE:
             power = f"{name}(x)^2" if self.text[primed[1] :].lstrip().startswith(("^", "**")) else f"{name}(...)"
             raise self.error(f"{name} is a function: write {power}.", span)
-        raise self.error(names.unknown(name), span)
+        raise self.error(names.unknown(name), span, undeclared="" if primes else self.text[slice(*span)])
 
     def _total(self, expression: Expr, times: int, span: Span) -> Expr:
         """The total derivative of an expression, kept within bounds."""
@@ -172,7 +170,8 @@ class _Meaning:
         if name not in FUNCTIONS:
             if name in self.names.names() or name in ("t", "pi"):
                 raise self.error(f"{name} is not a function.  Write {name}*(...) for a product.", tree.span)
-            raise self.error(f"unknown function.  {_FOREIGN.get(name) or _functions_like(name)}".rstrip(), tree.span)
+            meant = [_FOREIGN[name]] if name in _FOREIGN else [f"Functions: {' '.join(FUNCTIONS)}, D.", did_you_mean(name, FUNCTIONS)]
+            raise self.error(sentences("unknown function.", *meant), tree.span)
         if not tree.arguments:
             return sympy.S.Zero  # the text ends inside these brackets; the parser's error follows
         make, arity = FUNCTIONS[name]
@@ -212,9 +211,9 @@ class _Meaning:
         if reason:
             raise self.error(reason, tree.span)
         if name not in allowed:
-            known = f"  Variations: {' '.join(f'δ{n}' for n in allowed)}.  {did_you_mean(name, allowed)}".rstrip()
             kind = "a parameter has no variation." if name in self.names.parameters else "no coordinate of this name."
-            raise self.error(kind + known, tree.span)
+            known = f"Variations: {' '.join(f'δ{n}' for n in allowed)}."
+            raise self.error(sentences(kind, known, did_you_mean(name, allowed)), tree.span)
         return allowed[name]
 
     # -- faults ------------------------------------------------------------------------------------------------------------
@@ -227,8 +226,8 @@ class _Meaning:
             raise self.error(reason, span)
         return expression
 
-    def error(self, what: str, span: Span) -> NotationError:
-        return NotationError(what, where=self.where, text=self.text, span=span)
+    def error(self, what: Advice, span: Span, undeclared: str = "") -> NotationError:
+        return NotationError(what, where=self.where, text=self.text, span=span, undeclared=undeclared)
 
 
 _FOREIGN = {
@@ -238,7 +237,3 @@ _FOREIGN = {
     "if": "Write piecewise(u, a, b): a where u < 0, else b.", "Piecewise": "Write piecewise(u, a, b): a where u < 0, else b.",
 }  # fmt: skip
 """Advice for functions of other notations, by their names there."""
-
-
-def _functions_like(name: str) -> str:
-    return f"Functions: {' '.join(FUNCTIONS)}, D.  {did_you_mean(name, FUNCTIONS)}"

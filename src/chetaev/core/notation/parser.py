@@ -18,7 +18,7 @@ from chetaev.core.notation.tree import Call, Name, Number, Power, Product, Span,
 from chetaev.core.support.letters import HIGHEST_DERIVATIVE
 
 DEEPEST = 200
-"""Depth of brackets and powers in a text. The parser recurses, and so does everything that works on the result."""
+"""Depth of brackets and powers in a text. The parser recurses, and so do all functions of the result."""
 
 
 class Parser:
@@ -35,7 +35,7 @@ class Parser:
         self.at = 0
         self.depth = 0
         self.atoms: list[Tree] = []
-        """Atoms read so far, open calls without arguments: after a syntax error a wrong name among them may be the better message."""
+        """Atoms read so far, open calls without their arguments: after a syntax error, an unknown name among them is reported instead."""
 
     def row(self, most: int) -> list[Tree]:
         """The sides of an equation, or the one expression that a text is."""

@@ -1,7 +1,6 @@
 """Reductions of formulas for reading: equal everywhere, and without a search.
 
-`a*sin(u)^2 + a*cos(u)^2` is written `a`, `a - a*cos(u)^2` is written `a*sin(u)^2`. Where products of sums cancel, what is left is
-written.
+`a*sin(u)^2 + a*cos(u)^2` becomes `a`, `a - a*cos(u)^2` becomes `a*sin(u)^2`. Where products of sums cancel, the remainder is written.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from sympy import Expr
 from chetaev.core.support.budget import size
 
 _MOST_NODES = 4_000
-"""Nodes of an expression that is reduced, about a screen of formulas. Longer ones are shown as they are, so that printing takes no time."""
+"""Nodes of an expression that is reduced, about a screen of formulas. Longer ones are shown unchanged, so that printing stays fast."""
 _MOST_TERMS = 60
 """Terms that an expression may have when its products of sums are multiplied out; more could not be read, and grow without bound."""
 _SHORTER_BY = 0.6
-"""Relative: what is multiplied out is written only if it has at most this part of the nodes. With 1, formulas that are as long as before
-would lose the form in which they were derived."""
+"""Relative: the expanded form is used only if it has at most this share of the nodes. With 1, formulas that do not become shorter would
+lose the form in which they were derived."""
 
 
 def reduced(e: Expr) -> Expr:

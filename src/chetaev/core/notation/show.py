@@ -13,16 +13,19 @@ from chetaev.core.notation.formula import EQUALS, Formula, leading
 from chetaev.core.notation.parser import Parser
 from chetaev.core.notation.tree import Call, Foreign, Name, Number, Power, Product, Sum, Tree, Varied, negative
 from chetaev.core.notation.typeset import Typeset
+from chetaev.core.support.public import public
+from chetaev.core.support.rationals import exact_number, is_real_number
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import Jet, Variation, jet_name
 
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)
-"""How strongly a text binds, weakest first."""
+"""The precedence of a text, weakest first."""
 Form = Literal["text", "latex", "mathml"]
 _ONE = Number("1")
 """The numerator of a fraction without factors above."""
 
 
+@public
 def show(expression: Any, form: Form = "text") -> str:
     r"""An expression as text of the notation, as LaTeX or as MathML.
 
@@ -111,9 +114,17 @@ def _trees(sides: Sequence[str | Expr]) -> list[Tree]:
 
 
 def in_notation(expression: Expr) -> bool:
-    """Whether an expression can be written in the notation."""
+    """Whether an expression can be written in the notation. Shared parts are visited once."""
     plain = (sympy.Symbol, sympy.Add, sympy.Mul, sympy.Pow, sympy.Rational, *SPELLING)
-    return all(isinstance(e, plain) or e in (sympy.pi, sympy.E) for e in sympy.preorder_traversal(expression))
+    seen, stack = {expression}, [expression]
+    while stack:
+        node = stack.pop()
+        if not isinstance(node, plain) and node is not sympy.pi and node is not sympy.E:
+            return False
+        new = {a for a in node.args if a not in seen}
+        seen |= new
+        stack += new
+    return True
 
 
 def tree_of(expression: Any) -> Tree:
@@ -122,8 +133,8 @@ def tree_of(expression: Any) -> Tree:
 
 
 def _tree(expression: Any, reading: _Reading) -> Tree:
-    if isinstance(expression, int | float):
-        expression = Rational(repr(expression))
+    if is_real_number(expression):
+        expression = exact_number(expression)
     return reading.tree(expression) if isinstance(expression, Expr) else Foreign(expression)
 
 

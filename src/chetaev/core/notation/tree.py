@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 Span = tuple[int, int]
-"""Where something begins and ends in a text."""
+"""The positions in a text at which a part of it begins and ends."""
 NOWHERE: Span = (0, 0)
 """The span of a node that was not read from a text."""
 

@@ -175,7 +175,7 @@ class Typeset:
         for k, factor in enumerate(factors):
             whole = self._factor(factor, factors[k + 1 : k + 2])
             times = _times(factors, k) if k else form.TIMES
-            sign = _stripped(form.DOT) if times is form.DOT else None  # with it the factor begins if it begins a piece
+            sign = _stripped(form.DOT) if times is form.DOT else None  # the factor's prefix if the factor begins a piece
             if _together(held, sign, whole) <= width:
                 held = whole if held is None else held.then(times).then(whole)
                 continue
@@ -202,7 +202,7 @@ def _stripped(sign: Formula) -> Formula:
 
 
 def _together(held: Formula | None, sign: Formula | None, factor: Formula) -> int:
-    """The width of what is held, of a sign and of a factor."""
+    """The width of the pending piece `held`, a sign and a factor."""
     return sum(part.width for part in (held, sign, factor) if part is not None)
 
 

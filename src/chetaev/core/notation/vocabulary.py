@@ -10,11 +10,9 @@ import sympy
 
 from chetaev.core.calculus import SYMBOLIC, Calculus, Frame
 from chetaev.core.errors import did_you_mean
+from chetaev.core.fixes import Advice, Fix, SetPart, sentences
 from chetaev.core.support.letters import MOST_PRIMES
 from chetaev.core.symbols import Coordinate, Input, Jet, Parameter
-
-UNKNOWN = "unknown name."
-"""How the message about a name that nothing declares begins; the studio offers to declare it."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +36,11 @@ class Vocabulary:
 
     @cached_property
     def positions(self) -> Mapping[str, int]:
-        """Where each quantity that moves was declared among the others."""
+        """The position of each moving quantity in the order of declaration."""
         return {name: k for k, name in enumerate(self.jets)}
 
     def coordinate(self, text: str) -> Coordinate | None:
-        """The jet if `text` is nothing but the name of a coordinate with at most three primes; else None. Faster than parsing."""
+        """The jet if `text` is only the name of a coordinate with at most three primes; else None. Faster than parsing."""
         base = text.rstrip("'")
         order, found = len(text) - len(base), self.jets.get(base)
         forbidden = self.forbidden.keys() & {base, f"{base}'", text}
@@ -56,7 +54,7 @@ class Vocabulary:
         """Every name that may be written."""
         return [*self.jets, *self.parameters, *self.expressions, *self.quasi, *self.entries]
 
-    def unknown(self, name: str) -> str:
+    def unknown(self, name: str) -> Advice:
         """The message for an unknown name: the known names, and a suggestion."""
         listed = {
             "Coordinates": [n if n not in self.forbidden else f"{n}'" for n, jet in self.jets.items() if isinstance(jet, Coordinate)],
@@ -66,14 +64,16 @@ class Vocabulary:
             "Named": [*self.expressions, *self.quasi],
         }
         parts = [f"{kind}: {_few(names)}." for kind, names in listed.items() if names]
-        return "  ".join(filter(None, [UNKNOWN, *parts, self._meant(name)]))
+        if name == "s":
+            return [*sentences("unknown name.", *parts, "The action variable?"), "  ", SetPart("action", "s"), "."]
+        return sentences("unknown name.", *parts, self._meant(name))
 
-    def _meant(self, name: str) -> str:
-        """A suggestion for names of other notations, such as `xdot`."""
+    def _meant(self, name: str) -> str | Fix | None:
+        """A suggestion for names of other notations, such as `xdot`, or for one that is spelled like a known one."""
         for q in self.jets:
             if name in (f"{q}dot", f"{q}_dot", f"d{q}", f"{q}_d", f"dot{q}", f"{q}d"):
                 return f"Velocities are written {q}'." if self.variations is None else f"Variations are written δ{q}, velocities {q}'."
-        foreign = {"e": "Write exp(x) for a power of e.", "Pi": "Write pi.", "PI": "Write pi.", "s": 'The action variable?  action="s".'}
+        foreign = {"e": "Write exp(x) for a power of e.", "Pi": "Write pi.", "PI": "Write pi."}
         return foreign.get(name) or did_you_mean(name, self.names())
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from chetaev.core.errors import UsageError, did_you_mean
+from chetaev.core.fixes import Advice, sentences
 from chetaev.core.support.text import fault
 
 Place: TypeAlias = "str | Sequence[str | float]"
@@ -105,7 +106,7 @@ def expression(given: Any, where: str) -> str | float:
     return number(given, where, 'a number, or a text such as "theta - pi/2"')
 
 
-def number(given: Any, where: str, hint: str = "a number") -> float:
+def number(given: Any, where: str, hint: Advice = "a number") -> float:
     """A finite number."""
     if not _is_number(given) or not math.isfinite(given):
         raise UsageError(f"{shown(given)} is not a number.", where=where, hint=hint)
@@ -120,7 +121,7 @@ def positive(given: Any, where: str) -> float:
 
 
 def count(given: Any, where: str) -> int:
-    """How many of something."""
+    """A number of parts, from 1 to `_MOST_PARTS`."""
     if isinstance(given, bool) or not isinstance(given, int) or not 0 < given <= _MOST_PARTS:
         raise UsageError(f"{shown(given)} is not a valid number.", where=where, hint=f"a whole number from 1 to {_MOST_PARTS}")
     return given
@@ -144,7 +145,7 @@ def colour(given: Any, where: str) -> str:
     """A colour as `#rrggbb`, from that or from its word."""
     found = COLOURS.get(given, given) if isinstance(given, str) else given
     if not isinstance(found, str) or not re.fullmatch("#[0-9a-fA-F]{6}", found):
-        hint = f"{did_you_mean(str(given), COLOURS)}  #rrggbb, or one of {' '.join(COLOURS)}".strip()
+        hint = sentences(did_you_mean(str(given), COLOURS), f"#rrggbb, or one of {' '.join(COLOURS)}")
         raise UsageError(f"{shown(given)} is not a colour.", where=where, hint=hint)
     return found
 
@@ -159,7 +160,7 @@ def plain(given: Any, where: str) -> str:
     return given
 
 
-def listed(given: Any, where: str, hint: str) -> list[Any]:
+def listed(given: Any, where: str, hint: Advice) -> list[Any]:
     """The entries of a list that is not too long."""
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise UsageError(f"{shown(given)} is not a list.", where=where, hint=hint)

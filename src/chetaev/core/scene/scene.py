@@ -16,15 +16,18 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from chetaev.core.errors import UsageError, did_you_mean
+from chetaev.core.fixes import InPython, sentences
 from chetaev.core.scene import fields as read
 from chetaev.core.scene.fields import Place
 from chetaev.core.scene.shapes import Dial, Shape, Slider, read_shape, shape_data
+from chetaev.core.support.public import public
 from chetaev.core.support.text import fault
 
-_EXAMPLE = 'Scene([Point("x, y"), Trace("x, y")])'
+_EXAMPLE = InPython('Scene([Point("x, y"), Trace("x, y")])')
 """Hint for shapes given in Python."""
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class Scene:
     """A picture of a motion. The `shapes` are drawn one after the other: later ones lie on top.
@@ -72,7 +75,7 @@ def read_scene(data: Mapping[str, Any], where: Callable[[str, int | None], str])
     """The scene that a table of a file describes; `where(key, k)` is the place of a key, of the scene or of its shape `k`, for messages."""
     for key in data:
         if key not in _READERS:
-            hint = f"{did_you_mean(key, _READERS)}  Known: {' '.join(_READERS)}".strip()
+            hint = sentences(did_you_mean(key, _READERS), f"Known: {' '.join(_READERS)}")
             raise UsageError(f"{key} is not a key of a scene.", where=where(key, None), hint=hint)
     tables = read.listed(data.get("shapes", ()), where("shapes", None), _TABLES)
     if not tables:
@@ -104,7 +107,7 @@ def _shapes(given: Any, where: str) -> tuple[Shape, ...]:
         if not isinstance(shape, Shape):
             raise UsageError(f"{read.shown(shape)} is not a shape.", where=where, hint=_EXAMPLE)
     if not shapes:
-        raise UsageError("a scene without shapes.", where=where, hint='Scene([Point("x, y")])')
+        raise UsageError("a scene without shapes.", where=where, hint=InPython('Scene([Point("x, y")])'))
     quantities = sum(isinstance(shape, Slider | Dial) for shape in shapes)
     if quantities not in (0, len(shapes)):
         what = "sliders and dials have no place beside shapes that have one."

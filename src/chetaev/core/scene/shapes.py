@@ -17,8 +17,10 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from chetaev.core.errors import UsageError, did_you_mean
+from chetaev.core.fixes import sentences
 from chetaev.core.scene import fields as read
 from chetaev.core.scene.fields import BLUE, COLOURS, DARK, GREEN, GREY, ORANGE, RED, Place, Reader, Size
+from chetaev.core.support.public import public
 
 __all__ = [
     "SHAPES",
@@ -325,7 +327,7 @@ class Dial(Shape):
     colour: str = BLUE
 
 
-SHAPES = {kind.__name__.lower(): kind for kind in Shape.__subclasses__()}
+SHAPES = {kind.__name__.lower(): public(kind) for kind in Shape.__subclasses__()}
 """The shapes by their words in a file."""
 
 
@@ -333,14 +335,14 @@ def read_shape(data: Mapping[str, Any], where: Callable[[str], str]) -> Shape:
     """The shape that a table of a file describes; `where(key)` is the place of a key in the file, for messages."""
     word = data.get("shape")
     if not isinstance(word, str) or word not in SHAPES:
-        hint = f"{did_you_mean(str(word or ''), SHAPES)}  shape = one of {' '.join(SHAPES)}".strip()
+        hint = sentences(did_you_mean(str(word or ""), SHAPES), f"shape = one of {' '.join(SHAPES)}")
         what = "no shape is named." if word is None else f"{read.shown(word)} is not a shape."
         raise UsageError(what, where=where("shape"), hint=hint)
     kind = SHAPES[word]
     names = [field.name for field in fields(kind)]
     for key in data:
         if key not in (*names, "shape"):
-            hint = f"{did_you_mean(key, names)}  Known: {' '.join(names)}".strip()
+            hint = sentences(did_you_mean(key, names), f"Known: {' '.join(names)}")
             raise UsageError(f"{key} is not a key of the shape {word}.", where=where(key), hint=hint)
     for field in fields(kind):
         if field.default is MISSING and field.name not in data:
@@ -381,4 +383,4 @@ def _said(name: str, value: Any) -> str:
 
 
 _WORDS = {"start": "from", "end": "to", "value": "of"}
-"""How `str` introduces a field, where that is not by its name."""
+"""Words by which `str` introduces a field, where they differ from its name."""

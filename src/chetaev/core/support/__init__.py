@@ -4,12 +4,15 @@
 |---|---|
 | atomic writing of files, reading of files that may be pipes | `files` |
 | a mapping that cannot change | `frozen` |
-| values that files and the command line choose by a word | `registry` |
+| values with a word and settings; files and the command line choose them by it; how they are typed | `specified`, `registry`, `words` |
 | spelling of names: Greek letters, indices, dots | `letters` |
 | texts of the user on a terminal and in pictures | `text` |
+| numbers as exact fractions | `rationals` |
 | checks of plain data from files | `plain` |
 | limits of work | `budget` |
 | the recursion limit for deep expressions | `recursion` |
 | public names of a package, imported on first use | `lazy` |
+| the mark of public functions and classes, where tracebacks are cut | `public` |
+| frames of the library and of the user | `frames` |
 | the version number | `version` |
 """

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from chetaev.core.errors import UsageError, did_you_mean
+from chetaev.core.fixes import sentences
 
 try:
     import fcntl
@@ -128,9 +129,9 @@ def require_ending(path: Any, known: Sequence[str], where: str) -> str:
     file = Path(path)
     ending = file.suffix.lower()
     if ending not in known:
-        meant = did_you_mean(ending, known) if ending else ""
+        meant = did_you_mean(ending, known) if ending else None
         said = f"with the ending {file.suffix}" if file.suffix else "without an ending"
-        hint = f"{meant}  one of {' '.join(f'{file.stem}{one}' for one in known)}".strip()
+        hint = sentences(meant, f"one of {' '.join(f'{file.stem}{one}' for one in known)}")
         raise UsageError(f"files {said} are not written.", where=where, hint=hint)
     return ending
 

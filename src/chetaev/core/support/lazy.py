@@ -22,7 +22,7 @@ def lazily(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any]
 
 
 def make_callable(package: str, function: Callable[..., Any]) -> None:
-    """Let a package be called like its public function of the same name, which importing the package would hide otherwise."""
+    """Make a package callable as its public `function` of the same name, which importing the package would otherwise hide."""
 
     class CallablePackage(ModuleType):
         __call__ = staticmethod(function)

@@ -17,8 +17,8 @@ GREEK = dict(zip(_SMALL, _GREEK, strict=True)) | {s.upper(): name.capitalize() f
 MOST_PRIMES = 3
 """Derivatives up to this order are written with primes and dots, higher ones as `D(x, 4)`."""
 HIGHEST_DERIVATIVE = 20
-"""Largest k in `D(e, k)`, and largest number of primes in a text: derivatives of expressions grow quickly with the order. Names of higher
-jets nest two."""
+"""Largest k in `D(e, k)`, and largest number of primes in a text: derivatives of expressions grow quickly with the order. The names of
+higher jets nest two `D`."""
 LONGEST_NAME = 100
 """Letters of the longest name of a coordinate, parameter, input, function or group; messages and pictures repeat names."""
 NAME = re.compile(rf"[A-Za-z][A-Za-z0-9_]{{,{LONGEST_NAME - 1}}}")
@@ -37,7 +37,7 @@ _ABBREVIATED = re.compile(r"([A-Za-z])([A-Z][A-Za-z]*)$")
 _LETTERS = {name: letter for letter, name in GREEK.items()}
 """Greek letters by their names."""
 _VARIANTS = {"epsilon": "ϵ", "phi": "ϕ", "vartheta": "ϑ", "varpi": "ϖ", "varrho": "ϱ", "varsigma": "ς"}
-"""Letters that are not those of `_LETTERS`, as LaTeX has them: its epsilon and phi are the other forms of the letters."""
+"""Letters that differ from those of `_LETTERS`, by their LaTeX commands: its epsilon and phi are the other forms of the letters."""
 
 
 def spell(name: str) -> str:
@@ -74,7 +74,7 @@ def symbol_mathml(name: str, primes: int = 0) -> tuple[str, str]:
     if primes > MOST_PRIMES:
         base = f"<msup>{base}<mrow><mo>(</mo><mn>{primes}</mn><mo>)</mo></mrow></msup>"
     elif primes:
-        # full stops, and no accent: the dots of other characters lie on top of letters in some fonts, where nobody sees them
+        # full stops instead of an accent, because accents overlap the letters in some fonts
         base = f'<mover>{base}<mo lspace="0" rspace="0">{"." * primes}</mo></mover>'
     if not nested:
         return base, index and _element(index, greek=False)

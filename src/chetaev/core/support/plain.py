@@ -11,17 +11,17 @@ from chetaev.core.support.text import fault
 TEXT, TEXTS, NUMBER, NUMBERS, ANY = "a text", "a list of texts", "a number", "a list of numbers", "a text or a number"
 ROWS = "a list of texts, or a table of texts by name"
 METHOD = "a text, or a table with a name and settings"
-SETTING = "a text, a number, a truth value or a table"
+SETTING = "a text, a number, a truth value, a list or a table"
 TOLERANCE, TRUTH, TABLE = "a number, or a list of numbers", "a truth value", "a table of texts"
 CONTACTS = "inequalities, each alone or in a list with a coefficient of restitution"
 MATRICES, CONSTANTS = "a list of matrices", 'a table of brackets such as {"1,2" = {3 = 1}}'
 """The types of values in files, as messages name them; `fits` checks them."""
 
 DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-"""A text that is a number, and no expression."""
+"""A text that is a decimal number."""
 
 SMALLEST_TOLERANCE = 1e-17
-"""Relative. A tenth of the round-off of double precision: no error of a step can be smaller, and a run with less could only fail."""
+"""Relative. A tenth of the round-off of double precision: the error of a step cannot be smaller, so a smaller tolerance would only fail."""
 
 
 def fits(value: Any, kind: str) -> bool:
@@ -36,7 +36,7 @@ def fits(value: Any, kind: str) -> bool:
         entries = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else [None]
         return all(isinstance(e, str) or (isinstance(e, list) and len(e) == 2 and all(fits(v, ANY) for v in e)) for e in entries)
     if kind == METHOD:
-        return isinstance(value, str | dict)
+        return isinstance(value, str | dict) and fits(value, SETTING)
     if kind == ROWS:
         return fits(value, TEXTS) or (isinstance(value, dict) and bool(value) and all(fits(v, TEXT) for v in value.values()))
     if kind in (TEXTS, NUMBERS):
@@ -48,7 +48,8 @@ def fits(value: Any, kind: str) -> bool:
     if kind == TABLE:
         return isinstance(value, dict) and all(fits(v, TEXT) for v in value.values())
     if kind == SETTING:
-        return isinstance(value, str | int | float | dict)
+        inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        return isinstance(value, str | int | float | dict | list) and all(fits(v, SETTING) for v in inside)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return isinstance(value, str) if kind == TEXT else is_number if kind == NUMBER else is_number or isinstance(value, str)
 

@@ -16,7 +16,7 @@ _ROOM = 12_000
 interpreter's own stack overflow."""
 _lock = threading.Lock()
 _inside = 0
-"""How many blocks of `deep()` are open, in all threads."""
+"""The number of open blocks of `deep()`, in all threads."""
 _before = 0
 """The limit of recursion before the first of them."""
 

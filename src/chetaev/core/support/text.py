@@ -1,7 +1,7 @@
 """Texts of the user are data: they are shown, and never interpreted as commands or markup.
 
 Names, titles and prose are written to terminals, LaTeX, web pages and comments of programs. Control characters are refused in texts that
-are stored (`fault`) and shown by their number in quotations of refused texts (`visible`). Characters that a language reads as markup are
+are stored (`fault`) and written as escapes in quotations of refused texts (`visible`). Characters that a language reads as markup are
 escaped for that language: `in_latex`, `in_c_comment`, `in_mathtext`.
 """
 
@@ -31,7 +31,7 @@ _PIECES = re.compile(r"[^\\{}$&#_%~^<>]+|.", re.DOTALL)
 
 
 def fault(text: str, lines: bool = False) -> str | None:
-    """Why `text` cannot be accepted, or None; with `lines` it may have several lines."""
+    """The reason why `text` cannot be accepted, or None; with `lines` it may have several lines."""
     shown = text.replace("\n", "").replace("\t", "") if lines else text
     if shown.isprintable():  # nearly every text; characters of these categories are not printable
         return None

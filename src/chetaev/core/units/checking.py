@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from chetaev.core.errors import Location, ModelError, did_you_mean, require_mapping
+from chetaev.core.fixes import SetPart, sentences
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.letters import spell
 from chetaev.core.symbols import delta
@@ -29,20 +30,20 @@ _ROTATIONS = ("SO3", "S1", "SO2")
 
 def read_units(given: Any, system: System, place: Location) -> Frozen[str, str]:
     """Return the texts of units by name; each must be a unit, and each name one of the system's, or `t`."""
-    require_mapping(given, "units are", place, 'units={"m": "kg", "x": "m"}')
+    require_mapping(given, "units are", place, SetPart("units", {"m": "kg", "x": "m"}))
     known = names_with_units(system)
     found: dict[str, str] = {}
     for key, text in given.items():
         name, at = spell(str(key)), place.at("units", str(key))
         if name not in known:
-            hint = f"{did_you_mean(name, known)}  Names: {' '.join(known)}".strip()
+            hint = sentences(did_you_mean(name, known), f"Names: {' '.join(known)}")
             raise ModelError(f"a unit of {key}, which is not a name of the system.", where=at, hint=hint)
         if name in found:
             raise ModelError(f"two units of {name}.", where=at, hint="remove one of the two")
         read_unit(text, at)
         found[name] = " ".join(text.split())
     if "t" in found and set(read_unit(found["t"], place.at("units", "t")).dimension) != {"s"}:
-        raise ModelError(f"t is time, and {found['t']} is no unit of time.", where=place.at("units", "t"), hint='"s", "ms", "h"')
+        raise ModelError(f"t is time, and {found['t']} is not a unit of time.", where=place.at("units", "t"), hint='"s", "ms", "h"')
     return Frozen(found)
 
 

@@ -1,7 +1,7 @@
 """The unit of an expression, where the units of its names are known; sums of different units are refused.
 
-Numbers are pure: `9.81*m*y` has the unit of `m*y`. A name without a unit makes the products it stands in unknown, and unknown terms are
-compared with nothing. The unit of a sum is that of its known terms.
+Numbers are pure: `9.81*m*y` has the unit of `m*y`. A product that contains a name without a unit has an unknown unit, and unknown terms are
+not compared. The unit of a sum is that of its known terms.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Dimensions:
         self._found: dict[Expr, Unit | None] = {}
 
     def at(self, where: str) -> Dimensions:
-        """Return the same units, with another place for messages."""
+        """Return a copy with `where` as the place for messages."""
         other = Dimensions(self.units, where)
         other._found = self._found
         return other
@@ -153,7 +153,7 @@ def _product(units: Iterable[Unit | None]) -> Unit | None:
 
 
 def _measured(term: Expr) -> bool:
-    """Tell whether a term has a number as a factor that may be the value of a quantity, such as 9.81, or is one."""
+    """Tell whether a term is, or has as a factor, a number that may be the value of a quantity, such as 9.81."""
     number, rest = term.as_coeff_Mul()
     return not rest.free_symbols or max(abs(number.p), number.q) > _LARGEST_OF_FORMULAS
 

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from chetaev.core.errors import NotationError, did_you_mean
+from chetaev.core.fixes import Advice
 from chetaev.core.support.frozen import Frozen
 
 _LONGEST_UNIT = 100
@@ -21,7 +22,7 @@ _LONGEST_UNIT = 100
 _DEEPEST = 8
 """Brackets inside each other in the text of a unit; the reader calls itself for each, so hostile texts must not have thousands."""
 _LARGEST_POWER = 20
-"""Largest exponent in the text of a unit, above that of every formula of mechanics; huge ones would only cost time and memory."""
+"""Largest exponent in the text of a unit, above those of all formulas of mechanics; huge exponents would take time and memory."""
 
 BASE = ("kg", "m", "s", "A", "K", "mol", "cd")
 """The base units of the SI, in the order in which they are written."""
@@ -186,7 +187,7 @@ class _Reader:
             self.depth -= 1
             self._close()
             return found
-        raise self._fault("the symbol of a unit is expected here.", 'such as "kg m^2/s"; a number is no unit')
+        raise self._fault("the symbol of a unit is expected here.", 'such as "kg m^2/s"; a number is not a unit')
 
     def _exponent(self) -> Fraction:
         token = self._peek()
@@ -235,7 +236,7 @@ class _Reader:
         token = _TOKEN.match(self.text, self.position)
         self.position = token.end() if token else self.position
 
-    def _fault(self, what: str, hint: str = "") -> NotationError:
+    def _fault(self, what: str, hint: Advice = "") -> NotationError:
         start = len(self.text) - len(self.text[self.position :].lstrip())
         found = _TOKEN.match(self.text, self.position)
         stop = found.end() if found else start + 1

@@ -1,8 +1,8 @@
 // Events of a motion: roots of functions, which may end it or give the state new values.
 
-// Relative to the duration: events closer to each other than AT_ONCE are simultaneous; those that return sooner than TOO_SOON accumulate.
+// Relative to the duration: events closer than AT_ONCE are simultaneous; events that recur within TOO_SOON accumulate.
 const AT_ONCE = 1e-12, TOO_SOON = 1e-9, IN_A_ROW = 3;
-// Relative to the terms of the function of an event: what is smaller cannot be told from zero.
+// Relative to the terms of the function of an event: smaller values count as zero.
 const ON_SURFACE = 1e-12, LOWEST = 64 * 2 ** -52;
 
 class EventMotion extends (SURFACES.length ? SwitchedMotion : Motion) {
@@ -14,7 +14,7 @@ class EventMotion extends (SURFACES.length ? SwitchedMotion : Motion) {
     this.recent = EVENTS.map(() => []); // the last times of each event
   }
 
-  // The functions of all events; not a number where the motion is undetermined.
+  // The functions of all events; NaN where the motion is undetermined.
   functions(t, s) {
     const p = this.signs(t, s), solved = p && solvedWith(t, s, p);
     return solved ? eventsAt(t, s, p, solved) : EVENTS.map(() => NaN);
@@ -82,7 +82,7 @@ class EventMotion extends (SURFACES.length ? SwitchedMotion : Motion) {
     return { now, terms, largest, moving, speeds: this.speeds(this.t, this.s) };
   }
 
-  // Notes on which side of its root the function of each event begins the next step.
+  // Record on which side of its root the function of each event begins the next step.
   place() {
     const at = this.survey();
     this.sides = EVENTS.map((_, j) => (this.vanishes(at, j) ? Math.sign(at.speeds[j]) || 0 : 0));
@@ -103,7 +103,7 @@ class EventMotion extends (SURFACES.length ? SwitchedMotion : Motion) {
     return met.length ? this.happen(met, at) : null;
   }
 
-  // Beside the usual parts of a step those at which a function that comes near zero and turns back has passed it.
+  // The usual fractions of a step, and those at which a function that approaches zero and turns back has crossed it.
   samples(at, h) {
     const parts = [0, ...super.samples()], states = parts.map((part) => (part ? at(part) : { y: this.s }));
     if (states.some((state) => !state)) return super.samples();
@@ -121,7 +121,7 @@ class EventMotion extends (SURFACES.length ? SwitchedMotion : Motion) {
     return [...parts.slice(1), ...more].sort((a, b) => a - b);
   }
 
-  // What happens at a crossing: a switch, or an event and all that are simultaneous with it.
+  // Handle a crossing: a switch, or an event and all simultaneous ones.
   pass(index) {
     if (index < SURFACES.length) {
       const ended = super.pass(index);
@@ -137,7 +137,7 @@ class EventMotion extends (SURFACES.length ? SwitchedMotion : Motion) {
     return this.happen(met, at);
   }
 
-  // Events at one time: the first new value of a jet counts, and all are taken from the state before.
+  // Apply simultaneous events: the first new value of a jet counts, and all are computed from the previous state.
   happen(met, before) {
     for (const j of met) {
       this.events.push({ t: this.t, text: EVENTS[j].text });
@@ -172,7 +172,7 @@ class EventMotion extends (SURFACES.length ? SwitchedMotion : Motion) {
     return null;
   }
 
-  // Whether a reset sends the motion back to the root in less time, or from less height, than could be told from none.
+  // Whether a reset sends the motion back to the root after a time, or from a height, that is round-off.
   accumulates(j, before, after) {
     const times = this.recent[j], gaps = times.slice(1).map((t, k) => Math.abs(t - times[k]));
     if (gaps.length >= IN_A_ROW && gaps.every((gap) => gap < TOO_SOON * this.span)) return true;

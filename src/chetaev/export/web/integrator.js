@@ -2,7 +2,7 @@
 // Above this line the file has the formulas of the model: matrixAt, turningAt, residualsAt, slopesAt, energyAt, surfacesAt, surfaceSlopesAt,
 // givenAt, eventsAt, resetAt, and the constants that they need. Where the model has switches or events, switches.js and events.js follow.
 
-// Arrays that every evaluation uses again: a typed array costs more to make than to fill.
+// Arrays that all evaluations share: allocating a typed array costs more than filling it.
 const SCALES = new Float64Array(Math.max(SIZE, OPENED.length)), LARGEST = new Float64Array(8);
 const FROM = RATES.map(([array]) => array), PLACE = RATES.map(([, k]) => k);
 // The determinant of the accelerations and multipliers found last, and the determinants at the stages of the last step.
@@ -131,7 +131,7 @@ function rowsAt(t, s, p, held, sizes) {
   return { residual, slopes, terms, worst };
 }
 
-// The relative residual of constraints that counts as zero: rounding of the terms of a row. Smaller ones cost turns that change nothing.
+// The relative residual of constraints that counts as zero: round-off of the terms of a row. A smaller one only costs iterations.
 const CLOSED = 1e-14;
 
 // Moves the entries of s that are not fixed onto the constraints by the smallest relative change; false if that fails.
@@ -162,7 +162,7 @@ function settle(t, s, p, held, fixed, seen) {
   return rowsAt(t, s, p, held, sizesOf(s, seen)).worst < 1e-9;
 }
 
-// The smallest solution of a x = b by orthogonalised rows of n entries; rows that depend on others are passed over. Changes a and b.
+// The solution of a x = b of least norm, by orthogonalised rows of n entries; dependent rows are skipped. Changes a and b.
 function leastNorm(a, b, n) {
   const m = b.length, x = new Float64Array(n), whole = [], done = [];
   const square = (r) => {
@@ -211,7 +211,7 @@ function renormalise(s) {
   }
 }
 
-// The slopes of the stages of a step, those of the interpolation included: one set for the step itself, one for trials inside it.
+// The slopes of the stages of a step, including those of the interpolation: one set for the step, one for trials inside it.
 const [STEP, TRIAL] = [0, 1].map(() => Array.from({ length: STAGES.length + 1 + INSIDE.length }, () => new Float64Array(stateNames.length)));
 
 // s + h times the weighted sum of slopes.
@@ -223,7 +223,7 @@ function movedBy(s, h, k, from, weights, into) {
   }
 }
 
-// One step of the method, from the slope `first`: the state after h, and its error relative to the sizes. The slopes of its stages stand in k.
+// One step of the method, from the slope `first`: the state after h, and its error relative to the sizes. The slopes of its stages are in k.
 function stepBy(f, t, s, h, first, sizes, k) {
   const n = s.length, moved = new Float64Array(n), y = new Float64Array(n);
   k[0].set(first);
@@ -247,7 +247,7 @@ function stepBy(f, t, s, h, first, sizes, k) {
   return { y, error: below > 0 ? (Math.abs(h) * fifth) / Math.sqrt(n * below) : 0 };
 }
 
-// The polynomial of order 7 of the step that stepBy made last with STEP, as a function of the part of the step; null where a stage has no rates.
+// The polynomial of order 7 of the last step of stepBy with STEP, as a function of the fraction of the step; null if a stage has no rates.
 function insideOf(f, t, s, h, end) {
   const n = s.length, k = STEP, moved = new Float64Array(n), rows = [0, 1, 2, 3, 4, 5, 6].map(() => new Float64Array(n));
   const last = STAGES.length;
@@ -273,7 +273,7 @@ function insideOf(f, t, s, h, end) {
   };
 }
 
-// A place between a and b where a function with one minimum is not positive, by golden sections; null if there is none.
+// A point between a and b where a function with one minimum is not positive, by golden sections; null if there is none.
 function lowest(read, a, b) {
   const golden = (Math.sqrt(5) - 1) / 2, span = b - a;
   let left = b - golden * (b - a), right = a + golden * (b - a), low = read(left), high = read(right);
@@ -294,7 +294,7 @@ function lowest(read, a, b) {
 // Relative to its largest value in a step: a determinant that falls below DIP at a stage may vanish nearby; below ZERO it does.
 const DIP = 0.1, ZERO = 1e-14;
 
-// The part of the tolerance that a step may use, so that the errors of many steps stay below it.
+// The fraction of the tolerance that a step may use, so that the errors of many steps stay below it.
 const SAFETY = 0.25;
 
 class Motion {
@@ -340,17 +340,17 @@ class Motion {
     return null;
   }
 
-  // What must not change its sign within a step: switching functions, then functions of events.
+  // The functions that must not change their sign within a step: switching functions, then functions of events.
   watched() {
     return [];
   }
 
-  // The same where the next step begins.
+  // The signs of these functions where the next step begins.
   starting() {
     return this.watched(this.t, this.s);
   }
 
-  // The parts of a step at which watched functions are looked at.
+  // The fractions of a step at which watched functions are evaluated.
   samples() {
     return [0.25, 0.5, 0.75, 1];
   }
@@ -413,7 +413,7 @@ class Motion {
           return this.finish(lost ? "left_domain" : "step_too_small", `no step can be made at t = ${this.t}.`);
         }
         taken = stepBy(f, this.t, this.s, h, slope, sizes, STEP);
-        // where there are several minors, another will do if this one vanishes
+        // if there are several minors, use another one if this one vanishes
         if (!OPENED.length && LEVELS.some((v) => v * level < 0)) taken = null;
         const error = taken ? taken.error / (SAFETY * this.tolerance) : Infinity;
         if (error <= 1) break;
@@ -470,7 +470,7 @@ class Motion {
     return found === null ? null : { index: -1, part: found * h, y: at(found).y };
   }
 
-  // The first crossing inside a step: its place by a bracketed secant, each trial by a step of its own.
+  // The first crossing inside a step, located by a bracketed secant method; each trial is a separate step.
   firstCrossing(f, slope, h, end) {
     if (!SURFACES.length && !EVENTS.length) return null;
     const before = this.starting();
@@ -500,7 +500,7 @@ class Motion {
     return { index: k, part: b * h, y: at(b).y };
   }
 
-  // What happens at a crossing; a result if the motion ends. Index -1 is a singular place.
+  // Handle a crossing; returns a result if the motion ends. Index -1 is a singularity.
   pass() {
     return this.finish("left_domain", `the equations become singular at t = ${this.t}.`);
   }
@@ -520,7 +520,7 @@ class Motion {
   }
 }
 
-// A complete state: given values, replaced by name, and the rest moved onto the constraints.
+// A complete state: given values, replaced by name, and the other values moved onto the constraints.
 function completed(replaced, values, t) {
   const fixed = new Array(stateNames.length).fill(false), s = Float64Array.from(start), given = givenAt(values);
   GIVEN.forEach((i, k) => { s[i] = given[k]; fixed[i] = true; });
@@ -565,7 +565,7 @@ export function unknowns(t, state, values) {
   return solvedWith(t, state, signed(t, state, values));
 }
 
-// What vanishes on every state of a motion, in the order of constraintNames.
+// The residuals of the constraints, which vanish on every state of a motion, in the order of constraintNames.
 export function constraints(t, state, values) {
   return Array.from(residualsAt(t, state, signed(t, state, values)));
 }

@@ -1,6 +1,6 @@
 // Switches of a motion: signs that change where their functions vanish, or that stay between -1 and 1 and keep them at zero.
 
-// How fast a switching function changes with given signs; null where the rates are undetermined.
+// The rate of a switching function with given signs; null where the rates are undetermined.
 function surfaceRate(k, t, s, p) {
   const f = ratesWith(t, s, p);
   if (!f) return null;
@@ -60,7 +60,7 @@ class SwitchedMotion extends Motion {
     return p;
   }
 
-  // What must not change its sign within a step: switching functions, and the limit of a held sign.
+  // The functions that must not change their sign within a step: switching functions, and the limit of a held sign.
   watched(t, s) {
     const found = Array.from(surfacesAt(t, s, this.p));
     if (this.held >= 0) {
@@ -75,7 +75,7 @@ class SwitchedMotion extends Motion {
     return this.p[this.first + k] * after < 0;
   }
 
-  // What happens at a crossing: a switch of a sign, or the end of a held one.
+  // Handle a crossing: a switch of a sign, or the end of a held one.
   pass(index) {
     if (index < 0) return super.pass();
     if (index === this.held) {

@@ -24,9 +24,12 @@ from chetaev.core.errors import ModelError, StateError, UsageError, did_you_mean
 from chetaev.core.exact.field import Residue
 from chetaev.core.exact.matrices import independent_of_previous, rank
 from chetaev.core.exact.signature import vanishing
+from chetaev.core.fixes import Ask, SetArgument, sentences
 from chetaev.core.notation import Vocabulary, parse_expression, show
 from chetaev.core.notation.lexer import spell
 from chetaev.core.support.budget import limited
+from chetaev.core.support.public import public
+from chetaev.core.support.rationals import without_floats
 from chetaev.core.symbols import Coordinate
 from chetaev.core.system import System
 from chetaev.mechanics.brackets.vector_fields import (
@@ -44,23 +47,25 @@ from chetaev.mechanics.brackets.vector_fields import (
 from chetaev.mechanics.ranks.exact import FieldPoints
 
 _LONGEST_BRACKET = 9
-"""Length of the longest bracket at a special point: a Hall basis of two fields has 127 brackets up to here, and twice as many one more."""
+"""Length of the longest bracket at a special point: a Hall basis of two fields has 127 brackets up to length 9, and each further length
+about doubles that."""
 _ANGLES = 24
 """Denominator of the multiples of pi that a float may stand for: 1.5707963267948966 is read as pi/2. Larger ones need a text."""
 _FORMULA_SECONDS = 3.0
 """Budget for the formula of the set where the brackets of a generic point lose rank; without an answer `singular` is None."""
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class Growth:
-    """How iterated brackets of the admissible velocities span the directions at a point."""
+    """The growth of the spans of iterated brackets of the admissible velocities at a point."""
 
     system: System
     """The system whose kinematic rows give the fields."""
     vector: tuple[int, ...]
     """The dimensions of the spans of brackets of length 1, 2, ..., up to the last one that grows."""
     degree: int | None
-    """The length of the brackets that reach all directions; None if brackets do not reach them, or were not followed so far."""
+    """The length of the brackets that reach all directions; None if brackets do not reach them, or were not formed to that length."""
     brackets: tuple[str, ...]
     """Brackets that span the last space, in the names of `fields`."""
     spans: bool | None
@@ -72,7 +77,7 @@ class Growth:
     controllable: bool | None
     """Whether the system is small-time locally controllable at the point; None if no known test decides."""
     reason: str
-    """The test that decided about `controllable`, or why none did."""
+    """The test that decided `controllable`, or why no test did."""
     singular: tuple[Expr, ...] | None = field(default=None, compare=False)
     """Factors whose zeros contain the points with another growth vector, for a generic point; None if no formula was found."""
     longest: int = 0
@@ -117,7 +122,7 @@ class _Word:
 
     @property
     def bad(self) -> bool:
-        """Whether Sussmann's condition must exclude it: the drift an odd number of times, every control an even number of times."""
+        """Whether the bracket is bad in Sussmann's sense: it contains the drift an odd number of times and every control an even number."""
         return self.counts[0] % 2 == 1 and all(k % 2 == 0 for k in self.counts[1:])
 
 
@@ -127,7 +132,7 @@ def growth_over(
     """Return the growth vector with brackets formed in `algebra`."""
     system = getattr(system, "system", system)
     if not isinstance(system, System):
-        raise UsageError(f"growth takes a System or a Model, not {type(system).__name__}.", where="growth", hint="growth(system)")
+        raise UsageError(f"growth takes a System or a Model, not {type(system).__name__}.", where="growth", hint=Ask("growth", "system"))
     where = f"growth of {system.label}"
     given = _given(system, at or {}, parameters or {}, where)
     written = affine_rows(system, where)
@@ -147,7 +152,7 @@ def growth_over(
         raise StateError(
             "the rows depend on each other at this point.",
             where=where,
-            why="The admissible velocities form no distribution of constant dimension near it.",
+            why="The dimension of the space of admissible velocities is not constant near it.",
             hint="a point at which the rows are independent",
         )
     found = solved(rows, system, algebra, pivots)
@@ -162,7 +167,7 @@ def _constants(given: Mapping[Symbol, Expr]) -> list[Symbol]:
 
 @dataclass(frozen=True)
 class _Study:
-    """The fields at the points where their growth is asked for."""
+    """The fields with the points at which their growth is determined."""
 
     system: System
     rows: Affine
@@ -249,7 +254,7 @@ class _Study:
         return tuple(ranks), words
 
     def _elsewhere(self) -> _Study:
-        """The same fields at generic points: their rank bounds that at special ones."""
+        """A copy with generic points, whose rank is an upper bound for that at special points."""
         whole = points_with(self.system, self.rows, _constants(self.given), self.algebra)
         return replace(self, points=whole, special=False)
 
@@ -267,7 +272,7 @@ class _Study:
         ranks: list[int] = []
         for length, level in self._hall(bare):
             words += level
-            usable = [w for w in words if w.counts != (1, *[0] * (len(w.counts) - 1))]  # the drift alone is no direction of control
+            usable = [w for w in words if w.counts != (1, *[0] * (len(w.counts) - 1))]  # the drift alone is not a direction of control
             ranks.append(self._rank(usable))
             if ranks[-1] == most or length == self.longest:
                 return usable, tuple(ranks), length
@@ -348,7 +353,7 @@ def _formed(word: _Word, fields: Mapping[str, Field], frame: Any) -> Field:
 
 
 def _before(g: _Word, b: _Word) -> bool:
-    """Whether the bracket of a field with a word is wanted: of two single fields, only the one in their order."""
+    """Whether to form the bracket [g, b]: of two single fields only in their order, since [b, g] = -[g, b]."""
     return b.degree > 1 or g.counts > b.counts
 
 
@@ -359,8 +364,8 @@ def _trimmed(ranks: Sequence[int]) -> tuple[int, ...]:
 
 def _given(system: System, at: Mapping[str, Any], parameters: Mapping[str, Any], where: str) -> dict[Symbol, Expr]:
     """The exact values of coordinates and parameters."""
-    require_mapping(at, "at is", where, 'at={"y": 0}')
-    require_mapping(parameters, "parameters are", where, 'parameters={"m": 1}')
+    require_mapping(at, "at is", where, SetArgument("at", {"y": 0}))
+    require_mapping(parameters, "parameters are", where, SetArgument("parameters", {"m": 1}))
     coordinates: dict[str, Symbol] = {q.base: q for q in system.coordinates if q not in system.frame.turning}
     constants: dict[str, Symbol] = {p.name: p for p in system.parameters}
     found: dict[Symbol, Expr] = {}
@@ -369,7 +374,7 @@ def _given(system: System, at: Mapping[str, Any], parameters: Mapping[str, Any],
             plain = spell(str(name))
             if plain not in known:
                 listed = f"{kind}s: {' '.join(known)}." if known else f"there is no {kind}."
-                hint = f"{listed}  {did_you_mean(plain, known)}".rstrip()
+                hint = sentences(listed, did_you_mean(plain, known))
                 raise ModelError(f"{name} is not a {kind} with a value.", where=where, hint=hint)
             found[known[plain]] = _exact(v, constants, where)
     return found
@@ -380,7 +385,7 @@ def _exact(given: Any, names: Mapping[str, Symbol], where: str) -> Expr:
     if isinstance(given, str):
         return parse_expression(given, Vocabulary(parameters=dict(names)), where)
     if isinstance(given, Expr):
-        return given
+        return without_floats(given)
     if isinstance(given, bool) or (not isinstance(given, int | float) and not hasattr(given, "__float__")):
         raise UsageError(f"{given!r} is not a number.", where=where, hint='0.5, or a text such as "pi/3"')
     value = float(given)

@@ -20,6 +20,7 @@ from chetaev.core.calculus import SYMBOLIC, Algebra, Frame
 from chetaev.core.errors import ModelError
 from chetaev.core.exact.field import Residue
 from chetaev.core.exact.matrices import reciprocal, reduced
+from chetaev.core.fixes import SetPart
 from chetaev.core.support.budget import size
 from chetaev.core.symbols import TIME, Input, Jet
 from chetaev.core.system import System
@@ -71,7 +72,11 @@ def affine_rows(system: System, where: str) -> Affine:
                 f"{label} depends on {named[0]}.",
                 where=where,
                 why="The fields would change with time.",
-                hint='a coordinate with the row "tau\' = 1" in the place of t; inputs={"u": None} for an input that is free',
+                hint=(
+                    'a coordinate with the row "tau\' = 1" in the place of t; ',
+                    SetPart("inputs", {"u": None}),
+                    " for an input that is free",
+                ),
             )
         line = [residual.diff(z) if z in present else sympy.S.Zero for z in unknowns]
         curved = any(slope.free_symbols & set(unknowns) for slope in line)
@@ -83,9 +88,9 @@ def affine_rows(system: System, where: str) -> Affine:
 
 
 def moved_to(rows: Affine, given: Mapping[Symbol, Expr]) -> Affine:
-    r"""The same rows around given values: $z$ stands for its difference from the value.
+    r"""The rows around `given` values: $z$ then stands for its difference from the value.
 
-    Angles such as $\pi/2$ are taken out of sines and cosines, where the field would not know them.
+    Angles such as $\pi/2$ are taken out of sines and cosines, which the finite field could not evaluate there.
     """
     if not given:
         return rows

@@ -1,9 +1,9 @@
 """The principles. A new one is a class with one method, `rewrite`; `register` makes it known to files and the command line.
 
-`base` has the class `Principle`, the normal form `Lowered` and what rewriting needs; each principle is one file: `hamilton`, `dalembert`,
-`chetaev`, `virtual_work`, `vakonomic`, `herglotz`, `mixed`, which gives rows of one system to several principles, and `as_stated` for
-systems with equations of their own in the place of a Lagrangian. `given_forces` refuses forces that contain multipliers, for functions
-that need forces by time and state.
+`base` has the class `Principle` and what rewriting needs, `normal_form` the class `Lowered`; each principle is one file: `hamilton`,
+`dalembert`, `chetaev`, `virtual_work`, `vakonomic`, `herglotz`, `mixed`, which gives rows of one system to several principles, and
+`as_stated` for systems with equations of their own in the place of a Lagrangian. `given_forces` refuses forces that contain multipliers,
+for functions that need forces by time and state.
 """
 
 from chetaev.core.support.registry import spec_of

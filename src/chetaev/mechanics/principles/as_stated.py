@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import final
 
+from chetaev.core.support.public import public
 from chetaev.core.system import System
 from chetaev.mechanics.principles.base import Lowered, Principle
 from chetaev.mechanics.principles.chetaev import Chetaev
 
 
+@public
 @final
 class AsStated(Principle):
     r"""$-E_\sigma = u_\sigma + \lambda_a\, \partial f^a/\partial q^\sigma_{k_a}$ for systems that state the rows $E_\sigma$ of a form.

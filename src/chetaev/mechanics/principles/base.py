@@ -6,131 +6,31 @@ Lagrangian. The assembler does not depend on the principles, nor the principles 
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, ClassVar, final
+from dataclasses import replace
+from typing import ClassVar, final
 
-from sympy import Add, Expr, Rational, S
+from sympy import Expr, S
 
 from chetaev.core.calculus import SYMBOLIC, Calculus
 from chetaev.core.constraints import Constraint
-from chetaev.core.errors import PrincipleError, UsageError
-from chetaev.core.fixes import Advice, UsePrinciple
+from chetaev.core.errors import PrincipleError
+from chetaev.core.fixes import Advice, InPython, UsePrinciple, listed
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.support.recursion import deep
 from chetaev.core.support.registry import Registry, Specified
-from chetaev.core.symbols import Action, Coordinate, Multiplier, moved_by, order_in
+from chetaev.core.symbols import Coordinate, Multiplier, order_in
 from chetaev.core.system import System
 from chetaev.core.values import Tape
-from chetaev.core.zero import known_zero, random_point
+from chetaev.core.zero import random_point
+from chetaev.mechanics.principles.normal_form import MAKING, Lowered, RowV
 from chetaev.mechanics.ranks.exact import exact_rank
 from chetaev.mechanics.ranks.generic import SCALED_POINTS, Point, Points, matrices_at, points_on, rank
 
-RowV = Frozen[Coordinate, Expr]
-"""One row of R_V: the coefficients of the variations."""
 
-
-@dataclass(frozen=True)
-class Lowered:
-    """A system in normal form.
-
-    The Euler-Lagrange expressions of `lagrangian` are formed. `reactions` maps a multiplier to the row of R_V that it multiplies.
-    `costates` are multipliers that occur in the Lagrangian and are varied like coordinates. With an `action` variable the expressions are
-    those of Herglotz.
-
-    Rows may be given as plain mappings with numbers as coefficients; they are checked and frozen here.
-    """
-
-    system: System
-    lagrangian: Expr
-    reactions: Frozen[Multiplier, RowV] = field(default_factory=Frozen)
-    costates: tuple[Multiplier, ...] = ()
-    action: Action | None = None
-
-    def __post_init__(self) -> None:
-        reactions = {m: Frozen({q: _expression(c) for q, c in row.items()}) for m, row in dict(self.reactions).items()}
-        object.__setattr__(self, "lagrangian", _expression(self.lagrangian))
-        object.__setattr__(self, "reactions", Frozen(reactions))
-        object.__setattr__(self, "costates", tuple(self.costates))
-        self._check()
-
-    def _check(self) -> None:
-        for m in (*self.reactions, *self.costates):
-            if not isinstance(m, Multiplier) or m.order:
-                raise UsageError(f"{m!r} is not a multiplier.", where="Lowered", hint="multipliers(count) makes lambda1, lambda2, ...")
-        both = set(self.reactions) & set(self.costates)
-        if both:
-            name = min(m.base for m in both)
-            raise UsageError(f"{name} has a reaction and is a costate.", where="Lowered", hint="one multiplier for each")
-        own = set(self.system.coordinates)
-        for m, row in self.reactions.items():
-            foreign = [q for q in row if q not in own]
-            if foreign:
-                raise UsageError(f"the row of {m.base} acts on {foreign[0]}, which is not a coordinate.", where="Lowered")
-
-    @cached_property
-    def multipliers(self) -> tuple[Multiplier, ...]:
-        """All multipliers; if there are reactions and costates, in the order of their numbers."""
-        if not self.costates or not self.reactions:
-            return (*self.costates, *self.reactions)
-        return tuple(sorted((*self.costates, *self.reactions), key=_number))
-
-    @cached_property
-    def acting(self) -> dict[Coordinate, list[tuple[Multiplier, Expr]]]:
-        """The multipliers that act on each coordinate, with their coefficients."""
-        found: dict[Coordinate, list[tuple[Multiplier, Expr]]] = {}
-        for multiplier, row in self.reactions.items():
-            for q, coefficient in row.items():
-                found.setdefault(q, []).append((multiplier, coefficient))
-        return found
-
-    def is_reaction(self, z: object) -> bool:
-        """Whether `z` is the multiplier of a reaction, or one of its derivatives; these are no part of the state."""
-        return isinstance(z, Multiplier) and Multiplier(z.base) in self.reactions
-
-    def is_costate(self, z: object) -> bool:
-        """Whether `z` is a costate, or one of its derivatives."""
-        return isinstance(z, Multiplier) and Multiplier(z.base) in self.costates
-
-    @cached_property
-    def varied_rows(self) -> Frozen[int, Multiplier]:
-        """The costates whose variations are kinematic rows, by the number of the row."""
-        slopes = {self.lagrangian.diff(m): m for m in self.costates}
-        rows = {k: slopes.get(row.residual) for k, row in enumerate(self.system.kinematic)}
-        return Frozen({k: m for k, m in rows.items() if m is not None})
-
-    @cached_property
-    def varied(self) -> tuple[Coordinate, ...]:
-        """The coordinates whose variation gives a row; the row of any other coordinate would read 0 = 0."""
-        bases = (
-            moved_by(self.lagrangian)
-            | moved_by(self.system.dissipation)
-            | {q.base for row in self.reactions.values() for q in row}
-            | {q.base for q in self.system.forces}
-            | {q.base for q, e in self.system.equations.items() if e != 0}
-        )
-        return tuple(q for a, q in enumerate(self.system.coordinates) if q.base in bases or self._turns(a))
-
-    def _turns(self, a: int) -> bool:
-        r"""Whether $C^c_{ab}\,\xi^b p_c$ is not zero: a momentum about one axis of a group coordinate enters the rows of the others."""
-        frame = self.system.frame
-        turning = [(c, v * value) for b, v in enumerate(frame.velocities) for c, value in frame.bracket(a, b).items()]
-        orders = range(order_in(self.lagrangian, Coordinate) if turning else 0)
-        return any(not known_zero(Add(*[e * self.lagrangian.diff(frame.velocities[c].d(k)) for c, e in turning])) for k in orders)
-
-
-def _expression(given: Any) -> Expr:
-    """`given` as an expression: an expression or a number. Texts are refused."""
-    if isinstance(given, Expr):
-        return given
-    if isinstance(given, int | float) and not isinstance(given, bool):
-        return Rational(str(given))
-    raise UsageError(f"{given!r} is not an expression.", where="Lowered", hint="numbers and SymPy expressions in the system's symbols")
-
-
+@public
 class Principle(Specified, ABC):
     """Abstract: a rule that determines the motion. Principles are values: two of the same class with the same settings are equal.
 
@@ -164,11 +64,26 @@ class Principle(Specified, ABC):
                 why="The rows of a dynamical form need not come from a Lagrangian.",
                 hint=UsePrinciple(AsStated()),
             )
-        with deep():
-            lowered = self.rewrite(system)
-            if system.unilateral:
+        lowered = self.normal_form(system)
+        if system.unilateral:
+            with deep():
                 lowered = self._with_contacts(system, lowered)
         self._require_reactions(system, lowered)
+        return lowered
+
+    @final
+    def normal_form(self, system: System) -> Lowered:
+        """What `rewrite` returns, for principles that contain others; a PrincipleError if it is no normal form."""
+        try:
+            with deep():
+                lowered = self.rewrite(system)
+        except PrincipleError as wrong:
+            if wrong.where == MAKING:
+                wrong.where = f"derive {system.label}, {self}"
+            raise
+        if not isinstance(lowered, Lowered):
+            what = f"rewrite returns {type(lowered).__name__}, not a normal form."
+            raise self.refusal(system, what, hint=InPython("return Lowered(system, lagrangian, reactions, costates)"))
         return lowered
 
     def _with_contacts(self, system: System, lowered: Lowered) -> Lowered:
@@ -195,7 +110,7 @@ class Principle(Specified, ABC):
                 system,
                 f"A force contains {others[0]}, which is not the multiplier of a reaction under {self}.",
                 why="Friction by the normal force needs the reaction of a row; the multiplier of vakonomic motion is part of the state.",
-                hint="DAlembert(), Chetaev() or VirtualWork() for these rows",
+                hint=(*listed([UsePrinciple(PRINCIPLES[word]()) for word in ("dalembert", "chetaev", "virtual-work")]), " for these rows"),
             )
 
     @abstractmethod
@@ -208,16 +123,12 @@ class Principle(Specified, ABC):
         return PrincipleError(what, where=f"derive {system.label}, {self}", why=why, hint=hint)
 
 
-PRINCIPLES: Registry[Principle] = Registry("principle", PrincipleError, "herglotz(vakonomic)")
+PRINCIPLES: Registry[Principle] = Registry(
+    "principle", PrincipleError, "herglotz(vakonomic)", reserved={"fixed": "the list of initial data of an entry [[compare]]"}
+)
 """Every registered principle by its word, for model files, motion files, the command line and reports."""
 
 of_spec, of_words = PRINCIPLES.of_spec, PRINCIPLES.of_words
-
-
-def _number(m: Multiplier) -> float:
-    """The number of `lambda1`, `lambda2`, ...; infinite for other names."""
-    digits = m.base.removeprefix("lambda")
-    return int(digits) if digits.isdecimal() else math.inf
 
 
 def with_reactions(rows: Sequence[Mapping[Coordinate, Expr]]) -> Frozen[Multiplier, RowV]:

@@ -11,6 +11,7 @@ from sympy import Expr
 from chetaev.core.fixes import UsePrinciple
 from chetaev.core.notation import show
 from chetaev.core.support.budget import limited, size
+from chetaev.core.support.public import public
 from chetaev.core.symbols import TIME, jets_in
 from chetaev.core.system import System
 from chetaev.core.values import Tape
@@ -42,6 +43,7 @@ _ZERO_COEFFICIENT = 1e-3
 a much smaller ratio would miss squares."""
 
 
+@public
 @final
 class Chetaev(Principle):
     r"""$R_V^a{}_i = \partial R_K^a / \partial q_i^{(k_a)}$, where $k_a$ is the row's own order (001, section 4 and Remark 4.1).

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import final
 
 from chetaev.core.fixes import UsePrinciple
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Coordinate, order_in
 from chetaev.core.system import System
 from chetaev.mechanics.principles.base import Lowered, Principle
 from chetaev.mechanics.principles.chetaev import Chetaev, lowered_with
 
 
+@public
 @final
 class DAlembert(Principle):
     r"""$R_V = \partial R_K/\partial q'$ for rows affine in the velocities, $\partial R_K/\partial q$ for holonomic rows, at fixed time.

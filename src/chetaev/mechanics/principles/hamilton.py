@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import final
 
 from chetaev.core.fixes import UsePrinciple, listed
+from chetaev.core.support.public import public
 from chetaev.core.system import System
 from chetaev.mechanics.principles.base import Lowered, Principle
 from chetaev.mechanics.principles.chetaev import Chetaev
@@ -13,6 +14,7 @@ from chetaev.mechanics.principles.vakonomic import Vakonomic
 from chetaev.mechanics.principles.virtual_work import VirtualWork
 
 
+@public
 @final
 class Hamilton(Principle):
     r"""The action is stationary among all curves: $E_i = u_i$.

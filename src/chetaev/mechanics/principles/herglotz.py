@@ -6,13 +6,15 @@ from dataclasses import replace
 from typing import Any, final
 
 from chetaev.core.errors import PrincipleError, UsageError
-from chetaev.core.fixes import UsePrinciple
+from chetaev.core.fixes import SetPart, UsePrinciple
+from chetaev.core.support.public import public
 from chetaev.core.system import System
 from chetaev.mechanics.principles.base import Lowered, Principle
 from chetaev.mechanics.principles.dalembert import DAlembert
 from chetaev.mechanics.principles.hamilton import Hamilton
 
 
+@public
 @final
 class Herglotz(Principle):
     r"""The action variable obeys $s' = L$ and is stationary at the end of the motion (002, (13)):
@@ -55,10 +57,10 @@ class Herglotz(Principle):
                 system,
                 "No action variable is declared.",
                 why="Herglotz' principle needs a name for the action, with s' = L.",
-                hint='System(..., action="s")',
+                hint=SetPart("action", "s", whole=True),
             )
         try:
-            return replace(self.inner.rewrite(system), action=system.action)
+            return replace(self.inner.normal_form(system), action=system.action)
         except PrincipleError as refused:
             advice = [
                 replace(part, principle=Herglotz(part.principle)) if isinstance(part, UsePrinciple) else part for part in refused.advice

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, final
+from typing import final
 
 from sympy import Add
 
 from chetaev.core.errors import PrincipleError, UsageError
-from chetaev.core.fixes import Fix, UsePrinciple
+from chetaev.core.fixes import Advice, Fix, UsePrinciple
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Multiplier
 from chetaev.core.system import System
 from chetaev.mechanics.principles.base import Lowered, Principle, RowV, multipliers
+from chetaev.mechanics.principles.dalembert import DAlembert
+from chetaev.mechanics.principles.hamilton import Hamilton
+from chetaev.mechanics.principles.herglotz import Herglotz
 from chetaev.mechanics.principles.vakonomic import Vakonomic
 
 
+@public
 @final
 class Mixed(Principle):
     r"""Some rows vakonomic, others by reactions: $E_i[L + \lambda_b R_K^b] = u_i + \lambda_a R_V^a{}_i$.
@@ -29,10 +34,15 @@ class Mixed(Principle):
 
     def __init__(self, rows: Mapping[str, Principle]) -> None:
         if not isinstance(rows, Mapping) or not rows or not all(isinstance(p, Principle) for p in rows.values()):
-            raise UsageError("Mixed takes a principle for each row.", where="Mixed", hint='Mixed({"kinematic[0]": Vakonomic(), ...})')
+            raise UsageError(
+                "Mixed takes a principle for each row.", where="Mixed", hint=UsePrinciple(Mixed({"kinematic[0]": Vakonomic()}))
+            )
         for label, principle in rows.items():
             if isinstance(principle, Mixed) or principle.takes_action:
-                hint = "Herglotz(Mixed({...}))" if principle.takes_action else "one principle for each row"
+                hint: Advice = "one principle for each row"
+                if principle.takes_action:
+                    inner = {row: p.inner if isinstance(p, Herglotz) else p for row, p in rows.items()}
+                    hint = UsePrinciple(Herglotz(Mixed({row: DAlembert() if p == Hamilton() else p for row, p in inner.items()})))
                 raise UsageError(f"{principle} is not a principle for one row, {label}.", where="Mixed", hint=hint)
         self.rows: Frozen[str, Principle] = Frozen({str(label): principle for label, principle in rows.items()})
 
@@ -41,9 +51,8 @@ class Mixed(Principle):
         return setting == "rows"
 
     @classmethod
-    def of_words(cls, positional: Sequence[Any], named: Mapping[str, Any]) -> Mixed:
-        """`mixed(kinematic[0]=vakonomic, kinematic[1]=dalembert)`."""
-        return cls(*positional, **({"rows": named} if named else {}))
+    def maps(cls, setting: str) -> bool:
+        return setting == "rows"
 
     def in_words(self) -> str:
         parts = [f"{principle.in_words()} for {label}" for label, principle in self.rows.items()]
@@ -68,7 +77,7 @@ class Mixed(Principle):
                     hint=UsePrinciple(Mixed({label: Vakonomic() if p == principle else p for label, p in self.rows.items()})),
                 )
             try:
-                part = principle.rewrite(self._with_rows(system, principle, numbers))
+                part = principle.normal_form(self._with_rows(system, principle, numbers))
             except PrincipleError as refused:
                 refused.advice = tuple(self._instead(principle, advised) for advised in refused.advice)
                 raise
@@ -106,7 +115,11 @@ class Mixed(Principle):
             known = " ".join(labels) or "none"
             raise self.refusal(system, f"{unknown[0]} is not a kinematic row.", hint=f"the rows: {known}")
         if missing:
-            raise self.refusal(system, f"no principle is named for {' '.join(missing)}.", hint=f'{{..., "{missing[0]}": DAlembert()}}')
+            raise self.refusal(
+                system,
+                f"no principle is named for {' '.join(missing)}.",
+                hint=UsePrinciple(Mixed({**self.rows, **dict.fromkeys(missing, DAlembert())})),
+            )
         found: dict[Principle, list[int]] = {}
         for k, label in enumerate(labels):
             found.setdefault(self.rows[label], []).append(k)

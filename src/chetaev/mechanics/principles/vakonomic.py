@@ -7,12 +7,14 @@ from typing import Any, final
 import sympy
 
 from chetaev.core.errors import UsageError
-from chetaev.core.fixes import UsePrinciple
+from chetaev.core.fixes import Ask, UsePrinciple
+from chetaev.core.support.public import public
 from chetaev.core.system import System
 from chetaev.mechanics.principles.base import Lowered, Principle, multipliers
 from chetaev.mechanics.principles.virtual_work import VirtualWork
 
 
+@public
 @final
 class Vakonomic(Principle):
     r"""The action is stationary among curves that obey the rows: $L \to L + \lambda_a R_K^a$ with varied multipliers (004, (3.3)).
@@ -31,7 +33,7 @@ class Vakonomic(Principle):
 
     def __init__(self, abnormal: bool = False) -> None:
         if not isinstance(abnormal, bool):
-            raise UsageError(f"abnormal={abnormal!r} is not a truth value.", where="Vakonomic", hint="Vakonomic(abnormal=True)")
+            raise UsageError(f"abnormal={abnormal!r} is not a truth value.", where="Vakonomic", hint=UsePrinciple(Vakonomic(abnormal=True)))
         self.abnormal = abnormal
 
     def settings(self) -> dict[str, Any]:
@@ -73,5 +75,5 @@ class Vakonomic(Principle):
                 system,
                 "A row contains the action.",
                 why="With 1 + mu = 0 its multiplier would have to satisfy mu_b psi_s = 0 besides.",
-                hint="contact_as_vakonomic(system) has all extremals, at mu = 1",
+                hint=(Ask("contact_as_vakonomic", "system"), " has all extremals, at mu = 1"),
             )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import final
 
+from chetaev.core.fixes import SetPart
+from chetaev.core.support.public import public
 from chetaev.core.system import System
 from chetaev.mechanics.principles.base import Lowered, Principle, with_reactions
 
 
+@public
 @final
 class VirtualWork(Principle):
     r"""$E_i = u_i + \lambda_a R_V^a{}_i$ with the rows $R_V$ the system states, independent of $R_K$ (001, section 4; 000, Theorem 17).
@@ -26,7 +29,12 @@ class VirtualWork(Principle):
                 system,
                 "No variational rows are stated.",
                 why="Under virtual work the directions of virtual displacements are data, not a consequence of the kinematic rows.",
-                hint='variational=["δx - cos(theta)*δpsi = 0", ...], or variational=[] if there are no reactions',
+                hint=(
+                    SetPart("variational", ["δx - cos(theta)*δpsi = 0", ...]),
+                    ", or ",
+                    SetPart("variational", []),
+                    " if there are no reactions",
+                ),
             )
         rows = tuple(row.coefficients for row in system.variational)
         return Lowered(system, system.lagrangian, with_reactions(rows))

@@ -1,12 +1,12 @@
-r"""Prolonged constraints $C_K^{[r]}$ (000, appendix): what the kinematic rows say about the $r$-jet of a motion.
+r"""Prolonged constraints $C_K^{[r]}$ (000, appendix): the conditions of the kinematic rows on the $r$-jet of a motion.
 
 $$ C_K^{[0]} = \tau^{(0,k)}(C_K), \qquad C_K^{[r]} = \tau^{(r,k)}(C_K) \cap j_r^{-1}(T C_K^{[r-1]}) \quad (r \le k), \qquad
    C_K^{[r]} = j_r^{-1}(T C_K^{[r-1]}) \quad (r > k). \tag{A1} $$
 
 Every motion has its $r$-jet in $C_K^{[r]}$. Proposition 39: if $C_V(\eta)$ is not empty for all $\eta \in C_K^{[l]}$, where $l$ is the
 order of the variational rows, every admissible curve has an admissible variation. Linear rows $R_V\,\delta q = 0$ have the solution 0
-wherever their coefficients are defined, so $C_V(\eta)$ is empty exactly where they are not. Where the rank of $R_V$ drops on
-$C_K^{[l]}$, $C_V$ is no submanifold.
+wherever their coefficients are defined, so $C_V(\eta)$ is empty exactly where they are not. Where the rank of $R_V$ drops on $C_K^{[l]}$,
+$C_V$ is not a submanifold.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from sympy import Expr, Matrix
 
 from chetaev.core.calculus import SYMBOLIC
 from chetaev.core.errors import PrincipleError, UsageError
+from chetaev.core.fixes import Ask
 from chetaev.core.notation import show
 from chetaev.core.support.budget import limited, size
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Coordinate, Parameter, jets_in
 from chetaev.core.system import System
 from chetaev.mechanics.derivation import derive
@@ -35,13 +37,14 @@ from chetaev.mechanics.prolonged.lower_rows import follows, lower_rows, order_of
 from chetaev.mechanics.ranks.generic import generic_rank
 
 _PROOF_SECONDS = 2.0
-"""Budget, counted in operations, for the proof that the rank never drops; without it the answer is undecided."""
+"""Budget, counted in operations, for the proof that the rank never drops; if it does not suffice, the answer is undecided."""
 _LARGEST_IN_PLACE = 60
-"""Size of rows for which that proof is made in place, within a tenth of a second."""
+"""Size of rows for which this proof runs in the same process, within a tenth of a second."""
 _MOST_MINORS = 200
 """Minors of R_V that are formed to find where its rank drops. More would take seconds; the locus is then left open."""
 
 
+@public
 @dataclass(frozen=True)
 class ProlongedConstraints:
     """$C_K^{[r]}$: its rows, its dimension, and the variational constraints on it."""
@@ -94,6 +97,7 @@ class ProlongedConstraints:
         return "\n".join([*lines, f"  the hypothesis of Proposition 39 {holds}"])
 
 
+@public
 def prolong_constraints(given: Any, r: int) -> ProlongedConstraints:
     """The constraints that the kinematic rows put on the r-jets of motions, and the variational constraints there.
 
@@ -117,7 +121,7 @@ def prolong_constraints(given: Any, r: int) -> ProlongedConstraints:
       the hypothesis of Proposition 39 holds
     """
     if isinstance(r, bool) or not isinstance(r, int) or not 0 <= r <= 20:
-        raise UsageError(f"the order is given as {r!r}.", where="prolong_constraints", hint="prolong_constraints(system, 2)")
+        raise UsageError(f"the order is given as {r!r}.", where="prolong_constraints", hint=Ask("prolong_constraints", "system, 2"))
     system, reactions = _read(given)
     require_coordinates(system, "prolong_constraints")
     least = max((order_of(c) for row in reactions for c in row.values()), default=0)
@@ -172,7 +176,7 @@ def _read(given: Any) -> tuple[System, Sequence[Any]]:
             return given, []
     if not isinstance(given, Equations) and not isinstance(getattr(given, "system", None), System):
         what = f"prolong_constraints takes a System, Equations or a Model, not {type(given).__name__}."
-        raise UsageError(what, where="prolong_constraints", hint="prolong_constraints(system, 2)")
+        raise UsageError(what, where="prolong_constraints", hint=Ask("prolong_constraints", "system, 2"))
     equations = given if isinstance(given, Equations) else derive(given)
     return equations.system, list(equations.lowered.reactions.values())
 

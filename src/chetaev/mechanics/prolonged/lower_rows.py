@@ -14,14 +14,14 @@ from chetaev.core.zero import known_zero
 from chetaev.mechanics.ranks.generic import RANK_POINTS, Points, generic_rank, matrices_at, points_on, zero_on
 from chetaev.mechanics.ranks.row_reduction import row_reduce
 
-_ROUND_OFF = 1e-7
-"""Relative to the sum of the terms. Values below this count as zero, where a rank says that the expression is constant along the rows; the
+_ZERO_VALUE = 1e-7
+"""Relative to the sum of the terms. Values below this count as zero if a rank shows that the expression is constant along the rows; the
 error of points is about 1e-12."""
 
 
 @dataclass(frozen=True)
 class Lower:
-    """Rows without some jets that others imply."""
+    """Rows of lower order that given rows imply."""
 
     rows: tuple[Expr, ...]
     divisors: tuple[Expr, ...]
@@ -36,11 +36,11 @@ def points_where(rows: Sequence[Expr], jets: Sequence[Symbol]) -> Points:
 
 
 def lower_rows(rows: Sequence[Expr], order: int, points: Points) -> Lower:
-    """The consequences of `rows` with jets up to `order` only: the rows that have no others, and combinations.
+    """The consequences of `rows` with jets up to `order` only: rows without higher jets, and combinations in which these cancel.
 
     Args:
         rows: Expressions that vanish.
-        order: The highest order that is left.
+        order: The highest order of jets in the consequences.
         points: Points where all rows hold; entries that vanish there count as zero.
 
     Returns:
@@ -81,7 +81,7 @@ def numerator(e: Expr) -> Expr:
 def follows(e: Expr, points: Points, jets: Sequence[Symbol]) -> bool:
     """Whether an expression vanishes wherever the rows of `points` do, at general points.
 
-    Where exact arithmetic does not tell, it vanishes if its gradient is a combination of those of the rows (a rank) and its values are
+    If exact arithmetic does not decide, it vanishes if its gradient is a combination of those of the rows (a rank) and its values are
     round-off: it is then constant along the manifold, and zero at points of it.
     """
     if e == 0 or e in points.rows or known_zero(e):
@@ -93,4 +93,4 @@ def follows(e: Expr, points: Points, jets: Sequence[Symbol]) -> bool:
     if generic_rank(slopes, points) != generic_rank(slopes[:-1], points):
         return False
     terms = [list(Add.make_args(e))]
-    return all(abs(float(values.sum())) <= _ROUND_OFF * float(abs(values).sum()) for values in matrices_at(terms, points))
+    return all(abs(float(values.sum())) <= _ZERO_VALUE * float(abs(values).sum()) for values in matrices_at(terms, points))

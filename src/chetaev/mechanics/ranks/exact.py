@@ -64,7 +64,7 @@ class FieldPoints:
         return found
 
     def _orders(self, rows: Sequence[Any]) -> Iterator[Staged]:
-        """The stages to be tried: order by order, then with all multipliers after all coordinates, whose accelerations they follow."""
+        """The stages to be tried: order by order, then with all multipliers after all coordinates, since they follow from accelerations."""
         yield self._by_order(rows)
         reacting = [row for row in rows if any(isinstance(z, Multiplier) for z in self.algebra.symbols(row))]
         if reacting and not self.spots:
@@ -193,7 +193,7 @@ def _matrices(
 def exactly_zero(
     expressions: Sequence[Any], rows: Sequence[Any] = (), algebra: Algebra[Any] = SYMBOLIC, stages: Staged | None = None
 ) -> list[bool] | None:
-    """Which expressions vanish wherever the rows hold; None if no point of that manifold is found over the field."""
+    """For each expression, whether it vanishes wherever the rows hold; None if no point of that manifold is found over the field."""
     expressions = [charted(e) for e in expressions] if algebra is SYMBOLIC else expressions
     found = FieldPoints(rows, expressions, algebra, stages).values(expressions)
     if not found:

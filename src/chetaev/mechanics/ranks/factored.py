@@ -34,9 +34,9 @@ digits."""
 _DIGITLESS = 4.0
 """An entry whose size is at most this multiple of its error bound counts as zero. Larger values clear small entries that are right,
 smaller ones let round-off become a pivot."""
-_ROUND_OFF = 2 * float(np.finfo(float).eps)
-"""Error of a singular value relative to the largest, per row or column, caused by the decomposition itself. A smaller value would call
-round-off a neglected direction, a larger one would hide ill-conditioned matrices."""
+_DECOMPOSITION_ERROR = 2 * float(np.finfo(float).eps)
+"""Error of a singular value relative to the largest, per row or column, caused by the decomposition itself. A smaller value would take
+round-off for a neglected direction, a larger one would hide ill-conditioned matrices."""
 _PASSES = 2
 """Passes over rows, then columns, after which the largest entry of each is one; with one pass, columns would undo the scaling of rows."""
 _BALANCING = 6
@@ -50,7 +50,7 @@ _REFINED = 3
 """Steps of iterative refinement of a solution; it ends earlier where the residual stops shrinking."""
 
 _SOLVED = 4 * float(np.finfo(float).eps)
-"""Largest residual of a solved row relative to the sizes of its terms. A smaller value refines what is round-off already."""
+"""Largest residual of a solved row relative to the sizes of its terms. A smaller value would spend steps on round-off."""
 
 
 def rank(matrix: Matrix) -> int:
@@ -85,13 +85,13 @@ class _Decomposed:
         return self.s / np.where(largest > 0, largest, 1.0)
 
     def take(self, members: Indices, other: _Decomposed, which: Flags) -> None:
-        """Replace some members by others."""
+        """Replace `members` by those of `other` that `which` marks."""
         for name in ("rows", "columns", "u", "s", "vt"):
             getattr(self, name)[members] = getattr(other, name)[which]
 
 
 def thin_svd(matrices: Matrix) -> tuple[Matrix, Matrix, Matrix]:
-    """Singular values and vectors; without an iteration where there is one row only, as there often is."""
+    """Singular values and vectors; for a single row, a frequent case, in closed form."""
     if matrices.shape[1] != 1:
         found: tuple[Matrix, Matrix, Matrix] = np.linalg.svd(matrices, full_matrices=False)
         return found
@@ -107,10 +107,10 @@ def singular_values(matrices: Matrix) -> Matrix:
 
 
 class FactoredStack:
-    """Matrices of one shape made ready, all together, for questions about their ranks and for solutions of least norm.
+    """Matrices of one shape, decomposed together, for their ranks and for solutions of least norm.
 
-    What is found for one of them does not depend on the others. `doubts` are bounds of the errors of the entries; `noise` clears entries
-    below that part of the largest; singular values below `cut` of the largest are left out.
+    The result for each matrix does not depend on the others. `doubts` are bounds of the errors of the entries; `noise` clears entries below
+    that fraction of the largest; singular values below `cut` times the largest are left out.
     """
 
     def __init__(self, jacobians: Matrix, noise: float = 0.0, doubts: Matrix | None = None, cut: float = CUT) -> None:
@@ -139,9 +139,9 @@ class FactoredStack:
         return steps
 
     def null_in(self, some: Indices | slice, rank: int, units: Matrix | float) -> Matrix:
-        """Bases of the null spaces of some matrices of one rank, as columns, in which the unknowns are measured by given sizes.
+        """Bases of the null spaces of some matrices of one rank, as columns, with unknowns in the given `units`.
 
-        Scales make a large slope of a slope that almost vanishes; where the sizes of the unknowns are known these say what moves.
+        The scales would enlarge a slope that almost vanishes; known sizes of the unknowns show correctly which of them move.
         """
         null = np.swapaxes(self.found.vt[some, rank:], 1, 2) / (self.found.columns[some] * units)[:, :, None]
         found: Matrix = np.linalg.qr(null / np.linalg.norm(null, axis=1, keepdims=True))[0] if null.shape[2] else null
@@ -158,7 +158,7 @@ class FactoredStack:
 
         step, left = np.zeros_like(columns), right
         size = np.full(len(left), np.inf)
-        for _ in range(1 + _REFINED):  # where scales differ widely, small components have no digits at first
+        for _ in range(1 + _REFINED):  # if scales differ widely, the first solution has no correct digits in small components
             better = step + solve(left)
             rest = right - (jacobians @ better[:, :, None])[:, :, 0]
             now = np.sqrt(np.square(rest / rows).sum(axis=1))
@@ -171,16 +171,16 @@ class FactoredStack:
                 break
         if rank == len(rows[0]):
             step = _with_all_digits(step, solve, jacobians, right)
-        if rank < step.shape[1]:  # the norm that was least is that of the scaled variables: take the least one in the user's
+        if rank < step.shape[1]:  # so far the norm of the scaled unknowns is least: minimise that of the unknowns themselves
             null = self.null_in(some, rank, 1.0)
             step = step - (null @ (np.swapaxes(null, 1, 2) @ step[:, :, None]))[:, :, 0]
         return step
 
 
 def _with_all_digits(step: Matrix, solve: Callable[[Matrix], Matrix], jacobians: Matrix, right: Matrix) -> Matrix:
-    """Solutions of independent rows whose residuals are not round-off, refined further.
+    """Refine solutions of independent rows until their residuals are round-off.
 
-    Measured by the scales of rows, round-off in a row of a tiny scale outweighs what is wrong in all others, and refinement ends too early.
+    In units of the row scales, round-off in a row of tiny scale outweighs the errors of all other rows, and refinement ends too early.
     """
     last, (left, error) = step, _residual(step, jacobians, right)
     for _ in range(1 + _REFINED):
@@ -188,7 +188,7 @@ def _with_all_digits(step: Matrix, solve: Callable[[Matrix], Matrix], jacobians:
             break
         last = last + solve(left)
         left, now = _residual(last, jacobians, right)
-        better = (now < error) & (error > _SOLVED)  # others in the stack may need more steps: what is solved stays
+        better = (now < error) & (error > _SOLVED)  # members of the stack that are solved stay unchanged
         step, error = np.where(better[:, None], last, step), np.where(better, now, error)
     return step
 
@@ -201,9 +201,9 @@ def _residual(step: Matrix, jacobians: Matrix, right: Matrix) -> tuple[Matrix, M
 
 
 class Factored:
-    """A matrix made ready for questions about its rank and for solutions of least norm: a stack of one.
+    """A matrix, decomposed for its rank and for solutions of least norm: a stack of one.
 
-    A `rank` that is known exactly, from elsewhere, is taken as it is.
+    A `rank` that the caller knows exactly is used instead of the numerical one.
     """
 
     def __init__(
@@ -216,9 +216,9 @@ class Factored:
             self._stack.ranks[0] = rank
         self.rank = int(self._stack.ranks[0])
         self._rows, self._columns, self._s, self.sizes = at.rows[0], at.columns[0], at.s[0], at.sizes[0]
-        """The scales, and the singular values of the scaled matrix, as they are and relative to the largest."""
+        """The scales, and the singular values of the scaled matrix, absolute and relative to the largest."""
         self.null: Matrix = at.vt[0, self.rank :].T
-        """An orthonormal basis of the null space of the scaled matrix, as columns: what it moves does not depend on units."""
+        """An orthonormal basis of the null space of the scaled matrix, as columns; which unknowns it moves does not depend on units."""
 
     @property
     def scales(self) -> tuple[Matrix, Matrix]:
@@ -237,8 +237,8 @@ class Factored:
 
     @property
     def blur(self) -> float:
-        """How large a singular value of zero may look: by the decomposition itself, and by the doubts of the entries (Weyl)."""
-        blur = _ROUND_OFF * max(self.jacobian.shape)
+        """Bound for the computed size of a singular value that is zero: error of the decomposition plus doubts of the entries (Weyl)."""
+        blur = _DECOMPOSITION_ERROR * max(self.jacobian.shape)
         if self._doubts is None or not len(self._s) or self._s[0] == 0:
             return blur
         return blur + _DIGITLESS * float(np.linalg.norm(self._doubts / self._rows[:, None] / self._columns) / self._s[0])
@@ -250,7 +250,7 @@ class Factored:
 
     @property
     def nullity(self) -> int:
-        """The dimension of the null space: columns less rank."""
+        """The dimension of the null space: columns minus rank."""
         return self.jacobian.shape[1] - self.rank
 
     def of_columns(self, columns: Sequence[int]) -> Factored:
@@ -268,7 +268,7 @@ class Factored:
         return self._stack.solved(np.asarray(right, dtype=float)[None])[0]
 
     def null_in(self, units: Matrix) -> Matrix:
-        """A basis of the null space, as columns, in which the unknowns are measured by given sizes."""
+        """A basis of the null space, as columns, with unknowns in the given `units`."""
         return self._stack.null_in(slice(None), self.rank, units)[0]
 
 
@@ -283,7 +283,7 @@ def equilibrated(matrix: Matrix, noise: float = NOISE) -> tuple[Matrix, Matrix, 
 
 
 def equilibrated_stack(matrices: Matrix, noise: float = NOISE) -> tuple[Matrix, Matrix, Matrix]:
-    """The same for matrices of one shape."""
+    """As `equilibrated`, for a stack of matrices of one shape."""
     a = _cleared(matrices, noise)
     rows, columns = _geometric_scales(a)
     a = a / rows[:, :, None] / columns[:, None, :]
@@ -305,7 +305,7 @@ def _cleared(matrices: Matrix, noise: float) -> Matrix:
 
 
 def _balanced(matrices: Matrix, noise: float) -> tuple[Matrix, Matrix, Matrix]:
-    """The same with scales that bring the largest entry of every row and column near one (D. Ruiz)."""
+    """As `equilibrated_stack`, with scales that bring the largest entry of every row and column near one (D. Ruiz)."""
     a = _cleared(matrices, noise)
     rows, columns = np.ones(a.shape[:2]), np.ones((len(a), a.shape[2]))
     for _ in range(_BALANCING):
@@ -365,9 +365,9 @@ def _scales_of(present: Flags, sums: Matrix) -> Matrix:
 
 @lru_cache(maxsize=512)
 def _solution_of(pattern: bytes, m: int, n: int) -> Matrix:
-    """What makes scales of sums of logarithms, for entries present in a pattern; few patterns occur, each very often."""
+    """The matrix that maps sums of logarithms to scales, for one pattern of entries; cached, since few patterns occur, each very often."""
     present = np.frombuffer(pattern, dtype=bool).reshape(m, n)
-    # the normal equations of logs = rows + columns: as many unknowns as rows and columns, however many entries there are
+    # the normal equations of logs = rows + columns: their size is m + n, not the number of entries
     normal = np.diag(np.concatenate([present.sum(axis=1), present.sum(axis=0)]).astype(float))
     normal[:m, m:], normal[m:, :m] = present, present.T
     found: Matrix = np.linalg.pinv(normal, rcond=1e-10)
@@ -383,7 +383,7 @@ def open_jets(jets: Sequence[Jet], null: Matrix) -> list[Jet]:
 
 
 def is_regular(matrix: Matrix, doubts: Matrix, rank: int) -> bool:
-    """Tell whether a matrix clearly has a rank, in units of its own rows and columns."""
+    """Tell whether a matrix clearly has the given `rank`, in units of its own rows and columns."""
     if rank == matrix.shape[1] and clearly_regular(matrix, doubts, _SINGULAR):
         return True
     found = Factored(matrix, doubts=doubts)

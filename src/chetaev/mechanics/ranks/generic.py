@@ -38,8 +38,8 @@ _LARGEST_RESIDUAL = 1e-9
 """Largest residual of a row at a point that is accepted, relative to its change along the last step. Larger values accept points off the
 manifold; smaller ones refuse double roots."""
 _NOT_REMOVED = 1e-11
-"""Largest part of a row, relative to its terms, that a step to a root leaves. Rows that contradict each other are least where a step
-removes nothing, and their rest is small if the iteration runs to infinity; smaller values refuse the round-off of long rows."""
+"""Largest part of a row, relative to its terms, that a step to a root leaves. The residual of rows that contradict each other is least
+where a step removes nothing, and it may be small if the iteration runs to infinity; smaller values refuse the round-off of long rows."""
 
 
 class Points(list[Point]):
@@ -98,7 +98,7 @@ class _Stage:
         return self._polished(found.point) if small and self._is_root(found) else None
 
     def _is_root(self, found: Root) -> bool:
-        """Whether the last step removes what was left of the rows, and these were not merely as small as their slopes."""
+        """Whether the last step removes the residual of the rows, and the rows are not small merely because their slopes are."""
         sizes = np.maximum(1.0, np.abs(self._scaled(found.point)))
         step = least_norm(found.residual, found.jacobian)
         left = np.abs(found.residual if step is None else found.residual + found.jacobian @ step[0])
@@ -120,7 +120,7 @@ class _Stage:
         return moved(point, self.jets, step[0] * self.slopes.units)
 
     def _reach(self, at: Point) -> float:
-        """The longest step: longer ones if the set is far from the start."""
+        """The longest step, which grows with the distance of the point from the origin."""
         return max(1.0, 0.5 * float(np.linalg.norm(self._scaled(at))))
 
     def _scaled(self, at: Point) -> Matrix:
@@ -164,8 +164,8 @@ def measured_at(
     """A matrix at several points with bounds of the errors of its entries; None where it is undefined.
 
     `error` is the relative error of the jets of a point; above `_BY_ITERATION` it is relative to the largest jet of the same kind and
-    order, in units of `sizes`. `drawn` says that the points are random at these sizes, and not near a state: then a jet far below its size
-    is zero. With `bounded` all bounds are computed, and not only where entries are small or change much with their jets.
+    order, in units of `sizes`. `drawn` means that the points are random at these sizes, and not near a state: then a jet far below its size
+    is zero. With `bounded` all bounds are computed, otherwise only where entries are small or change much with their jets.
     """
     others = random_point(tape.symbols, 0)
     found: list[tuple[Matrix, Matrix] | None] = []
@@ -187,7 +187,7 @@ def measured_at(
 _DOUBTFUL_ENTRY = 1e-6
 """Entries below this part of the largest in their row and column may be round-off; then error bounds of all entries are computed."""
 _AMPLIFIED = 100.0
-"""Bound for the relative error of an entry that is no difference of large numbers, in multiples of the error of the jets. With a smaller
+"""Bound for the relative error of an entry that is not a difference of large numbers, in multiples of the error of the jets. With a smaller
 one round-off of steep functions counts as rank."""
 
 
@@ -203,14 +203,14 @@ def _left_of_zero(tape: Evaluator, at: Point, errors: Mapping[Symbol, float]) ->
 
 
 _NUDGES = (1e-9, -3e-9, 7e-9)
-"""Relative changes of jets, parameters and time with which cancellation is sought. Round-off takes few values: one change often leaves it
-as it is."""
+"""Relative changes of jets, parameters and time that reveal cancellation. Round-off takes few values, so one change alone often leaves it
+unchanged."""
 _CANCELLED_CHANGE = 1e-3
 """Relative change of an entry by `_NUDGES` above which over six of its digits cancel; then error bounds of all entries are computed."""
 
 
 def changes_much(tape: Evaluator, at: Point, numbers: Matrix) -> bool:
-    """Whether an entry is a difference of nearly equal numbers; one that is alone in its row and column has no other to compare with.
+    """Whether an entry is a difference of nearly equal numbers. An entry alone in its row and column has no other to be compared with.
 
     The entries of the matrix are the last values of `tape`.
     """
@@ -249,7 +249,7 @@ def rank_at(
 ) -> int:
     """The largest rank of a matrix of expressions at some points; 0 without points.
 
-    A rank that is full only if round-off is no error does not count where other points show more.
+    A full rank that rests on a singular value within its error bound counts only if all points have such ranks.
     """
     found = factored_at(entries, points, algebra, sizes, error)
     return max((at.rank for at in [at for at in found if not at.may_be_less] or found), default=0)
@@ -260,15 +260,15 @@ _BY_ITERATION = 1e-12
 lie between `STATE_ERROR` and `POINT_ERROR`."""
 
 
-_MET = 1e-10
+_ZERO_JET = 1e-10
 """Jets of a kind below this part of the other jets of their order are zeros up to the error of the iteration, which is 4e-12 at a double
 root; they get the error of the others."""
-_NONE = 1e-16
+_ZERO_ORDER = 1e-16
 """If all jets of an order are smaller than this in units of their sizes, they are zero, and get the error of their sizes."""
 
 
 def _errors(point: Point, error: float, sizes: Sizes, drawn: bool) -> dict[Symbol, float]:
-    """The error of each symbol: parameters are exact."""
+    """The absolute error of each symbol; parameters are exact."""
     jets = {z: v for z, v in point.items() if isinstance(z, Jet)}
     exact = dict.fromkeys(point, 0.0)
     if error <= _BY_ITERATION:
@@ -277,9 +277,9 @@ def _errors(point: Point, error: float, sizes: Sizes, drawn: bool) -> dict[Symbo
     orders: dict[int, float] = {}
     for z, v in largest.items():
         orders[z.order] = max(orders.get(z.order, 0.0), v / sizes.get(z, 1.0))
-    floor = {order: 1.0 if drawn and v < _NONE else v for order, v in orders.items()}
+    floor = {order: 1.0 if drawn and v < _ZERO_ORDER else v for order, v in orders.items()}
     usual = {z: floor[z.order] * sizes.get(z, 1.0) for z in jets}
-    return {**exact, **{z: error * (v if v > _MET * usual[z] else usual[z]) for z, v in largest.items()}}
+    return {**exact, **{z: error * (v if v > _ZERO_JET * usual[z] else usual[z]) for z, v in largest.items()}}
 
 
 def generic_rank(entries: Sequence[Sequence[Expr]], points: Sequence[Point]) -> int:
@@ -291,13 +291,13 @@ def generic_rank(entries: Sequence[Sequence[Expr]], points: Sequence[Point]) -> 
     return found.most_common(1)[0][0] if found else 0
 
 
-_LARGER = 1e-6
+_NONZERO_SUM = 1e-6
 """Size of a sum relative to its terms above which it is not zero, at points that satisfy their rows to `POINT_ERROR`. A smaller value takes
 the error of a point for a value where slopes are steep; a larger one calls true values undecided."""
 
 
 def zero_on(expressions: Sequence[Expr], points: Sequence[Point]) -> list[bool | None]:
-    """Which expressions vanish on the set of `points`: True or False exactly if the finite field has points of that set.
+    """For each expression, whether it vanishes on the set of `points`: an exact answer if the finite field has points of that set.
 
     Otherwise False if an expression does not vanish at some point, and None if it vanishes at all of them.
     """
@@ -307,5 +307,5 @@ def zero_on(expressions: Sequence[Expr], points: Sequence[Point]) -> list[bool |
     found = []
     for e in expressions:
         parts = matrices_at([list(sympy.Add.make_args(e))], points)
-        found.append(False if any(abs(float(a.sum())) > _LARGER * float(np.abs(a).max(initial=0.0)) for a in parts) else None)
+        found.append(False if any(abs(float(a.sum())) > _NONZERO_SUM * float(np.abs(a).max(initial=0.0)) for a in parts) else None)
     return found

@@ -1,8 +1,8 @@
 """Newton's iteration towards points where rows vanish.
 
 Every search for points on rows takes the steps of `least_norm` and moves by `moved`. `root` repeats them with a limit on their length; the
-searches for points near a given one (damped, with frozen rank) and for multiple roots (with shorter steps where rows do not fall) choose
-their own lengths.
+searches for points near a given one (damped, with frozen rank) and for multiple roots (with shorter steps where rows do not decrease)
+choose their own lengths.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Values = Mapping[Symbol, float]
 RowsAt = Callable[[Values], tuple[Matrix, Matrix]]
 """Rows and their slopes by the jets that move, at a point; raises `Undefined` where one has no value."""
 
-_FALLING = 1e-5
+_ROOT_RESIDUAL = 1e-5
 """Largest residual of a row at a root, relative to its change when a jet changes by its size. At a multiple root it is at most the error of
 the point; with a larger value $e^x g = 0$ holds at any point far enough to the left, where the row falls towards zero without a root."""
 
@@ -40,7 +40,7 @@ class Root(NamedTuple):
 
 
 def least_norm(residual: Matrix, jacobian: Matrix) -> tuple[Matrix, float] | None:
-    """Return the shortest step at whose end linear rows would vanish, and its length; None if it is not finite."""
+    """Return the shortest step after which linear rows would vanish, and its length; None if it is not finite."""
     sparse = sparse_least_norm(jacobian, -residual, NEWTON_CUT) if is_sparse(jacobian) else None
     step: Matrix = np.asarray(np.linalg.lstsq(jacobian, -residual, rcond=NEWTON_CUT)[0], dtype=np.float64) if sparse is None else sparse
     with np.errstate(over="ignore"):
@@ -49,9 +49,9 @@ def least_norm(residual: Matrix, jacobian: Matrix) -> tuple[Matrix, float] | Non
 
 
 def at_root(residual: Matrix, jacobian: Matrix, sizes: Matrix) -> bool:
-    """Tell whether scaled rows vanish beside their changes when jets change by their `sizes`, and are not merely as small as these."""
+    """Tell whether scaled rows are small compared with their changes when jets change by their `sizes`."""
     changes = (np.abs(jacobian) * sizes).max(axis=1, initial=0.0)
-    return bool(np.all(np.abs(residual) <= _FALLING * changes))
+    return bool(np.all(np.abs(residual) <= _ROOT_RESIDUAL * changes))
 
 
 def moved(at: Values, jets: Sequence[Symbol], shift: Matrix) -> dict[Symbol, float]:
@@ -68,10 +68,10 @@ def root(
     reach: Callable[[Values], float],
     shortest: Callable[[Values, float], float],
 ) -> Root | None:
-    """Return where steps of least norm end; None if they do not end within `steps`, or lead to a point without values.
+    """Return the point at which steps of least norm end; None if they do not end within `steps`, or reach a point without values.
 
-    A step, in `units` of its jets, is at most as long as `reach` of its beginning. The iteration ends with a step shorter than `shortest`
-    of its end and of its reach.
+    A step from a point, in `units` of the jets, is at most `reach(point)` long. The iteration ends with a step shorter than `shortest` of
+    its end point and its reach.
     """
     at = dict(start)
     for _ in range(steps):

@@ -69,10 +69,10 @@ def row_reduce(matrix: Sequence[Sequence[Expr]], points: Sequence[Point]) -> Red
 
 
 def _cost(entry: Expr) -> int:
-    """Constants before everything else, then short expressions."""
+    """The order of preference as a pivot: constants first, then short expressions."""
     return -1 if entry.is_number else sum(1 for _ in islice(preorder_traversal(entry), _LONG))
 
 
 def _cleared(e: Expr) -> Expr:
-    """An entry, or an exact zero if it seems to be one."""
+    """`e`, or 0 if a zero test finds that it vanishes."""
     return S.Zero if e != 0 and symbols_in(e) and known_zero(e) else e

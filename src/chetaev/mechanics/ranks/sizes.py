@@ -6,8 +6,8 @@ logarithms these are linear equations for the sizes of coordinates and of time, 
 in the least-squares sense. Other units change the sizes accordingly and leave the residuals unchanged, so that points of these sizes do not
 depend on units.
 
-If all numbers are of order one, all sizes are 1. Numbers that no choice of units explains, such as the speed of light beside that of a
-train, have no common size; then all sizes are 1 too.
+If all numbers are of order one, all sizes are 1. If no choice of units explains the numbers, such as the speed of light beside that of a
+train, all sizes are 1 too.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from chetaev.core.values import many_digits
 from chetaev.mechanics.ranks.factored import Matrix
 
 _ORDINARY = 10.0
-"""Binary logarithm of the largest number of order one. Larger numbers in rows suggest units of their own; with a smaller value ordinary
-coefficients would."""
+"""Binary logarithm of the largest number of order one. Larger numbers in rows suggest other units; with a smaller value ordinary
+coefficients would too."""
 _CONSTANT_DIGITS = 400
 """Decimal digits with which constants whose digits cancel are evaluated."""
 _EXPLAINED = 10.0
 """Largest residual of the fit, as a binary logarithm, for units that explain the numbers: terms of a sum may differ by 2^10."""
 _DENSE = 200
-"""Most equations and unknown sizes of a dense fit, which takes some milliseconds. More are fitted by SciPy, whose sparse matrices take
-longer to import than a small system to analyse."""
+"""Most equations and unknown sizes of a dense fit, which takes some milliseconds. Larger fits use SciPy, whose sparse matrices take longer
+to import than the analysis of a small system."""
 
 Form = tuple[float, Mapping[Any, float]]
 """The logarithm, to base two, of a size: a number and multiples of unknown logarithms."""
@@ -95,7 +95,7 @@ def natural_sizes(
     fit = _Fit(order, values)
     fit.read(program)
     found = fit.solved()
-    if found is None:  # terms that cancel, such as those of a total derivative in L, have sizes that nothing explains
+    if found is None:  # no sizes explain terms that cancel, such as those of a total derivative in L
         fit = _Fit(order, values)
         fit.read(algebra.program(_without_cancelled(rows, algebra), order)[0])
         found = fit.solved()
@@ -212,7 +212,9 @@ class _Fit:
         return total
 
     def _function(self, operation: str, a: Form | None, b: Form | None) -> Form:
-        """The size 1 of a function's value. Arguments have size 1; those of comparisons and `atan2` have equal sizes, of signs any."""
+        """The size 1 of a function's value. Arguments have size 1; those of comparisons and `atan2` equal sizes; that of `sign` any
+        size.
+        """
         if operation in ("less", "equal", "atan2"):
             self._alike(a, b)
         elif operation not in ("sign", "step", "not"):

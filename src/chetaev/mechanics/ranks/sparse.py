@@ -1,7 +1,7 @@
-"""Large sparse matrices: what a decomposition into singular values would tell, from an elimination, where the answer is clear.
+"""Large sparse matrices: full rank, solutions and fits from a sparse elimination, where the answer is clear.
 
 A singular value decomposition of n rows takes O(n^3) operations, whatever the matrix; a sparse elimination of a chain or a net of bodies
-takes little more than O(n). It gives no rank, but the norm of an inverse: where that is far from the limits, the rank is full, and a
+takes little more than O(n). It gives the norm of the inverse instead of a rank: where that is far from the limits, the rank is full, and a
 solution of least norm is unique. Every function here returns None, or False, where that is not clear; the caller then decomposes.
 """
 
@@ -20,7 +20,7 @@ _FEWEST_ROWS = 100
 _LARGEST_DENSITY = 0.1
 """Largest share of entries that are not zero."""
 _NORM_MARGIN = 100.0
-"""How much farther than its limit an estimated norm has to be. The estimate is a lower bound, in practice within a factor of three."""
+"""Factor by which an estimated norm has to stay within its limit. The estimate is a lower bound, in practice within a factor of three."""
 _SOLVED = 1e-12
 """Largest residual of a solution, relative to its terms."""
 _PASSES = 6
@@ -33,7 +33,9 @@ def is_sparse(matrix: Matrix | Flags) -> bool:
 
 
 def sparse_least_norm(matrix: Matrix, right: Matrix, cut: float) -> Matrix | None:
-    """The solution of least norm of rows that are clearly independent, with singular values far above `cut` of the largest; else None."""
+    """The solution of least norm of rows that are clearly independent, with singular values far above `cut` times the largest; else
+    None.
+    """
     whole, n = _bordered(matrix, cut), matrix.shape[1]
     if whole is None:
         return None
@@ -44,8 +46,8 @@ def sparse_least_norm(matrix: Matrix, right: Matrix, cut: float) -> Matrix | Non
 
 
 def sparse_fit(matrix: Matrix, right: Matrix, cut: float) -> Matrix | None:
-    """The least squares of `matrix @ x = right` for clearly independent columns, with singular values far above `cut` of the largest; else
-    None.
+    """The least squares of `matrix @ x = right` for clearly independent columns, with singular values far above `cut` times the largest;
+    else None.
     """
     whole, (n, m) = _bordered(matrix.T, cut), matrix.shape
     if whole is None:
@@ -79,8 +81,8 @@ def _bordered(matrix: Matrix, cut: float) -> Any:
 
 
 def clearly_regular(matrix: Matrix, doubts: Matrix | None, cut: float) -> bool:
-    """Tell whether a square matrix clearly has full rank: its smallest singular value, in units of rows and columns, is far above `cut` of
-    the largest, and above what the bounds `doubts` of the errors of entries can change.
+    """Tell whether a square matrix clearly has full rank: its smallest singular value, in units of rows and columns, is far above `cut`
+    times the largest, and above the change that the error bounds `doubts` of the entries allow.
     """
     m, n = matrix.shape
     if m != n or not is_sparse(matrix) or not np.isfinite(matrix).all():
@@ -119,7 +121,7 @@ def log_scales(present: Flags, sums: Matrix) -> Matrix:
     counts = np.concatenate([present.sum(axis=1), present.sum(axis=0)]).astype(float)
     normal = bmat([[None, a], [a.T, None]], format="csc") + diags(counts, format="csc")
     number, part = connected_components(normal, directed=False)
-    # in every connected part rows may gain what columns lose: one of its scales is held, and the mean is removed afterwards
+    # each connected part has one free factor between rows and columns: fix one scale, and remove the mean afterwards
     held = np.unique(part, return_index=True)[1]
     free = np.setdiff1d(np.arange(len(counts)), held)
     found = np.zeros_like(sums)

@@ -1,9 +1,10 @@
-"""basin: an estimate of the states from which motions go to an equilibrium, with its border and what is not known about it."""
+"""basin: an estimate of the states from which motions go to an equilibrium, with its border and its uncertainty."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,24 +12,27 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from chetaev.core.errors import StateError, UsageError
+from chetaev.core.fixes import Ask, SetArgument
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
-from chetaev.numerics.attraction.border import cells, drawn, halved
 from chetaev.numerics.attraction.certificate import LyapunovCertificate, lyapunov_certificate, read_range
-from chetaev.numerics.attraction.end_states import Fate, Runs
-from chetaev.numerics.attraction.targets import target_of
+from chetaev.numerics.attraction.end_states import Fate, Runs, target_of
 from chetaev.numerics.stability.arguments import Start, local_motion, read_model
 from chetaev.numerics.stability.motion_near_state import Local
 from chetaev.numerics.stability.position import directions
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Fates = NDArray[np.int8]
 
 _DECAY_TIMES = 12.0
-"""Times the slowest decay of the linearised motion: how long motions run at first. Small disturbances shrink by exp(12) in that time."""
+"""Time that motions run at first, in units of the slowest decay time of the linearised motion. Small disturbances shrink by exp(12) in
+it."""
 _MOST_DOUBLINGS = 3
-"""Most doublings of the time that motions run at first, for those that are still elsewhere. With fewer, slow motions stay undecided; each
-one doubles the time of the computation."""
+"""Most doublings of this time for motions that have not arrived. With fewer, slow motions stay undecided; each one doubles the computing
+time."""
 _CONFIDENCE_OF_BOUNDS = 0.95
 """Probability with which a bound on the share of wrong cells holds, given the random check. A larger one gives wider bounds."""
 _VALUES_PER_SIDE = 41
@@ -36,42 +40,43 @@ _VALUES_PER_SIDE = 41
 _MOST_STATES = 2_000_000
 """States of a grid; more would take hours, and gigabytes."""
 _INDEPENDENT_JET = 1e-9
-"""Relative to the other directions: a jet that adds less to the independent ones follows from them. With less, round-off
-counts as a direction."""
+"""Relative size of the part of a jet's direction that is independent of the others; below it the jet follows from them. With less,
+round-off counts as a direction."""
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Basin:
-    """An estimate of a basin of attraction on a grid, its border, and what a random check says about the rest."""
+    """An estimate of a basin of attraction on a grid, its border, and a random check of the cells between grid states."""
 
     names: tuple[str, ...]
     """The jets that the box varies."""
     axes: tuple[Array, ...]
     """The values of each of them on the grid."""
     fate: NDArray[np.int8]
-    """What became of the motion from every state of the grid, as numbers of `Fate`: 1 attracted, 0 elsewhere at the last time, -1 ended
-    before, -2 no state of the constraints."""
+    """How the motion from every grid state ends, as numbers of `Fate`: 1 attracted, 0 elsewhere at the last time, -1 ended before the last
+    time, -2 no such state on the constraints."""
     border: Array
     """Points between a state that is attracted and a neighbour that is not, a row for each."""
     width: Array
-    """Half the distance of the two states, by row: the border crosses between them, once or more often."""
+    """Half the distance of the two states, by row; the border crosses the line between them at least once."""
     doubtful: int
-    """At how many points of the border the state outside is elsewhere at the last time, eight times as late as for the grid: its motion
-    goes to another attractor, or is so slow that it may arrive later still."""
+    """The number of border points whose outer state is elsewhere even after eight times the time of the grid: its motion goes to another
+    attractor, or is slow enough to arrive later."""
     fraction: float
-    """The part of the states of the grid that is attracted."""
+    """The fraction of the grid states that are attracted."""
     bounds: tuple[float, float]
-    """The part of the box in cells with all corners attracted, and in cells with any corner attracted. A basin finer than the grid may lie
-    outside these bounds; `missed` says how often random states contradict the cells."""
+    """The fraction of the box in cells with all corners attracted, and in cells with any corner attracted. A basin finer than the grid may
+    lie outside these bounds; `missed` counts random states that contradict their cells."""
     missed: Mapping[str, tuple[int, int, float]]
-    """For the cells "inside" and "outside": how many random states had another fate than the corners of their cell, of how many, and what
-    part of these cells that may be at most, at 95 % confidence."""
+    """For the cells "inside" and "outside": the number of random states whose motion ends differently than those from the corners of their
+    cell, the number of random states, and an upper bound for the fraction of such states, at 95 % confidence."""
     time: float
-    """How long the motions ran that are counted as elsewhere."""
+    """The time that motions counted as elsewhere were followed."""
     late: int
-    """How many motions arrived only in the last doubling of the time: if there are some, a longer time may find more."""
+    """The number of motions that arrived only in the last doubling of the time; if it is not 0, a longer time may find more."""
     target: str
-    """What counts as arrival."""
+    """The criterion of arrival, in a sentence."""
     certificate: LyapunovCertificate | None
     """The proved region around the equilibrium that counts as arrival; None if none was found."""
     equilibrium: Mapping[str, float]
@@ -81,7 +86,7 @@ class Basin:
 
     @property
     def attracted(self) -> NDArray[np.bool_]:
-        """Which states of the grid are attracted."""
+        """For each state of the grid, whether it is attracted."""
         found: NDArray[np.bool_] = self.fate == Fate.ATTRACTED
         return found
 
@@ -108,10 +113,11 @@ class Basin:
             slow = f"; beyond {self.doubtful} of them motions are elsewhere at t = {8 * self.time:.6g}" if self.doubtful else ""
             lines.append(f"  border     {len(self.border)} points to within {widths}{slow}")
         for side, (wrong, number, most) in self.missed.items():
-            lines.append(f"  check      {wrong} of {number} random states {side} had another fate: at most {_percent(most)} there (95 %)")
+            lines.append(f"  check      {wrong} of {number} random states {side} end differently: at most {_percent(most)} there (95 %)")
         return "\n".join(lines)
 
 
+@public
 def basin(
     equations: Any,
     equilibrium: Start | None,
@@ -128,24 +134,24 @@ def basin(
     threads: int | None = None,
     seed: int = 0,
 ) -> Basin:
-    """Which states of a box go to an equilibrium: an estimate by many motions, with its border and its gaps.
+    """Estimate by many motions which states of a box go to an equilibrium, and where the border is.
 
-    A motion has arrived when it ends in a region around the equilibrium that a quadratic Lyapunov function proves; where none is found,
-    when it ends near the equilibrium. Between neighbouring states with different fates the border is found by halving. Random states inside
-    cells whose corners agree say how much the grid may have missed.
+    A motion has arrived when it ends in a region around the equilibrium that a quadratic Lyapunov function proves; if none is found, when
+    it ends near the equilibrium. Between a state that is attracted and a neighbour that is not, the border is found by halving. Random
+    states inside cells whose corners agree bound the error of the grid.
 
     Args:
         equations: Equations or a model.
-        equilibrium: A state whose linearised motion decays, completed from the constraints. Quantities that influence nothing, such as the
-            place of a cart, may end anywhere.
+        equilibrium: A state whose linearised motion decays, completed from the constraints. Quantities on which no rate depends, such as
+            the place of a cart, may end anywhere.
         box: Ranges of jets: `{"theta": (-1, 1), "theta'": (-2, 2)}`. Other independent jets have their values at the equilibrium.
         parameters: Values of the parameters, by name.
-        grid: How many values each range has, or a number for each of them.
-        t: How long motions run at first; by default 12 times the slowest time of decay. Motions that are elsewhere then get up to eight
-            times as long, as long as that lets more of them arrive.
+        grid: The number of values in each range, or a number for each range.
+        t: The time that motions run at first; by default 12 times the slowest decay time. Motions that have not arrived then get up to
+            eight times as long, while doubling the time lets more of them arrive.
         near: The distance that counts as near, relative to half the sides of the box, where no region is proved.
-        halvings: How often each edge across the border is halved.
-        checks: How many random states are run in the cells inside, and as many outside.
+        halvings: The number of times that each edge across the border is halved.
+        checks: The number of random states in the cells inside, and also in those outside.
         tolerance: The tolerance of the motions, as in `simulate`.
         inputs: Inputs by name, as in `simulate`.
         threads: The number of threads; all processors by default.
@@ -156,7 +162,7 @@ def basin(
 
     Raises:
         UsageError: If the box or the grid is not of this form, or a jet of the box follows from the others.
-        StateError: If the state is no equilibrium whose linearised motion decays: it attracts no neighbourhood, or that is undecided.
+        StateError: If the state is not an equilibrium whose linearised motion decays: it attracts no neighbourhood, or that is undecided.
 
     >>> from chetaev import System, derive
     >>> well = System("x", lagrangian="x'^2/2 + x^2/2 - x^4/4", dissipation="x'^2/2", name="two wells")
@@ -186,13 +192,13 @@ def basin(
     def ask(states: Array) -> NDArray[np.bool_]:
         return runs.fates(states, time) == Fate.ATTRACTED
 
-    every, some = cells(inside)
-    first, second, beyond = halved(
+    every, some = _cells(inside)
+    first, second, beyond = _halved(
         axes, fate, Fate.ATTRACTED, lambda states: runs.doubled(states, time, _MOST_DOUBLINGS, always=True)[0], halvings
     )
     missed = {}
     for seed_shift, (side, whole) in enumerate((("inside", every), ("outside", ~some))):
-        sample = drawn(axes, whole, checks, seed + seed_shift)
+        sample = _drawn(axes, whole, checks, seed + seed_shift)
         if len(sample):
             wrong = int(np.sum(ask(sample) != (side == "inside")))
             missed[side] = (wrong, len(sample), float(betaincinv(wrong + 1, max(len(sample) - wrong, 1), _CONFIDENCE_OF_BOUNDS)))
@@ -215,15 +221,64 @@ def basin(
     )
 
 
+def _cells(inside: Mask) -> tuple[Mask, Mask]:
+    """For every cell of a grid, whether all of its corners are inside, and whether any is."""
+    corners = [
+        inside[tuple(slice(c, n - 1 + c) for c, n in zip(corner, inside.shape, strict=True))]
+        for corner in product((0, 1), repeat=inside.ndim)
+    ]
+    return np.logical_and.reduce(corners), np.logical_or.reduce(corners)
+
+
+def _halved(axes: list[Array], fate: Fates, inside: int, ask: Callable[[Array], Fates], times: int) -> tuple[Array, Array, Fates]:
+    """Halve every edge between a neighbour inside and one outside; return the two ends of the last halves, and the fate of the outer
+    ends.
+    """
+    first, second, beyond = _edges(axes, fate, inside)
+    for _ in range(times if len(first) else 0):
+        middle = 0.5 * (first + second)
+        found = ask(middle)
+        good = found == inside
+        first, second = np.where(good[:, None], middle, first), np.where(good[:, None], second, middle)
+        beyond = np.where(good, beyond, found)
+    return first, second, beyond
+
+
+def _edges(axes: list[Array], fate: Fates, wanted: int) -> tuple[Array, Array, Fates]:
+    """The two ends of these edges, the one inside first, and the fates of the outer ends."""
+    grid, inside = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1), fate == wanted
+    firsts, seconds, fates = [], [], []
+    for k in range(inside.ndim):
+        low = tuple(slice(0, -1) if j == k else slice(None) for j in range(inside.ndim))
+        high = tuple(slice(1, None) if j == k else slice(None) for j in range(inside.ndim))
+        for here, there in ((low, high), (high, low)):
+            changes = inside[here] & ~inside[there]
+            firsts.append(grid[here][changes])
+            seconds.append(grid[there][changes])
+            fates.append(fate[there][changes])
+    return np.concatenate(firsts), np.concatenate(seconds), np.concatenate(fates)
+
+
+def _drawn(axes: list[Array], whole: Mask, count: int, seed: int) -> Array:
+    """Random points in the cells that `whole` marks; none if there are no cells."""
+    places = np.argwhere(whole)
+    if not len(places) or not count:
+        return np.zeros((0, len(axes)))
+    random = np.random.default_rng(seed)
+    chosen = places[random.integers(len(places), size=count)]
+    shares = random.uniform(size=chosen.shape)
+    return np.stack([a[chosen[:, k]] * (1 - shares[:, k]) + a[chosen[:, k] + 1] * shares[:, k] for k, a in enumerate(axes)], axis=-1)
+
+
 def _require_decay(local: Local, where: str) -> None:
-    """Raise unless the linearised motion decays, but for directions that lead to other steady motions."""
+    """Raise unless the linearised motion decays in all directions except those that lead to other steady motions."""
     stable, verdict = local.verdict()
     if not local.steady or stable is not True:
         raise StateError(
-            "the state is no equilibrium whose linearised motion decays.",
+            "the state is not an equilibrium whose linearised motion decays.",
             where=where,
             why=verdict,
-            hint="ch.equilibria finds equilibria, ch.linearize says whether they decay",
+            hint=(Ask("equilibria"), " finds equilibria, ", Ask("linearize"), " says whether they decay"),
         )
 
 
@@ -242,7 +297,7 @@ def _others(local: Local, equilibrium: Any, names: tuple[str, ...], where: str) 
     turning = {q.name for group in groups.values() for q in group.components}
     strange = [name for name in names if name not in state or name in turning]
     if strange:
-        what = f"{strange[0]} is no jet of the state that can be given."
+        what = f"{strange[0]} is not a jet of the state that can be given."
         raise UsageError(what, where=where, hint=f"jets of the state: {' '.join(z for z in state if z not in turning)}")
     chosen: list[str] = []
     rows = np.zeros((0, local.view.tangent.shape[1]))
@@ -264,14 +319,16 @@ def _others(local: Local, equilibrium: Any, names: tuple[str, ...], where: str) 
 
 def _ranges(box: Any, where: str) -> dict[str, tuple[float, float]]:
     if not isinstance(box, Mapping) or not box:
-        raise UsageError("a box is a mapping from names to ranges.", where=where, hint='box={"theta": (-1, 1), "theta\'": (-2, 2)}')
+        raise UsageError(
+            "a box is a mapping from names to ranges.", where=where, hint=SetArgument("box", {"theta": (-1, 1), "theta'": (-2, 2)})
+        )
     return {str(name): read_range(str(name), side, where) for name, side in box.items()}
 
 
 def _numbers(grid: Any, sides: int, where: str) -> tuple[int, ...]:
     given = [grid] * sides if isinstance(grid, int | np.integer) and not isinstance(grid, bool) else list(grid) if np.iterable(grid) else []
     if len(given) != sides or not all(isinstance(n, int | np.integer) and not isinstance(n, bool) and n >= 2 for n in given):
-        raise UsageError(f"grid={grid!r} is not a number of values, or one for each of {sides}.", where=where, hint="grid=41")
+        raise UsageError(f"grid={grid!r} is not a number of values, or one for each of {sides}.", where=where, hint=SetArgument("grid", 41))
     if np.prod([float(n) for n in given]) > _MOST_STATES:
         hint = f"at most {_MOST_STATES} in all"
         raise UsageError(f"the grid has {np.prod([float(n) for n in given]):.3g} states.", where=where, hint=hint)

@@ -27,19 +27,20 @@ from chetaev.numerics.enclosures.ranges import Range
 _ENTRY_DIGITS = 5
 """Decimal digits of the entries of a quadratic form. Its proof is about the rounded entries; more digits only make it longer to read."""
 _SMALL_LEVELS = (0.01, 1e-3, 1e-4, 1e-6, 1e-8)
-"""Parts of a promising level that are tried after `_LEVELS` for a quadratic form: some proved neighbourhood is better than none."""
+"""Fractions of a promising level that are tried after `_LEVELS` for a quadratic form, to prove at least a small neighbourhood."""
 _RANDOM_DIRECTIONS = 300
 """Random directions in which a promising level is sought; with too few, the first levels tried fail and take time."""
 _SIZES_PER_DIRECTION = 120
 """Sizes of states along each random direction, from the largest one to a ten thousandth of it; fewer find a smaller level."""
 _LARGEST_LEVEL = 1e6
-"""The largest promising level, relative to the ellipsoid of one typical size: a motion that decays everywhere would have none."""
+"""The largest promising level, relative to the ellipsoid of one typical size; without it a motion that decays everywhere would have
+none."""
 _LEVELS = (0.98, 0.8, 0.6, 0.4, 0.2, 0.1, 0.03)
 """Levels that are tried: parts of a promising level, or of the rise of an energy from the equilibrium to the faces of the box."""
 
 
 class NoProof(Exception):
-    """Raised with the reason why a candidate proves nothing."""
+    """Raised, with the reason, if a candidate proves no region."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class Proved:
 
     level: float
     box: Box
-    """Where the region lies."""
+    """A box that contains the region."""
     how: str
 
 
@@ -158,7 +159,7 @@ def prove_quadratic(setting: Setting, P: Array, limits: Box | None) -> Proved:
 
 
 def _promising(setting: Setting, rate: Any, fixed: dict[Symbol, float], P: Array, most: float) -> float:
-    """A level below which the rate is negative at random states; it says where to begin, and no proof rests on it."""
+    """A level below which the rate is negative at random states: the first level to try. No proof depends on it."""
     values: dict[Symbol, float] = {**setting.field.parameters, **fixed}
     function = setting.field.graph.function("rate", [setting.field.graph.vector([*setting.jets, *values])], rate)
     ways = np.random.default_rng(7).normal(size=(len(P), _RANDOM_DIRECTIONS))
@@ -277,7 +278,7 @@ def _rests_once(setting: Setting, of: Bounded, limits: Box, level: float, veloci
 
 
 def _least_where_it_grows(of: Bounded, rate: Bounded, limits: Box) -> float:
-    """About the least value at states where the function grows, from random states; what is proved does not rest on it."""
+    """Approximate minimum over states where the function grows, from random states; no proof depends on it."""
     low, high = (np.array([side[k] for side in limits]) for k in (0, 1))
     found = np.inf
     for point in np.random.default_rng(8).uniform(low, high, (_RANDOM_DIRECTIONS, len(limits))).tolist():
@@ -289,7 +290,7 @@ def _least_where_it_grows(of: Bounded, rate: Bounded, limits: Box) -> float:
 
 
 def _least_on_faces(of: Bounded, limits: Box) -> float:
-    """About the least value on the faces of a box, from points of a grid; what is proved does not rest on it."""
+    """Approximate minimum on the faces of a box, from points of a grid; no proof depends on it."""
     found = np.inf
     for face in faces(limits):
         axes = [np.linspace(low, high, 9 if high > low else 1) for low, high in face]

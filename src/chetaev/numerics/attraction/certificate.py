@@ -12,9 +12,11 @@ from sympy import Expr, Integer
 from chetaev.core.calculus import SymbolicAlgebra
 from chetaev.core.declarations import parse
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import InPython, SetArgument
 from chetaev.core.functions import Magnitude, Sign
 from chetaev.core.notation.show import show
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.values import value as number_of
 from chetaev.mechanics.ranks.generic import Matrix
 from chetaev.numerics.attraction.candidates import NoProof, Proved, Setting, prove_energy, prove_quadratic, quadratic_form
@@ -26,9 +28,10 @@ from chetaev.numerics.stability.motion_near_state import Local
 from chetaev.numerics.stability.position import directions
 
 _POINTS_COMPARED = 4000
-"""Random points of a box by which the sizes of two proved regions are compared; only the choice between them rests on it."""
+"""Random points of a box by which the sizes of two proved regions are compared; only the choice between them depends on it."""
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class LyapunovCertificate:
     """A function and a level below which all motions go to the equilibrium; or, with `found` False, what was tried."""
@@ -40,13 +43,13 @@ class LyapunovCertificate:
     level: float
     """Every motion from V <= level, within `box`, goes to the equilibrium; NaN if none was found."""
     box: Mapping[str, tuple[float, float]]
-    """The ranges of the independent jets between which the region lies."""
+    """Ranges of the independent jets that contain the region."""
     how: str
-    """How the region is proved; "none found" otherwise."""
+    """The proof of the region in a sentence; "none found" without one."""
     tried: tuple[str, ...]
-    """Every function that was tried, with what came of it."""
+    """Every function that was tried, with the result."""
     equilibrium: Mapping[str, float]
-    """The equilibrium in the independent jets; jets that influence no other one, such as the place of a vehicle, are left out."""
+    """The equilibrium in the independent jets; jets that influence no other one, such as the position of a vehicle, are left out."""
     matrix: Matrix | None
     """The matrix P of a quadratic form, in the order of `equilibrium`; None for other functions."""
     title: str
@@ -63,7 +66,7 @@ class LyapunovCertificate:
         """Whether a state lies in the proved region; only the independent jets are read.
 
         Args:
-            state: Numbers by the names of the independent jets; others may be there.
+            state: Numbers by the names of the independent jets; other names are ignored.
 
         Returns:
             True inside the region, with doubles; always False if none was found.
@@ -73,7 +76,7 @@ class LyapunovCertificate:
         """
         missing = [name for name in self.equilibrium if name not in state]
         if missing:
-            raise UsageError(f"{missing[0]} has no value.", where="certificate", hint=f'{{"{missing[0]}": ...}}')
+            raise UsageError(f"{missing[0]} has no value.", where="certificate", hint=InPython(f'{{"{missing[0]}": ...}}'))
         if not self.found or not all(low <= float(state[name]) <= high for name, (low, high) in self.box.items()):
             return False
         if self.matrix is not None:
@@ -97,6 +100,7 @@ class LyapunovCertificate:
         return "\n".join([*lines, *[f"  tried   {line}" for line in self.tried]])
 
 
+@public
 def lyapunov_certificate(
     equations: Any,
     equilibrium: Start | None = None,
@@ -110,8 +114,8 @@ def lyapunov_certificate(
 
     Without a `candidate` two functions are tried: the quadratic form of the linearised motion, and the energy. Rates and their slopes are
     bounded over boxes that cover the region, by interval arithmetic with outward rounding, for the given parameters and their neighbouring
-    doubles. What is not proved is not claimed: a larger region may be attracted, and `basin` estimates it. On groups the region is one of
-    velocities, if their motion does not depend on the place; `groups.in_coordinates` gives a chart for other systems.
+    doubles. A larger region than the proved one may be attracted; `basin` estimates it. On groups the region consists of velocities, if
+    their rates do not depend on the group element; `groups.in_coordinates` gives a chart for other systems.
 
     Args:
         equations: Equations or a model. Time must not occur, and constraints must be affine in the jets that they determine.
@@ -126,7 +130,7 @@ def lyapunov_certificate(
         The function, its level, how the region is proved, and what was tried.
 
     Raises:
-        UsageError: If `box` names a jet that is not independent, or is no range.
+        UsageError: If `box` names a jet that is not independent, or a value is not a range.
         StateError: If the motion is not determined at the state.
 
     >>> from chetaev import System, derive
@@ -186,12 +190,12 @@ def _proved(word: str | Expr, setting: Setting, local: Local, limits: Box | None
     found = prove_energy(setting, field.read(_with_signs(expression, field)), given)
     strange = [z for z in expression.free_symbols if z not in field.jets and z not in field.parameters]
     if strange:
-        raise NoProof(f"it contains {strange[0].name}, which is no independent jet: write it by {' '.join(names)}")
+        raise NoProof(f"it contains {strange[0].name}, which is not an independent jet: write it by {' '.join(names)}")
     return _certificate(found, show(expression), expression, None, rests, field, title)
 
 
 def _with_signs(expression: Expr, field: ReducedField) -> Expr:
-    """An expression in which abs and sign of parameters are written by the signs of their values: identities may rest on these."""
+    """`expression` with abs and sign of parameters replaced according to the signs of their values, on which identities may depend."""
     known = {z: v for z, v in field.parameters.items() if v}
     sizes = {Magnitude(z): z if v > 0 else -z for z, v in known.items()}
     signs = {Sign(z): Integer(1) if v > 0 else Integer(-1) for z, v in known.items()}
@@ -219,7 +223,7 @@ def _linear(local: Local, field: ReducedField) -> Matrix:
 
 
 def _units(setting: Setting, limits: Box | None) -> Matrix:
-    """Sizes in which the directions of a quadratic form are weighed alike: the halves of the box, or typical sizes."""
+    """Units of the jets for a quadratic form: half the sides of the box, or typical sizes."""
     if limits is None:
         return setting.field.units
     return np.array([0.5 * (high - low) for low, high in limits])
@@ -230,11 +234,11 @@ def _ranges(box: Mapping[str, Any] | None, field: ReducedField, where: str) -> B
     box = {} if box is None else box
     names = [z.name for z in field.jets]
     if not isinstance(box, Mapping):
-        raise UsageError("a box is a mapping from names to ranges.", where=where, hint=f'box={{"{names[0]}": (-1, 1)}}')
+        raise UsageError("a box is a mapping from names to ranges.", where=where, hint=SetArgument("box", {names[0]: (-1, 1)}))
     strange = [name for name in box if name not in names]
     if strange:
         what = f"{strange[0]} is not one of the independent jets {' '.join(names)} that influence the motion."
-        raise UsageError(what, where=where, hint=f'box={{"{names[0]}": (-1, 1)}}')
+        raise UsageError(what, where=where, hint=SetArgument("box", {names[0]: (-1, 1)}))
     found = []
     for name, centre, unit in zip(names, field.centre.tolist(), field.units.tolist(), strict=True):
         found.append(read_range(name, box.get(name, (centre - unit, centre + unit)), where))
@@ -246,9 +250,9 @@ def read_range(name: str, given: Any, where: str) -> tuple[float, float]:
     try:
         low, high = (float(side) for side in given)
     except (TypeError, ValueError):
-        raise UsageError(f"{given!r} is not a range of {name}.", where=where, hint=f'box={{"{name}": (-1, 1)}}') from None
+        raise UsageError(f"{given!r} is not a range of {name}.", where=where, hint=SetArgument("box", {name: (-1, 1)})) from None
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
-        raise UsageError(f"the range of {name} is empty or not bounded: {given!r}.", where=where, hint=f'box={{"{name}": (-1, 1)}}')
+        raise UsageError(f"the range of {name} is empty or not bounded: {given!r}.", where=where, hint=SetArgument("box", {name: (-1, 1)}))
     return low, high
 
 
@@ -272,7 +276,7 @@ def _word(word: str | Expr) -> str:
 
 
 def _size(found: LyapunovCertificate) -> float:
-    """About the volume of a proved region."""
+    """The approximate volume of a proved region."""
     names = list(found.box)
     low, high = (np.array([found.box[name][k] for name in names]) for k in (0, 1))
     points = np.random.default_rng(6).uniform(low, high, (_POINTS_COMPARED, len(names)))

@@ -1,4 +1,4 @@
-"""Bounds of expressions over boxes of states, with outward rounding; "not bounded" where a function jumps or leaves its domain."""
+"""Bounds of expressions over boxes of states, with outward rounding; None where a function jumps or leaves its domain."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def middle(box: Sequence[Range]) -> Array:
 
 
 def hull(box: Sequence[Range], other: Sequence[Range]) -> Box:
-    """The smallest box with both in it."""
+    """The smallest box that contains both."""
     return tuple((min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(box, other, strict=True))
 
 
@@ -65,7 +65,7 @@ def total(parts: Sequence[Range]) -> Range:
 
 
 def both(a: Range, b: Range) -> Range:
-    """What lies in both ranges of one number; the narrower bounds."""
+    """The intersection of two ranges of one number."""
     return max(a[0], b[0]), min(a[1], b[1])
 
 
@@ -77,7 +77,7 @@ class Bounded:
         self._slopes = Enclosed(graph, graph.gradient(expression, jets), jets, fixed)
 
     def __call__(self, box: Sequence[Range], enough: Callable[[Range], bool] | None = None) -> Range | None:
-        """The range, or None where the expression may have no value; slopes are not asked for where the plain range is narrow `enough`."""
+        """The range, or None where the expression may have no value; slopes are not computed if the plain range is narrow `enough`."""
         plain = self._value(box)
         if plain is None or (enough is not None and enough(plain[0])):
             return None if plain is None else plain[0]
@@ -116,4 +116,4 @@ def negative_definite(entries: Sequence[Range] | None, n: int, units: Array) -> 
 
 
 _EIGENVALUE_MARGIN = 1e-12
-"""Relative to the sum of all entries: more than the rounding error of computed eigenvalues, so that a proof does not rest on it."""
+"""Relative to the sum of all entries: more than the rounding error of computed eigenvalues, so that proofs allow for it."""

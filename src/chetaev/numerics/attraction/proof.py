@@ -11,11 +11,11 @@ from chetaev.numerics.attraction.enclosed import Array, Bounded, Box, Enclosed, 
 from chetaev.numerics.enclosures.ranges import Range, add, multiply
 
 MOST_BOXES = 2000
-"""Boxes after which a cover is given up: some seconds for a small system."""
+"""Boxes after which a cover is abandoned: some seconds for a small system."""
 _LEAST_PROGRESS = (300, 0.15)
-"""A number of boxes, and the part of the first box that must be decided by then; a cover that is slower would not be finished."""
+"""A number of boxes, and the fraction of the first box that must be decided by then; a slower cover would not finish."""
 _THINNEST = 1e-7
-"""Relative to the first box: the side of a box that is not divided further, because no narrower one would decide."""
+"""Side of a box, relative to the first one, below which it is not divided further: narrower boxes would not decide either."""
 _RADII_OF_EQUILIBRIUM = (1e-14, 1e-12, 1e-10, 1e-8)
 """Radii about an approximate equilibrium, in typical sizes of the jets, within which one exact equilibrium is sought."""
 
@@ -54,7 +54,7 @@ def faces(box: Box) -> list[Box]:
 
 
 def equilibrium_box(rates: Enclosed, slopes: Enclosed, centre: Array, units: Array) -> Box | None:
-    """A box with exactly one zero of the rates in it, by Krawczyk's test; a single point where the rates are exactly zero there."""
+    """A box with exactly one zero of the rates, by Krawczyk's test; the point `centre` if the rates are exactly zero there."""
     n = len(centre)
     here = [(float(c), float(c)) for c in centre]
     at = rates(here)
@@ -99,8 +99,8 @@ def _lies_in(a: Range, b: Range) -> bool:
 
 
 def one_zero_at_most(jacobian: Sequence[Range] | None, n: int) -> bool:
-    """Whether a function with such slopes over a box takes no value twice: times the inverse of the centre, they are dominated by their
-    diagonal.
+    """Whether a function with these slopes over a box takes no value twice: the slopes times the inverse of their centre are diagonally
+    dominant.
     """
     if jacobian is None or not all(np.isfinite(side) for entry in jacobian for side in entry):
         return False

@@ -1,4 +1,4 @@
-"""The motion near an equilibrium as y' = g(y), on a graph: independent jets, without those that influence nothing."""
+"""The motion near an equilibrium as y' = g(y), on a graph, for the independent jets that influence others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_ROWS_BY_MINORS = 3
 
 
 class NotReduced(Exception):
-    """Raised with the reason why the motion has no such form."""
+    """Raised, with the reason, if the motion has no such form."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class ReducedField:
     bound: Mapping[Jet, Any]
     """The jets that the constraints determine, as expressions in the independent ones."""
     dropped: tuple[Jet, ...]
-    """Independent jets that influence no other one, such as the place of a cart."""
+    """Independent jets on which no other rate depends, such as the position of a cart."""
     centre: Matrix
     units: Matrix
     parameters: Mapping[Symbol, float]
@@ -48,7 +48,7 @@ class ReducedField:
         return self.flow.graph
 
     def read(self, expression: Expr) -> Any:
-        """An expression of the user's in the independent jets."""
+        """An expression of the user, written in the independent jets."""
         found = self._written(self.flow.on_state(self.graph.of(expression)))
         strange = {z for z in self.graph.symbols(found) if z not in self.jets and z not in self.parameters}
         if strange:
@@ -82,7 +82,7 @@ def reduced_field(local: Local) -> ReducedField:
         raise NotReduced("the rows have no order in which they are solved")
     graph = flow.graph
     bound = _bound(local, graph)
-    turning = system.equations.system.frame.turning  # directions in a group, which is left by no jet of its own
+    turning = system.equations.system.frame.turning  # directions in a group have no jets of order 0
     places = [k for k, i in enumerate(local.chart.free) if state[i] not in turning]
     free = tuple(state[local.chart.free[k]] for k in places)
     empty = ReducedField(flow, free, (), bound, (), local.y, np.ones(len(free)), dict(problem.binding.parameters))
@@ -110,13 +110,13 @@ def reduced_field(local: Local) -> ReducedField:
 
 
 def _must_not_depend_on_places(local: Local, graph: GraphAlgebra, rates: Mapping[Jet, Any]) -> None:
-    """Refuse rates that depend on where a group coordinate lies: jets near a state do not cover its group, so no box is a region there."""
+    """Raise `NotReduced` for rates that depend on an element of a group: boxes of jets do not cover a neighbourhood there."""
     for z, rate in rates.items():
         inside = {w for w in graph.symbols(rate) if isinstance(w, Place)}
         for name, group in local.problem.system.equations.system.groups.items():
             if inside & set(group.places):
                 raise NotReduced(
-                    f"the rate of {z.name} depends on {name}, which lies in a group: a group is no space of vectors, and boxes of jets "
+                    f"the rate of {z.name} depends on {name}, which lies in a group: a group is not a vector space, and boxes of jets "
                     "do not cover a neighbourhood in it. groups.in_coordinates gives the same system in a chart"
                 )
 
@@ -150,9 +150,9 @@ def _replaced(graph: GraphAlgebra, e: Any, known: Mapping[Jet, Any]) -> Any:
 
 
 def local_or_reason(local: Local) -> str:
-    """Why the state is no equilibrium of the quantities that influence the motion; empty if it is one."""
+    """The reason why the state is not an equilibrium of the quantities that influence the motion; empty if it is one."""
     if not local.steady:
-        return "the state is no equilibrium"
+        return "the state is not an equilibrium"
     try:
         stable, verdict = local.verdict()
     except StateError as error:

@@ -1,8 +1,8 @@
 r"""Initial multipliers for which a vakonomic motion is also a motion of another principle.
 
 The accelerations, and their derivatives, of the vakonomic motion at a state are functions of the multipliers there. They are matched with
-those of the other motion by Gauss-Newton steps, and a simulation decides whether the motions really coincide. For a rolling disk the answer
-is $\lambda = -\dot\theta(\cos\varphi, \sin\varphi)$ in our signs.
+those of the other motion by Gauss-Newton steps, and a simulation checks whether the motions coincide. For a rolling disk the answer is
+$\lambda = -\dot\theta(\cos\varphi, \sin\varphi)$ in our signs.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ Array = NDArray[np.float64]
 _MOST_STEPS = 12
 """Most Gauss-Newton steps; the iteration converges quadratically or not at all."""
 _MATCHED = 1e-9
-"""Relative residual at which the rates match."""
+"""Relative residual below which rates match."""
 _SAME_MOTION = 1e-6
 """Largest distance of motions that coincide, relative to the size of each coordinate; it exceeds the errors of both simulations."""
 _LEAST_SIZE = 1e-3
-"""Least size of a coordinate relative to the largest path of any: one that should rest moves by the errors of the others."""
+"""Smallest size of a coordinate relative to the largest displacement of any: errors of the others move a coordinate that should rest."""
 _ORDERS = (2, 3)
 """Orders of the derivatives that are matched: accelerations, and their rates, which determine multipliers that accelerations do not."""
 
@@ -72,7 +72,7 @@ def coinciding_multipliers(
 
 
 def _usual(motion: Trajectory, coordinates: Sequence[Coordinate], times: Array) -> Array:
-    """What velocities make of derivatives in the duration: smaller ones are round-off where a motion is uniform."""
+    """Typical sizes of the derivatives, from the velocities and the duration; for a uniform motion far smaller ones are round-off."""
     fastest = max((float(np.abs(motion[q.d().name]).max()) for q in coordinates), default=0.0)
     span = abs(float(times[-1] - times[0]))
     return np.repeat([fastest / span ** (order - 1) for order in _ORDERS], len(coordinates))
@@ -81,7 +81,7 @@ def _usual(motion: Trajectory, coordinates: Sequence[Coordinate], times: Array) 
 def _matched(rates: Any, wanted: Array, count: int, usual: Array) -> Array | None:
     """Return multipliers with the wanted rates, by Gauss-Newton with difference quotients; None if the rates cannot be reached.
 
-    `usual` are sizes of rates that a motion of this speed and duration has, unless they vanish.
+    `usual` has typical sizes of the rates for a motion of this speed and duration.
     """
     found = np.zeros(count)
     scale = np.maximum(usual, np.abs(wanted).max(initial=0.0))

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from chetaev.core.display.html import card, columns, facts, number, set_symbol
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import Ask
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.system import System
 from chetaev.core.zero import known_zero
 from chetaev.mechanics.classify import constraints_are_holonomic
@@ -34,14 +36,15 @@ _SHOWN = 9
 """Most coordinates whose differences are printed one by one: a line of a page, and all entries of a rotation."""
 
 
+@public
 @dataclass(frozen=True)
 class Pair:
-    """Two principles side by side."""
+    """The comparison of two principles."""
 
     first: Principle
     second: Principle
     identical: bool | None
-    """Whether all motions agree; None where neither is proved."""
+    """Whether all motions agree; None if neither that nor the opposite is proved."""
     reason: str
     distances: Frozen[str, Array]
     """The differences of the motions at each time, by coordinate."""
@@ -52,12 +55,12 @@ class Pair:
 
     @property
     def distance(self) -> Array:
-        """The largest of all differences at each time. Coordinates may have different units; `distances` has them apart."""
+        """The largest of all differences at each time. Coordinates may have different units; `distances` has each by itself."""
         found: Array = np.max([*self.distances.values()], axis=0)
         return found
 
     def lines(self) -> list[str]:
-        """What was found, a sentence a line; all but the first are indented."""
+        """The result as sentences, one per line; all but the first are indented."""
         verdict = {True: "agree identically", False: "differ", None: "differ or agree: undecided"}[self.identical]
         found = [f"{self.first} and {self.second} {verdict}: {self.reason}."]
         found.append(f"  {self._differences()}")
@@ -69,7 +72,7 @@ class Pair:
         return found
 
     def _differences(self) -> str:
-        """The largest difference of each coordinate, since metres and radians have no common size."""
+        """The largest difference of each coordinate by itself, since metres and radians cannot be compared."""
         most = {name: float(d.max()) for name, d in self.distances.items()}
         if not any(most.values()):
             return "here they do not differ at all"
@@ -79,6 +82,7 @@ class Pair:
         return "largest differences here: " + ", ".join([*shown[:_SHOWN], *more])
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class Comparison:
     """Motions of one system under several principles, and their differences.
@@ -123,6 +127,7 @@ class Comparison:
         return "\n".join(lines)
 
 
+@public
 def compare(
     system: System | Model,
     principles: Sequence[Principle] | None = None,
@@ -138,7 +143,7 @@ def compare(
     For every vakonomic motion, initial multipliers are sought for which it coincides with the other motions.
 
     Args:
-        system: A system, or a model, which brings its own principles, start, interval and values.
+        system: A system, or a model, which has principles, start, interval and values.
         principles: The principles.
         start: Initial data. Multipliers in it are used by principles under which they are part of the state, as vakonomic motion needs:
             `{..., "lambda1": 0}`; the other principles ignore them.
@@ -169,7 +174,7 @@ def compare(
     model = system if isinstance(system, Model) else None
     t = model.t if t is None and model else t
     if t is None:
-        raise UsageError("no interval is given.", where="compare", hint="compare(system, [...], start, t=(0, 10))")
+        raise UsageError("no interval is given.", where="compare", hint=Ask("compare", "system, [...], start, t=(0, 10)"))
     values: dict[str, Any] = {
         "parameters": {**(model.parameters if model else {}), **(parameters or {})},
         "inputs": {**(model.inputs if model else {}), **(inputs or {})},
@@ -191,7 +196,7 @@ def _cases(system: System | Model, principles: Sequence[Principle] | None, start
             return {p: system.under(p).start for p in chosen}
     elif principles is None or start is None:
         raise UsageError(
-            "compare needs principles and a start.", where="compare", hint="compare(system, [DAlembert(), Vakonomic()], start)"
+            "compare needs principles and a start.", where="compare", hint=Ask("compare", "system, [DAlembert(), Vakonomic()], start")
         )
     else:
         chosen = principles
@@ -230,7 +235,7 @@ def same_motions(first: Equations, second: Equations) -> tuple[bool | None, str]
             return None, "some rows are varied and others have reactions"
         holonomic = None if any(row.has_action for row in first.system.kinematic) else constraints_are_holonomic(first.system)
         reasons: dict[bool | None, str] = {True: "the constraints are holonomic", False: "the constraints are not integrable"}
-        return holonomic, reasons.get(holonomic, "no theorem speaks of these constraints")
+        return holonomic, reasons.get(holonomic, "no theorem covers these constraints")
     if (a.action is None) != (b.action is None):
         free = a.action is None or known_zero(first.lagrangian.diff(a.action))
         return (True, "the action does not occur in the Lagrangian") if free else (False, "the action occurs in the Lagrangian")

@@ -5,13 +5,14 @@ $$ \mathrm{sign}(s) \to m, \quad \mathrm{step}(s) \to \tfrac{1+m}{2}, \quad |s| 
 
 where $m = \pm 1$ stands for the sign of the switching function $s$, which is $a - b$ for max and min.
 
-*Corners inside one another.* The switching function of an outer corner $C$ contains the modes of the corners inside it. Where it only
-bends with such a mode, as with those of abs, min and max, it is continuous and its own root is the place where $C$ switches. Where it
-*jumps*, as in $\max(0, \mathrm{sign}(t - 1))$, it changes its sign without a root. Then the corner is written out,
+*Corners inside one another.* The switching function of an outer corner $C$ contains the modes of the corners inside it. Where it is
+continuous as such a mode changes, as with those of abs, min and max, $C$ switches at its root. Where it *jumps*, as in
+$\max(0, \mathrm{sign}(t - 1))$, it changes its sign without a root. Then the corner is written out,
 
 $$ C(u(m)) = \tfrac{1+m}{2}\,C(u(1)) + \tfrac{1-m}{2}\,C(u(-1)), $$
 
-so that no switching function contains a mode it jumps with. It jumps unless $u(1) - u(-1)$ is divisible by the switching function of $m$.
+so that no switching function contains a mode with which it jumps. It jumps unless $u(1) - u(-1)$ is divisible by the switching function of
+$m$.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from chetaev.core.zero import zero_signatures
 from chetaev.mechanics.equations import Equations
 
 ModeOf = Callable[[Expr, Expr | None], Expr | None]
-"""Maps a switching function, and its text by the user if known, to plus or minus the symbol of its mode; None if it has none."""
+"""Maps a switching function, and the user's expression for it if known, to plus or minus the symbol of its mode; None if it has none."""
 FunctionOf = Callable[[Symbol], Expr | None]
 """The switching function of a mode that may change; None for other symbols."""
 
@@ -39,8 +40,8 @@ _JUMPING = (Sign, Step, Branch)
 _MOST_EXPANDED = 120
 """Parts of a difference up to which it is expanded to divide it; beyond, it counts as a jump, and the corner is written out."""
 _MOST_ALIKE = 6
-"""Most modes inside a switching function for which the code checks whether it vanishes identically on one side of one of them; the
-number of checks doubles with each mode."""
+"""Most modes inside a switching function for which it is tested whether the function vanishes identically on one side of one of them; the
+number of tests doubles with each mode."""
 
 
 class Rewriting:
@@ -53,7 +54,7 @@ class Rewriting:
         self._smooth: set[Expr] = set()
         """Expressions known to contain no corner."""
         self._modes_in: dict[Expr, frozenset[Symbol]] = {}
-        """The modes in expressions that were made here; in others they are searched."""
+        """The modes in expressions that this object made; in others they are searched."""
         self._stepping: set[Symbol] = set()
         """Modes of sign, step and piecewise: an expression may jump with these only."""
 
@@ -103,13 +104,15 @@ class Rewriting:
         return found
 
     def _noted(self, made: Expr, parts: Sequence[Expr]) -> Expr:
-        """An expression made of some parts, whose modes are noted: searching them in every corner around it would take quadratic time."""
+        """Record the modes of `made` from those of its `parts`; searching them again for every surrounding corner would take quadratic
+        time.
+        """
         if made not in self._modes_in:
             self._modes_in[made] = frozenset[Symbol]().union(*map(self._modes, parts))
         return made
 
     def _modes(self, e: Expr) -> frozenset[Symbol]:
-        """The modes that may change in an expression; some of those of its parts may have cancelled."""
+        """A superset of the modes on which `e` depends: those of its parts, of which some may have cancelled."""
         if e not in self._modes_in:
             self._modes_in[e] = frozenset(z for z in symbols_in(e) if self._function_of(z) is not None)
         return self._modes_in[e]
@@ -180,8 +183,8 @@ def _without_repetitions(e: Expr) -> Expr:
 def divisible(difference: Expr, s: Expr) -> bool:
     """Tell whether a difference is known to vanish where s does.
 
-    Where s is affine in one of its symbols, that one is put in and the signature of what is left decides. Else both are taken as
-    polynomials in the symbols and functions they consist of, and the difference has to be a multiple of s.
+    If s is affine in one of its symbols, s = 0 is solved for it, and the signature of the difference there decides. Otherwise both are
+    polynomials in their symbols and functions, and the difference has to be a multiple of s.
     """
     if difference == 0 or s in Mul.make_args(difference):
         return True
@@ -203,7 +206,7 @@ def divisible(difference: Expr, s: Expr) -> bool:
 
 
 def with_each_expression(equations: Equations, one: Callable[[Expr], Expr]) -> Equations:
-    """Equations with a change made to every expression of their data."""
+    """Equations with `one` applied to every expression of their data."""
     lowered = equations.lowered
     system = lowered.system
     changed = system.exchange(
@@ -214,8 +217,7 @@ def with_each_expression(equations: Equations, one: Callable[[Expr], Expr]) -> E
         equations=Frozen({q: one(e) for q, e in system.equations.items()}),
         dissipation=one(system.dissipation),
     )
-    new = replace(
-        lowered,
+    new = lowered.exchange(
         system=changed,
         lagrangian=one(lowered.lagrangian),
         reactions=Frozen({m: Frozen({q: one(c) for q, c in row.items()}) for m, row in lowered.reactions.items()}),

@@ -5,8 +5,8 @@ $$ \mathrm{arcosh}(\cosh u) = |u|, \quad \arcsin(\sin u) = \mathrm{atan2}(\sin u
 
 where the square may be hidden too, as in $1 - \cos^2 u$, $1 - \cos u = 2\sin^2\frac u2$ and $x^2 - 2 x + 1$.
 
-The error estimate of a step sees such a corner by chance only. With the absolute value it has a mode, and the right-hand sides are smooth
-on either side of it and a little beyond.
+The error estimate of a step may miss such a corner. Written with the absolute value it has a mode, and the right-hand sides are smooth on
+either side of it and a little beyond.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from chetaev.core.symbols import long
 from chetaev.numerics.corners.rootless_sign_changes import moves
 
 _OTHER = {sympy.sin: sympy.cos, sympy.cos: sympy.sin}
-"""The other one of sine and cosine."""
+"""Cosine for sine, and sine for cosine."""
 _HIDING = (sympy.acosh, sympy.asin, sympy.acos)
 """Functions whose derivative is infinite where their argument reaches the end of its domain."""
 _MOST_TERMS = 12
@@ -29,7 +29,7 @@ _MOST_TERMS = 12
 
 
 def with_visible_corners(e: Expr) -> Expr:
-    """The same expression with hidden corners written as those of the absolute value.
+    """`e` with hidden corners written with the absolute value.
 
     >>> from chetaev.core.symbols import Coordinate
     >>> x = Coordinate("x")
@@ -65,12 +65,12 @@ def _visible(node: Expr) -> Expr | None:
 
 @lru_cache(maxsize=256)
 def _root(base: Expr, exponent: Expr) -> Expr | None:
-    """A root with the squares in its argument taken out; None if there are none, or if the root is real nowhere else."""
+    """A root with the squares in its argument taken out; None if there are none, or if the root is real only where they vanish."""
     if not base.is_Add or len(base.args) > _MOST_TERMS:
         return None  # squares that are factors are taken out already
     above, below = sympy.fraction(sympy.together(_with_half_angles(_with_one_wave(base))))
     if moves(below):
-        return None  # a pole, which is no corner
+        return None  # a pole is not a corner
     try:
         number, factors = sympy.factor_list(above)
     except sympy.PolynomialError:

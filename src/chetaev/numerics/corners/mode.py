@@ -27,7 +27,7 @@ class Mode:
     symbol: Parameter
     function: Expr
     text: str
-    """The function as the user would write it."""
+    """The function in the notation."""
 
     @property
     def unknown(self) -> Multiplier:

@@ -1,10 +1,9 @@
-r"""Modes: corner functions made smooth, one number $m = \pm 1$ for every switching function (`corners` says how).
+r"""Modes: corner functions made smooth, with one number $m = \pm 1$ for every switching function (formulas in `corners`).
 
 The result is a smooth system whose modes are parameters, so that one compilation serves all of them, and a surface $s = 0$ is an event at
-which a number changes. Functions that are equal up to a positive factor share a mode, those that differ by a sign share it too.
-The two sides of `piecewise` need not have values everywhere, and modes in a mass, a constraint or a reaction decide what the equations
-determine: these modes are put in as numbers, and each choice is a system with its own structure, compiled by itself.
-`sliding` has the equations of motion on a surface $s = 0$.
+which a number changes. Functions that are equal up to a factor of constant sign share a mode. The two sides of `piecewise` need not have
+values everywhere, and modes in a mass, a constraint or a reaction change the structure of the equations: numbers replace these modes, and
+each choice is a system with its own structure, compiled separately. `sliding` has the equations of motion on a surface $s = 0$.
 """
 
 from __future__ import annotations
@@ -22,14 +21,21 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import Jet, Multiplier, Parameter, jets_in, long, note_symbols
 from chetaev.mechanics.equations import Equations
-from chetaev.numerics.corners.contacts import with_closed, with_sizes_of_contacts, without_contacts
 from chetaev.numerics.corners.corners import Rewriting, with_each_expression
 from chetaev.numerics.corners.hidden_corners import with_visible_corners
 from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Mode, Touch
 from chetaev.numerics.corners.multiplier_modes import tilt_of
 from chetaev.numerics.corners.planar_friction import at_rest, directions_in, named
 from chetaev.numerics.corners.rootless_sign_changes import jumping_among, plain, with_visible_jumps
-from chetaev.numerics.corners.sliding import interpolated, size_at_rest, sliding, with_numbers
+from chetaev.numerics.corners.sliding import (
+    interpolated,
+    size_at_rest,
+    sliding,
+    with_closed,
+    with_numbers,
+    with_sizes_of_contacts,
+    without_contacts,
+)
 from chetaev.numerics.graphs.binding import Binding
 
 
@@ -43,13 +49,13 @@ class Switched:
     inputs: Frozen[str, Expr]
     """The functions of time the run is driven by, without corners."""
     chosen: frozenset[Symbol] = frozenset()
-    """Modes that are put in as numbers: one of the two sides may have no value, or another structure."""
+    """Modes that numbers replace, because one of the two sides may have no value or another structure."""
     touching: Equations | None = None
-    """The equations with the reactions of all contacts, of which `smooth` has none."""
+    """The equations with the reactions of all contacts; `smooth` has none of them. None without contacts."""
 
     @cached_property
     def contacts(self) -> tuple[int, ...]:
-        """The places of the modes of unilateral contacts."""
+        """The indices of the modes of unilateral contacts."""
         return tuple(k for k, mode in enumerate(self.modes) if isinstance(mode, Touch))
 
     @cached_property
@@ -75,7 +81,7 @@ class Switched:
         return {self.modes[k].unknown: S.Zero for k in self.contacts if configuration[k] != SLIDING}
 
     def equations(self, configuration: Configuration) -> Equations:
-        """The equations of a configuration; modes at +1 or -1 are parameters in them, or numbers if they have to be chosen."""
+        """The equations of a configuration; modes at +1 or -1 are parameters in them, or numbers if they are in `chosen`."""
         slides = tuple(mode for mode, m in zip(self.modes, configuration, strict=True) if m == SLIDING and not isinstance(mode, Touch))
         plain = self._with_numbers(configuration)
         return sliding(plain, slides) if slides else plain
@@ -86,12 +92,12 @@ class Switched:
         return with_numbers(base, Frozen(numbers)) if numbers else base
 
     def _numbers(self, configuration: Configuration) -> dict[Symbol, Expr]:
-        """The values of the modes that are put in as numbers."""
+        """The values of the modes in `chosen`."""
         return {mode.symbol: Integer(m) for mode, m in zip(self.modes, configuration, strict=True) if m and mode.symbol in self.chosen}
 
     def kind(self, configuration: Configuration) -> tuple[int | None, ...]:
-        """What expressions of a configuration depend on, beside its parameters: which modes slide, and the sides of those that are put in
-        as numbers. Equations may be the same on both sides of a corner while the argument of another one is not.
+        """A key for compiled expressions of a configuration, apart from parameters: the modes that slide, and the sides of those in
+        `chosen`. Equations may be equal on both sides of a corner while the argument of another corner is not.
         """
         known = zip(self.modes, configuration, strict=True)
         return tuple(m if m == SLIDING or mode.symbol in self.chosen else None for mode, m in known)
@@ -131,7 +137,7 @@ class Switched:
 
     @property
     def by_itself(self) -> bool:
-        """Whether configurations need separate compilations, because some modes are put in as numbers."""
+        """Whether configurations are compiled separately, because numbers replace some modes."""
         return bool(self.chosen) or any(isinstance(mode, Direction | Touch) for mode in self.modes)
 
     def held(self, mode: Mode, configuration: Configuration) -> Expr:
@@ -142,17 +148,17 @@ class Switched:
         return mode.unknown if tilt is None else mode.unknown / tilt.size
 
     def implicit(self, mode: Mode) -> bool:
-        """Whether the function of a mode contains multipliers, which depend on the modes, and so on this one."""
+        """Whether the function of a mode contains multipliers, which in turn depend on the modes."""
         return bool(jets_in(mode.function, Multiplier) & self.original.lowered.reactions.keys())
 
     @cached_property
     def implicit_modes(self) -> tuple[int, ...]:
-        """The places of the modes whose functions contain multipliers."""
+        """The indices of the modes whose functions contain multipliers."""
         return tuple(k for k, mode in enumerate(self.modes) if self.implicit(mode))
 
     @cached_property
     def _functions(self) -> frozenset[Expr]:
-        """The switching functions of all modes, which are without corners."""
+        """The switching functions of all modes; they contain no corners."""
         return frozenset(mode.function for mode in self.modes)
 
     @cached_property
@@ -180,7 +186,9 @@ class Switched:
             return Rewriting(known, changing.get)(expression)
 
     def mode(self, s: Expr) -> tuple[int, int] | None:
-        """The place of the mode of a switching function, and +1 or -1 if the mode is that function's sign or its opposite."""
+        """The index of the mode of a switching function, and +1 if the mode is the sign of `s`, or -1 if it is the sign of -s; None without
+        one.
+        """
         core, sign = _canonical(self.replaced(s))
         found = [k for k, mode in enumerate(self.modes) if mode.function == core and not isinstance(mode, Touch)]
         return (found[0], sign) if found else None
@@ -192,7 +200,7 @@ def smooth(equations: Equations, inputs: Frozen[str, Expr]) -> Switched:
     modes: dict[Expr, Mode] = {}
     changing: dict[Symbol, Expr] = {}
     signs: dict[Symbol, Expr] = {}
-    text_of = Showing()  # a corner that is nested stands in the text of all around it
+    text_of = Showing()  # a nested corner occurs in the texts of all corners around it
 
     def mode_of(s: Expr, written: Expr | None) -> Expr:
         core, sign = _canonical(s)
@@ -224,7 +232,7 @@ def smooth(equations: Equations, inputs: Frozen[str, Expr]) -> Switched:
     def with_modes(given: Equations) -> Equations:
         system = given.system
         parameters = (*system.parameters, *[mode.symbol for mode in (*corners, *contacts)])
-        return replace(given, lowered=replace(given.lowered, system=system.exchange(parameters=parameters)))
+        return replace(given, lowered=given.lowered.exchange(system=system.exchange(parameters=parameters)))
 
     smoothed, closed = with_modes(rewritten), with_modes(touching) if contacts else None
     chosen = _choosing(smoothed if closed is None else closed, driving, signs)
@@ -251,7 +259,7 @@ def _with_visible_jumps(equations: Equations) -> Equations:
     forces = Frozen({q: with_visible_jumps(u) for q, u in system.forces.items()})
     if forces == system.forces or equations.rewritten is not None:
         return equations
-    return replace(equations, lowered=replace(equations.lowered, system=system.exchange(forces=forces)))
+    return replace(equations, lowered=equations.lowered.exchange(system=system.exchange(forces=forces)))
 
 
 def _choosing(equations: Equations, inputs: Mapping[str, Expr], modes: Iterable[Symbol]) -> frozenset[Symbol]:
@@ -314,14 +322,16 @@ def _beside(e: Expr, wanted: Callable[[Jet], bool]) -> set[Symbol]:
 
 
 def _unused(name: str, taken: Mapping[Symbol, Expr]) -> Parameter:
-    """Return a parameter of this name, or a similar unused name: different functions may print alike once modes are written as signs."""
+    """Return a parameter `name`, or a similar one if it is taken: different functions may have equal texts once modes are written as
+    signs.
+    """
     while Parameter(name) in taken:
         name += " again"
     return Parameter(name)
 
 
 def _canonical(s: Expr) -> tuple[Expr, int]:
-    """A switching function without positive factors and poles, and with the sign that SymPy thinks of as plain."""
+    """A switching function without positive factors and poles, with the sign that SymPy's normal form prefers, and that sign."""
     s = plain(s)
     content, s = s.primitive() if long(s) else s.as_content_primitive()
     sign = -1 if content.is_negative else 1

@@ -1,9 +1,9 @@
-r"""Modes whose force grows with a multiplier: dry friction by the normal force, or a tilted reaction.
+r"""Modes whose force is proportional to a multiplier: dry friction by the normal force, or a tilted reaction.
 
 At rest such a mode is an unknown $m$ beside the unknown $\lambda$, and the product $m\,\lambda$ stands in the rows, as in
 $\delta y - \mu\,\mathrm{sign}(x')\,\delta x = 0$ or in the force $-\mu\,|\lambda|\,\mathrm{sign}(x')$. Where the rows contain the mode as
-$m\,f(\lambda, \dots)\,d_i$ only, with directions $d_i$ that are free of multipliers, the force $w = m f$ is the unknown in place of
-$m$: the rows stay linear in their unknowns, and the mode is $m = w / f$. The same holds for the unit vector of planar friction at rest.
+$m\,f(\lambda, \dots)\,d_i$ only, with directions $d_i$ that are free of multipliers, the force $w = m f$ is the unknown in place of $m$:
+the rows stay linear in their unknowns, and the mode is $m = w / f$. The unit vector of planar friction at rest is treated in the same way.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from chetaev.mechanics.principles.base import RowV
 
 @dataclass(frozen=True)
 class Tilt:
-    """How a mode stands in the rows: with the factor `size` along the covector `along`."""
+    """The occurrence of a mode in the rows: with the factor `size` along the covector `along`."""
 
     size: Expr
     along: RowV
@@ -31,7 +31,7 @@ class Tilt:
 
 @lru_cache(maxsize=64)
 def tilt_of(equations: Equations, symbol: Symbol) -> Tilt | None:
-    """The tilt of the mode `symbol`; None if the mode has no multiplier as a factor, or stands elsewhere than in one force."""
+    """The tilt of the mode `symbol`; None if the mode has no multiplier as a factor, or occurs anywhere but in one force."""
     lowered = equations.lowered
     system = lowered.system
     elsewhere = [lowered.lagrangian, *system.equations.values(), system.dissipation, *[row.residual for row in system.kinematic]]

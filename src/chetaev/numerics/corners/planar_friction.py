@@ -5,8 +5,8 @@ in place of $w/|w|$ and the rows $w_j = 0$, the body rests as long as $\sum_j c_
 the direction $n$ in which it is accelerated, $w' = \kappa n$ with $\kappa \ge 0$ and $|n| = 1$. This is Coulomb's law in two or more
 dimensions, isotropic or not, and Filippov's convex hull for forces of this kind.
 
-Where constraints leave only some directions to $w$, as for a bead on a wire, rest is approached along these alone, and $n$ lies among
-them: the rows of the constraints hold for $n$ as they do for $w$. Otherwise the part of $n$ across the wire could not be told from the
+Where constraints leave only some directions to $w$, as for a bead on a wire, rest is approached along these alone, and $n$ lies among them:
+the rows of the constraints hold for $n$ as they do for $w$. Otherwise the part of $n$ across the wire could not be distinguished from the
 reaction of the wire.
 """
 
@@ -29,10 +29,10 @@ _WIDEST = 1e12
 """Upper end of the search for the acceleration of a body that starts to move, relative to the acting acceleration. Larger ones would be
 round-off."""
 
-_HELD = 1e-10
-"""Relative to the largest resistance: a smaller one is that of a direction which constraints hold, and is round-off."""
+_NO_RESISTANCE = 1e-10
+"""Resistance, relative to the largest, below which it is round-off: constraints hold that direction."""
 _MOST_ROWS = 8
-"""Most constraints of which combinations are sought that restrict a velocity under friction. The search is symbolic."""
+"""Most constraints in the symbolic search for combinations that restrict a velocity under friction."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Component:
     velocity: Jet
 
     def velocity_for(self, value: Expr) -> Expr:
-        """The velocity for which the form has a value."""
+        """The velocity for which the form has the given `value`."""
         return (value - self.form.xreplace({self.velocity: S.Zero})) / self.form.diff(self.velocity)
 
 
@@ -62,7 +62,7 @@ def directions_in(equations: Equations) -> dict[Expr, tuple[Component, ...]]:
 
 
 def acting(equations: Equations) -> dict[Coordinate, Expr]:
-    """The forces on all coordinates, those of the dissipation function among them."""
+    """The forces on all coordinates, including those of the dissipation function."""
     system = equations.lowered.system
     dissipation = system.dissipation
     found = {
@@ -88,7 +88,7 @@ def _squares(forces: Iterable[Expr]) -> list[Expr]:
 
 
 def _components(square: Expr) -> tuple[Component, ...]:
-    """Split a sum of at least two squares of forms, each affine in its own velocity; empty if `square` is no such sum."""
+    """Split a sum of at least two squares of forms, each affine in its own velocity; empty if `square` is not such a sum."""
     found: list[Component] = []
     for term in Add.make_args(square):
         moving = [f for f in Mul.make_args(term) if any(z.order for z in jets_in(f, Coordinate))]
@@ -126,7 +126,7 @@ def at_rest(e: Expr, square: Expr, components: tuple[Component, ...], unit: list
 
 
 def admissible(rows: Sequence[Constraint], components: tuple[Component, ...], unit: Sequence[Symbol]) -> list[Expr]:
-    """Return expressions that vanish for the unit vectors that constraints leave to a velocity; none if they leave all.
+    """Return expressions that vanish for the unit vectors that constraints allow a velocity; none if they allow all.
 
     >>> x, y, n, m = Coordinate("x"), Coordinate("y"), Symbol("n"), Symbol("m")
     >>> parts = (Component(S.One, x.d(), x.d()), Component(S.One, y.d(), y.d()))
@@ -167,10 +167,10 @@ def named(square: Expr, taken: Callable[[Symbol], bool]) -> Parameter:
 
 
 def setting_off(given: Array, resisting: Array, weights: Array) -> Array | None:
-    r"""The unit vector $n$ with $a - B n = \kappa n$, $\kappa \ge 0$: the direction in which a body sets off; None if it stays."""
+    r"""The unit vector $n$ with $a - B n = \kappa n$, $\kappa \ge 0$: the direction in which a body starts to move; None if it stays."""
 
     def unit(kappa: float) -> Array:  # the shortest vector, where constraints hold some directions
-        return np.array(np.linalg.lstsq(resisting + kappa * np.eye(len(given)), given, rcond=_HELD)[0], dtype=float)
+        return np.array(np.linalg.lstsq(resisting + kappa * np.eye(len(given)), given, rcond=_NO_RESISTANCE)[0], dtype=float)
 
     def excess(kappa: float) -> float:
         return float(weights @ unit(kappa) ** 2) - 1.0

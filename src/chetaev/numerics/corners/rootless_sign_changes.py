@@ -1,6 +1,6 @@
 r"""Switching functions that change their sign without a root: at a pole, as tan(x) and 1/(x - 3), or at a jump, as atan(1/x) and atan2.
 
-Only the sign of a switching function counts. A quotient $n/d$ has the sign of $n\,d$, and an odd increasing function has the sign of its
+Only the sign of a switching function matters. A quotient $n/d$ has the sign of $n\,d$, and an odd increasing function has the sign of its
 argument, so `plain` removes most poles. For functions whose poles lie deeper, as in $\frac12 + \arctan\frac1x$, `may_jump` is true: their
 changes of sign are located on a bounded function of the same sign, and the mode changes there as it does at a root.
 
@@ -21,11 +21,11 @@ from chetaev.core.symbols import TIME, Entry, Jet, Place, long
 _ODD = tuple(function.make for function in SMOOTH.values() if function.odd and function.increasing)
 """Functions with the sign of their argument."""
 _JUMPS = (sympy.tan, sympy.atan2)
-"""Functions that have a pole or a cut by themselves."""
+"""Functions that have a pole or a cut."""
 
 
 def plain(s: Expr) -> Expr:
-    """A function with the same sign, without the poles that a quotient, a tangent or an odd increasing function around them shows."""
+    """A function with the sign of `s` but without the poles of quotients, tangents and odd increasing functions of these."""
     if long(s) or not may_jump(s):
         return s
     s = _argument(s)
@@ -40,7 +40,7 @@ def may_jump(s: Expr) -> bool:
 
 
 def with_visible_jumps(e: Expr) -> Expr:
-    """The same expression with the jump of an arctangent at a pole of its argument written as one of sign."""
+    """`e` with the jump of an arctangent at a pole of its argument written with `sign`."""
     table: dict[Expr, Expr] = {}
     stack, seen = [e], {e}
     while stack:  # parts that occur often are visited once
@@ -71,7 +71,7 @@ def _angle(u: Expr) -> Expr | None:
 
 
 def jumping_among(functions: Iterable[Expr]) -> frozenset[Expr]:
-    """Those of some functions that may jump. What they share, as nested corners do, is searched once."""
+    """The functions that may jump; parts that they share, as nested corners do, are searched once."""
     free: set[Expr] = set()
     return frozenset(s for s in functions if _may_jump(s, free))
 
@@ -93,7 +93,7 @@ def _may_jump(s: Expr, free: set[Expr]) -> bool:
 
 
 def _argument(s: Expr) -> Expr:
-    """The argument of odd increasing functions around one another."""
+    """The argument of nested odd increasing functions."""
     while isinstance(s, _ODD):
         s = s.args[0]
     return s
@@ -106,7 +106,7 @@ def _above(f: Expr) -> Expr:
 
 
 def _below(f: Expr) -> Expr:
-    """A factor with the sign of the inverse of a factor. Parameters stay below: nothing is gained by moving them."""
+    """A factor with the sign of 1/f. Parameters stay in the denominator, where they cause no poles."""
     base, exponent = f.as_base_exp()
     if not moves(f):
         return 1 / f

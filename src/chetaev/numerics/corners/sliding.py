@@ -1,24 +1,25 @@
-r"""The equations of motion on switching surfaces.
+r"""The equations of motion on switching surfaces and with closed contacts.
 
 Where the motion is pressed onto $s = 0$ from both sides (dry friction at rest) the mode becomes an unknown between -1 and 1 and the row
-$s = 0$ is added (A. F. Filippov, Differential Equations with Discontinuous Righthand Sides, Kluwer 1988): the same kind of system as
-before, with one more multiplier that does no virtual work.
+$s = 0$ is added (A. F. Filippov, Differential Equations with Discontinuous Righthand Sides, Kluwer 1988): a system of the same kind, with
+one more multiplier that does no virtual work. A closed contact is a row with its reaction; an open one has neither.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from sympy import Expr, S, Symbol
 
 from chetaev.core.constraints import Constraint
-from chetaev.core.functions import Branch
+from chetaev.core.functions import Branch, Magnitude
 from chetaev.core.notation.show import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import Coordinate, Multiplier, jets_in, symbols_in
+from chetaev.core.unilateral import Contact
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Sliding
@@ -36,14 +37,14 @@ def with_numbers(equations: Equations, values: Frozen[Symbol, Expr]) -> Equation
         rewritten = with_each_expression(equations, lambda e: e.xreplace(values))
     system = rewritten.lowered.system
     system = system.exchange(parameters=tuple(p for p in system.parameters if p not in values))
-    return replace(rewritten, lowered=replace(rewritten.lowered, system=system))
+    return replace(rewritten, lowered=rewritten.lowered.exchange(system=system))
 
 
 @lru_cache(maxsize=64)
 def sliding(equations: Equations, modes: tuple[Mode, ...]) -> Equations:
     r"""The equations of motion on the surfaces of some modes: these modes are unknown, their functions vanish.
 
-    A mode that multiplies a multiplier (`multiplier_modes`) gives its place as an unknown to the force that it makes.
+    Instead of a mode that multiplies a multiplier, the force is the unknown (`multiplier_modes`).
     """
     resting = [mode for mode in modes if isinstance(mode, Direction)]
     for direction in resting:
@@ -60,7 +61,7 @@ def sliding(equations: Equations, modes: tuple[Mode, ...]) -> Equations:
         return e.xreplace(unknowns)
 
     with deep():
-        for mode in tilted:  # the force of such a mode is the unknown below
+        for mode in tilted:  # for these modes the force is the unknown, below
             equations = with_each_expression(equations, lambda e, m=mode.symbol: interpolated(e, m).xreplace({m: S.Zero}))  # type: ignore[misc]
         rewritten = with_each_expression(equations, one)
         rows = tuple(Constraint(one(mode.function), surface=mode.text) for mode in modes)
@@ -73,7 +74,7 @@ def sliding(equations: Equations, modes: tuple[Mode, ...]) -> Equations:
     for mode in modes:
         along = tilted[mode].along if mode in tilted else {}
         reactions[mode.unknown] = Frozen({q: one(c) for q, c in along.items()})
-    lowered = replace(lowered, system=system, reactions=Frozen(reactions))
+    lowered = lowered.exchange(system=system, reactions=Frozen(reactions))
     written = rewritten.rewritten
     if written is not None:
         labels = system.kinematic_labels[-len(rows) :]
@@ -91,13 +92,13 @@ def _at_rest(equations: Equations, mode: Direction) -> Equations:
     vanishing = [c.form for c in mode.components] + admissible(lowered.system.kinematic, mode.components, mode.unknowns)
     system = lowered.system.exchange(
         forces=Frozen(forces),
-        equations=Frozen(),  # they are among the forces now
+        equations=Frozen(),  # now among the forces
         dissipation=S.Zero,
         parameters=tuple(p for p in lowered.system.parameters if p != mode.symbol),
         kinematic=(*lowered.system.kinematic, *[Constraint(e, surface=show(e)) for e in vanishing]),
     )
     idle: dict[Multiplier, RowV] = {m: Frozen() for m in mode.unknowns}
-    lowered = replace(lowered, system=system, reactions=Frozen({**lowered.reactions, **idle}))
+    lowered = lowered.exchange(system=system, reactions=Frozen({**lowered.reactions, **idle}))
     return replace(equations, lowered=lowered)
 
 
@@ -127,3 +128,38 @@ def interpolated(e: Expr, m: Symbol) -> Expr:
         return e
     above, below = e.xreplace({m: S.One}), e.xreplace({m: S.NegativeOne})
     return (above + below) / 2 + m * (above - below) / 2
+
+
+def without_contacts(equations: Equations) -> Equations:
+    """The equations while all contacts are open, as equations of a system without contacts."""
+    contacts = equations.system.unilateral
+    return _closed(equations, frozenset(), contacts) if contacts else equations
+
+
+@lru_cache(maxsize=64)
+def with_closed(equations: Equations, closed: frozenset[Contact]) -> Equations:
+    """The equations while the contacts `closed` hold and all others are open."""
+    return _closed(equations, closed, equations.system.unilateral)
+
+
+def _closed(equations: Equations, closed: frozenset[Contact], contacts: Iterable[Contact]) -> Equations:
+    lowered = equations.lowered
+    apart = {c.multiplier: S.Zero for c in contacts if c not in closed}
+    rows = [c.row for c in contacts if c in closed]
+    system = lowered.system.exchange(
+        unilateral=(),
+        kinematic=(*lowered.system.kinematic, *rows),
+        forces=Frozen({q: e for q, u in lowered.system.forces.items() if (e := u.xreplace(apart)) != 0}),
+    )
+    reactions = Frozen({m: row for m, row in lowered.reactions.items() if m not in apart})
+    return replace(equations, lowered=lowered.exchange(system=system, reactions=reactions))
+
+
+def with_sizes_of_contacts(equations: Equations) -> Equations:
+    """The equations with `lambda_floor` in place of `abs(lambda_floor)`: the multiplier of a contact is never negative."""
+    contacts = equations.system.unilateral
+    if not contacts:
+        return equations
+    sizes: dict[Expr, Expr] = {Magnitude(c.multiplier): c.multiplier for c in contacts}
+    forces = Frozen({q: u.xreplace(sizes) for q, u in equations.system.forces.items()})
+    return replace(equations, lowered=equations.lowered.exchange(system=equations.system.exchange(forces=forces)))

@@ -1,7 +1,7 @@
-"""Inputs that are no formulas: samples, Python functions, and controllers that are asked once a period.
+"""Inputs that are not formulas: samples, Python functions, and controllers that are called once per period.
 
-What comes in are values of `core.sampled`, or a function; what goes out is a schedule: between two breakpoints every input is a polynomial
-whose coefficients are parameters of the compiled equations, so that nothing is compiled again where they change. `polynomials` interpolates
-samples, `functions` takes samples of a function, `schedule` knows when the coefficients change and to which values. `feedback` puts inputs
-that are formulas of the state into the forces.
+From values of `core.sampled`, or a function, these modules make a schedule: between two breakpoints every input is a polynomial whose
+coefficients are parameters of the compiled equations, so that nothing is compiled again where they change. `polynomials` interpolates
+samples, `functions` samples a function, `schedule` holds the breakpoints and the coefficients. `feedback` puts inputs that are formulas of
+the state into the forces.
 """

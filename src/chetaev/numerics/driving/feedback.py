@@ -22,7 +22,7 @@ def with_feedback(equations: Equations, inputs: Mapping[str, Any] | None, where:
     """Return equations in which inputs that depend on the state are replaced by their expressions, and the other inputs.
 
     Such an input becomes a named expression of the system, and forces contain it. In a Lagrangian or in a constraint an input is a function
-    of time by which nothing is varied; whether a function of the state in its place would be varied is for the user to say.
+    of time, which is not varied; whether a function of the state in its place is varied, the user has to state.
     """
     given = dict(inputs or {})
     known = {z.base: z for z in equations.system.inputs}
@@ -39,7 +39,7 @@ def with_feedback(equations: Equations, inputs: Mapping[str, Any] | None, where:
         _require_in_forces(equations, base, where)
     system = _replaced(equations, found)
     rest = {name: value for name, value in given.items() if spell(str(name)) not in found}
-    return replace(equations, lowered=replace(equations.lowered, system=system)), rest
+    return replace(equations, lowered=equations.lowered.exchange(system=system)), rest
 
 
 @lru_cache(maxsize=256)
@@ -49,12 +49,12 @@ def _expression(given: str | Expr, system: System, where: str) -> Expr | None:
         names = system.acting_vocabulary
         read = parse_expression(given, names, where) if isinstance(given, str) else from_sympy(given, names, where)
     except NotationError:
-        return None  # `bind` tells what is wrong with it
+        return None  # `bind` raises the error
     return read if moved_by(read) or any(not isinstance(z, Input) for z in jets_in(read)) else None
 
 
 def _require_in_forces(equations: Equations, base: str, where: str) -> None:
-    """Raise a PrincipleError if an input stands elsewhere than in forces."""
+    """Raise a PrincipleError if an input occurs outside the forces."""
     system = equations.system
     places = {"the Lagrangian": [system.lagrangian], "the dissipation": [system.dissipation], "equations": system.equations.values()}
     places |= {label: [row.residual] for label, row in system.kinematic_rows()}
@@ -71,7 +71,7 @@ def _require_in_forces(equations: Equations, base: str, where: str) -> None:
 
 
 def _replaced(equations: Equations, found: Mapping[str, Expr]) -> System:
-    """The system with named expressions in place of inputs; the texts of the forces still say the same, with these names."""
+    """The system with named expressions in place of inputs; the texts of the forces use these names and stay valid."""
     system = equations.system
 
     def put(e: Expr) -> Expr:

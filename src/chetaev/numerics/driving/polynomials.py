@@ -27,12 +27,12 @@ class Polynomials:
         return self.coefficients.shape[1] - 1
 
     def index(self, t: float, forward: bool) -> int:
-        """Return the number of the polynomial with which a motion continues from a time, forwards or backwards."""
+        """Return the index of the polynomial with which a motion continues from `t`, forwards or backwards."""
         found = int(np.searchsorted(self.breaks, t, side="right" if forward else "left")) - 1
         return min(max(found, 0), len(self.coefficients) - 1)
 
     def ends(self, t: float, forward: bool) -> float:
-        """Return the breakpoint at which that polynomial ends; infinite if none follows."""
+        """Return the breakpoint at which this polynomial ends; infinite if none follows."""
         k = self.index(t, forward)
         if forward:
             return float("inf") if k == len(self.coefficients) - 1 else float(self.breaks[k + 1])
@@ -49,7 +49,7 @@ class Polynomials:
 
 
 def polynomials_of(sampled: Sampled) -> Polynomials:
-    """The polynomials of samples, as their interpolation says."""
+    """The polynomials of samples, according to their interpolation."""
     times, values = np.array(sampled.times), np.array(sampled.values)
     parts = [_INTERPOLATED[sampled.interpolation](times[list(part)], values[list(part)]) for part in sampled.parts()]
     width = max(rows.shape[1] for _, rows in parts)

@@ -10,6 +10,7 @@ import numpy as np
 from sympy import Expr, Rational, Symbol
 
 from chetaev.core.errors import InitialError, ParameterError, UsageError
+from chetaev.core.fixes import InPython, SetArgument, SetInput, SetPart
 from chetaev.core.notation.lexer import spell
 from chetaev.core.sampled import Feedback, Sampled, sampled_pair
 from chetaev.core.support.frozen import Frozen
@@ -19,8 +20,8 @@ from chetaev.numerics.driving.functions import samples_of
 from chetaev.numerics.driving.polynomials import Polynomials, polynomials_of
 from chetaev.numerics.graphs.binding import Binding, number
 
-_ROUND_OFF = 1e-14
-"""Relative to the coefficients of polynomials: rounding errors of their values where two of them meet."""
+_ROUND_OFF_OF_VALUES = 1e-14
+"""Rounding error of the values of two polynomials where they meet, relative to their coefficients."""
 
 State = Mapping[str, float]
 """The jets of a state, by name."""
@@ -42,7 +43,7 @@ class _Sequence:
 
 @dataclass(frozen=True, eq=False)
 class _Held:
-    """The values of a controller, asked once a period and held."""
+    """The values of a controller, which is called once per period; each value is held until the next call."""
 
     symbols: tuple[Parameter, ...]
     feedback: Feedback
@@ -61,7 +62,7 @@ class _Held:
         return self.begin + (self._period(t) + 1) * self.feedback.period
 
     def _period(self, t: float) -> int:
-        """The number of the period that begins at a time or contains it; its beginning is known up to round-off."""
+        """The index of the period that contains `t`; a time within round-off of a beginning belongs to the period that begins there."""
         ratio = (t - self.begin) / self.feedback.period
         nearest = round(ratio)
         return nearest if self.begin + nearest * self.feedback.period <= t else int(np.floor(ratio))
@@ -75,7 +76,7 @@ class _Held:
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """The inputs of a run that are no formulas."""
+    """The inputs of a run that are not formulas."""
 
     equations: Equations
     """The equations, with the coefficients of the polynomials as further parameters."""
@@ -87,10 +88,10 @@ class Schedule:
     """Whether time increases."""
     sequences: Mapping[str, _Sequence | _Held]
     given: Frozen[str, Any]
-    """The samples, or the feedback, of each."""
+    """The samples, or the feedback, of each input."""
 
     def first(self, binding: Binding) -> tuple[Equations, Binding]:
-        """The equations of the run, and its values at the start, where feedbacks are zero until they are asked."""
+        """The equations of the run, and its values at the start, where feedbacks are zero until they are called."""
         values = {**binding.parameters, **self.values(self.begin, None)}
         return self.equations, Binding(values, {**binding.inputs, **self.formulas})
 
@@ -109,12 +110,14 @@ class Schedule:
         return min(ends) if self.forward else max(ends)
 
     def rounding(self, z: Input, t: float) -> float:
-        """A difference between the values of an input, or of its derivative, on both sides of a breakpoint that may be round-off."""
+        """A bound for the round-off in the difference between the values of `z`, an input or its derivative, on both sides of a
+        breakpoint.
+        """
         one = self.sequences.get(z.base)
         if not isinstance(one, _Sequence):
             return 0.0
         sides = [one.polynomials.numbers(one.polynomials.index(t, forward)) for forward in (True, False)]
-        return _ROUND_OFF * sum(float(np.abs(c).sum()) / abs(half) ** z.order for _, half, *c in sides)
+        return _ROUND_OFF_OF_VALUES * sum(float(np.abs(c).sum()) / abs(half) ** z.order for _, half, *c in sides)
 
     @property
     def feedback(self) -> bool:
@@ -123,18 +126,18 @@ class Schedule:
 
     @property
     def not_enclosed(self) -> tuple[str, ...]:
-        """Sentences about inputs of which only single values are known."""
+        """Sentences about inputs that are known at single times only."""
         found = []
         for name, given in self.given.items():
             if isinstance(given, Feedback):
-                found.append(f"{name} is the answer of a Python function, asked every {given.period:g} and held in between")
+                found.append(f"{name} is the value of a Python function, called every {given.period:g} and held in between")
             elif given.origin:
                 times = len(given.times)
                 found.append(f"{name} is {given.origin}, known at {times} times; what it does between them cannot be enclosed")
         return tuple(found)
 
     def samples(self, end: float) -> dict[str, Sampled]:
-        """The inputs as they were, as samples."""
+        """The inputs of the motion as samples."""
         return {name: one.samples(end) if isinstance(one, _Held) else self.given[name] for name, one in self.sequences.items()}
 
 
@@ -148,7 +151,7 @@ def divided(inputs: Mapping[str, Any] | None) -> tuple[dict[str, Any], dict[str,
 
 
 def _is_table(given: Any) -> bool:
-    """Whether a value is a pair of times and values, or any array: those that are no pair are refused when they are read."""
+    """Whether a value is a pair of times and values, or any array; the reader refuses arrays that are not pairs."""
     return isinstance(given, tuple | list) or (hasattr(given, "__array__") and not isinstance(given, Expr | float | int))
 
 
@@ -163,12 +166,16 @@ def schedule(equations: Equations, given: Mapping[str, Any], t0: float, t1: floa
         base = spell(str(name))
         place = f"{where}, input {base}"
         if base not in known:
-            listed = f"inputs: {' '.join(sorted(known))}" if known else 'declare it: System(..., inputs={"u": None})'
-            raise ParameterError(f"{base} is not an input.", where=where, hint=listed)
+            hint = f"inputs: {' '.join(sorted(known))}" if known else ("declare it: ", SetPart("inputs", {"u": None}, whole=True))
+            raise ParameterError(f"{base} is not an input.", where=where, hint=hint)
         read[base] = value if isinstance(value, Feedback) else _samples(value, t0, t1, tolerance, place)
         if isinstance(value, Feedback):
             if not forward:
-                raise UsageError("a feedback runs forwards in time.", where=place, hint="t=(t0, t1) with t1 > t0")
+                raise UsageError(
+                    "a feedback runs forwards in time.",
+                    where=place,
+                    hint=(SetArgument("t", (0, 10)), " with a second time after the first"),
+                )
             symbols = _symbols(base, 0)
             sequences[base] = _Held(symbols, value, t0, place)
         else:
@@ -178,7 +185,7 @@ def schedule(equations: Equations, given: Mapping[str, Any], t0: float, t1: floa
         formulas[base] = _polynomial(symbols)
     system = equations.system
     added = [z for one in sequences.values() for z in one.symbols]
-    extended = replace(equations.lowered, system=system.exchange(parameters=(*system.parameters, *added)))
+    extended = equations.lowered.exchange(system=system.exchange(parameters=(*system.parameters, *added)))
     return Schedule(replace(equations, lowered=extended), Frozen(formulas), t0, forward, sequences, Frozen(read))
 
 
@@ -193,7 +200,7 @@ def at_time(inputs: Mapping[str, Any], at: Any, where: str) -> dict[str, Any]:
         place = f"{where}, input {name}"
         if (not isinstance(value, Sampled) and callable(value)) or isinstance(value, Feedback):
             what = "a feedback has values" if isinstance(value, Feedback) else "the derivatives of a Python function are known"
-            raise UsageError(f"{what} along a motion only.", where=place, hint='a number, or a formula: inputs={"u": 0.5}')
+            raise UsageError(f"{what} along a motion only.", where=place, hint=("a number, or a formula: ", SetInput((name,), "0.5")))
         polynomials = polynomials_of(_samples(value, t, t, 1e-9, place))
         symbols = _symbols(str(name), polynomials.degree)
         numbers = polynomials.numbers(polynomials.index(t, True))
@@ -208,14 +215,18 @@ def _samples(given: Any, t0: float, t1: float, tolerance: float, where: str) -> 
     try:
         found = sampled_pair(given)
     except UsageError as fault:
-        raise ParameterError(fault.what, where=where, why=fault.why, hint=fault.hint) from None
+        raise ParameterError(fault.what, where=where, why=fault.why, hint=fault.advice) from None
     if not isinstance(found, Sampled):
         what = f"an array of shape {given.shape}" if hasattr(given, "shape") else f"a {type(given).__name__}"
         raise ParameterError(
             f"{what} is not an input.",
             where=where,
             why="Values alone do not say at which times they hold.",
-            hint='a pair (times, values), ch.Sampled(times, values, "cubic"), a function of t, or a text such as "sin(t)"',
+            hint=(
+                "a pair (times, values), ",
+                InPython('ch.Sampled(times, values, "cubic")'),
+                ', a function of t, or a text such as "sin(t)"',
+            ),
         )
     if not found.covers(t0, t1):
         raise ParameterError(
@@ -227,7 +238,7 @@ def _samples(given: Any, t0: float, t1: float, tolerance: float, where: str) -> 
 
 
 def _symbols(name: str, degree: int) -> tuple[Parameter, ...]:
-    """The parameters of a polynomial. A name with a dot cannot be declared, so that none of these is a user's."""
+    """The parameters of a polynomial. A name with a dot cannot be declared, so it differs from all names of the user."""
     return tuple(Parameter(f"{name}.{part}") for part in ("centre", "half", *[f"c{k}" for k in range(degree + 1)]))
 
 
@@ -246,7 +257,7 @@ def _number(given: Any, t: float, where: str) -> float:
         found = float(given)
     except (TypeError, ValueError):
         what = f"the feedback returns {type(given).__name__} at t = {t:g}, not a number."
-        raise ParameterError(what, where=where, hint='lambda t, state: -2*state["x"]') from None
+        raise ParameterError(what, where=where, hint=InPython('lambda t, state: -2*state["x"]')) from None
     if not np.isfinite(found):
         raise ParameterError(f"the feedback returns {found} at t = {t:g}.", where=where, hint="a controller with finite values")
     return found

@@ -37,7 +37,7 @@ def _squared(a: Interval) -> Interval:
 
 
 def _root_of_inverse(a: Interval) -> Interval:
-    return iv.broken_power(a, -0.5)
+    return iv.fractional_power(a, -0.5)
 
 
 def _rising(operation: int, u: Interval) -> Interval:
@@ -57,7 +57,7 @@ def _slope_at(slope: Expr, u: Interval, _: Interval) -> Interval:
     if slope.is_Add or slope.is_Mul:
         return reduce(iv.add if slope.is_Add else iv.multiply, inside)
     if slope.is_Pow:
-        return iv.whole_power(inside[0], int(slope.exp)) if slope.exp.is_Integer else iv.broken_power(inside[0], float(slope.exp))
+        return iv.whole_power(inside[0], int(slope.exp)) if slope.exp.is_Integer else iv.fractional_power(inside[0], float(slope.exp))
     return _VALUES[SPELLING[type(slope)]](*inside)
 
 
@@ -66,7 +66,7 @@ _VALUES: Mapping[str, Callable[..., Interval]] = {
     "cos": iv.cosine,
     "tan": iv.tangent,
     "asin": lambda u: iv.rising(u, ca.OP_ASIN, (-1.0, 1.0)),
-    "acos": iv.falling_arc,
+    "acos": iv.arccosine,
     "atan": lambda u: iv.rising(u, ca.OP_ATAN),
     "sinh": lambda u: iv.rising(u, ca.OP_SINH),
     "cosh": iv.hyperbolic_cosine,
@@ -93,7 +93,7 @@ _DOMAINS: Mapping[str, tuple[float, float]] = {
     "atanh": (-1.0, 1.0),
     "log": (0.0, iv.inf),
 }
-"""Functions that have values for some arguments only."""
+"""The domains of functions that are not defined for all arguments."""
 _GROWING = frozenset(("exp", "sinh", "cosh"))
 """Functions that overflow a double for moderate arguments."""
 _SLOPES: Mapping[str, Callable[[Interval, Interval], Interval]] = {
@@ -110,7 +110,7 @@ _SLOPES: Mapping[str, Callable[[Interval, Interval], Interval]] = {
     "acosh": lambda u, _: _root_of_inverse(iv.subtract(_squared(u), ONE)),
     "atanh": lambda u, _: iv.reciprocal(iv.subtract(ONE, _squared(u))),
     "exp": lambda _, v: v,
-    "log": lambda u, _: iv.broken_power(u, -1.0),
+    "log": lambda u, _: iv.fractional_power(u, -1.0),
     **{name: partial(_slope_at, slope) for name, slope in slopes_of_functions().items()},
     "abs": lambda u, _: iv.sign(u),
     "sign": lambda u, _: _jump(u),
@@ -120,7 +120,9 @@ _SLOPES: Mapping[str, Callable[[Interval, Interval], Interval]] = {
 
 
 def _one_side(u: Interval, below: Interval, above: Interval, both: Interval) -> Interval:
-    """Return `below` where u is negative, `above` where it is not, `both` where its sign changes; the others may have no value."""
+    """Return `below` where u is negative, `above` where it is not, `both` where its sign changes; the intervals not returned may be
+    undefined.
+    """
     mixed, negative = iv.straddles(u), ca.SX.binary(ca.OP_LT, u.high, ca.SX(0))
 
     def bound(a: ca.SX, b: ca.SX, c: ca.SX) -> ca.SX:
@@ -140,7 +142,7 @@ _LOWEST_CAPPED_POWER = 15
 
 
 class Enclosing:
-    """Intervals of expressions, every shared part once."""
+    """Intervals of expressions; shared parts are computed once."""
 
     def __init__(
         self,
@@ -149,7 +151,7 @@ class Enclosing:
         inputs: Mapping[str, Expr],
         cap: float | None = None,
     ) -> None:
-        """`leaves` are values and rates of moving symbols; `parameter` returns the graph's symbol of a constant, `inputs` are functions of
+        """`leaves` has values and rates of moving symbols; `parameter` returns the graph's symbol of a constant, `inputs` are functions of
         time.
 
         With a `cap` growing functions stay finite, so that quotients by them become zero and not NaN.
@@ -216,21 +218,21 @@ class Enclosing:
             base, exponent = e.args
             if not exponent.is_number:
                 return value
-            if _is_cotangent(e):  # by the angle
+            if _is_cotangent(e):  # by the argument of the tangent
                 higher, lower = (self.value(base**k) for k in (exponent - 1, exponent + 1))
                 return iv.multiply(single(float(exponent)), iv.add(higher, lower))
             return iv.multiply(single(float(exponent)), self._power(self.value(base), exponent - 1))
         name = SPELLING[type(e)]
         if name == "atan2":
             y, x = map(self.value, e.args)
-            return iv.broken_power(iv.add(_squared(y), _squared(x)), -0.5)
+            return iv.fractional_power(iv.add(_squared(y), _squared(x)), -0.5)
         found = _SLOPES[name](self.value(e.args[0]), value)
         return self._capped(found) if name in _GROWING else found
 
     def inner_slope(self, e: Expr, wild: Callable[[Expr], bool]) -> Interval | None:
         """Return the slope of an expression by the arguments of its innermost functions for which `wild` is true; None without any.
 
-        Slopes of nested functions are multiplied: 1/(1 + exp(u)) is steep at a place where neither 1/b nor exp(u) is steepest.
+        Slopes of nested functions are multiplied: 1/(1 + exp(u)) is steep where neither 1/b nor exp(u) is steepest.
         """
         if not e.args or e.is_number or removable(e) is not None:  # such a function is monitored as a whole
             return None
@@ -241,7 +243,7 @@ class Enclosing:
         if e.is_Mul:
             terms = []
             for k, slope in enumerate(inside):
-                # slopes are compared with each other: a number that is no double changes nothing
+                # slopes are only compared with each other, so a number that is not a double does not matter
                 others = [self.value(a) for j, a in enumerate(e.args) if j != k and not (a.is_Rational and not in_range(a))]
                 if slope is not None:
                     terms.append(reduce(iv.multiply, sorted([slope, *others], key=lambda a: not a.single)))
@@ -285,9 +287,9 @@ class Enclosing:
         return self._capped(found) if SPELLING[type(e)] in _GROWING else found
 
     def _factors(self, e: Expr) -> list[tuple[Interval, Interval | None]]:
-        """The factors of a product, and their rates where these are not those of the arguments of the product.
+        """The factors of a product, and their rates if these are not those of the arguments of the product.
 
-        A number that is no double is not a factor (`graphs.rewriting.exponentials`).
+        A number that is not a double is not a factor (`graphs.rewriting.exponentials`).
         """
         absorbed = into_powers(e)
         if absorbed is None:
@@ -325,7 +327,7 @@ class Enclosing:
         return value, rate
 
     def _in_pieces(self, found: Removable) -> tuple[Interval, Interval]:
-        """Return value and rate of a function with removable singularities: by its series beside these, by its formula between them."""
+        """Return value and rate of a function with removable singularities: by its series near these, by its formula elsewhere."""
 
         def formula(u: Interval, rate: Interval) -> tuple[Interval, Interval]:
             inner = Enclosing({found.variable: (u, rate)}, self._parameter, {}, self._cap)
@@ -338,7 +340,7 @@ class Enclosing:
             found = iv.whole_power(base, int(exponent))
             return self._capped(found) if exponent >= _LOWEST_CAPPED_POWER else found
         if exponent.is_number:
-            return iv.broken_power(base, float(exponent))
+            return iv.fractional_power(base, float(exponent))
         return iv.rising(iv.multiply(self.value(exponent), iv.rising(base, ca.OP_LOG, (0.0, iv.inf))), ca.OP_EXP)
 
     def _capped(self, a: Interval) -> Interval:
@@ -380,7 +382,7 @@ class Enclosing:
             return iv.multiply(self.value(e), iv.add(growth, steeper))
         if len(rates) == 2 and not e.is_Pow:
             return self._rate_of_two(e, rates)
-        if len(rates) == 3:  # of piecewise, which jumps
+        if len(rates) == 3:  # piecewise, which jumps
             return _one_side(self._values[e.args[0]], rates[1], rates[2], EVERYTHING)
         return iv.multiply(self.slope(e), rates[0])
 
@@ -394,7 +396,7 @@ class Enclosing:
         return total
 
     def _rate_of_two(self, e: Expr, rates: list[Interval]) -> Interval:
-        """Of min and max one of two rates, of atan2(y, x) the rate (x y' - y x')/(x^2 + y^2)."""
+        """The rate of min or max, one of two rates, or of atan2(y, x): (x y' - y x')/(x^2 + y^2)."""
         if SPELLING[type(e)] != "atan2":
             return iv.hull(*rates)
         y, x = (self._values[a] for a in e.args)
@@ -413,7 +415,7 @@ def _by_sine(e: Expr) -> Expr:
 
 
 def _number(e: Expr) -> Interval:
-    """A number; everything for one that no double is near to, such as 10^-400, which would be zero in any product."""
+    """The interval of a number; unbounded for one outside the range of doubles, such as 10^-400, which would be zero in any product."""
     found = float(e)
     return single(found) if (found or e.is_zero) and not isinf(found) else EVERYTHING
 

@@ -1,8 +1,8 @@
 r"""Bounds of a graph over all states: whether a pivot can vanish anywhere.
 
-The tape of the graph is run once in intervals, with everything that moves between minus and plus infinity. Sine and cosine stay between -1
-and 1 and a square is not negative, which is enough for many mass matrices. A product of two multiples of the same number is a multiple of
-its square: $(y/m) y + 1/M$ is positive.
+The tape of the graph is run once in intervals, with all moving symbols between minus and plus infinity. Sine and cosine stay between -1 and
+1 and a square is not negative, which is enough for many mass matrices. A product of two multiples of the same number is a multiple of its
+square: $(y/m) y + 1/M$ is positive.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from chetaev.numerics.machine.tape import Line, fold, lines_of, tape_of
 Range = tuple[float, float]
 
 _MOST_INSTRUCTIONS = 3000
-"""Most instructions of a graph that are run, in Python, in a few milliseconds. For a larger graph the answer is "may vanish"."""
+"""Most instructions of a graph that are run in Python, within a few milliseconds. For a larger graph the answer is "may vanish"."""
 _EVERYTHING: Range = (-inf, inf)
 _LARGEST_EXPONENT = 709.0
 """The largest exponent whose exponential is a double."""
@@ -68,7 +68,7 @@ class _Value(NamedTuple):
 
     factor: Range
     root: object
-    """What identifies the number that this one is a multiple of; None where nothing moves."""
+    """The identity of the number of which this one is a multiple; None for constants."""
     of: Range
     """The bounds of that number."""
 
@@ -79,7 +79,7 @@ class _Value(NamedTuple):
 
 
 _ONE: Range = (1.0, 1.0)
-"""The factor of a number that is a multiple of nothing else."""
+"""The factor of a number that is a multiple of itself only."""
 
 
 def _fixed(bounds: Range) -> _Value:

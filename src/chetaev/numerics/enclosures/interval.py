@@ -18,7 +18,7 @@ from chetaev.numerics.graphs.arithmetic import integer_power, larger, minus, ove
 
 @dataclass(frozen=True)
 class Interval:
-    """All numbers between two bounds. The bounds of a single number are the same object."""
+    """All numbers between two bounds. Both bounds of a single number are the same object."""
 
     low: ca.SX
     high: ca.SX
@@ -97,17 +97,17 @@ def both(a: ca.SX, b: ca.SX) -> ca.SX:
 
 
 def meets(a: Interval, low: float, high: float) -> ca.SX:
-    """Whether some of an interval lies between two numbers."""
+    """Whether a part of the interval lies between `low` and `high`."""
     return both(at_most(ca.SX(low), a.high), at_most(a.low, ca.SX(high)))
 
 
 def inside(a: Interval, low: float, high: float) -> ca.SX:
-    """Whether all of an interval lies between two numbers."""
+    """Whether the whole interval lies between `low` and `high`."""
     return both(at_most(ca.SX(low), a.low), at_most(a.high, ca.SX(high)))
 
 
 def hull(a: Interval, b: Interval) -> Interval:
-    """The smallest interval with both in it."""
+    """The smallest interval that contains both."""
     return Interval(smaller(a.low, b.low), larger(a.high, b.high))
 
 
@@ -160,7 +160,7 @@ def _between(a: ca.SX, b: ca.SX) -> Interval:
 
 
 def reciprocal(a: Interval) -> Interval:
-    """All inverses; everything if zero has none."""
+    """All inverses; unbounded if the interval contains zero."""
     one = ca.SX(1)
     if a.single:
         return single(over(one, a.low))
@@ -181,7 +181,7 @@ def whole_power(a: Interval, exponent: int) -> Interval:
     return Interval(integer_power(least(a), exponent), integer_power(larger(size(a.low), size(a.high)), exponent))
 
 
-def broken_power(a: Interval, exponent: float) -> Interval:
+def fractional_power(a: Interval, exponent: float) -> Interval:
     """All powers of nonnegative numbers with an exponent that is not an integer."""
     base = a if a.single else Interval(larger(a.low, ca.SX(0)), a.high)
     low, high = (ca.sqrt(end) ** (2 * exponent) if (2 * exponent).is_integer() else end**exponent for end in (base.low, base.high))
@@ -202,7 +202,7 @@ def polynomial(coefficients: Sequence[float], a: Interval) -> Interval:
 
 
 def rising(a: Interval, operation: int, domain: tuple[float, float] = (-inf, inf)) -> Interval:
-    """All values of an increasing function on its domain. Arguments beyond the domain are ignored: the motion cannot have them."""
+    """All values of an increasing function. Arguments outside its domain are ignored, because a motion cannot have them."""
     if a.single:
         return single(ca.SX.unary(operation, a.low))
     low = a.low if isinf(domain[0]) else larger(a.low, ca.SX(domain[0]))
@@ -211,7 +211,7 @@ def rising(a: Interval, operation: int, domain: tuple[float, float] = (-inf, inf
 
 
 def sine(a: Interval, ahead: float = 0.0) -> Interval:
-    r"""All sines, or cosines if the angle is a quarter turn `ahead`: 1 and -1 are among them if a quarter turn from zero is passed."""
+    r"""All sines, or cosines if the angle is a quarter turn `ahead`; 1 and -1 are among them if the interval contains an extremum."""
     operation = ca.OP_COS if ahead else ca.OP_SIN
     if a.single:
         return single(ca.SX.unary(operation, a.low))
@@ -228,7 +228,7 @@ def cosine(a: Interval) -> Interval:
 
 
 def tangent(a: Interval) -> Interval:
-    """All tangents; everything if a pole is passed."""
+    """All tangents; unbounded if the interval contains a pole."""
     if a.single:
         return single(ca.SX.unary(ca.OP_TAN, a.low))
     pole = _passes(a, pi / 2, pi)
@@ -249,14 +249,14 @@ def hyperbolic_cosine(a: Interval) -> Interval:
     return Interval(ca.SX.unary(ca.OP_COSH, least(a)), ca.SX.unary(ca.OP_COSH, larger(size(a.low), size(a.high))))
 
 
-def falling_arc(a: Interval) -> Interval:
-    """All arcus cosines."""
+def arccosine(a: Interval) -> Interval:
+    """All arccosines."""
     found = rising(opposite(a), ca.OP_ASIN, (-1.0, 1.0))
     return add(single(pi / 2), found)
 
 
 def angle(y: Interval, x: Interval) -> Interval:
-    """All atan2(y, x): of the corners, unless the half-axis is met where the angle jumps."""
+    """All atan2(y, x): the values at the corners, or all angles if the box meets the half-axis at which the angle jumps."""
     corners = [
         ca.SX.binary(ca.OP_ATAN2, b, a)
         for b in {id(e): e for e in (y.low, y.high)}.values()

@@ -31,9 +31,9 @@ from chetaev.numerics.enclosures.interval import (
     ONE,
     Interval,
     add,
-    broken_power,
     capped,
     chosen,
+    fractional_power,
     largest,
     least,
     magnitude,
@@ -69,13 +69,13 @@ class Nodes:
 
 
 _CANCELLED = 0.01
-"""Part of its terms to which a sum of sines has to cancel in order to be called small where a step saw it. Between this and a sum without
-any cancellation there is a factor of 100, which is more than `BEYOND_SEEN`."""
+"""Size of a sum of sines, relative to its terms, below which it counts as small at the points that a step evaluates. A sum without
+cancellation is 100 times larger, which is more than `BEYOND_SEEN`."""
 _SMALL_NUMBER = Rational(1, 10**20)
-"""Numbers below it are no factors of capped functions: times the cap of 1e150 the result would not be clearly large."""
+"""Numbers below this must not multiply capped functions: times the cap of 1e150 the result would not be clearly large."""
 _MODERATE = 10**20
-"""Constants between its inverse and this change nothing: a value is compared with other values of the same expression, and `HUGE` and
-`NOTHING` are far from all of these."""
+"""Constant factors between the inverse of this and this do not matter: a value is compared with other values of the same expression, and
+`HUGE` and `NOTHING` are far from all of these."""
 _NODES: Remembered[Nodes] = Remembered(64)
 _TURNS: Remembered[Kernel | None] = Remembered(64)
 _BOUNDS: Remembered[tuple[Kernel | None, tuple[bool, ...]]] = Remembered(128)
@@ -116,30 +116,30 @@ def _nodes_kernel(flow: Flow, inputs: Mapping[str, Expr]) -> Nodes:
 
 
 def _has_small_number(node: Expr) -> bool:
-    """Tell whether a number in a node is so small that a product with a capped function would be small too: 1e-120*exp(x) at x = 300."""
+    """Tell whether a number in a node is small enough to make its product with a capped function small: 1e-120*exp(x) at x = 300."""
     return any(0 < abs(number) < _SMALL_NUMBER for number in node.atoms(Rational))
 
 
 def _without_moderate(number: Expr) -> Expr:
-    """A number by which a value is multiplied: the part of it that exceeds moderate ones."""
+    """The factor of a constant `number` that remains after a moderate one is taken out."""
     large, size = Rational(_MODERATE), abs(number)
     return number / large if size > large else number * large if 0 < size < 1 / large else Rational(1)
 
 
 def _beyond_moderate(size: ca.SX) -> ca.SX:
-    """The same for the size of a constant that is known when the code runs."""
+    """As `_without_moderate`, for the size of a constant that is known when the code runs."""
     large, one = ca.SX(float(_MODERATE)), ca.SX(1)
     above, below = times(size, over(one, large)), times(size, large)
     return chosen(ca.SX.binary(ca.OP_LT, one, above), above, chosen(ca.SX.binary(ca.OP_LT, below, one), below, one))
 
 
 def _monitored(tube: _Tube, node: Expr, constants: Sequence[Expr]) -> list[Interval]:
-    """Return the intervals that reveal a narrow feature of a node: its value, if there are constants by which it is multiplied, or its
-    slope; and its slope by the innermost arguments.
+    """Return the intervals that show a narrow feature of a node: its value times `constants`, if there are some, or its slope; and its
+    slope by the innermost arguments.
     """
     enclosing = tube.enclosing
     found = tube.scaled(node, constants) if constants else [enclosing.slope(node)]
-    if bends(node):  # with a parameter that is zero or negative it has a kink or an end, which both sides show
+    if bends(node):  # if the parameter is zero or negative, it has a kink or an end of its domain, which both sides show
         positive = ca.SX.binary(ca.OP_LT, ca.SX(0), enclosing.value(node.base).low)
         found = [Interval(chosen(positive, a.low, ca.SX(0)), chosen(positive, a.high, ca.SX(0))) for a in found]
     slope = enclosing.inner_slope(node, has_narrow_features) if nested(node) else None
@@ -147,14 +147,14 @@ def _monitored(tube: _Tube, node: Expr, constants: Sequence[Expr]) -> list[Inter
 
 
 def _sum_beside_its_terms(enclosing: Enclosing, terms: Sequence[Expr]) -> Interval:
-    """Return the interval of the size of a sum, and a small part of the sizes of its terms: less than that does not count as small."""
+    """Return the interval of |sum| plus `_CANCELLED` times the sum of |term|, so that a smaller sum does not count as small."""
     values = [enclosing.value(term) for term in terms]
     return add(magnitude(reduce(add, values)), multiply(single(_CANCELLED), reduce(add, map(magnitude, values))))
 
 
 def _beside_removed_pole(enclosing: Enclosing, pole: Expr, slopes: Sequence[Expr]) -> Interval:
-    """Return the interval of the inverse of the base of a quotient, as long as it is smaller than the slopes by which the data change."""
-    inverse = broken_power(magnitude(enclosing.value(pole.base)), -1.0)
+    """Return the interval of the inverse of the base of a quotient, limited by the slopes by which the data change."""
+    inverse = fractional_power(magnitude(enclosing.value(pole.base)), -1.0)
     return minimum(inverse, reduce(add, [magnitude(enclosing.value(slope)) for slope in slopes]))
 
 
@@ -213,10 +213,11 @@ class _Tube:
             leaves[z] = (value, rate)
         self.enclosing = Enclosing(leaves, self._parameter, inputs, HUGE if capping else None)
         self.values = Enclosing(leaves, self._parameter, inputs, LARGEST)
-        """For products with small factors: functions are cut off only where doubles end, and not before they are multiplied."""
+        """Intervals for products with small factors: functions are capped at the end of the range of doubles, not before they are
+        multiplied."""
 
     def scaled(self, e: Expr, constants: Sequence[Expr]) -> list[Interval]:
-        """Return the intervals of an expression times constants, each once; ordinary constants are left out."""
+        """Return the intervals of an expression times constants, each once; moderate constants are left out."""
         found: dict[tuple[Expr, Expr], Interval] = {}
         for constant in constants:
             number, rest = constant.as_coeff_Mul()

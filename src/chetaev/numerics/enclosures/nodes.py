@@ -15,13 +15,13 @@ from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.graphs.rewriting.removable import Removable, removable
 
 _TAME = frozenset(("sin", "cos", "asin", "acos", "acosh", "abs", "sign", "min", "max"))
-"""Functions without narrow features. Sine and cosine stay between -1 and 1. An arcus sine or a root is steep at the end of its domain, but
-it has only a kink there, which both sides show: sqrt(x'^2 + y'^2) where a body thrown upwards turns back. Corners are events."""
+"""Functions without narrow features. Sine and cosine stay between -1 and 1. An arcsine or a root is steep at the end of its domain, but has
+only a kink there, which both sides show: sqrt(x'^2 + y'^2) where a body thrown upwards turns back. Corners are events."""
 _HIGHEST_SMOOTH_POWER = 5
-"""Powers with exponents from zero up to this are not monitored: (1 + cos(t))^50 is a narrow pulse and cos(t)^4 is none."""
+"""Powers with exponents from zero up to this are not monitored: (1 + cos(t))^50 is a narrow pulse, cos(t)^4 is not."""
 _FACTORS_OF_A_PULSE = 8
-"""Number of factors, or total exponent of nested powers, from which a product is a pulse much narrower than each factor: where all eight
-are a half, the product is below a two-hundredth."""
+"""Number of factors, or total exponent of nested powers, from which a product is a pulse much narrower than each factor: if all eight are
+1/2, the product is below 1/200."""
 _DIGITS_NEAR_POLE = 120
 """Decimal digits of values near a pole; enough for a few digits after cancellation at a distance of 1e-40."""
 _NEAR = (sympy.Rational(1, 10**30), sympy.Rational(-1, 10**30), sympy.Rational(1, 10**40))
@@ -31,13 +31,14 @@ _SAME = sympy.Rational(1, 10**15)
 _EXPONENTIAL = (sympy.exp, sympy.sinh, sympy.cosh, sympy.tanh)
 """Functions whose argument is an exponent."""
 _LARGEST_EXPONENT = 10**6
-"""Largest exponent for which the data are evaluated near a pole; with a larger one the pole is taken to be one. 10^8 takes minutes."""
+"""Largest exponent for which the data are evaluated near a pole; with a larger one the pole counts as a pole of the data. 10^8 takes
+minutes."""
 _GROWING = frozenset(("exp", "sinh", "cosh"))
-"""Functions whose value reveals as much as their slope."""
+"""Functions whose value shows as much as their slope."""
 _RISING = frozenset(name for name, function in SMOOTH.items() if function.increasing and function.whole_line)
-"""Functions of the whole line that have every value at most once."""
+"""Increasing functions that are defined for all arguments."""
 _MOST_SORTED = 50
-"""Number of nodes up to which they are in SymPy's order, that of printed equations; sorting then takes a quarter of a second."""
+"""Most nodes that are sorted in SymPy's order, that of printed equations, which takes a quarter of a second for this many."""
 _PARTS: Remembered[tuple[tuple[Expr, ...], list[Expr]]] = Remembered(64)
 _REMOVED: Remembered[Mapping[Expr, tuple[Expr, ...]]] = Remembered(64)
 
@@ -54,7 +55,7 @@ def nodes_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[Expr, ..
 def removed_poles_of(equations: Equations, inputs: Mapping[str, Expr]) -> Mapping[Expr, tuple[Expr, ...]]:
     """Return quotients whose pole the data do not have, as 1/x in sin(k*x)/x, with the slopes by which the data change around it: k.
 
-    Instead of the pole the data have a maximum there, the narrower the larger these slopes are. They are those of the arguments of roots
+    Instead of the pole the data have a maximum there, which is narrower for larger slopes. They are the slopes of the arguments of roots
     and functions that are not monitored themselves.
     """
     return _REMOVED.get(equations, Frozen(inputs), lambda: _removed_poles(*_data_and_parts(equations, inputs)))
@@ -104,7 +105,7 @@ def _data_and_parts(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[t
 
 
 def _parts(data: Iterable[Expr]) -> list[Expr]:
-    """All parts of some expressions that are no symbols and no numbers, each once."""
+    """All parts of some expressions that are neither symbols nor numbers, each once."""
     seen: dict[Expr, None] = {}
     stack = [e for e in data if e.args]
     while stack:
@@ -123,8 +124,8 @@ def nested(e: Expr) -> bool:
 def products_of(equations: Equations, inputs: Mapping[str, Expr]) -> Mapping[Expr, tuple[Expr, ...]]:
     """Return products of several nodes, or of at least `_FACTORS_OF_A_PULSE` other factors, each with the constants that multiply it.
 
-    Where one factor falls and another rises, the product may be large between: x^n exp(-x); and (1 + cos(x))*(1 + cos(2*x))*... is a narrow
-    pulse.
+    If one factor decreases and another increases, the product may be large between, as x^n exp(-x) is; and (1 + cos(x))*(1 + cos(2*x))*...
+    is a narrow pulse.
     """
     found: dict[Expr, dict[Expr, None]] = {}
     removed = removed_poles_of(equations, inputs)
@@ -139,10 +140,10 @@ def products_of(equations: Equations, inputs: Mapping[str, Expr]) -> Mapping[Exp
 
 
 def factors_of(nodes: Sequence[Expr], equations: Equations, inputs: Mapping[str, Expr]) -> Mapping[Expr, tuple[Expr, ...]]:
-    """Return those nodes that are monitored by value, each with the constants by which the data multiply it.
+    """Return the nodes that are monitored by value, each with the constants by which the data multiply it.
 
-    Only with them a value has a size that can be compared with the largest and the smallest one that count: (x/50)^80 is x^80 times a
-    number with 136 zeros, and x^80 alone is huge long before it matters.
+    Values can be compared with fixed limits only together with these constants: (x/50)^80 is x^80 times a number with 136 zeros, and x^80
+    alone is huge long before it matters.
     """
     found: dict[Expr, dict[Expr, None]] = {e: {} for e in nodes if monitored_by_value(e)}
     for e in _data_and_parts(equations, inputs)[1]:
@@ -160,7 +161,7 @@ def _constant(product: Expr) -> Expr:
 def sums_of(equations: Equations, inputs: Mapping[str, Expr]) -> tuple[tuple[Expr, ...], ...]:
     """Return the terms of sums of at least `_FACTORS_OF_A_PULSE` sines and cosines that depend on one moving symbol.
 
-    Such a Fourier series is a narrow pulse where all of its terms have one sign, and vanishes elsewhere though none of them does.
+    Such a Fourier series is a narrow pulse where all of its terms have one sign, and almost vanishes elsewhere although its terms do not.
     """
     found: dict[tuple[Expr, ...], None] = {}
     for e in _data_and_parts(equations, inputs)[1]:
@@ -214,7 +215,7 @@ def bends(e: Expr) -> bool:
 
 
 def monitored_by_value(e: Expr) -> bool:
-    """Tell whether a node is monitored by its value rather than its slope: so is a product or sum with removable singularities."""
+    """Tell whether a node is monitored by its value rather than its slope, as products and sums with removable singularities are."""
     if e.is_Mul or e.is_Add:
         return True
     return (
@@ -227,14 +228,14 @@ def monitored_by_value(e: Expr) -> bool:
 def _degree(e: Expr) -> int:
     """Return the product of exponents of powers inside one another, if they are positive integers: 16 of ((1 + cos(x))^4 + 1)^4."""
     degrees: dict[Expr, int] = {}
-    for part in reversed(_parts([e])):  # what is inside comes first
+    for part in reversed(_parts([e])):  # inner parts first
         inside = max((degrees.get(a, 1) for a in part.args), default=1)
         degrees[part] = int(part.exp) * inside if part.is_Pow and part.exp.is_Integer and part.exp > 0 else inside
     return degrees[e]
 
 
 def _vanishes_with(e: Expr) -> Symbol | None:
-    """Return a moving symbol of which the base of a quotient is a multiple, but for a summand; None if there is none."""
+    """Return a moving symbol of which the base of a quotient is a multiple, up to a summand without it; None if there is none."""
     if not (e.is_Pow and e.exp.is_Integer and e.exp < 0) or long(e.base):
         return None
     slopes = ((z, e.base.diff(z)) for z in sorted(symbols_in(e.base), key=lambda z: z.name) if _moves(z))
@@ -242,8 +243,9 @@ def _vanishes_with(e: Expr) -> Symbol | None:
 
 
 def _left_by_series(e: Expr, parts: Sequence[Expr]) -> list[Expr] | None:
-    """Return what is left of a quotient where its poles have series (`removable`): 1/(x + 3) of 1/(x^2 - 9) in (x - 3)/(x^2 - 9), nothing
-    of 1/(exp(x) - 1) in x/(exp(x) - 1), the whole of x/sin(x), which has other poles. None if no pole has one, or others are not known.
+    """Return the factors of a quotient that remain if its poles with series (`removable`) are taken out: 1/(x + 3) of 1/(x^2 - 9) in (x -
+    3)/(x^2 - 9), nothing of 1/(exp(x) - 1) in x/(exp(x) - 1), the whole of x/sin(x), which has other poles. None if no pole has a series,
+    or other poles are not known.
     """
     if not (e.is_Pow and e.exp.is_Integer and e.exp < 0) or long(e.base) or not _moves(e.base):
         return None
@@ -287,7 +289,7 @@ def _regular_around(e: Expr, parts: Sequence[Expr]) -> list[tuple[Expr, Removabl
 
 
 def _rises(e: Expr, z: Symbol) -> bool:
-    """Tell whether an expression is a number and a multiple of a function that rises everywhere, of an argument linear in a symbol."""
+    """Tell whether an expression is a number plus a multiple of an increasing function, whose argument is linear in `z`."""
     moving = [a for a in sympy.Add.make_args(e) if a.has(z)]
     factors = [f for f in sympy.Mul.make_args(moving[0]) if f.has(z)] if len(moving) == 1 else []
     if len(factors) != 1 or SPELLING.get(type(factors[0])) not in _RISING:
@@ -316,7 +318,7 @@ def _has_no_pole(e: Expr, z: Symbol, part: Expr) -> bool:
 def _many_digits(e: Expr, at: Mapping[Symbol, Expr]) -> Expr | None:
     """Return the value of an expression with `_DIGITS_NEAR_POLE` digits; None if it has none, or an exponent is above `_LARGEST_EXPONENT`.
 
-    Beside x = 0 the exponent of exp(-1/x^400) is an integer of 12,000 digits, and SymPy would multiply as often.
+    Near x = 0 the exponent of exp(-1/x^400) is an integer of 12,000 digits, and SymPy would multiply that many times.
     """
     rounded = {z: value.evalf(_DIGITS_NEAR_POLE) for z, value in at.items()}
     powers = [f for f in e.atoms(sympy.Function, sympy.Pow) if isinstance(f, _EXPONENTIAL) or (f.is_Pow and not f.exp.is_number)]
@@ -333,7 +335,7 @@ def _moves(e: Expr) -> bool:
 
 
 def _data(equations: Equations) -> Iterator[Expr]:
-    """All expressions that the rows are made from."""
+    """All expressions from which the rows are assembled."""
     system, lowered = equations.system, equations.lowered
     if equations.rewritten is not None:
         yield from _sides(equations.rewritten)

@@ -24,18 +24,18 @@ _UNITS_OF_WIDENING = 4
 _LARGEST_ANGLE = 1e6
 """Arguments of sine, cosine and tangent beyond which any value is possible: whole turns are no longer subtracted exactly enough."""
 _QUARTER = (nextafter(pi / 2, -inf), nextafter(pi / 2, inf))
-"""A quarter turn, the arcus cosine of zero."""
+"""A quarter turn, the arccosine of zero."""
 _LARGEST_EXPONENT = 700.0
 """Arguments of exp beyond which its value is infinite or zero in doubles."""
 
 
 class NoValue(Exception):
-    """Raised where a function has no value at any argument, or is not known here."""
+    """Raised if a function has no value at any argument of the interval, or no rule here."""
 
 
 @dataclass
 class Ranges:
-    """The ranges of the outputs of a program, and whether they can be relied upon as those of a continuous function."""
+    """The ranges of the outputs of a program, and whether they are those of a continuous function."""
 
     found: list[Range]
     partial: bool = False
@@ -132,7 +132,7 @@ def square(a: Range) -> Range:
 
 
 class _Run:
-    """What is noticed while a program is run."""
+    """One run of a program, which records arguments outside domains and jumps."""
 
     def __init__(self) -> None:
         self.partial = self.jumps = False
@@ -272,7 +272,7 @@ _OF_TWO: dict[str, Callable[[_Run, Range, Range], Range]] = {
     "min": lambda _, a, b: (min(a[0], b[0]), min(a[1], b[1])),
     "max": lambda _, a, b: (max(a[0], b[0]), max(a[1], b[1])),
 }
-"""The ranges of operations with two arguments, from those of these."""
+"""The ranges of operations with two arguments, from those of the arguments."""
 _OF_ONE: dict[str, Callable[[_Run, Range], Range]] = {
     "neg": lambda _, a: negative(a),
     "sq": lambda _, a: square(a),

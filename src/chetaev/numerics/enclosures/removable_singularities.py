@@ -2,7 +2,7 @@ r"""Intervals of a function with removable singularities, over an interval of it
 
 The line is cut into the discs around singular places, where the series of the function holds (`graphs.rewriting.removable`), and the gaps
 between them, where its formula does. Over each piece that the interval meets the function is enclosed, and the hull of all is the result.
-So a step over the singular place is bounded, however long it is, and an interval that contains a true pole is not.
+So a step over the singular place is bounded for any length, and an interval that contains a true pole is not.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Pair = tuple[Interval, Interval]
 
 
 def over(found: Removable, u: Interval, rate: Interval, formula: Callable[[Interval, Interval], Pair]) -> Pair:
-    """Return value and rate of a function over an interval of its argument; `formula` returns both where no place is singular."""
+    """Return value and rate of a function over an interval of its argument; `formula` returns both away from singular places."""
     discs = sorted(((float(series.centre), series) for series in found.series), key=lambda disc: disc[0])
     fits = ca.SX(1)
     if found.turns:
@@ -51,7 +51,7 @@ def _reach(series: Series) -> float:
 
 
 def _by_series(series: Series, centre: float, rate: Interval) -> Callable[[Interval], Pair]:
-    """The function beside a singular place."""
+    """The function near a singular place, by its series."""
     unit = single(float(1 / series.unit))
     slopes = [k * c for k, c in enumerate(series.coefficients)][1:] or [0.0]
 
@@ -76,5 +76,5 @@ def _if_met(met: ca.SX, a: Interval) -> Interval:
 
 
 def _where(condition: ca.SX, a: Interval) -> Interval:
-    """An interval where a condition holds, else everything."""
+    """`a` where the condition holds, else the unbounded interval."""
     return Interval(iv.chosen(condition, a.low, EVERYTHING.low), iv.chosen(condition, a.high, EVERYTHING.high))

@@ -15,6 +15,7 @@ import numpy as np
 from sympy import Expr, Symbol
 
 from chetaev.core.errors import ChetaevError, InitialError, ParameterError, UsageError, require_mapping
+from chetaev.core.fixes import InPython, SetArgument
 from chetaev.core.notation import Vocabulary, from_sympy, parse_expression
 from chetaev.core.notation.lexer import spell
 from chetaev.core.state import State
@@ -178,7 +179,7 @@ def _parameters(
     equations: Equations, given: Mapping[str, Any] | None, inputs: Mapping[str, Any] | None, where: str
 ) -> tuple[dict[str, Array], Binding]:
     """Arrays of values in the order of the system; single numbers are checked as `simulate` checks them."""
-    require_mapping(given or {}, "parameters are", where, 'parameters={"m": [1.0, 2.0]}')
+    require_mapping(given or {}, "parameters are", where, SetArgument("parameters", {"m": [1.0, 2.0]}))
     arrays: dict[str, Array] = {}
     scalars: dict[str, Any] = {}
     for key, v in (given or {}).items():
@@ -196,11 +197,11 @@ def _listed(starts: Any, where: str) -> list[State] | None:
     if isinstance(starts, State | Mapping):
         return None
     if isinstance(starts, str) or not isinstance(starts, Sequence):
-        hint = '{"x": [0, 1, 2]}, or [{"x": 0}, {"x": 1}]'
+        hint = (InPython('{"x": [0, 1, 2]}'), ", or ", InPython('[{"x": 0}, {"x": 1}]'))
         raise UsageError(f"the starts are given as {type(starts).__name__}.", where=where, hint=hint)
     for k, start in enumerate(starts):
         if not isinstance(start, State):
-            require_mapping(start, f"start {k} is", where, '[{"x": 0}, {"x": 1}]')
+            require_mapping(start, f"start {k} is", where, InPython('[{"x": 0}, {"x": 1}]'))
     return [start if isinstance(start, State) else State(start) for start in starts]
 
 

@@ -9,7 +9,9 @@ import numpy as np
 from sympy import Expr
 
 from chetaev.core.errors import Interrupted, UsageError
+from chetaev.core.fixes import Ask, Code, SetArgument
 from chetaev.core.state import State
+from chetaev.core.support.public import public
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
@@ -29,13 +31,14 @@ from chetaev.numerics.motion.settings import is_usual
 from chetaev.numerics.motion.simulate import names_of_state, read_max_step, read_max_steps, read_method, read_times
 from chetaev.numerics.slopes.directions import require_names
 from chetaev.numerics.smooth_pieces.events import read_events
-from chetaev.numerics.verdict.branch_choice import Wish, chosen
+from chetaev.numerics.verdict.branch_choice import Selection, chosen
 
 _BLOCK = 1 << 16
 """Members that are integrated before their results are written and their room is used again: 30 MB for a small system. Fewer would leave
 processors idle between blocks."""
 
 
+@public
 def simulate_many(
     equations: Any,
     starts: Any = None,
@@ -120,20 +123,26 @@ def simulate_many(
         events = model.events if events is None else events
         parameters, inputs = {**model.parameters, **(parameters or {})}, {**model.inputs, **(inputs or {})}
     if not isinstance(equations, Equations):
-        hint = "simulate_many(ch.derive(system, principle), starts, t, ...)"
+        hint = Ask("simulate_many", "ch.derive(system, principle), starts, t, ...")
         raise UsageError(f"simulate_many takes equations or a model, not {type(equations).__name__}.", where="simulate_many", hint=hint)
     where = f"simulate_many {equations.system.label}"
     if starts is None:
-        raise UsageError("no starts are given.", where=where, hint='simulate_many(equations, {"x": [0, 1, 2], ...}, t)')
+        raise UsageError("no starts are given.", where=where, hint=Ask("simulate_many", 'equations, {"x": [0, 1, 2], ...}, t'))
     times = read_times(t, where)
     if series is not None and len(times) == 2:
         raise UsageError(
-            "series is given without times at which states are stored.", where=where, hint="t=np.linspace(0, 10, 101): three or more times"
+            "series is given without times at which states are stored.",
+            where=where,
+            hint=(SetArgument("t", Code("np.linspace(0, 10, 101)")), ": three or more times"),
         )
     method = read_method(method, where)
     max_steps, longest = read_max_steps(max_steps, where), read_max_step(max_step, where)
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
-        raise UsageError(f"threads={threads!r} is not a number of threads.", where=where, hint="threads=4, or None for all processors")
+        raise UsageError(
+            f"threads={threads!r} is not a number of threads.",
+            where=where,
+            hint=(SetArgument("threads", 4), ", or None for all processors"),
+        )
     equations, inputs = with_feedback(equations, inputs, where)
     stated, guessed = equations, frozenset[str]()
     formulas, sampled = divided(inputs)
@@ -162,7 +171,9 @@ def simulate_many(
     read_events(settings.events, equations, given.batch.compiled.flow.state, where)
     require_names(slopes or (), equations, starts, where)
     if conserve not in (None, "energy"):
-        raise UsageError(f"conserve={conserve!r} is not possible.", where=where, hint='conserve="energy", or leave it out')
+        raise UsageError(
+            f"conserve={conserve!r} is not possible.", where=where, hint=(SetArgument("conserve", "energy"), ", or leave it out")
+        )
     alone = any(wish is not None for wish in (branch, gauge, slopes, conserve))
     together = is_usual(method) and not (settings.events or sampled or equations.system.unilateral or alone)
     room = room_for_series(series, given.size, len(times), given.batch.compiled.size, where) if settings.series else None
@@ -202,7 +213,7 @@ def _of_the_first(
     groups = equations.system.groups
     one = State(_first_values(first.fixed, groups), _first_values(first.guess, groups))
     binding = bind(equations.system, _first_values(parameters or {}, ()), inputs, where)
-    found = chosen(equations, binding, Wish(one, t, branch, gauge, where, "simulate_many"))
+    found = chosen(equations, binding, Selection(one, t, branch, gauge, where, "simulate_many"))
     added = {} if not isinstance(found.start, State) else {z: v for z, v in found.start.guess.items() if z not in one.guess}
 
     def with_guesses(start: Any) -> State:

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from chetaev.core.display.html import card, columns, facts, number, set_symbol
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import InPython, SetArgument
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.ensemble.batch import Array, Indices, Mask
 from chetaev.numerics.ensemble.columns import Columns
@@ -40,6 +42,7 @@ class Endings:
         return self.sentences[member]
 
 
+@public
 @dataclass(frozen=True)
 class PerMember:
     """What some members have, by member, as a row of tuples: `ensemble.events[3]`."""
@@ -54,6 +57,7 @@ class PerMember:
         return self.size
 
 
+@public
 @dataclass(frozen=True, repr=False, eq=False)
 class Ensemble:
     """Many motions. `ensemble.final["x'"]` is an array over the members, and so is any expression in their jets.
@@ -109,7 +113,7 @@ class Ensemble:
         """
         if self.motions is None:
             where = f"ensemble of {self.equations.system.label}"
-            raise UsageError("the ensemble has no slopes.", where=where, hint=f"ch.simulate_many(..., slopes=[{by!r}])")
+            raise UsageError("the ensemble has no slopes.", where=where, hint=SetArgument("slopes", [by], "ch.simulate_many"))
         if self.times is None:
             return np.array([self.motions[k].final.slope(name, by) if k in self.motions else np.nan for k in range(len(self))])
         found = np.full((len(self), len(self.times)), np.nan)
@@ -125,7 +129,7 @@ class Ensemble:
         try:
             k = range(len(self))[operator.index(name)]
         except TypeError:
-            what, hint = f"{name!r} is neither a name nor the number of a member.", 'ensemble["x"], ensemble[3]'
+            what, hint = f"{name!r} is neither a name nor the number of a member.", InPython('ensemble["x"], ensemble[3]')
             raise UsageError(what, where=f"ensemble of {self.equations.system.label}", hint=hint) from None
         if k in self.final.alone:
             return self.final.alone[k]
@@ -233,9 +237,3 @@ class Ensemble:
         if len(self.failed) > 5:
             lines.append(f"  … and {len(self.failed) - 5} more; ensemble.failed lists them")
         return "\n".join(lines)
-
-
-def _range(values: Array) -> str:
-    """The least and the largest of some values, in words."""
-    known = values[np.isfinite(values)]
-    return f"{known.min():.4g} to {known.max():.4g}" if len(known) else "no value"

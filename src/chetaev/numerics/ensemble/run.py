@@ -27,7 +27,7 @@ from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy, usual_sizes
-from chetaev.numerics.methods.base import angles_of, columns_read, ends_kernel
+from chetaev.numerics.methods.base import UNREDUCED, angles_of, columns_read, ends_kernel
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.lanes import ONE_BY_ONE, run_side_by_side, suits
 from chetaev.numerics.motion import step_evidence
@@ -45,7 +45,7 @@ from chetaev.numerics.motion.run import REORDERINGS
 from chetaev.numerics.motion.transitions import FALLEN_PIVOT
 from chetaev.numerics.smooth_pieces.rounding import rows_in_doubt
 from chetaev.numerics.smooth_pieces.signs import signs_in_doubt
-from chetaev.numerics.smooth_pieces.surface_values import NEAR
+from chetaev.numerics.smooth_pieces.surface_values import ON_SURFACE
 
 _PORTIONS = 16
 """Tasks per processor into which an ensemble is divided; a processor that is done takes the next one. Fewer leave processors idle at the
@@ -128,6 +128,8 @@ class Integration:
             active = self._reordered(self._advanced(active, t1))
             reorderings += 1
         self._find_loci()
+        reduced = np.array([kernels.compiled.reduced_stepping is not None for kernels in self.pivoted])
+        self.cornered |= np.isin(self.status, UNREDUCED) & reduced[self.which]  # `simulate` repeats such runs with all jets
         # `simulate` knows more about a start without finite rates: whether another order of elimination has them
         self.cornered |= (self.status == dop853.Status.NOT_FINITE) & (self.counts[:, 0] == 0)
         finished = np.flatnonzero((self.status == dop853.Status.FINISHED) & ~self.cornered)
@@ -201,7 +203,7 @@ class Integration:
     def _rows_hold(self, members: Indices, kernels: Pivoted, t: Array, states: Array) -> Mask:
         """Whether the compiled rates satisfy the rows, at one state of each member."""
         here, p = as_slice(members), self.read.batch.at(t, members)
-        rates = each(kernels.compiled.rhs, t[here], states[here], p)
+        rates = each(kernels.compiled.stepping.at_state, t[here], states[here], p)
         held = held_function(kernels.compiled)
         if held is None:
             return self._rows_fit(members, kernels, t, states, rates, p)
@@ -254,7 +256,7 @@ class Integration:
         found = self.read.batch.values(self.pivoted[0].surfaces, self.at, self.y, members)
         values, terms, rates = found[:, :count], found[:, count : 2 * count], found[:, 2 * count :]
         sizes = np.fmax(terms, np.abs(rates) * abs(t1 - self.read.t))  # as `Surfaces.vanishing` measures them
-        clear = (modes * values > NEAR * self.tolerance * sizes).all(axis=1)
+        clear = (modes * values > ON_SURFACE * self.tolerance * sizes).all(axis=1)
         self.cornered[members] |= ~clear | self.pivoted[0].timed
 
     def _pivots(self, members: Indices, kernels: Pivoted | None = None) -> Array:
@@ -276,11 +278,12 @@ class Integration:
         """Yield tasks of members with the same pivots at the same time."""
         kernels = self.pivoted[self.which[members[0]]]
         compiled, n = kernels.compiled, kernels.changing
+        stepping = compiled.stepping
         flow, driven = self.pivoted[0].compiled.flow, self.read.switched.inputs
         nodes, turns = nodes_kernel(flow, driven).kernel, turns_kernel(flow, driven) if self.touching else None
         used: dict[str, Kernel | None] = {
-            "rhs": compiled.rhs,
-            "project": compiled.project,
+            "rhs": stepping.rhs,
+            "project": stepping.project,
             "inputs": self.inputs,
             "watch": kernels.watch,
             "measure": compiled.measure,
@@ -288,7 +291,7 @@ class Integration:
             "bounds": kernels.bounds if n else None,
             "turns": turns,
             "determinant": compiled.determinant if self.touching else None,
-            "ends": ends_kernel(compiled.rhs, kernels.watch, compiled.measure),
+            "ends": ends_kernel(stepping.rhs, kernels.watch, compiled.measure),
         }
         code = dop853.Code(**{name: 0 if kernel is None else kernel.address for name, kernel in used.items()})._replace(
             first_input=len(self.read.equations.system.parameters),
@@ -296,10 +299,14 @@ class Integration:
             n_measure=compiled.measure.n_out,
             n_nodes=0 if nodes is None else nodes.n_out // 2,
             columns=columns_read(flow.size, nodes, kernels.bounds, turns),
-            angles=angles_of(compiled, compiled.project, self.inputs, kernels.watch),
-            doubting=doubting(compiled.rhs, self.inputs, len(self.read.equations.system.parameters), often=True),
+            boxed=flow.size,
+            angles=angles_of(compiled, stepping, self.inputs, kernels.watch),
+            doubting=doubting(stepping.rhs, self.inputs, len(self.read.equations.system.parameters), often=True),
+            begin=0 if stepping.begin is None else stepping.begin.address,
+            like=stepping.like,
         )
-        limits = self.measures.limits(self.max_step, self.max_steps)._replace(before=0.0)
+        own = self.measures.limits(self.max_step, self.max_steps)._replace(before=0.0)
+        limits = own.of_further(flow.size, stepping.like)
         noisy = compiled.flow.has_constant_jacobian
         few = limits._replace(max_steps=min(dop853.MANY_STEPS, self.max_steps)) if noisy else limits
         begun = self.counts[members, 0] > 0
@@ -327,7 +334,7 @@ class Integration:
 
         def alone(k: int) -> None:
             member = int(members[k])
-            known = limits._replace(before=self._largest(member)) if begun[k] else limits
+            known = own._replace(before=self._largest(member)).of_further(flow.size, stepping.like) if begun[k] else limits
             heard = partial(self._round_off, compiled, member, t1 - times[k]) if noisy else None
             keep, wanted = (dop853.FINAL, ()) if self.series is None else (dop853.TIMES, self._after(float(times[k]), bool(begun[k])))
             run = dop853.run(

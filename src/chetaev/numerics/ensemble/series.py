@@ -16,6 +16,7 @@ import numpy as np
 from sympy import Expr
 
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import InPython, SetArgument
 from chetaev.core.notation import parse_expression
 from chetaev.numerics.ensemble.batch import Array, Indices, mapped
 from chetaev.numerics.ensemble.columns import Columns
@@ -94,13 +95,18 @@ def room_for_series(given: Any, members: int, times: int, size: int, where: str)
                 f"the series take {needed / 1e9:.1f} GB: {members} members, {times} times, {size} numbers each.",
                 where=where,
                 why=f"{free / 1e9:.1f} GB of memory are free, and a run takes at most half of them for its series.",
-                hint='series="states.npy", a file that is mapped into memory; or fewer times; or t=(t0, t1), which keeps the ends',
+                hint=(
+                    SetArgument("series", "states.npy"),
+                    ", a file that is mapped into memory; or fewer times; or ",
+                    SetArgument("t", (0, 10)),
+                    ", which keeps the ends",
+                ),
             )
         return np.full(shape, np.nan)
     if isinstance(given, str | os.PathLike):
         return _file(Path(given), shape, where)
     if not isinstance(given, np.ndarray) or given.dtype != np.float64 or not given.flags.c_contiguous or not given.flags.writeable:
-        hint = f'np.empty({shape}), or the name of a file: "states.npy"'
+        hint = (InPython(f"np.empty({shape})"), ', or the name of a file: "states.npy"')
         raise UsageError(f"series={type(given).__name__} is no array of floats that can be written to.", where=where, hint=hint)
     if given.shape != shape:
         raise UsageError(f"the array for the series has the shape {given.shape}.", where=where, hint=f"members, times, numbers: {shape}")
@@ -110,7 +116,7 @@ def room_for_series(given: Any, members: int, times: int, size: int, where: str)
 
 def _file(path: Path, shape: tuple[int, ...], where: str) -> Array:
     if path.suffix != ".npy":
-        raise UsageError(f"{path.name} is not the name of a file in NumPy's format.", where=where, hint='series="states.npy"')
+        raise UsageError(f"{path.name} is not the name of a file in NumPy's format.", where=where, hint=SetArgument("series", "states.npy"))
     try:
         found: Array = np.lib.format.open_memmap(path, "w+", np.float64, shape)
     except OSError as cause:

@@ -1,4 +1,4 @@
-"""evaluate for equations with corners: in the configuration of the state, with which simulate would begin there."""
+"""evaluate for equations with corners: in the configuration with which simulate would begin at the state."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from chetaev.numerics.start.signs import signs_at
 _TOLERANCE = 1e-9
 """Relative distance up to which a state lies on a surface, as in a run with the default tolerance."""
 _ON_SURFACE = 1e-12
-"""Relative to its terms: a smaller switching function vanishes."""
+"""Size of a switching function, relative to its terms, below which it counts as zero."""
 
 
 def evaluate_on_its_side(switched: Switched, start: State | Mapping[str, Any], binding: Binding, t: float, where: str) -> Evaluation:
@@ -36,7 +36,7 @@ def evaluate_on_its_side(switched: Switched, start: State | Mapping[str, Any], b
         try:
             found = _in(switched, configuration, start, binding, t, where)
         except (InitialError, StateError):
-            break  # the side may be wrong: the search below finds the right one, or raises with the reason
+            break  # this side may be wrong: `begin` below finds the right one, or raises with the reason
         signs = _signs(switched, found, configuration)
         if signs is None:
             break
@@ -53,7 +53,7 @@ def evaluate_on_its_side(switched: Switched, start: State | Mapping[str, Any], b
 
 
 def _require_no_impact(switched: Switched, binding: Binding, begun: Start, t: float, where: str) -> None:
-    """Raise a StateError where a contact is hit: velocities jump there, and accelerations have no value."""
+    """Raise a StateError if the state is an impact, where velocities jump and accelerations have no value."""
     surfaces, here, jets = Surfaces(switched, binding, _TOLERANCE, 1.0), begun.setting, begun.jets
     met = surfaces.vanishing(here, t, jets) if switched.contacts else ()
     for k in switched.contacts:
@@ -67,7 +67,7 @@ def _require_no_impact(switched: Switched, binding: Binding, begun: Start, t: fl
 
 
 def _sets_off(switched: Switched, begun: Start) -> bool:
-    """Tell whether a body starts to move from rest against planar friction: only the direction of its speed is known, not a value."""
+    """Tell whether a body starts to move from rest against planar friction, where only the direction of its velocity is known."""
     modes = zip(switched.modes, begun.setting.configuration, strict=True)
     crawling = {c.velocity for mode, m in modes if isinstance(mode, Direction) and m != SLIDING for c in mode.components}
     return any(0 < abs(begun.jets.get(z, 0.0)) <= CRAWLING for z in crawling)

@@ -12,10 +12,12 @@ from sympy import Expr, Symbol
 
 from chetaev.core.errors import InitialError, NotationError, StateError, UsageError
 from chetaev.core.exact.constants import for_doubles
+from chetaev.core.fixes import Ask, SetArgument
 from chetaev.core.functions import corners_in
 from chetaev.core.notation import parse_expression, show
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Input, Jet, jets_in
 from chetaev.core.system import group_named
 from chetaev.core.values import Tape, Undefined
@@ -29,7 +31,7 @@ from chetaev.numerics.driving.feedback import with_feedback
 from chetaev.numerics.driving.schedule import at_time
 from chetaev.numerics.evaluation.clear_values import clear_value
 from chetaev.numerics.evaluation.many_digits import with_all_digits
-from chetaev.numerics.evaluation.printed_numbers import written
+from chetaev.numerics.evaluation.printed_numbers import ROUND_OFF_MULTIPLE, written
 from chetaev.numerics.flow.local_rank import factored_at, require_clear
 from chetaev.numerics.flow.pole_rewriting import last_digits_changed
 from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation, square_prolongation
@@ -39,14 +41,12 @@ from chetaev.numerics.start.clear_states import state_at_once
 from chetaev.numerics.start.completed import Completed, on_its_component, state_at
 from chetaev.numerics.start.data import read_state
 from chetaev.numerics.start.state_faults import inconsistent, singular_here
-from chetaev.numerics.verdict.branch_choice import Wish, chosen, several_at
+from chetaev.numerics.verdict.branch_choice import Selection, chosen, several_at
 
-_ROUNDED = 2.0**-50
+_ROUND_OFF_OF_STATE = 2.0**-50
 """Relative change of a state by a few units in the last place."""
-_ROUND_OFF = 30
-"""Times the change under perturbed last digits: a residual of at most this size is round-off."""
 _SMALL_ROW = 1e-6
-"""Relative to the largest row: smaller rows are compared with this size, since their terms may be round-off of the others."""
+"""Smallest size, relative to the largest row, with which a residual is compared: the terms of smaller rows may be round-off of others."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,7 @@ class Sides:
     modes: Mapping[Symbol, float]
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class Evaluation(Mapping[str, float]):
     """Values by name: jets, multipliers, and any expression in them."""
@@ -72,13 +73,13 @@ class Evaluation(Mapping[str, float]):
     sides: Sides | None = None
     """For equations with corners: the configuration of the state."""
     slopes: Any = field(default=None, repr=False, compare=False)
-    """Derivatives by what `slopes=` names (`chetaev.numerics.evaluation.slopes.SlopesAt`)."""
+    """Derivatives by the quantities that `slopes=` names (`chetaev.numerics.evaluation.slopes.SlopesAt`)."""
 
     def slope(self, name: str, by: str) -> float:
         """The derivative of a jet, a multiplier, `"energy"` or an expression by one of the `slopes` of `evaluate`."""
         where = f"evaluation of {self.equations.system.label}"
         if self.slopes is None:
-            raise UsageError("the values have no slopes.", where=where, hint=f"ch.evaluate(..., slopes=[{by!r}])")
+            raise UsageError("the values have no slopes.", where=where, hint=SetArgument("slopes", [by], "ch.evaluate"))
         k = self.slopes.directions.index(by, where)
         jet = next((z for z in self.jets if z.name == name), None)
         if jet is None and name == "energy" and name not in self.equations.vocabulary.names():
@@ -137,6 +138,7 @@ class Evaluation(Mapping[str, float]):
         return next((v for jet, v in self.jets.items() if jet.name == name), default)
 
 
+@public
 def evaluate(
     equations: Any,
     start: State | Mapping[str, Any] | None = None,
@@ -153,7 +155,7 @@ def evaluate(
     Missing initial values are computed from constraints in which they enter linearly, or which have one root only.
 
     Args:
-        equations: Equations, or a model, which brings its own start, initial time and values; arguments given here take precedence.
+        equations: Equations, or a model, which has a start, an initial time and values; arguments given here take precedence.
         start: Initial data by name, or a `State` with guesses.
         parameters: Values of the parameters, by name.
         t: The time; 0 by default.
@@ -187,54 +189,54 @@ def evaluate(
         branch, gauge = (own if given is None else given for own, given in zip(model.choice.values(), (branch, gauge), strict=True))
         parameters, inputs = {**model.parameters, **(parameters or {})}, {**model.inputs, **(inputs or {})}
     if not isinstance(equations, Equations):
-        hint = "evaluate(ch.derive(system, principle), start, ...)"
+        hint = Ask("evaluate", "ch.derive(system, principle), start, ...")
         raise UsageError(f"evaluate takes equations or a model, not {type(equations).__name__}.", where="evaluate", hint=hint)
     if start is None:
-        raise UsageError("no state is given.", where=f"evaluate {equations.system.label}", hint='evaluate(equations, {"x": 0, ...})')
+        raise UsageError("no state is given.", where=f"evaluate {equations.system.label}", hint=Ask("evaluate", 'equations, {"x": 0, ...}'))
     where = f"evaluate {equations.system.label}"
     if inputs:
         equations, inputs = with_feedback(equations, inputs, where)
         inputs = at_time(inputs, t, where)
     binding = bind(equations.system, parameters, inputs, where)
     t = number(0.0 if t is None else t, dict(binding.parameters), f"{where}, t", InitialError)
-    wish = Wish(start, t, branch, gauge, where, "evaluate", instant=True)
-    now = evaluate_as(equations, binding, wish)
+    selection = Selection(start, t, branch, gauge, where, "evaluate", instant=True)
+    now = evaluate_as(equations, binding, selection)
     if slopes is None:
         return now
-    from chetaev.numerics.evaluation.slopes import slopes_at  # local: it needs what begins a motion, which evaluates
+    from chetaev.numerics.evaluation.slopes import slopes_at  # local: it imports `motion_start`, which imports this module
 
-    meant = chosen(equations, binding, wish)
+    meant = chosen(equations, binding, selection)
     return replace(now, slopes=slopes_at(meant.equations, meant.start, binding, t, slopes, where))
 
 
-def evaluate_as(equations: Equations, binding: Binding, wish: Wish) -> Evaluation:
+def evaluate_as(equations: Equations, binding: Binding, selection: Selection) -> Evaluation:
     """Evaluate for any function of the library, with its choice of branch and gauge."""
-    clear = _clearly(equations, binding, wish)
+    clear = _evaluate_clear_state(equations, binding, selection)
     if clear is not None:
         return clear
-    meant = chosen(equations, binding, wish)
+    meant = chosen(equations, binding, selection)
     try:
         if meant.completed is not None and not smooth(meant.equations, Frozen(binding.inputs)).modes:
             return evaluate_from(meant.completed)
-        return evaluate_at(meant.equations, meant.start, binding, wish.t, meant.where)
+        return evaluate_at(meant.equations, meant.start, binding, selection.t, meant.where)
     except StateError as fault:
-        unclear = several_at(equations, binding, wish) if wish.branch is None else None
+        unclear = several_at(equations, binding, selection) if selection.branch is None else None
         raise unclear or fault from None
 
 
-def _clearly(equations: Equations, binding: Binding, wish: Wish) -> Evaluation | None:
-    """The values at a state about which nothing is in doubt; None for any other."""
-    if wish.branch is not None or wish.gauge is not None or smooth(equations, Frozen(binding.inputs)).modes:
+def _evaluate_clear_state(equations: Equations, binding: Binding, selection: Selection) -> Evaluation | None:
+    """The values if the state is given without doubt in every respect; else None."""
+    if selection.branch is not None or selection.gauge is not None or smooth(equations, Frozen(binding.inputs)).modes:
         return None
-    found = state_at_once(equations, wish.start, binding, wish.t, wish.where, digits=True)
+    found = state_at_once(equations, selection.start, binding, selection.t, selection.where, digits=True)
     if found is None:
         return None
     jets = found.jets
     if not found.digits:
         system = square_prolongation(equations)
         assert system is not None  # noqa: S101 - a state was found with it
-        jets = with_all_digits(Problem(system, binding, wish.t, wish.where), jets, _levels(system))
-    return Evaluation(equations, jets, binding, wish.t, (), frozenset(found.state))
+        jets = with_all_digits(Problem(system, binding, selection.t, selection.where), jets, _levels(system))
+    return Evaluation(equations, jets, binding, selection.t, (), frozenset(found.state))
 
 
 def evaluate_at(equations: Equations, start: State | Mapping[str, Any], binding: Binding, t: float, where: str) -> Evaluation:
@@ -274,7 +276,7 @@ def _nearby(now: Evaluation, small: Sequence[Jet]) -> list[dict[Jet, float]]:
 
 
 def _tried(now: Evaluation, given: Mapping[Jet, float]) -> Mapping[Jet, float]:
-    """Return the jets for another state; none if it does not determine them."""
+    """Return the jets for another state; an empty mapping if it does not determine them."""
     try:
         start = {z.name: v for z, v in given.items()}
         return evaluate_at(now.equations, start, now.binding, now.t, f"evaluation of {now.equations.system.label}").jets
@@ -282,6 +284,7 @@ def _tried(now: Evaluation, given: Mapping[Jet, float]) -> Mapping[Jet, float]:
         return {}
 
 
+@public
 def residual(
     equations: Equations,
     jets: Mapping[str, Any],
@@ -308,7 +311,7 @@ def residual(
         StateError: If a row or an input has no finite value.
     """
     if not isinstance(equations, Equations):
-        hint = "residual(derive(system, principle), jets), or residual(derive(form), jets)"
+        hint = (Ask("residual", "derive(system, principle), jets"), ", or ", Ask("residual", "derive(form), jets"))
         raise UsageError(f"residual takes equations, not {type(equations).__name__}.", where="residual", hint=hint)
     where = f"residual of {equations.system.label}"
     binding = bind(equations.system, parameters, inputs, where)
@@ -340,7 +343,7 @@ def _levels(system: Prolongation) -> int:
 
 
 def _solved_at_level(problem: Problem, level: int, jets: Mapping[Jet, float]) -> dict[Jet, float]:
-    """The jets `level` above the top, from the rows differentiated as often; the rows are linear in them."""
+    """The derivatives of order `level` of the tops, from the rows differentiated `level` times, which are linear in them."""
     pairs = problem.system.stage(level)
     unknowns = [z.d(level) for z in problem.system.structure.top]
     trial = dict.fromkeys(unknowns, 0.0)
@@ -383,15 +386,15 @@ def _contradict(
         there, slopes = problem.numbers(pairs, unknowns, moved)
         moved |= {z: float(v) for z, v in zip(unknowns, least_norm(np.where(jacobian == 0, 0.0, slopes), -there)[0], strict=True)}
         noise = np.maximum(noise, np.abs(problem.numbers(pairs, unknowns[:0], moved)[0] - left))
-    return bool(np.any((excess > 0) & (np.abs(left) > _ROUND_OFF * noise)))
+    return bool(np.any((excess > 0) & (np.abs(left) > ROUND_OFF_MULTIPLE * noise)))
 
 
 def _check_given(jets: Mapping[Jet, float], fixed: Mapping[Jet, float], state: frozenset[Jet], where: str) -> None:
     """Raise if fixed values contradict the equations; values of the state may differ by the round-off of all jets together."""
-    round_off = _ROUNDED * max(map(abs, jets.values()), default=0.0)
+    round_off = _ROUND_OFF_OF_STATE * max(map(abs, jets.values()), default=0.0)
     for z, v in fixed.items():
         if z not in jets:
-            raise InitialError(f"{z.name} is beyond what is computed here.", where=where, hint="leave it out")
+            raise InitialError(f"{z.name} is not among the jets that are computed here.", where=where, hint="leave it out")
         alike = max(abs(w) for y, w in jets.items() if type(y) is type(z) and y.order == z.order)
         if abs(jets[z] - v) > max(CONTRADICTION * max(alike, abs(v)), round_off if z in state else 0.0):
             raise InitialError(

@@ -1,7 +1,7 @@
-r"""Accelerations and multipliers whose digits cancel, in as many digits as they need.
+r"""Accelerations and multipliers whose digits cancel, recomputed with enough digits.
 
-The rows of a level are linear in its jets, $r + J u = 0$. Bounds of the rounding errors of $r$ and $J$ (`graphs.rounding_bounds`) tell what
-doubles lose of $u$. Where that is too much, rows and Jacobian are computed with many digits, in which every number of the text is exact.
+The rows of a level are linear in its jets, $r + J u = 0$. Bounds of the rounding errors of $r$ and $J$ (`graphs.rounding_bounds`) bound the
+error of $u$ in doubles. If it is too large, rows and Jacobian are computed with many digits, in which every number of the text is exact.
 """
 
 from __future__ import annotations
@@ -20,21 +20,18 @@ from chetaev.core.exact.program import Program, many_digit_values
 from chetaev.core.symbols import TIME, Input, Jet
 from chetaev.core.values import Tape, Undefined
 from chetaev.mechanics.ranks.factored import equilibrated
-from chetaev.mechanics.tolerances import CUT
+from chetaev.mechanics.tolerances import CUT, NEGLIGIBLE_ERROR
 from chetaev.numerics.flow.exact_rates import Array, with_enough_digits
 from chetaev.numerics.flow.prolongation import Pair, Problem
-from chetaev.numerics.start.clear_states import LOST, VIOLATED
+from chetaev.numerics.graphs.rounding_bounds import EPSILON
+from chetaev.numerics.start.clear_states import LOST_DIGITS, VIOLATED_ROW
 
-_NEGLIGIBLE_ERROR = 1e-300
-"""An absolute error that does not matter."""
-_ROUND_OFF = float(np.finfo(float).eps)
-"""Relative to the sizes that rows suggest: jets that are all smaller are what rounding left of zero."""
 _MOST_UNKNOWNS = 60
 """Most unknowns that are solved for with many digits, which takes a second."""
 
 
 def with_all_digits(problem: Problem, jets: Mapping[Jet, float], levels: int) -> dict[Jet, float]:
-    """Return jets at a state, those that lost digits computed again; `levels` are the derivatives of the rows that determine them.
+    """Return the jets at a state, with those that lost digits recomputed from `levels` derivatives of the rows.
 
     Raises:
         StateError: If digits are lost and cannot be computed.
@@ -49,7 +46,7 @@ def with_all_digits(problem: Problem, jets: Mapping[Jet, float], levels: int) ->
 
 
 def _require_rows(problem: Problem, jets: Mapping[Jet, float]) -> None:
-    """Raise if a row that restricts the state does not hold, and rounding hides it: y' = (1 - cos(x))/x^2 z' for y' = 0 at x = 1e-9."""
+    """Raise a StateError if rounding hides that a row on the state does not hold: y' = (1 - cos(x))/x^2 z' with y' = 0 at x = 1e-9."""
     system, graph = problem.system, problem.system.algebra
     pairs, state = system.hidden(), system.structure.state
     if not pairs or any(z not in jets for z in state):
@@ -62,7 +59,7 @@ def _require_rows(problem: Problem, jets: Mapping[Jet, float]) -> None:
         return
     doubts, size = np.array(tape.doubts(point, _given(problem, tape.symbols)))[: len(pairs)], len(pairs)
     terms = np.abs(values[size:].reshape(size, len(state))) @ np.abs([jets[z] for z in state])
-    if (doubts <= VIOLATED * terms).all():
+    if (doubts <= VIOLATED_ROW * terms).all():
         return
     rows = [system.row(pair) for pair in pairs]
     slopes = [e for row in rows for e in graph.gradient(row, state)]
@@ -70,8 +67,8 @@ def _require_rows(problem: Problem, jets: Mapping[Jet, float]) -> None:
     if found is None:
         return
     terms = np.abs(found[size:].reshape(size, len(state))) @ _usual(problem, jets)
-    hidden = np.abs(found[:size] - values[:size])  # what doubles show was judged with the data
-    for k in np.flatnonzero(np.minimum(hidden, np.abs(found[:size])) > VIOLATED * terms):
+    hidden = np.abs(found[:size] - values[:size])  # residuals that doubles show were checked with the data
+    for k in np.flatnonzero(np.minimum(hidden, np.abs(found[:size])) > VIOLATED_ROW * terms):
         raise StateError(
             f"{system.label(pairs[k])} does not hold at this state, and rounding hides it: numbers cancel in the row.",
             where=problem.where,
@@ -89,12 +86,12 @@ def _usual(problem: Problem, jets: Mapping[Jet, float]) -> Array:
     for z in state:
         alike = [w for w in state if type(w) is type(z) and w.order == z.order]
         largest, natural = max(abs(jets[w]) for w in alike), max(sizes.get(w, 1.0) for w in alike)
-        found.append(largest if largest > _ROUND_OFF * natural else natural)
+        found.append(largest if largest > EPSILON * natural else natural)
     return np.array(found)
 
 
 def _given(problem: Problem, symbols: Iterable[Symbol]) -> dict[Symbol, float]:
-    """Bounds of the errors of given values: none but those of inputs, which are computed."""
+    """Bounds of the errors of given values: zero except for inputs, which are computed."""
     graph = problem.system.algebra
     driving = [z for z in symbols if isinstance(z, Input)]
     found = dict.fromkeys(symbols, 0.0)
@@ -102,7 +99,7 @@ def _given(problem: Problem, symbols: Iterable[Symbol]) -> dict[Symbol, float]:
         tape = graph.tape([graph.of(total_derivative(problem.binding.inputs[z.base], z.order)) for z in driving])
         point = {**problem.binding.parameters, TIME: problem.t}
         written = Tape([total_derivative(problem.binding.inputs[z.base], z.order) for z in driving])
-        try:  # the text in doubles, against its graph, which has series
+        try:  # compare the expression in doubles with its graph, which uses series
             there, plain = tape(point), written({z: point[z] for z in written.symbols})
         except Undefined:
             return found
@@ -114,7 +111,7 @@ def _given(problem: Problem, symbols: Iterable[Symbol]) -> dict[Symbol, float]:
 def _many_digits(problem: Problem, jets: Mapping[Jet, float], expressions: Sequence[ca.SX]) -> Array | None:
     """Expressions at a state, with many digits."""
     program, symbols, inputs = _programs(problem, expressions)
-    return with_enough_digits(lambda mp: many_digit_values(program, _point(problem, jets, symbols, inputs, mp), mp), _NEGLIGIBLE_ERROR)
+    return with_enough_digits(lambda mp: many_digit_values(program, _point(problem, jets, symbols, inputs, mp), mp), NEGLIGIBLE_ERROR)
 
 
 def _lost(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], jets: Mapping[Jet, float]) -> bool:
@@ -135,15 +132,15 @@ def _lost(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], jets
     sizes = np.abs(jacobian).max(axis=1, initial=0.0)
     inverse = np.linalg.pinv(jacobian / np.where(sizes > 0, sizes, 1.0)[:, None])
     off = np.abs(inverse) @ (errors / np.where(sizes > 0, sizes, 1.0))
-    return bool(np.any(off > LOST * np.abs(u))) and not _dependent(jacobian, unsure, sizes)
+    return bool(np.any(off > LOST_DIGITS * np.abs(u))) and not _dependent(jacobian, unsure, sizes)
 
 
 def _dependent(jacobian: Array, unsure: Array, sizes: Array) -> bool:
     """Tell whether rows depend on each other at a state although the digits of their slopes are right: redundant constraints.
 
-    Such rows agree only as far as the state is given, so more digits would make a difference of nothing.
+    Such rows agree only up to the rounding of the state, so more digits would show differences without meaning.
     """
-    if (unsure > LOST * sizes[:, None]).any():
+    if (unsure > LOST_DIGITS * sizes[:, None]).any():
         return False
     s = np.linalg.svd(equilibrated(jacobian, 0.0)[1], compute_uv=False)
     return len(s) < max(jacobian.shape) or bool(s[-1] <= CUT * s[0])
@@ -170,7 +167,7 @@ def _again(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], jet
         raise StateError(
             f"{', '.join(z.name for z in unknowns[:3])} have no correct digit here: numbers cancel in the equations.",
             where=problem.where,
-            why="Rounding changes the rows by as much as they are, and more digits do not determine these values either.",
+            why="Rounding changes the rows by their own size, and more digits do not determine these values either.",
             hint="another state, or the same terms written without the difference of nearly equal numbers",
         )
     return dict(zip(unknowns, map(float, found), strict=True))

@@ -15,7 +15,7 @@ from chetaev.core.symbols import Input, Jet, Multiplier, jets_in
 from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Mode, Touch
 from chetaev.numerics.evaluation.evaluate import evaluate_from
 from chetaev.numerics.evaluation.one_side import require_one_side, state_on
-from chetaev.numerics.smooth_pieces.piece import Seat, Setting
+from chetaev.numerics.smooth_pieces.piece import ComponentState, Setting
 from chetaev.numerics.smooth_pieces.surface_values import Jets
 from chetaev.numerics.smooth_pieces.switching import TOO_LARGE, Choice, Surfaces
 from chetaev.numerics.start.clear_states import state_at_once
@@ -31,7 +31,7 @@ class Start:
     setting: Setting
     jets: Mapping[Jet, float]
     crawling: bool = False
-    """Whether a body starts to move that planar friction does not hold: its direction has few digits then (`Place.crawling`)."""
+    """Whether a body starts to move against planar friction; its direction then has few correct digits (`Place.crawling`)."""
 
 
 def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float, where: str) -> Start:
@@ -47,7 +47,7 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
         """Return the setting of the first configuration to try; the state decides it before anything is compiled."""
         found = _state(surfaces, configuration, start, t, where)
         if found.elsewhere:
-            surfaces.seat = Seat(t, found.state)
+            surfaces.component = ComponentState(t, found.state)
         here = surfaces.setting(configuration)
         known[configuration] = _completed(here, found, t)
         return here
@@ -85,7 +85,7 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
         if len(choice.configurations) == 1:
             there = surfaces.setting(choice.configurations[0])
             return Start(there, jets(there))
-    except InitialError:  # a given speed of almost zero is kept: the motion comes to rest by itself
+    except InitialError:  # keep a given speed of almost zero: the motion itself comes to rest
         return Start(here, jets(here))
     if not choice.configurations and choice.reason == TOO_LARGE and (moving := _set_off(surfaces, here, met, t, jets)) is not None:
         return moving
@@ -93,7 +93,7 @@ def begin(surfaces: Surfaces, start: State | Mapping[str, Any] | None, t: float,
 
 
 def _agreeing(surfaces: Surfaces, configuration: Configuration, t: float, jets: Jets, where: str) -> Configuration:
-    """The signs of the switching functions at the state to which these signs lead, from a first guess of them."""
+    """Signs of the switching functions that agree with the state completed with these signs, from a first guess."""
     for _ in range(2 * len(configuration) + 2):
         here = surfaces.setting(configuration)
         signs = np.sign(surfaces.values(here, t, jets(here))).astype(int)
@@ -134,7 +134,7 @@ def _at_rest(surfaces: Surfaces, configuration: Configuration) -> Configuration:
 def _resting_on_contacts(
     surfaces: Surfaces, here: Setting, met: Sequence[int], t: float, jets: Mapping[Jet, float], where: str
 ) -> tuple[int, ...]:
-    """Return the modes that vanish, of the contacts only those whose gap neither opens nor closes; refuse a negative gap.
+    """Return the modes whose functions vanish, of the contacts only those whose gap neither opens nor closes; refuse a negative gap.
 
     A motion that starts on a contact and moves into it begins with an impact.
     """
@@ -156,7 +156,7 @@ def _resting_on_contacts(
 def _with_signs_of_multipliers(
     surfaces: Surfaces, here: Setting, start: State | Mapping[str, Any] | None, met: Sequence[int], t: float, jets: Jets, where: str
 ) -> Start:
-    """Return the start with signs of multipliers that agree with the forces they make; a guess chooses where several do."""
+    """Return the start with signs of multipliers that agree with the forces that they cause; a guess chooses between several."""
     switched = surfaces.switched
     choice = surfaces.choose(here.configuration, met, t, jets)
     found = choice.configurations
@@ -206,7 +206,7 @@ def _set_off(surfaces: Surfaces, here: Setting, met: Sequence[int], t: float, je
 def _require_one_acceleration(
     surfaces: Surfaces, here: Setting, start: State | Mapping[str, Any] | None, t: float, jets: Jets, where: str
 ) -> None:
-    """Raise an InitialError if a corner of accelerations fits the data with both signs, as in x'' = 2*abs(x'') - 3, without a guess."""
+    """Raise an InitialError if without a guess both signs of a corner of accelerations fit the data, as in x'' = 2*abs(x'') - 3."""
     switched = surfaces.switched
     data = read_state(switched.original, {} if start is None else start, surfaces.binding, where, expressions=True)
     known = data.guess.keys() | data.fixed.keys()
@@ -243,7 +243,9 @@ def _completed(here: Setting, found: Completed, t: float) -> dict[Jet, float]:
 
 
 def _clearly_determined(here: Setting, found: Completed, t: float) -> bool:
-    """Tell whether the system Jacobian has full rank at a state, the rates have values there, and no given value can contradict them."""
+    """Tell whether the system Jacobian has full rank at a state, the rates have values there, and all given values are part of the
+    state.
+    """
     system, state = found.problem.system, found.state
     if not found.regular or system.added or found.data.fixed.keys() - state.keys() or found.data.demands:
         return False

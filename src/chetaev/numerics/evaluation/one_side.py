@@ -1,4 +1,4 @@
-"""Data that fit several sides of corners: |y| = 2 allows y = 2 and y = -2, and neither may be chosen in silence."""
+"""Data that fit several sides of corners: |y| = 2 allows y = 2 and y = -2, and neither may be chosen silently."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _without_open_contacts(switched: Switched, configuration: Configuration, sta
 def require_one_side(
     switched: Switched, configuration: Configuration, start: State | Mapping[str, Any] | None, binding: Binding, t: float, where: str
 ) -> None:
-    """Raise an InitialError if missing values fit the data on another side of their corners than that of `configuration` as well."""
+    """Raise an InitialError if the missing values fit the data also on another side of their corners than that of `configuration`."""
     start = {} if start is None else start
     data = read_state(switched.original, start, binding, where, expressions=True)
     known = data.guess.keys() | data.fixed.keys()
@@ -62,7 +62,7 @@ def require_one_side(
             continue
         modes = {mode.symbol: float(m) for mode, m in zip(switched.modes, other, strict=True)}
         if all(_sign(functions[k], found, modes, binding, t) == other[k] for k in corners):
-            raise _several(switched, flipped, sorted(set().union(*[missing[k] for k in flipped]), key=lambda z: z.name), found, where)
+            raise _ambiguous(switched, flipped, sorted(set().union(*[missing[k] for k in flipped]), key=lambda z: z.name), found, where)
 
 
 def _changes(corners: Sequence[int]) -> list[set[int]]:
@@ -84,7 +84,7 @@ def _sign(function: Any, found: Completed, modes: Mapping[Symbol, float], bindin
         return 0
 
 
-def _several(switched: Switched, flipped: set[int], missing: Sequence[Jet], found: Completed, where: str) -> InitialError:
+def _ambiguous(switched: Switched, flipped: set[int], missing: Sequence[Jet], found: Completed, where: str) -> InitialError:
     names = " ".join(z.name for z in missing)
     texts = ", ".join(switched.modes[k].text for k in sorted(flipped))
     values = ", ".join(f"{z.name} = {found.state[z]:.6g}" for z in missing)

@@ -23,14 +23,14 @@ from chetaev.numerics.start.attitude import rotation_vector
 from chetaev.numerics.start.matrix_element import written_matrix
 
 _SURELY_ZERO = 2.0**-104
-"""Relative to the largest jet of the same coordinate: smaller numbers print as zero. It is the product of two rounding errors; with less,
-a zero that was computed from two of them prints as a number."""
+"""Relative to the largest jet of the same coordinate: smaller numbers print as zero. It is the square of the rounding error; with less, a
+product of two rounding errors would not print as zero."""
 _TESTED_FOR_ROUND_OFF = 1e-12
-"""Relative to the largest number: only smaller ones are tested for round-off, which takes time."""
-_ROUND_OFF = 30
-"""Times the change under perturbed last digits: a number of at most this size is round-off."""
+"""Size, relative to the largest number, below which a number is tested for round-off; the test takes time."""
+ROUND_OFF_MULTIPLE = 30
+"""A number is round-off if it is at most this multiple of its change under perturbed last digits of the state."""
 _LAST_DIGITS = 4 * float(np.finfo(float).eps)
-"""Radians: a smaller angle is a change in the last digits of a unit quaternion."""
+"""Angle in radians that changes the last digits of a unit quaternion."""
 
 Values = Mapping[Jet, float]
 Nearby = Callable[[Sequence[Jet]], Sequence[Values]]
@@ -38,7 +38,7 @@ Nearby = Callable[[Sequence[Jet]], Sequence[Values]]
 
 
 def written(system: System, jets: Values, undetermined: Collection[str], nearby: Nearby) -> str:
-    """A line for each jet, and one for the place of each group coordinate."""
+    """A line for each jet, and one for each group element."""
     shown, lines = _cleared(system, jets, nearby), {}
     owner = {z: group for group in system.groups.values() if all(z in jets for z in group.places) for z in group.places}
     for z, v in shown.items():
@@ -51,7 +51,7 @@ def written(system: System, jets: Values, undetermined: Collection[str], nearby:
 
 
 def _cleared(system: System, jets: Values, nearby: Nearby) -> dict[Jet, float]:
-    """The numbers, those that are round-off replaced by zero."""
+    """The numbers, with zero in place of round-off."""
     sizes = sizes_beside(jets, system)
     found = {z: sizes[z].cleared(v) + 0.0 for z, v in jets.items()}  # -0.0 + 0.0 is 0.0
     least = _TESTED_FOR_ROUND_OFF * max((abs(v) for v in found.values() if np.isfinite(v)), default=0.0)
@@ -59,7 +59,7 @@ def _cleared(system: System, jets: Values, nearby: Nearby) -> dict[Jet, float]:
     elsewhere = nearby(small) if small else ()
     for z in small:
         noise = max((abs(there.get(z, jets[z]) - jets[z]) for there in elsewhere), default=0.0)
-        if abs(jets[z]) <= _ROUND_OFF * noise:
+        if abs(jets[z]) <= ROUND_OFF_MULTIPLE * noise:
             found[z] = 0.0
     return found
 
@@ -79,12 +79,12 @@ def _element(group: GroupCoordinate, jets: Values) -> str:
 
 @dataclass(frozen=True)
 class Size:
-    """The largest of the quantities with which a number is compared."""
+    """The size of the quantities with which a number is compared."""
 
     largest: float
 
     def cleared(self, v: float) -> float:
-        """Return the number, or 0 if it is round-off relative to them.
+        """Return `v`, or 0 if it is round-off relative to this size.
 
         >>> Size(2.0).cleared(-1.6e-43), Size(2.0).cleared(1e-30)
         (0.0, 1e-30)

@@ -24,7 +24,7 @@ from chetaev.numerics.smooth_pieces.piece import Setting
 from chetaev.numerics.smooth_pieces.switching import Surfaces
 
 _TOLERANCE = 1e-12
-"""Relative distance from a switching surface below which a state lies on it; that of the finest runs."""
+"""Relative distance from a switching surface below which a state lies on it, as in runs with the smallest tolerance."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class SlopesAt:
     """A line for each jet of the state, a column for each direction."""
 
     def of(self, e: Expr | None, by: int) -> float:
-        """The slope of an expression, or of the energy."""
+        """The slope of `e`, or of the energy for None, by the direction with index `by`."""
         here, parameters = self.setting, self.directions.parameters
         if e is None:
             function = of_energy(here, parameters)

@@ -1,4 +1,4 @@
-"""Values of expressions at one state of a motion: the equations of motion give jets above the state."""
+"""Values of expressions at one state of a motion, also of jets that the equations of motion determine."""
 
 from __future__ import annotations
 

@@ -25,6 +25,7 @@ import numpy as np
 from sympy import Expr
 
 from chetaev.core.symbols import Input, Jet, Multiplier
+from chetaev.mechanics import origins as row_origins
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.factored import Factored, open_jets
 from chetaev.mechanics.ranks.generic import Matrix, Point, factored_at, matrices_at, rank_at
@@ -71,6 +72,11 @@ class Consequence:
     """The rows it is made of."""
     size: float
     """Its value at a random state, with values of order one, where only the rows before it hold."""
+
+    @property
+    def origin(self) -> row_origins.Consequence:
+        """The origin of the row that states it."""
+        return row_origins.Consequence(self.label)
 
 
 @dataclass(frozen=True)

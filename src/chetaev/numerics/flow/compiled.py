@@ -19,6 +19,7 @@ from chetaev.core.symbols import TIME, Jet
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.factored import Factored, is_regular
 from chetaev.numerics.flow.component import component_at
+from chetaev.numerics.flow.constraints.reduction import reduction_of
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.flow.pivot_choice import make_flow
 from chetaev.numerics.flow.pole_rewriting import without_poles
@@ -26,7 +27,7 @@ from chetaev.numerics.flow.prolongation import Problem, Prolongation, prolongati
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.graphs.rounding_bounds import EPSILON, values_and_doubts
-from chetaev.numerics.machine.kernels import Kernel, compile_kernel
+from chetaev.numerics.machine.kernels import Foreign, Kernel, compile_kernel
 
 Array = NDArray[np.float64]
 
@@ -35,6 +36,22 @@ _ONLY_NOISE = 10.0
 motion."""
 _CACHED_CHOICES = 64
 """Size of the cache of compiled choices of pivots; one motion of a mechanism may need twenty."""
+
+
+@dataclass(frozen=True)
+class Stepping:
+    """Kernels with which an explicit method makes steps, in reduced velocities where there are any (`flow.constraints.reduction`)."""
+
+    rhs: Kernel
+    """The rates of the state, and of further velocities behind it."""
+    project: Kernel | None
+    """The state on the constraints; in reduced velocities the state with the jets that rows determine."""
+    at_state: Kernel
+    """The rates of the state computed in the same way as by `rhs`, from the state alone."""
+    begin: Kernel | None = None
+    """The further velocities at a state; None if there are none."""
+    like: tuple[int, ...] = ()
+    """For each further velocity the place in the state of a velocity of its kind."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +112,25 @@ class Compiled:
         """Tell whether the system Jacobian clearly has its generic rank where all symbols of the flow have the values of `point`."""
         found = self.flow.system.measured([point], given=True)[0]
         return found is not None and is_regular(*found, rank=self.flow.rank)
+
+    @cached_property
+    def plain_stepping(self) -> Stepping:
+        """Steps with the rates of all jets, and a projection."""
+        return Stepping(self.rhs, self.project, self.rhs)
+
+    @property
+    def stepping(self) -> Stepping:
+        """Steps in reduced velocities, if there are any; otherwise plain ones."""
+        return self.reduced_stepping or self.plain_stepping
+
+    @cached_property
+    def reduced_stepping(self) -> Stepping | None:
+        """Steps in reduced velocities; None if there are none, or if rates are computed otherwise than by their graph."""
+        found = None if isinstance(self.rhs, Foreign) else reduction_of(self.flow)
+        if found is None:
+            return None
+        rhs, complete, at_state = map(compile_kernel, (found.rhs(), found.complete(), found.at_state()))
+        return Stepping(rhs, complete, at_state, compile_kernel(found.begin()) if found.further else None, found.like)
 
     @cached_property
     def _symbols(self) -> frozenset[Symbol]:

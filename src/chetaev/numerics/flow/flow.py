@@ -7,7 +7,7 @@ needed), and parameters followed by the jets of inputs and the energy at the sta
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any, cast
 
@@ -21,6 +21,7 @@ from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Parameter, Place,
 from chetaev.mechanics.ranks.exact import exactly_zero
 from chetaev.mechanics.ranks.factored import equilibrated
 from chetaev.mechanics.ranks.generic import Point
+from chetaev.numerics.flow.constraints.projection import projection
 from chetaev.numerics.flow.elimination import (
     Matrix,
     PivotOrder,
@@ -31,7 +32,6 @@ from chetaev.numerics.flow.elimination import (
 )
 from chetaev.numerics.flow.energy import energy_and_power, of_time_alone
 from chetaev.numerics.flow.nested.rows import ExtendedRows, nested_lagrangian, nested_rows
-from chetaev.numerics.flow.projection import projection
 from chetaev.numerics.flow.prolongation import Prolongation
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.arithmetic import is_nothing, larger, over, plus, size, times
@@ -40,9 +40,13 @@ from chetaev.numerics.graphs.graph_tape import GraphTape
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.graphs.magnitude import magnitudes
 from chetaev.numerics.graphs.residues import Residues
+from chetaev.numerics.graphs.simplification.simplify import simplified
 
 _SIMILAR_UNITS = 10.0
 """Binary exponent: units of columns that differ by less than this power of two count as equal."""
+
+_SAMPLES_OF_ROUNDING = 3
+"""States at which bounds of rounding errors of shorter code are compared with those of the code it replaces."""
 
 Stages = list[tuple[list[ca.SX], list[Jet]]]
 _CONSERVING: Remembered[bool | None] = Remembered(64)
@@ -100,19 +104,26 @@ class Flow:
 
     @cached_property
     def solved(self) -> Solved:
-        """The top jets as expressions in the state, and then intermediate results."""
+        """The top jets as expressions in the state, and then intermediate results; tops and pivots are written with few operations.
+
+        Multipliers that redundant constraints leave open are those of least norm.
+        """
         if self.extended is not None:
             return solve(self.extended.matrix, self.extended.right, self.order, self.samples, self.residues, self.freeze)
-        rows = ca.vertcat(*[self.system.row(pair) for pair in self.system.stage(0)])
-        right: Any = ca.densify(-self.graph.without(rows, self.system.structure.top))
-        return solve(self.system.structure.jacobian, right.elements(), self.order, self.samples, self.residues, self.freeze)
+        rows, top = ca.vertcat(*[self.system.row(pair) for pair in self.system.stage(0)]), self.system.structure.top
+        right: Any = ca.densify(-self.graph.without(rows, top))
+        found = solve(self.system.structure.jacobian, right.elements(), self.order, self.samples, self.residues, self.freeze)
+        opened = [j for j, z in enumerate(top) if z.name in self.system.undetermined]
+        solution, rates = _of_least_norm(found, opened), [k for k, z in enumerate(top) if z.order]
+        shorter = simplified(self.graph, [*solution, *found.pivots], rates, self.points[:_SAMPLES_OF_ROUNDING])
+        if shorter is None:
+            return replace(found, solution=tuple(solution))
+        return replace(found, solution=tuple(shorter[: len(top)]), pivots=tuple(shorter[len(top) :]))
 
     @cached_property
     def tops(self) -> dict[Jet, ca.SX]:
-        """The top jets by name. Multipliers that redundant constraints leave open are those of least norm."""
-        top = self.system.structure.top
-        opened = [j for j, z in enumerate(top) if z.name in self.system.undetermined]
-        return dict(zip(top, _of_least_norm(self.solved, opened)[: len(top)], strict=True))
+        """The top jets by name."""
+        return dict(zip(self.system.structure.top, self.solved.solution, strict=False))
 
     @cached_property
     def points(self) -> list[Point]:
@@ -331,8 +342,9 @@ class Flow:
     @cached_property
     def determinant(self) -> ca.SX:
         """The determinant of the system Jacobian, relative to the points the pivots were chosen at."""
-        determinant = ca.SX(self.solved.sign)
-        for pivot, reference in zip(self.solved.pivots, self.solved.references, strict=True):
+        determinant, moving = ca.SX(self.solved.sign), self._bounds_of_entries
+        pivots = list(zip(self.solved.pivots, self.solved.references, strict=True))
+        for pivot, reference in sorted(pivots, key=lambda item: not moving.is_constant(item[0])):
             determinant = determinant * (pivot * (1 / reference))
         if not self.system.plain:  # one minor of several: where it vanishes another will do, so its sign means nothing
             determinant = ca.fabs(determinant)
@@ -345,17 +357,40 @@ class Flow:
 
     @cached_property
     def smallest_pivot(self) -> ca.SX:
-        """The smallest pivot, as `watch` measures it."""
+        """The smallest pivot, as `watch` measures it. Of those that are constant, in rows with bounded entries, it is a lower bound."""
         sizes = [[None if is_nothing(e) else size(e) for e in line] for line in self.matrix]
-        one, units = ca.SX(1), self._column_units
-        rows = {i: _largest(_in_units(sizes[i], units)) for i, _ in self.order.pairs}
+        one, units, lasting = ca.SX(1), self._column_units, self._inverse_lasting_pivots
+        moving = [pair for pair, known in zip(self.order.pairs, lasting, strict=True) if known is None]
+        rows = {i: _largest(_in_units(sizes[i], units)) for i, _ in (self.order.pairs if moving else ())}
         inverse = {i: over(one, size) for i, size in rows.items()}
-        columns = {j: _largest([None if (e := sizes[i][j]) is None else times(e, inverse[i]) for i in rows]) for _, j in self.order.pairs}
-        largest = one
+        columns = {j: _largest([None if (e := sizes[i][j]) is None else times(e, inverse[i]) for i in rows]) for _, j in moving}
+        largest = reduce(larger, [known for known in lasting if known is not None], one)
         # the largest inverse: that of a constant pivot needs no division at every state
-        for (i, j), pivot, usual in zip(self.order.pairs, self.solved.pivots, self._usual_pivots, strict=True):
-            largest = larger(largest, times(over(ca.SX(usual), size(pivot)), times(rows[i], columns[j])))
+        for (i, j), pivot, usual, known in zip(self.order.pairs, self.solved.pivots, self._usual_pivots, lasting, strict=True):
+            if known is None:
+                largest = larger(largest, times(over(ca.SX(usual), size(pivot)), times(rows[i], columns[j])))
         return over(one, largest)
+
+    @cached_property
+    def _inverse_lasting_pivots(self) -> list[ca.SX | None]:
+        """For each pivot what its inverse, as `watch` measures it, is at most, at all states; None if it moves or nothing is known.
+
+        A column in units of its rows is never larger than its own unit, so the largest possible entry of a row decides.
+        """
+        bounds, units, found = self._bounds_of_entries, self._column_units, list[ca.SX | None]()
+        for (i, j), pivot, usual in zip(self.order.pairs, self.solved.pivots, self._usual_pivots, strict=True):
+            line = self.matrix[i] if self.freeze and bounds.is_constant(pivot) else ()
+            sizes = [None if is_nothing(e) else bounds.of(e) for e in line]
+            known = bool(line) and all(size is not None or is_nothing(e) for size, e in zip(sizes, line, strict=True))
+            largest = times(over(ca.SX(usual * units[j]), size(pivot)), _largest(_in_units(sizes, units))) if known else None
+            found.append(largest)
+        return found
+
+    @cached_property
+    def _bounds_of_entries(self) -> Bounds:
+        """Bounds of expressions in the parameters and the symbols of the matrix."""
+        entries = [e for line in self.matrix for e in line if not is_nothing(e)]
+        return Bounds(self.graph.vector([z for z in self.graph.symbols_of(entries) if not isinstance(z, Parameter)]))
 
     @cached_property
     def has_constant_jacobian(self) -> bool:
@@ -365,22 +400,11 @@ class Flow:
 
     @cached_property
     def lowest_pivot(self) -> GraphTape | None:
-        """What the smallest pivot is at least, at all states, as a function of parameters; None if a pivot moves or nothing is known.
-
-        A column in units of its rows is never larger than its own unit, so the largest possible entry of a row decides.
-        """
-        if not self.freeze:
+        """What the smallest pivot is at least, at all states, as a function of parameters; None if a pivot moves or nothing is known."""
+        known = [largest for largest in self._inverse_lasting_pivots if largest is not None]
+        if not known or len(known) < len(self.order.pairs):
             return None
-        entries = [e for line in self.matrix for e in line if not is_nothing(e)]
-        bounds = Bounds(self.graph.vector([z for z in self.graph.symbols_of(entries) if not isinstance(z, Parameter)]))
-        largest, units = ca.SX(1), self._column_units
-        for (i, j), pivot, usual in zip(self.order.pairs, self.solved.pivots, self._usual_pivots, strict=True):
-            line = self.matrix[i]
-            sizes = [None if is_nothing(e) else bounds.of(e) for e in line]
-            if not bounds.is_constant(pivot) or any(found is None and not is_nothing(e) for found, e in zip(sizes, line, strict=True)):
-                return None
-            largest = larger(largest, times(over(ca.SX(usual * units[j]), size(pivot)), _largest(_in_units(sizes, units))))
-        return self.graph.tape([over(ca.SX(1), largest)])
+        return self.graph.tape([over(ca.SX(1), reduce(larger, known, ca.SX(1)))])
 
     @cached_property
     def _column_units(self) -> Matrix:

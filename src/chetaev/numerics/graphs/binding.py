@@ -13,7 +13,7 @@ from sympy import Add, Expr, Mul, Symbol
 
 from chetaev.core.calculus import Evaluator, total_derivative
 from chetaev.core.errors import ChetaevError, InitialError, NotationError, ParameterError, did_you_mean, require_mapping, with_article
-from chetaev.core.fixes import SetInput, SetParameter
+from chetaev.core.fixes import SetArgument, SetInput, SetParameter, sentences
 from chetaev.core.notation import Vocabulary, from_sympy, parse_expression
 from chetaev.core.notation.lexer import spell
 from chetaev.core.sampled import Feedback, Sampled
@@ -77,7 +77,7 @@ def _with_series(e: Expr) -> Evaluator | None:
 
 def bind(system: System, parameters: Mapping[str, Any] | None, inputs: Mapping[str, Any] | None, where: str) -> Binding:
     """Bind every parameter and input of a system to a value; raise a ParameterError that names a missing one."""
-    require_mapping(parameters or {}, "parameters are", where, 'parameters={"m": 1.0}')
+    require_mapping(parameters or {}, "parameters are", where, SetArgument("parameters", {"m": 1.0}))
     given = {spell(str(k)): v for k, v in (parameters or {}).items()}
     bound = [z.base for z in system.inputs if z.base in given]
     if bound:
@@ -151,7 +151,7 @@ def _finite(given: Any, where: str, kind: type[ChetaevError]) -> float:
 
 def inputs_of(system: System, inputs: Mapping[str, Any] | None, where: str) -> dict[str, Expr]:
     """Bind every input of a system to a function of time; raise a ParameterError that names a missing one."""
-    require_mapping(inputs or {}, "inputs are", where, 'inputs={"u": "sin(t)"}')
+    require_mapping(inputs or {}, "inputs are", where, SetInput(("u",), "sin(t)"))
     if not system.inputs and not inputs:
         return {}
     known = {z.base: expression for z, expression in system.inputs.items()}
@@ -186,9 +186,7 @@ def _refuse_unknown(given: Mapping[str, Any], known: Mapping[str, Any], kind: st
     for name in given:
         if name not in known:
             listed = f"{kind}s: {' '.join(known)}." if known else f"the system has no {kind}."
-            raise ParameterError(
-                f"{name} is not {with_article(kind)}.", where=where, hint=f"{listed}  {did_you_mean(name, known)}".rstrip()
-            )
+            raise ParameterError(f"{name} is not {with_article(kind)}.", where=where, hint=sentences(listed, did_you_mean(name, known)))
 
 
 def _listed(noun: str, names: list[str]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.errors import NotationError, UsageError
+from chetaev.core.fixes import Code, InPython, SetArgument
 from chetaev.core.notation import parse_expression
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.flow.compiled import Array
@@ -21,7 +22,7 @@ class Experiment:
     t: Array
     columns: Mapping[str, Array]
     weights: Mapping[str, Array] | None
-    """What residuals are multiplied by, one over the standard deviation of each value; None without weights."""
+    """Factors of the residuals, one over the standard deviation of each value; None without weights."""
 
     @property
     def size(self) -> int:
@@ -33,7 +34,7 @@ def read_experiments(data: Any, equations: Equations, weights: Any, interval: tu
     """The records of a user: one, or a list of several."""
     several = list(data) if isinstance(data, list | tuple) else [data]
     if not several:
-        raise UsageError("there are no data.", where=where, hint='data={"t": [...], "x": [...]}')
+        raise UsageError("there are no data.", where=where, hint=SetArgument("data", {"t": [...], "x": [...]}))
     given = list(weights) if isinstance(weights, list | tuple) else [weights] * len(several)
     if len(given) != len(several):
         raise UsageError(
@@ -49,14 +50,14 @@ def _read(data: Any, equations: Equations, weights: Any, interval: tuple[float, 
         raise UsageError("the data have no times.", where=where, why=f"Columns: {' '.join(named) or 'none'}.", hint='a column "t"')
     times = _numbers(named.pop("t"), "t", where)
     if not named:
-        raise UsageError("the data have no column besides t.", where=where, hint='{"t": [...], "x": [...]}')
+        raise UsageError("the data have no column besides t.", where=where, hint=InPython('{"t": [...], "x": [...]}'))
     for name in named:
         try:
             parse_expression(name, equations.vocabulary, where)
         except NotationError as fault:
             known = " ".join(z.base for z in equations.unknowns)
             hint = f"jets and multipliers of {known}, or expressions in them; leave out other columns"
-            raise UsageError(f"column {name!r} is no expression of the motion: {fault.what}", where=where, hint=hint) from None
+            raise UsageError(f"column {name!r} is not an expression of the motion: {fault.what}", where=where, hint=hint) from None
     columns = {name: _numbers(values, name, where) for name, values in named.items()}
     for name, column in columns.items():
         if column.shape != times.shape:
@@ -71,7 +72,7 @@ def _read(data: Any, equations: Equations, weights: Any, interval: tuple[float, 
             f"t = {outside[0]:g} is outside the run from {interval[0]:g} to {interval[1]:g}.",
             where=where,
             why=f"{len(outside)} of {len(times)} times are.",
-            hint="fit(..., t=(t0, t1)) gives the interval; the start belongs to t0",
+            hint=(SetArgument("t", (0, 5), "fit"), " gives the interval; the start belongs to its first time"),
         )
     return Experiment(times, columns, _weights(weights, columns, len(times), where))
 
@@ -87,11 +88,13 @@ def _columns(data: Any, where: str) -> dict[str, Any]:
         found = {str(name): np.asarray(data[name]) for name in data.columns}
         return found if "t" in found or data.index.name != "t" else {"t": np.asarray(data.index), **found}
     what = f"data are a {type(data).__name__}, not a table."
-    raise UsageError(what, where=where, hint='{"t": [...], "x": [...]}, a pandas.DataFrame, an xarray.Dataset, or a list of these')
+    raise UsageError(
+        what, where=where, hint=(InPython('{"t": [...], "x": [...]}'), ", a pandas.DataFrame, an xarray.Dataset, or a list of these")
+    )
 
 
 def _numbers(values: Any, name: str, where: str) -> Array:
-    if isinstance(values, np.ma.MaskedArray):  # what is masked is a gap
+    if isinstance(values, np.ma.MaskedArray):  # masked values are gaps
         values = np.ma.filled(values.astype(float), np.nan)
     kind = np.asarray(values).dtype.kind
     if kind in "mM":
@@ -102,7 +105,7 @@ def _numbers(values: Any, name: str, where: str) -> Array:
     try:
         found = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
-        raise UsageError(f"column {name} holds values that are no numbers.", where=where, hint="real numbers") from None
+        raise UsageError(f"column {name} holds values that are not numbers.", where=where, hint="real numbers") from None
     if found.ndim != 1:
         raise UsageError(f"column {name} has the shape {found.shape}.", where=where, hint="one value for every time")
     bad = np.flatnonzero(~np.isfinite(found))
@@ -110,7 +113,7 @@ def _numbers(values: Any, name: str, where: str) -> Array:
         raise UsageError(
             f"column {name} has {len(bad)} values that are not finite, the first in line {int(bad[0]) + 1}.",
             where=where,
-            why="A gap is no value, and nothing is left out without being asked for.",
+            why="A gap is not a value, and data are left out only on request.",
             hint="remove these lines from the data; a column with gaps of its own goes into an experiment of its own",
         )
     return found
@@ -120,17 +123,21 @@ def _weights(given: Any, columns: Mapping[str, Array], size: int, where: str) ->
     if given is None:
         return None
     if not isinstance(given, Mapping):
-        raise UsageError(f"weights={given!r} is not a mapping.", where=where, hint='weights={"x": 1/0.01}: one over the standard deviation')
+        raise UsageError(
+            f"weights={given!r} is not a mapping.",
+            where=where,
+            hint=(SetArgument("weights", Code('{"x": 1/0.01}')), ": one over the standard deviation"),
+        )
     unknown = [name for name in given if name not in columns]
     missing = [name for name in columns if name not in given]
     if unknown or missing:
-        what = f"weights: {unknown[0]} is no column." if unknown else f"no weight for {missing[0]}."
+        what = f"weights: {unknown[0]} is not a column." if unknown else f"no weight for {missing[0]}."
         raise UsageError(what, where=where, hint=f"a weight for each of {' '.join(columns)}")
     try:
         found = {name: np.broadcast_to(np.asarray(w, dtype=float), (size,)) for name, w in given.items()}
     except (TypeError, ValueError):
         what = "weights are neither numbers nor arrays with one number for every time."
-        raise UsageError(what, where=where, why=f"There are {size} times.", hint='weights={"x": 1/0.01}') from None
+        raise UsageError(what, where=where, why=f"There are {size} times.", hint=SetArgument("weights", Code('{"x": 1/0.01}'))) from None
     for name, w in found.items():
         if not np.all(np.isfinite(w)) or np.any(w < 0) or not np.any(w > 0):
             raise UsageError(f"weights of {name} are not positive numbers.", where=where, hint="one over the standard deviation")

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.errors import StateError, UsageError
+from chetaev.core.fixes import Ask, InPython, SetArgument
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
@@ -18,30 +20,31 @@ from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.identification.evidence import is_noise
 from chetaev.numerics.identification.experiments import labels, read_experiments
 from chetaev.numerics.identification.minimum import STOPPED, covariance_of, minimum, sizes_of, variances_by_columns
-from chetaev.numerics.identification.problem import Problem, read_unknowns
+from chetaev.numerics.identification.problem import NO_MOTION_RESIDUAL, Problem, read_unknowns
 from chetaev.numerics.identification.result import Fit
 from chetaev.numerics.identification.shooting import Shooting, shooting_of
 from chetaev.numerics.identification.work import MOST_STEPS, Work
 from chetaev.numerics.motion.trajectory import Trajectory
 
 _PARTS_OF_RECORD = (0.2, 0.5)
-"""Parts of the record that are fitted before the whole: over a short time a motion depends on its values without many minima."""
+"""Fractions of the record that are fitted before the whole: over a short time the sum of squares has few local minima."""
 _TIMES_PER_UNKNOWN = 4
-"""Times of a record, for each unknown, with less of which parts are not fitted by themselves."""
+"""Fewest times of a part, for each unknown, for which the part is fitted by itself."""
 _ROUNDS_OF_WEIGHTS = 3
-"""How often the weights of columns are found from their residuals, where no weights are given."""
-_ERROR_OF_MOTIONS = 1e-9
-"""Relative to the values of a column: residuals below this are errors of the motion, not noise."""
-_POLISHED = 3
-"""How many of several rough minima are searched to the end."""
+"""Most rounds in which the weights of columns are estimated from their residuals, if no weights are given."""
+_SMALLEST_SCALE = 1e-9
+"""Relative to the values of a column: the smallest scale of its residuals; smaller ones are errors of the motion, not noise."""
+_COMPLETED_SEARCHES = 3
+"""Number of rough minima, of several, from which a search is completed."""
 _SAME_SQUARES = 1.001
-"""Ratio of sums of squares of one motion and of joined segments up to which the motion follows the record as the segments do."""
+"""Ratio of the sums of squares of one motion and of joined segments up to which the motion follows the record as well as the segments."""
 _NO_GAIN = 1e-3
 """Difference of the measure of `_squares` below which two fits are the same minimum."""
 _SPREAD = 0.5
 """Relative spread of random first values of unknowns without bounds."""
 
 
+@public
 def fit(
     model: Any,
     data: Any,
@@ -59,28 +62,28 @@ def fit(
     r"""Find unknown parameters and initial values by least squares, $\sum_i w_i^2 (y(t_i) - y_i)^2$.
 
     The derivatives of motions are exact (`simulate(..., slopes=...)`), so that errors and covariances are too. Long records are fitted part
-    by part first. If that leaves residuals that are a curve and no noise, as it does with chaotic motions, the record is cut into segments
-    whose first states are unknowns too, and which are joined in the end (multiple shooting).
+    by part first. If the residuals then are a curve and not noise, as for chaotic motions, the record is cut into segments whose first
+    states are unknowns too, and which are joined in the end (multiple shooting).
 
     Args:
         model: A model, or a list of models that differ in their starts, one for each experiment; or equations, with `start` and `t`.
         data: A mapping with `"t"` and names or expressions, a pandas data frame, an xarray data set, or a list of experiments.
-        unknown: What to find: names of parameters and of initial values, each with bounds `(low, high)`, None, or a first value.
+        unknown: The values to find: names of parameters and initial values, each with bounds `(low, high)`, None, or a first value.
         weights: For each column one over the standard deviation of its values, a number or one for each time. Without weights columns are
             weighted by the spread of their own residuals.
         start: Initial data, instead of those of the model.
         parameters: Values of parameters, which take precedence.
         t: The interval of the motion; its first time is that of the start. By default that of the model.
-        seeds: The number of first values from which the search may start. Others than the given ones are random, and tried if the residuals
-            of the first fit are a curve and no noise.
+        seeds: The number of first values from which the search may start. Those after the given one are random, and tried only if the
+            residuals of the first fit are a curve and not noise.
         segments: The number of segments into which each record is cut; 1 for one motion. By default the record is cut only if one motion
-            does not fit, by the number of values.
+            does not fit, and the number of values determines the number of segments.
         steps: The most steps of a search. A result whose search ended there says so in its `remarks`.
         progress: Whether a long search shows the motions computed so far and the size of the residuals. By default it does on a terminal
             and in a notebook.
 
     Returns:
-        The values, with errors, covariance and what the data leave open.
+        The values, with errors, covariance, and the combinations that the data do not determine.
 
     Raises:
         UsageError: For data or unknowns that cannot be used; the message says which.
@@ -104,20 +107,22 @@ def fit(
 def require_segments(segments: Any, where: str) -> None:
     """Raise a UsageError if `segments` is neither None nor a number of segments."""
     if segments is not None and (isinstance(segments, bool) or not isinstance(segments, int) or segments < 1):
-        raise UsageError(f"segments={segments!r} is not a number of segments.", where=where, hint="segments=20, or None")
+        raise UsageError(
+            f"segments={segments!r} is not a number of segments.", where=where, hint=(SetArgument("segments", 20), ", or None")
+        )
 
 
 def read_steps(steps: Any, where: str) -> int:
     """The most steps of a search, as a user gave them."""
     if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
-        raise UsageError(f"steps={steps!r} is not a number of steps.", where=where, hint=f"steps={MOST_STEPS}")
+        raise UsageError(f"steps={steps!r} is not a number of steps.", where=where, hint=SetArgument("steps", MOST_STEPS))
     return steps
 
 
 def require_seeds(seeds: Any, where: str) -> None:
     """Raise a UsageError if `seeds` is not a number of first values."""
     if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
-        raise UsageError(f"seeds={seeds!r} is not a number of first values.", where=where, hint="seeds=10")
+        raise UsageError(f"seeds={seeds!r} is not a number of first values.", where=where, hint=SetArgument("seeds", 10))
 
 
 def problem_of(model: Any, data: Any, unknown: Any, weights: Any, start: Any, parameters: Any, t: Any) -> Problem:
@@ -144,7 +149,9 @@ def _interval(t: Any, where: str) -> tuple[float, float]:
     try:
         first, last = (float(v) for v in t)
     except (TypeError, ValueError):
-        raise UsageError(f"t={t!r} is no interval.", where=where, hint="t=(0, 5): the time of the start, and the end") from None
+        raise UsageError(
+            f"t={t!r} is not an interval.", where=where, hint=(SetArgument("t", (0, 5)), ": the time of the start, and the end")
+        ) from None
     return first, last
 
 
@@ -155,14 +162,18 @@ def _models(given: Any, start: Any, parameters: Any, t: Any) -> list[Model]:
         if isinstance(one, Equations):
             if start is None or t is None:
                 raise UsageError(
-                    "equations need start= and t=.",
+                    "equations need a start and an interval t.",
                     where=f"fit {one.system.label}",
-                    hint="fit(equations, data, ..., start={...}, t=(0, 5))",
+                    hint=Ask("fit", "equations, data, ..., start={...}, t=(0, 5)"),
                 )
             one = Model(one.system, one.principle, dict(parameters or {}), State({}), t)
         if not isinstance(one, Model):
             what = f"fit takes a model, not {type(one).__name__}."
-            raise UsageError(what, where="fit", hint="ch.Model(system, principle, parameters, start, t), or equations with start= and t=")
+            raise UsageError(
+                what,
+                where="fit",
+                hint=(InPython("ch.Model(system, principle, parameters, start, t)"), ", or equations with a start and an interval t"),
+            )
         if parameters:
             one = replace(one, parameters={**one.parameters, **parameters})
         if start is not None:
@@ -177,28 +188,28 @@ def solve(problem: Problem, seeds: int) -> Fit:
     firsts = _firsts(problem, seeds)
     problem = problem.with_limit(firsts[0])
     residual, _ = problem.residuals(firsts[0], scales)
-    if np.all(residual >= 1e6) and seeds == 1:
+    if np.all(residual >= NO_MOTION_RESIDUAL) and seeds == 1:
         problem.motions(firsts[0])  # raises with the reason
         raise StateError(
             "there is no motion over all times of the data with the first values.", where=problem.where, hint="other first values"
         )
     found = [_searched(problem, firsts[0], scales, False)]
-    if len(firsts) > 1 and not _misses_nothing(problem, found[0][0], scales):
+    if len(firsts) > 1 and not _leaves_noise_only(problem, found[0][0], scales):
         rough = sorted((_searched(problem, first, scales, True) for first in firsts[1:]), key=lambda one: one[1])
-        found += [_search(problem, one[0], scales, None) for one in rough[:_POLISHED]]
+        found += [_search(problem, one[0], scales, None) for one in rough[:_COMPLETED_SEARCHES]]
     x, _, message = min(found, key=lambda one: one[1])
     return _finished(problem, x, scales, message)
 
 
 def solve_with_segments(problem: Problem, seeds: int, count: int | None) -> Fit:
-    """The best fit with each record in segments; without their number only where one motion does not fit."""
+    """The best fit with each record in `count` segments; if `count` is None, only if one motion does not fit."""
     if count == 1:
         return solve(problem, seeds)
     whole: Fit | None = None
     if count is None:
         whole = solve(problem, seeds)
         noise = all(is_noise(whole.residuals[name], whole.column(name)[1]) for name in whole.residuals)
-        if noise and not whole.unidentifiable:  # derivatives that grow without bound hide what the data determine
+        if noise and not whole.unidentifiable:  # derivatives that grow without bound may hide influences of the unknowns
             return whole
     first = np.array([u.first for u in problem.unknowns])
     try:
@@ -207,12 +218,12 @@ def solve_with_segments(problem: Problem, seeds: int, count: int | None) -> Fit:
     except (StateError, UsageError) as fault:
         if whole is None:
             raise
-        # segments were no wish of the user
+        # the user did not ask for segments
         return replace(whole, remarks=(*whole.remarks, f"fitted as one motion; in segments: {fault.what}"))
 
 
 def _joined(problem: Problem, shooting: Shooting, whole: Fit | None) -> Fit:
-    """The fit by segments: as one motion, if one computed motion follows the record; not worse than that without segments."""
+    """The fit by segments, as one motion if one computed motion follows the record; the fit `whole` without segments if that is better."""
     scales = _scales(problem, None)
     found, cost, message = shooting.solved(scales)
     if problem.experiments[0].weights is None:
@@ -233,10 +244,10 @@ def _squares(found: Fit) -> float:
 
 
 def _finished(problem: Problem, x: Array, scales: Mapping[tuple[int, str], float], message: str) -> Fit:
-    """The fit of one motion near x; without weights those of the columns are found from their residuals."""
+    """The fit of one motion near x; without given weights those of the columns are estimated from their residuals."""
     if problem.experiments[0].weights is None:
         for _ in range(_ROUNDS_OF_WEIGHTS):
-            new = _scales(problem, _off(problem, problem.motions(x, slopes=False)))
+            new = _scales(problem, _differences(problem, problem.motions(x, slopes=False)))
             x, _, message = _search(problem, x, new, None)
             close = all(abs(new[key] / scales[key] - 1) < 1e-3 for key in new)
             scales = new
@@ -245,7 +256,7 @@ def _finished(problem: Problem, x: Array, scales: Mapping[tuple[int, str], float
     return _result(problem, x, scales, message)
 
 
-def _off(problem: Problem, motions: Sequence[Trajectory]) -> dict[tuple[int, str], Array]:
+def _differences(problem: Problem, motions: Sequence[Trajectory]) -> dict[tuple[int, str], Array]:
     """Motion minus data, of each column of each experiment."""
     return {
         (k, name): motions[k].at(problem.experiments[k].t)[name] - problem.experiments[k].columns[name]
@@ -254,7 +265,7 @@ def _off(problem: Problem, motions: Sequence[Trajectory]) -> dict[tuple[int, str
 
 
 def _scales(problem: Problem, residuals: Mapping[tuple[int, str], Array] | None) -> dict[tuple[int, str], float]:
-    """What residuals of columns are divided by: the spread of the data at first, then that of their residuals; nothing with weights."""
+    """Divisors of the residuals by column: at first the spread of the data, then that of their residuals; none with weights."""
     if problem.experiments[0].weights is not None:
         return {}
     found: dict[str, list[Array]] = {}
@@ -266,7 +277,7 @@ def _scales(problem: Problem, residuals: Mapping[tuple[int, str], Array] | None)
         off = column - column.mean() if residuals is None else residuals[k, name]
         found.setdefault(name, []).append(off)
     spread = {name: float(np.sqrt(np.mean(np.concatenate(parts) ** 2))) for name, parts in found.items()}
-    spread = {name: max(size, _ERROR_OF_MOTIONS * sizes[name]) or 1.0 for name, size in spread.items()}
+    spread = {name: max(size, _SMALLEST_SCALE * sizes[name]) or 1.0 for name, size in spread.items()}
     return {(k, name): spread[name] for k, name in labels(problem.experiments)}
 
 
@@ -284,9 +295,9 @@ def _firsts(problem: Problem, seeds: int) -> list[Array]:
 
 
 def _searched(problem: Problem, first: Array, scales: Mapping[tuple[int, str], float], quick: bool) -> tuple[Array, float, str]:
-    """The minimum from first values, part by part; with `quick` roughly, as one of several."""
+    """The minimum from `first`, part by part; with `quick` a rough one."""
     whole = None if quick else _search(problem, first, scales, None)
-    if whole is not None and _misses_nothing(problem, whole[0], scales):
+    if whole is not None and _leaves_noise_only(problem, whole[0], scales):
         return whole
     begin = problem.t[0]
     last = max(float(one.t[-1]) for one in problem.experiments)
@@ -300,8 +311,8 @@ def _searched(problem: Problem, first: Array, scales: Mapping[tuple[int, str], f
     return found if whole is None else min(found, whole, key=lambda one: one[1])
 
 
-def _misses_nothing(problem: Problem, x: Array, scales: Mapping[tuple[int, str], float]) -> bool:
-    """Whether the residuals of all columns look like noise: then no other minimum is searched for."""
+def _leaves_noise_only(problem: Problem, x: Array, scales: Mapping[tuple[int, str], float]) -> bool:
+    """Whether the residuals of all columns look like noise, so that no other minimum has to be found."""
     residual, _ = problem.residuals(x, scales)
     first = 0
     for one in problem.experiments:
@@ -321,19 +332,23 @@ def _search(
 
 def _result(problem: Problem, x: Array, scales: Mapping[tuple[int, str], float], message: str) -> Fit:
     residual, jacobian = problem.residuals(x, scales)
-    if np.all(residual >= 1e6):
-        raise StateError("no values were found with which there is a motion.", where=problem.where, hint="other first values, or seeds=20")
+    if np.all(residual >= NO_MOTION_RESIDUAL):
+        raise StateError(
+            "no values were found with which there is a motion.",
+            where=problem.where,
+            hint=("other first values, or ", SetArgument("seeds", 20)),
+        )
     motions = problem.motions(x)
     columns = [name for k, name in labels(problem.experiments) for _ in problem.experiments[k].t]
     uncertain = covariance_of(jacobian, problem.names, _variances(problem, residual, columns), sizes_of(x))
-    return _told(problem, x, residual, uncertain, motions, _off(problem, motions), message)
+    return _reported(problem, x, residual, uncertain, motions, _differences(problem, motions), message)
 
 
 def _result_of_segments(found: Shooting, scales: Mapping[tuple[int, str], float], message: str) -> Fit:
     problem, x = found.problem, found.x[: len(found.problem.unknowns)]
     residual, _, _, _ = found.parts(found.x, scales)
     uncertain = found.covariance(scales, _variances(problem, residual, found.columns))
-    fitted = _told(problem, x, residual, uncertain, problem.motions(x), found.residuals_of(), message)
+    fitted = _reported(problem, x, residual, uncertain, problem.motions(x), found.residuals_of(), message)
     motions = list(zip(found.segments, found.motions(found.x), strict=True))
     parts = tuple(tuple(own for segment, own in motions if segment.experiment == k) for k in range(len(problem.experiments)))
     return replace(fitted, segments=parts)
@@ -344,7 +359,7 @@ def _variances(problem: Problem, residual: Array, columns: Sequence[str]) -> Cal
     return np.ones_like if problem.experiments[0].weights is not None else variances_by_columns(residual, columns)
 
 
-def _told(
+def _reported(
     problem: Problem,
     x: Array,
     residual: Array,

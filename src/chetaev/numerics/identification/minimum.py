@@ -1,4 +1,4 @@
-"""The minimum of a sum of squares whose derivatives are known, and the covariance of what was found."""
+"""The minimum of a sum of squares with known derivatives, and the covariance of the unknowns there."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from scipy.optimize import least_squares
 from chetaev.numerics.flow.compiled import Array
 
 _ROUGH_CHANGE, _FINE_CHANGE = 1e-4, 1e-12
-"""Relative changes of the sum of squares, and of the unknowns, that end a search: one of several, and the last one."""
+"""Relative changes of the sum of squares, and of the unknowns, that end a rough search and the last one."""
 _FEW_STEPS = 25
-"""The most steps of a rough search, one of several."""
-_HELD = 1e-10
-"""Weight of the first values relative to that of the data: without it a search moves unknowns that the data do not determine to any size.
-Those that they determine are moved by its square."""
+"""The most steps of a rough search."""
+_WEIGHT_OF_FIRST_VALUES = 1e-10
+"""Weight of the first values relative to that of the data: without it a search could move unknowns that the data do not determine by any
+amount. It moves the others by about its square."""
 STOPPED = "the search reached its limit of steps before it converged"
-"""How a search ended that did not converge."""
-_OPEN = 1e-7
+"""The message of a search that did not converge."""
+_NO_SINGULAR_VALUE = 1e-7
 """Relative singular value of the derivatives, in units of their columns, below which a combination of unknowns has no influence:
 derivatives are exact to 1e-9."""
-_LEFT = 0.5
-"""Values of a column that the unknowns must leave, for a variance of its own."""
+_FEWEST_DEGREES = 0.5
+"""Degrees of freedom of a column above which its variance is estimated from its own residuals."""
 _NO_INFLUENCE = 1e-12
-"""Influence of an unknown on the data, by a change of its own size and relative to that of others, which is round-off."""
+"""Influence of an unknown on the data, for a change by its own size and relative to that of others, below which it is round-off."""
 _NO_PART = 1e-6
-"""Relative to its largest part, a smaller part of a combination is round-off."""
+"""Component of a combination, relative to the largest, below which it is round-off."""
 
 Residuals = Callable[[Array], tuple[Array, Array]]
 """Weighted differences between motions and data at the unknowns, and their derivatives."""
 
 
 def minimum(residuals: Residuals, x: Array, low: Array, high: Array, steps: int, quick: bool = False) -> tuple[Array, float, str]:
-    """The unknowns at a minimum near x, half their sum of squares, and how the search ended after at most `steps`; `quick` is rough."""
+    """The unknowns at a minimum near x, half the sum of squares there, and how the search of at most `steps` ended; `quick` is rough."""
     limit, first = _ROUGH_CHANGE if quick else _FINE_CHANGE, np.clip(x, low, high)
     sizes = sizes_of(first)
-    held = np.diag(_HELD * np.sqrt((residuals(first)[1] ** 2).sum(axis=0) * sizes**2).max(initial=0.0) / sizes)
+    held = np.diag(_WEIGHT_OF_FIRST_VALUES * np.sqrt((residuals(first)[1] ** 2).sum(axis=0) * sizes**2).max(initial=0.0) / sizes)
     found = least_squares(
         lambda v: np.concatenate([residuals(v)[0], held @ (v - first)]),
         first,
@@ -60,18 +60,18 @@ def _without_round_off(jacobian: Array, sizes: Array) -> Array:
 
 
 def sizes_of(x: Array) -> Array:
-    """The sizes of unknowns, of which changes are measured in parts: their own values, or one."""
+    """The units in which changes of the unknowns are measured: their absolute values, or 1 for zero."""
     return np.where(x != 0, np.abs(x), 1.0)
 
 
 def covariance_of(
     jacobian: Array, names: Sequence[str], variances: Callable[[Array], Array], sizes: Array, basis: Array | None = None
 ) -> tuple[Array, list[dict[str, float]], int]:
-    """The covariance of the unknowns, infinite for those in combinations without influence, these combinations, and the rank.
+    """The covariance of the unknowns, the combinations of unknowns without influence, and the rank; variances in these are infinite.
 
-    `variances` gives the variance of each value, in units of its weight, from the leverages: the parts of the values that the unknowns take
-    up, whose sum is the rank. `sizes` are those of the unknowns. With `basis` the columns of J are derivatives along the columns of the
-    basis, whose lines are the changes of the unknowns: directions in which constraints between the unknowns hold.
+    `variances` maps the leverages, the diagonal of the projection onto the column space of J, whose sum is the rank, to the variance of
+    each value in units of its weight. `sizes` are those of the unknowns. With `basis` the columns of J are derivatives along the columns of
+    the basis, directions in which constraints between the unknowns hold; the lines of the basis belong to the unknowns.
     """
     along = np.diag(sizes) if basis is None else basis
     scaled = jacobian * sizes if basis is None else jacobian
@@ -80,12 +80,12 @@ def covariance_of(
     units = np.where(felt, norms, 1.0)
     along = along / units
     u, s, v = np.linalg.svd(np.where(felt, scaled, 0.0) / units, full_matrices=False)
-    determined = s > _OPEN * max(float(s.max(initial=0.0)), 1e-300)
+    determined = s > _NO_SINGULAR_VALUE * max(float(s.max(initial=0.0)), 1e-300)
     u, inverse = u[:, determined], along @ (v[determined].T / s[determined])
     covariance = inverse @ (u.T * variances((u**2).sum(axis=1))) @ u @ inverse.T
     open_ways = null_space(v[determined]) if determined.any() else np.eye(len(norms))
     combinations = []
-    for parts in _apart((along @ open_ways).T / sizes):
+    for parts in _sparse_lines((along @ open_ways).T / sizes):
         moved = parts * sizes / (parts * sizes)[np.abs(parts).argmax()]
         combinations.append({name: float(c) for name, c, part in zip(names, moved, parts, strict=True) if abs(part) > _NO_PART})
     loose = [k for k, name in enumerate(names) if any(name in one for one in combinations)]
@@ -93,8 +93,8 @@ def covariance_of(
     return covariance, combinations, int(determined.sum())
 
 
-def _apart(lines: Array) -> Array:
-    """Other lines with the same span, each with an entry 1 that no other one has: combinations of few unknowns say more than mixtures."""
+def _sparse_lines(lines: Array) -> Array:
+    """Lines with the same span, each with an entry 1 where the others are 0, so that the combinations contain few unknowns."""
     if not len(lines):
         return lines
     _, triangle, order = qr(lines, pivoting=True, mode="economic")
@@ -106,8 +106,8 @@ def _apart(lines: Array) -> Array:
 
 
 def variances_by_columns(residual: Array, columns: Sequence[str]) -> Callable[[Array], Array]:
-    """The variances of values whose columns are known, from the squares of their residuals: a column has one value less for every unknown
-    that it determines. A column without a value left has the variance of all.
+    """A function from leverages to the variances of values, estimated by column: the sum of squares of the residuals divided by the degrees
+    of freedom, the number of values minus their leverages. A column without degrees of freedom has the variance of all values.
     """
 
     def found(leverages: Array) -> Array:
@@ -116,7 +116,7 @@ def variances_by_columns(residual: Array, columns: Sequence[str]) -> Callable[[A
         for name in set(columns):
             own = np.array([column == name for column in columns])
             left = own.sum() - leverages[own].sum()
-            if left > _LEFT:
+            if left > _FEWEST_DEGREES:
                 variances[own] = (residual[own] ** 2).sum() / left
         return variances
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.errors import ChetaevError, InitialError, UsageError
+from chetaev.core.fixes import InPython, SetArgument
 from chetaev.core.notation.lexer import spell
 from chetaev.core.state import State
 from chetaev.mechanics.equations import Equations
@@ -20,17 +21,17 @@ from chetaev.numerics.identification.work import Work
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
 
-_FINER = 1e-2
-"""The tolerance of motions relative to what a model asks for, at most `_FINEST`: derivatives are compared with differences of residuals."""
-_FINEST = 1e-10
-"""The largest tolerance of motions in a fit."""
+_RELATIVE_TOLERANCE = 1e-2
+"""The tolerance of motions relative to that of the model: the search compares derivatives with differences of residuals."""
+_LARGEST_TOLERANCE = 1e-10
+"""The largest tolerance of motions in a fit, for the same reason."""
 _MORE_STEPS = 50
-"""Times the steps of the motion with the first values: one that takes more is no motion like the data, such as a vakonomic motion with a
-multiplier of a million. Without a limit a single one takes minutes."""
+"""Limit of the steps of a motion, in multiples of those with the first values. A motion with more is unlike the data, such as a vakonomic
+motion with a multiplier of a million, and could take minutes."""
 _LEAST_LIMIT_OF_STEPS = 5000
-"""The least limit of steps."""
-FAR = 1e6
-"""A residual where there is no motion, in units of the data: such values are never accepted."""
+"""The smallest limit of the steps of a motion."""
+NO_MOTION_RESIDUAL = 1e6
+"""The residual of unknowns with which there is no motion, in units of the data, large enough that they are never accepted."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Unknown:
     low: float = -np.inf
     high: float = np.inf
     spread: float = 0.0
-    """The typical size of a multiplier, for random first values; otherwise that is the first value."""
+    """The typical size of a multiplier, for random first values; 0 to use the first value as the size."""
 
     @property
     def bounded(self) -> bool:
@@ -64,7 +65,7 @@ class Problem:
     max_steps: int | None = None
     """The most steps of a motion, where the model has no limit of its own."""
     work: Work = field(default_factory=Work, repr=False, compare=False)
-    """What the search has done so far."""
+    """The count of the motions computed so far."""
     _known: dict[bytes, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -120,7 +121,7 @@ class Problem:
         """A motion of a model from a start, with the settings of the model, and its slopes.
 
         Raises:
-            KeyboardInterrupt: If the user interrupts the motion: half a motion is no motion with these values, and the search would go on.
+            KeyboardInterrupt: If the user interrupts the motion; the search would take half a motion for one that fits badly.
         """
         tolerance = self.model.tolerance if isinstance(self.model.tolerance, float | int) else self.model.tolerance[0]
         settings = {name: v for name, v in model.run.items() if name not in ("tolerance", "slopes", "keep")}
@@ -131,7 +132,7 @@ class Problem:
             interval,
             parameters=parameters,
             inputs=dict(model.inputs),
-            tolerance=min(_FINEST, _FINER * float(tolerance)),
+            tolerance=min(_LARGEST_TOLERANCE, _RELATIVE_TOLERANCE * float(tolerance)),
             slopes=slopes,
             progress=False,
             **settings,
@@ -142,7 +143,7 @@ class Problem:
         return found
 
     def with_limit(self, x: Array) -> Problem:
-        """The same problem with a limit of steps, by those of the motions with first values, if these have motions."""
+        """A copy with a limit of steps derived from the motions at `x`, if there are such motions."""
         try:
             motions = self.motions(x, slopes=False)
         except ChetaevError:
@@ -151,7 +152,7 @@ class Problem:
         return replace(self, max_steps=max(_LEAST_LIMIT_OF_STEPS, _MORE_STEPS * steps))
 
     def residuals(self, x: Array, scales: Mapping[tuple[int, str], float], until: float | None = None) -> tuple[Array, Array]:
-        """Weighted differences between motions and data, and their derivatives; very large ones where there is no motion."""
+        """Weighted differences between motions and data, and their derivatives; `NO_MOTION_RESIDUAL` where there is no motion."""
         key = x.tobytes() + np.float64(np.inf if until is None else until).tobytes() + repr(sorted(scales.items())).encode()
         if key not in self._known:
             self._known.clear()
@@ -161,7 +162,7 @@ class Problem:
 
     def _residuals(self, x: Array, scales: Mapping[tuple[int, str], float], until: float | None) -> tuple[Array, Array]:
         count = sum(int((one.t <= (np.inf if until is None else until)).sum()) * len(one.columns) for one in self.experiments)
-        nothing = np.full(count, FAR), np.zeros((count, len(x)))
+        nothing = np.full(count, NO_MOTION_RESIDUAL), np.zeros((count, len(x)))
         try:
             motions = self.motions(x, until)
         except ChetaevError:
@@ -178,7 +179,7 @@ class Problem:
                 parts.append((at[name] - column[some]) * weight)
                 slopes.append(at.all_slopes(name) * np.reshape(weight, (-1, 1)))
         found, jacobian = np.concatenate(parts), np.concatenate(slopes)
-        self.work.far(float(np.sqrt(np.mean(found**2))))
+        self.work.note_residual(float(np.sqrt(np.mean(found**2))))
         return (found, jacobian) if np.all(np.isfinite(found)) and np.all(np.isfinite(jacobian)) else nothing
 
     def model_at(self, x: Array) -> Model:
@@ -190,7 +191,9 @@ class Problem:
 def read_unknowns(model: Model, equations: Equations, unknown: Any, where: str) -> tuple[Unknown, ...]:
     """The unknowns of a user: `{"a": (0, 1), "J": None}`; a number is a first value."""
     if not isinstance(unknown, Mapping) or not unknown:
-        raise UsageError(f"unknown={unknown!r} names no values to be found.", where=where, hint='unknown={"a": (0, 1), "J": None}')
+        raise UsageError(
+            f"unknown={unknown!r} names no values to be found.", where=where, hint=SetArgument("unknown", {"a": (0, 1), "J": None})
+        )
     return tuple(_unknown(spell(str(name)), spec, model, equations, where) for name, spec in unknown.items())
 
 
@@ -219,7 +222,7 @@ def _unknown(name: str, spec: Any, model: Model, equations: Equations, where: st
                 if first is None
                 else f"unknown: the first value {first:g} of {name} is out of bounds."
             )
-            raise UsageError(what, where=where, hint=f'a value in the model, or bounds: {{"{name}": (0, 1)}}')
+            raise UsageError(what, where=where, hint=("a value in the model, or bounds: ", InPython(f'{{"{name}": (0, 1)}}')))
         first = 0.5 * (low + high)
     return Unknown(name, first, low, high)
 

@@ -1,4 +1,4 @@
-"""The result of a fit: values, their errors, and what the data leave open."""
+"""The result of a fit: values, their errors, and the combinations that the data do not determine."""
 
 from __future__ import annotations
 
@@ -13,32 +13,35 @@ from scipy import stats
 from chetaev.core.display.html import card, columns, facts, number, set_name
 from chetaev.core.errors import UsageError
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.mechanics.model import Model
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.identification.experiments import Experiment, labels
 from chetaev.numerics.motion.trajectory import Trajectory
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class Fit:
-    """Values found by least squares, with their errors and what the data leave open."""
+    """Values found by least squares, with their errors and the combinations that the data do not determine."""
 
     values: Frozen[str, float]
     """The value of each unknown."""
     covariance: Array
     """The covariance of the unknowns, in their order; infinite where data do not determine them."""
     unidentifiable: list[dict[str, float]]
-    """Combinations of unknowns that the data do not determine, each as the changes of the unknowns that leave the data as they are."""
+    """Combinations of unknowns that the data do not determine, each as changes of the unknowns that do not change the motion at the
+    data."""
     model: Model
     """The model with these values."""
     motions: tuple[Trajectory, ...]
     """The motion of each experiment."""
     residuals: Frozen[str, Array]
-    """Motion minus data, by column; those of several experiments have its number before: `2: x`."""
+    """Motion minus data, by column; with several experiments the names have the number of the experiment: `2: x`."""
     chi2: float
     """The weighted sum of squares."""
     degrees: int
-    """The number of values less the number of unknowns that they determine."""
+    """The number of values minus the number of unknowns that they determine."""
     weighted: bool
     """Whether the user gave weights."""
     message: str
@@ -48,17 +51,17 @@ class Fit:
     experiments: tuple[Experiment, ...] = ()
     """The data."""
     segments: tuple[tuple[Trajectory, ...], ...] = ()
-    """The motions of the segments of each experiment, where one computed motion cannot follow the record to its end: neighbouring motions
-    part too fast. Residuals are those of the segments. Empty where `motions` follow the records."""
+    """The motions of the segments of each experiment, if no single computed motion follows the record to its end because neighbouring
+    motions separate too fast. Residuals are then those of the segments. Empty if `motions` follow the records."""
     remarks: tuple[str, ...] = ()
-    """What else there is to know, such as a search that ended at its limit."""
+    """Further remarks, such as a search that ended at its limit of steps."""
 
     def column(self, name: str) -> tuple[Array, Array, Trajectory]:
         """The times and values of a column of the data, by its name in `residuals`, and the motion of its experiment."""
         for k, own in labels(self.experiments):
             if name == (f"{k + 1}: {own}" if len(self.experiments) > 1 else own):
                 return self.experiments[k].t, self.experiments[k].columns[own], self.motions[k]
-        raise UsageError(f"{name} is no column of the data.", where="fit", hint=f"columns: {', '.join(self.residuals)}")
+        raise UsageError(f"{name} is not a column of the data.", where="fit", hint=f"columns: {', '.join(self.residuals)}")
 
     def curve(self, name: str, times: Array) -> Array:
         """The fitted motion of a column of the data, by its name in `residuals`, at any times of the record."""
@@ -80,21 +83,24 @@ class Fit:
 
     @cached_property
     def errors(self) -> dict[str, float]:
-        """The standard error of each unknown; without weights by the variance of the residuals."""
+        """The standard error of each unknown; without weights it is based on the variance of the residuals."""
         return {name: float(np.sqrt(v)) for name, v in zip(self.values, np.diag(self.covariance), strict=True)}
 
     @cached_property
     def correlations(self) -> Array:
-        """The correlations of the unknowns."""
-        sizes = np.sqrt(np.diag(self.covariance))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            found: Array = self.covariance / np.outer(sizes, sizes)
+        """The correlations of the unknowns, a matrix in the order of `values`; NaN where the data do not determine an unknown.
+
+        Near 1 or -1 the data determine a combination of two unknowns better than either of them.
+        """
+        variances = np.diag(self.covariance)
+        sizes = np.sqrt(np.where(np.isfinite(variances) & (variances > 0), variances, np.nan))
+        found: Array = self.covariance / np.outer(sizes, sizes)
         return found
 
     def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
         """The confidence interval of an unknown, by Student's distribution."""
         if name not in self.values:
-            raise UsageError(f"{name} is no unknown of the fit.", where="fit", hint=f"unknowns: {' '.join(self.values)}")
+            raise UsageError(f"{name} is not an unknown of the fit.", where="fit", hint=f"unknowns: {' '.join(self.values)}")
         width = float(stats.t.ppf(0.5 + level / 2, max(self.degrees, 1))) * self.errors[name]
         return self.values[name] - width, self.values[name] + width
 

@@ -1,7 +1,7 @@
 """Multiple shooting: a record in segments, whose first states are unknowns too, and which must join.
 
-The sum of squares of one long motion has many minima, and neighbouring chaotic motions part exponentially: over a segment they do not. The
-joints are enforced by a penalty that grows. At the minimum the segments are one motion, and the covariance is that of its own unknowns.
+The sum of squares of one long motion has many minima, and neighbouring chaotic motions separate exponentially; over a short segment neither
+matters. A growing penalty closes the gaps. At the minimum the segments form one motion, and the covariance is that of its unknowns.
 """
 
 from __future__ import annotations
@@ -14,40 +14,41 @@ import numpy as np
 from scipy.linalg import null_space, qr
 
 from chetaev.core.errors import ChetaevError, StateError, UsageError
+from chetaev.core.fixes import SetArgument
 from chetaev.core.state import State
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.flow.prolongation import prolongation
 from chetaev.numerics.identification.minimum import covariance_of, minimum, sizes_of
-from chetaev.numerics.identification.problem import FAR, Problem
+from chetaev.numerics.identification.problem import NO_MOTION_RESIDUAL, Problem
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.verdict.analyze import analyze
 
 _VALUES_PER_UNKNOWN = 4
-"""Values of a segment for each number of its first state, at least: fewer do not determine it."""
+"""Fewest values of a segment for each number of its first state: fewer do not determine the state."""
 _MOST_SEGMENTS = 30
 """The most segments of a record: the work of a search grows with the third power of their number."""
 _WEIGHT_OF_PREVIOUS_END = 1e-2
-"""Weight of the state in which the segment before ends, when the first state of a segment is estimated from the segment's data: small
-beside that of the data, and enough for what these leave open."""
+"""Weight of the last state of the previous segment when the first state of a segment is estimated from its data: small compared with that
+of the data, but enough to determine the jets that the data leave open."""
 _PENALTIES = (1.0, 1e2, 1e4, 1e6)
 """Weights of the gaps between segments, in units of the states' sizes. The first ones let the segments follow the data, the last one
 leaves gaps below `_JOINED`."""
 _JOINED = 1e-6
-"""The largest gap, in units of the states' sizes, of segments that are one motion."""
+"""The largest gap, in units of the states' sizes, between segments that count as one motion."""
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A part of a record, and what its motion starts from."""
+    """A part of a record, with the initial data of its motion."""
 
     experiment: int
     t: tuple[float, float]
     rows: slice
-    """The values of the record that belong to it."""
+    """The values of the record in the segment."""
     free: tuple[str, ...] = ()
     """Free initial data, which are unknowns; none for the first segment, which starts as the model does."""
     state: Mapping[str, float] = field(default_factory=dict)
-    """Estimates of all jets of its first state: from these the other jets are completed."""
+    """Estimates of all jets of its first state, as guesses for the completion of the start."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,10 @@ class Shooting:
     sizes: Mapping[str, float]
     """Typical sizes of the jets of the state, in which gaps are measured."""
     x: Array
-    """All unknowns, as they were found."""
+    """The values of all unknowns."""
 
     last_penalty = _PENALTIES[-1:]
-    """What suffices for a search that begins with joined segments."""
+    """The penalties of a search that begins with joined segments."""
 
     def solved(self, scales: Mapping[tuple[int, str], float], penalties: Sequence[float] = _PENALTIES) -> tuple[Shooting, float, str]:
         """The minimum with closed gaps, half the sum of squares of the data, and how the search ended."""
@@ -92,8 +93,8 @@ class Shooting:
             off, by, gaps, gaps_by = self.parts(v, scales)
         except ChetaevError:
             count = sum(one.size for one in self.problem.experiments) + len(v) - len(self.problem.unknowns)
-            return np.full(count, FAR), np.zeros((count, len(v)))
-        self.problem.work.far(float(np.sqrt(np.mean(off**2))))
+            return np.full(count, NO_MOTION_RESIDUAL), np.zeros((count, len(v)))
+        self.problem.work.note_residual(float(np.sqrt(np.mean(off**2))))
         return np.concatenate([off, penalty * gaps]), np.concatenate([by, penalty * gaps_by])
 
     def parts(self, v: Array, scales: Mapping[tuple[int, str], float]) -> tuple[Array, Array, Array, Array]:
@@ -163,7 +164,7 @@ class Shooting:
     ) -> tuple[Array, list[dict[str, float]], int]:
         """The covariance of the problem's unknowns in the directions that keep the segments joined, as `covariance_of` gives it.
 
-        Along the whole motion derivatives grow beyond all digits; in these directions, with all first states, they do not.
+        Along one long chaotic motion derivatives exceed all digits; in these directions, with the first states as unknowns, they do not.
         """
         _, by, _, gaps_by = self.parts(self.x, scales)
         count = len(self.problem.unknowns)
@@ -173,7 +174,7 @@ class Shooting:
         return covariance_of(by @ along, self.problem.names, variances, units[:count], along[:count])
 
     def _places(self) -> list[slice]:
-        """Where the free data of each segment are among the unknowns."""
+        """The positions of the free data of each segment among the unknowns."""
         ends = np.cumsum([len(self.problem.unknowns), *(len(segment.free) for segment in self.segments)])
         return [slice(int(a), int(b)) for a, b in pairwise(ends)]
 
@@ -184,7 +185,7 @@ class Shooting:
 
 
 def differences(problem: Problem, segment: Segment, own: Trajectory, scales: Mapping[tuple[int, str], float]) -> tuple[Array, Array]:
-    """Weighted differences between the motion of a segment and its data, and their derivatives by what the motion depends on."""
+    """Weighted differences between the motion of a segment and its data, and their derivatives by the unknowns of the motion."""
     one = problem.experiments[segment.experiment]
     at = own.at(one.t[segment.rows])
     off, by = [], []
@@ -196,19 +197,19 @@ def differences(problem: Problem, segment: Segment, own: Trajectory, scales: Map
 
 
 def shooting_of(problem: Problem, x: Array, scales: Mapping[tuple[int, str], float], count: int | None) -> Shooting:
-    """Cut the records into segments, and estimate the first state of each from its own data and the end of the one before.
+    """Cut the records into segments, and estimate the first state of each from its data and the end of the previous segment.
 
     Args:
         problem: The unknowns and the data.
         x: First values of the unknowns.
-        scales: What residuals of columns are divided by.
+        scales: Divisors of the residuals, by column.
         count: The number of segments of each record, or None to choose it.
 
     Returns:
         The segments with first values, which `solved` improves.
 
     Raises:
-        UsageError: If the records cannot be cut into so many segments.
+        UsageError: If the records cannot be cut into `count` segments.
         StateError: If a segment has no motion with the first values.
     """
     jets, dimension = _state_of(problem)
@@ -225,7 +226,9 @@ def shooting_of(problem: Problem, x: Array, scales: Mapping[tuple[int, str], flo
             sizes = {name: max(size, float(np.abs(before[name]).max())) for name, size in sizes.items()}
             segments.append(segment)
     if not any(segment.free for segment in segments):
-        raise UsageError("the records are too short for segments.", where=problem.where, hint="segments=1, which fits one motion")
+        raise UsageError(
+            "the records are too short for segments.", where=problem.where, hint=(SetArgument("segments", 1), ", which fits one motion")
+        )
     sizes = {name: size or 1.0 for name, size in sizes.items()}
     return Shooting(problem, tuple(segments), sizes, np.concatenate([x, *(_values(segment) for segment in segments)]))
 
@@ -235,28 +238,32 @@ def _values(segment: Segment) -> Array:
 
 
 def _shared(problem: Problem) -> list[int]:
-    """The unknowns that are parameters: these belong to all segments."""
+    """The unknowns that are parameters, which all segments share."""
     own = {p.name for p in problem.equations.system.parameters}
     return [k for k, name in enumerate(problem.names) if name in own]
 
 
 def _state_of(problem: Problem) -> tuple[list[str], int]:
-    """The jets of the state, and how many of them are free."""
+    """The jets of the state, and the number of free ones."""
     system = prolongation(problem.equations)
     free = analyze(problem.equations).free_data
     if system is None or not free or problem.equations.system.groups:
         what = "states between segments cannot be unknowns: their free initial data are not known as single numbers."
-        raise UsageError(what, where=problem.where, hint="segments=1, which fits one motion")
+        raise UsageError(what, where=problem.where, hint=(SetArgument("segments", 1), ", which fits one motion"))
     return [z.name for z in system.structure.state], len(free)
 
 
 def _cut(problem: Problem, k: int, count: int | None, dimension: int) -> list[Segment]:
-    """The segments of a record, with about as many values each."""
+    """The segments of a record, with about equal numbers of values."""
     one = problem.experiments[k]
     most = min(_MOST_SEGMENTS, one.size // (_VALUES_PER_UNKNOWN * dimension))
     if count is not None and count > most:
         what = f"{count} segments for {one.size} values with {dimension} free initial data."
-        raise UsageError(what, where=problem.where, hint=f"segments={most}" if most > 1 else "segments=1, which fits one motion")
+        raise UsageError(
+            what,
+            where=problem.where,
+            hint=SetArgument("segments", most) if most > 1 else (SetArgument("segments", 1), ", which fits one motion"),
+        )
     cuts = [int(c) for c in np.linspace(0, len(one.t), (count or max(most, 1)) + 1)[1:-1]]
     cuts = [c for c in cuts if one.t[c] > max(one.t[c - 1], problem.t[0])]
     begins, ends = [problem.t[0], *(float(one.t[c]) for c in cuts)], [*(float(one.t[c]) for c in cuts), float(one.t[-1])]
@@ -279,7 +286,7 @@ def _motion(problem: Problem, segment: Segment, x: Array, free: Array, slopes: S
 
 
 def _independent(problem: Problem, segment: Segment, x: Array, jets: Sequence[str], dimension: int) -> Sequence[str]:
-    """Free initial data of a segment's motion, by which it is differentiated to find those of the next segment."""
+    """Free initial data of a segment's motion; derivatives by them determine the free data of the next segment."""
     if segment.free or dimension == len(jets):
         return segment.free or jets
     _, start = problem.given(x, problem.models[segment.experiment])
@@ -288,7 +295,7 @@ def _independent(problem: Problem, segment: Segment, x: Array, jets: Sequence[st
 
 
 def _free(before: Trajectory, jets: Sequence[str], dimension: int) -> tuple[str, ...]:
-    """The jets in which the state at the end of a motion moves most freely: those that the others follow from."""
+    """The jets that vary most independently in the state at the end of a motion; the others follow from them."""
     if dimension == len(jets):
         return tuple(jets)
     slopes = np.concatenate([before.final.all_slopes(name).reshape(1, -1) for name in jets])
@@ -299,7 +306,9 @@ def _free(before: Trajectory, jets: Sequence[str], dimension: int) -> tuple[str,
 def _estimated(
     problem: Problem, segment: Segment, x: Array, scales: Mapping[tuple[int, str], float], sizes: Mapping[str, float]
 ) -> Segment:
-    """The segment with a first state fitted to its data, near that in which the segment before ends, which may be far from the record."""
+    """The segment with a first state fitted to its data, starting from the end of the previous segment, which may be far from the
+    record.
+    """
     expected = _values(segment)
     units = np.array([sizes[name] or 1.0 for name in segment.free]) / _WEIGHT_OF_PREVIOUS_END
     pull = np.diag(1 / units)
@@ -309,7 +318,7 @@ def _estimated(
             own = _motion(problem, segment, x, v, segment.free)
         except ChetaevError:
             values = (segment.rows.stop - segment.rows.start) * len(problem.experiments[segment.experiment].columns)
-            return np.full(values + len(v), FAR), np.zeros((values + len(v), len(v)))
+            return np.full(values + len(v), NO_MOTION_RESIDUAL), np.zeros((values + len(v), len(v)))
         off, by = differences(problem, segment, own, scales)
         return np.concatenate([off, (v - expected) / units]), np.concatenate([by, pull])
 

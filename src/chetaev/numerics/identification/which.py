@@ -1,4 +1,4 @@
-"""which: the principle, or the model, that fits measured motions best; or that the data cannot tell."""
+"""which: the principle, or the model, that fits measured motions best, or None if the data do not decide."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from scipy import stats
 from chetaev.core.display.html import card, columns, facts
 from chetaev.core.display.html import number as typeset
 from chetaev.core.errors import ChetaevError, InitialError, StateError, UsageError
+from chetaev.core.fixes import Ask
 from chetaev.core.state import State
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Multiplier
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.model import Model
@@ -32,9 +34,9 @@ from chetaev.numerics.identification.result import Fit
 from chetaev.numerics.identification.work import MOST_STEPS, Work
 
 _DECISIVE_DIFFERENCE = 10.0
-"""The difference of Akaike's criterion that decides. A superfluous unknown gains as much as this in one of two thousand records."""
+"""The difference of Akaike's criterion that decides. A superfluous unknown improves it by this much in one of two thousand records."""
 _FITTED_PART = 0.7
-"""The part of the record from which the rest is predicted."""
+"""The fraction of the record that is fitted to predict the rest."""
 _IMPOSSIBLE = 1e-6
 """Probability of a sum of weighted squares below which a principle does not fit."""
 
@@ -57,16 +59,17 @@ class Row:
     """Whether the residuals look like noise."""
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class Answer:
-    """The best candidate, or None for "cannot tell", with the evidence for all."""
+    """The best candidate, or None if the data do not decide, with the evidence for all candidates."""
 
     best: Any
     """A principle or a model; None if the best two do not differ by more than the evidence allows, or none fits."""
     table: tuple[Row, ...]
     """All candidates, the best first."""
     reason: str
-    """Why, in a sentence."""
+    """The reason for `best`, in a sentence."""
     failed: tuple[tuple[Any, str], ...] = ()
     """Candidates for which no motion was found, with the reason."""
 
@@ -96,6 +99,7 @@ class Answer:
         return "\n".join(lines)
 
 
+@public
 def which(
     model: Any,
     candidates: Any = None,
@@ -109,7 +113,7 @@ def which(
     steps: int = MOST_STEPS,
     progress: bool | None = None,
 ) -> Answer:
-    """Compare principles, or models, by measured motions: each is fitted with its own free data, and ranked by evidence.
+    """Compare principles, or models, by measured motions: fit each with its own free data, and rank them by their evidence.
 
     Multipliers that are free initial data under a principle (vakonomic ones) are fitted with the other unknowns, from many first values:
     the sum of squares of a wrong principle has many minima.
@@ -127,7 +131,7 @@ def which(
         progress: As in `fit`.
 
     Returns:
-        The best candidate, or None for "cannot tell", and a table of the evidence.
+        The best candidate, or None if the data do not decide, and a table of the evidence.
 
     Raises:
         UsageError: For data, unknowns or candidates that cannot be used.
@@ -135,7 +139,11 @@ def which(
     if isinstance(model, list | tuple):  # which(models, data, unknown)
         if candidates is not None and data is not None:
             what = "models and other candidates are given at once."
-            raise UsageError(what, where="which", hint="which(model, [ch.DAlembert(), ...], data), or which([model, other], data)")
+            raise UsageError(
+                what,
+                where="which",
+                hint=(Ask("which", "model, [ch.DAlembert(), ...], data"), ", or ", Ask("which", "[model, other], data")),
+            )
         model, candidates, data = None, list(model), candidates if data is None else data
     choices = _choices(model, candidates)
     require_seeds(seeds, "which")
@@ -156,7 +164,11 @@ def which(
 
 def _choices(model: Any, candidates: Any) -> list[tuple[Any, Model]]:
     where = "which"
-    hint = "which(model, [ch.DAlembert(), ch.Vakonomic()], data, unknown={...}), or which([model, other], data, unknown={...})"
+    hint = (
+        Ask("which", "model, [ch.DAlembert(), ch.Vakonomic()], data, unknown={...}"),
+        ", or ",
+        Ask("which", "[model, other], data, unknown={...}"),
+    )
     if not isinstance(candidates, Sequence) or isinstance(candidates, str) or not candidates:
         raise UsageError("no candidates are given.", where=where, hint=hint)
     found: list[tuple[Any, Model]] = []
@@ -221,7 +233,7 @@ def _spreads(problem: Problem) -> dict[str, float]:
 
 
 def _free_multipliers(model: Model, state: Sequence[str]) -> dict[str, float]:
-    """Those of the multipliers of the state that are free initial data, with first values: those of the start, or zero."""
+    """The multipliers in `state` that are free initial data, with first values: those of the start, or zero."""
     equations = derive(model)
     missing = [name for name in state if name not in model.start.fixed]
     values = {
@@ -241,7 +253,7 @@ def _free_multipliers(model: Model, state: Sequence[str]) -> dict[str, float]:
 
 
 def _usual_multiplier(model: Model) -> float:
-    """The typical size of a vakonomic multiplier: of momenta over the coefficients of velocities in the rows, where the motion starts."""
+    """The typical size of a vakonomic multiplier: that of the momenta divided by coefficients of velocities in the rows, at the start."""
     equations, coordinates = derive(model), model.system.coordinates
     momenta = [model.system.lagrangian.diff(q.d()) for q in coordinates]
     rows = [row.residual.diff(q.d()) for row in model.system.kinematic for q in coordinates]
@@ -291,7 +303,7 @@ def _decision(rows: Sequence[Row]) -> tuple[Any, str]:
         return None, "no candidate has a motion like the data."
     first = rows[0]
     if not first.fits:
-        return None, "cannot tell: no candidate fits; the residuals of the best one are a curve, and no noise."
+        return None, "cannot tell: no candidate fits; the residuals of the best one are a curve, not noise."
     if len(rows) == 1:
         return first.candidate, "there is one candidate, and it fits."
     gap = rows[1].aic - first.aic

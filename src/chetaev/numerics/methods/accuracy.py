@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.errors import InitialError, UsageError, did_you_mean
+from chetaev.core.fixes import Advice, SetArgument, sentences
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.plain import SMALLEST_TOLERANCE
 from chetaev.core.symbols import Jet, Place
@@ -127,22 +128,22 @@ def read_accuracy(tolerance: Any, scale: Any, known: Sequence[str], where: str) 
     """The user's `tolerance` and `scale`; `known` are the names of the jets of the state."""
     pair = tolerance if isinstance(tolerance, list | tuple) else (_USUAL if tolerance is None else tolerance, 0.0)
     if len(pair) != 2:
-        hint = "tolerance=1e-9, or tolerance=(1e-9, 1e-12): relative, absolute"
+        hint: Advice = (SetArgument("tolerance", 1e-9), ", or ", SetArgument("tolerance", (1e-9, 1e-12)), ": relative, absolute")
         raise UsageError(f"tolerance={tolerance!r} is neither a number nor a pair of numbers.", where=where, hint=hint)
     relative = positive(pair[0], "tolerance", where)
     absolute = number(pair[1], {}, f"{where}, tolerance", InitialError)
     if absolute < 0:
-        raise InitialError(f"an absolute tolerance of {absolute:g} is negative.", where=where, hint="tolerance=(1e-9, 1e-12)")
+        raise InitialError(f"an absolute tolerance of {absolute:g} is negative.", where=where, hint=SetArgument("tolerance", (1e-9, 1e-12)))
     if scale is not None and not isinstance(scale, Mapping):
-        raise UsageError(f"scale={scale!r} is not a mapping.", where=where, hint='scale={"x": 1e-9}')
+        raise UsageError(f"scale={scale!r} is not a mapping.", where=where, hint=SetArgument("scale", {"x": 1e-9}))
     sizes = {}
     for name, given in (scale or {}).items():
         if name not in known:
-            hint = f"jets of the state: {' '.join(known)}.  {did_you_mean(str(name), list(known))}".rstrip()
+            hint = sentences(f"jets of the state: {' '.join(known)}.", did_you_mean(str(name), list(known)))
             raise UsageError(f"scale: {name} is no jet of the state.", where=where, hint=hint)
         sizes[name] = number(given, {}, f"{where}, scale of {name}", InitialError)
         if sizes[name] <= 0:
-            raise InitialError(f"scale: {name} = {sizes[name]:g} is not positive.", where=where, hint=f'scale={{"{name}": 1e-9}}')
+            raise InitialError(f"scale: {name} = {sizes[name]:g} is not positive.", where=where, hint=SetArgument("scale", {name: 1e-9}))
     return Accuracy(relative, absolute, Frozen(sizes))
 
 
@@ -150,9 +151,11 @@ def positive(v: Any, name: str, where: str) -> float:
     """A positive number within double precision."""
     found = number(v, {}, f"{where}, {name}", InitialError)
     if found <= 0:
-        raise InitialError(f"{name} = {found:g} is not positive.", where=where, hint=f"{name}=1e-9")
+        raise InitialError(f"{name} = {found:g} is not positive.", where=where, hint=SetArgument(name, 1e-9))
     if found < SMALLEST_TOLERANCE:
         raise InitialError(
-            f"{name} = {found:g} is beyond double precision.", where=where, hint=f"{name}=1e-12, and not below {SMALLEST_TOLERANCE:g}"
+            f"{name} = {found:g} is beyond double precision.",
+            where=where,
+            hint=(SetArgument(name, 1e-12), f", and not below {SMALLEST_TOLERANCE:g}"),
         )
     return found

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import casadi as ca
 import numpy as np
 
+from chetaev.core.support.public import public
 from chetaev.core.support.registry import Specified
 from chetaev.core.symbols import Jet
-from chetaev.numerics.flow.compiled import Compiled
+from chetaev.numerics.flow.compiled import Compiled, Stepping
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.machine.kernels import MOST_JOINED, Foreign, Kernel, joined_kernel
 from chetaev.numerics.machine.lanes import Lanes, lanes_with
@@ -38,6 +39,8 @@ _NO_SLOPE = 1e-2
 slopes, a smaller one follows round-off where slopes vanish."""
 _ROUND_OFF = 16 * float(np.finfo(float).eps)
 """Relative to the typical size of a slope: the least error that is allowed, where the tolerance is as fine as round-off."""
+UNREDUCED = (dop853.Status.STEP_TOO_SMALL, dop853.Status.DRIFT, dop853.Status.NOT_FINITE)
+"""How runs in reduced velocities end where these may be the reason: a constant pivot may be zero for the given parameters."""
 _FIRST_STEPS = 128
 """Steps that are tried with code that need not be made: with it they take about a quarter of the time in which optimised code is made."""
 
@@ -137,6 +140,8 @@ class Task:
     """Tolerances and typical sizes; without them the tolerance is all there is."""
     wide: Wide | None = None
     """The slopes that run beside the state."""
+    stepping: Stepping | None = None
+    """The kernels of steps in reduced velocities, for the method that can use them; None: `rhs` and `project`."""
 
     @cached_property
     def measures(self) -> Measures:
@@ -150,6 +155,8 @@ class Task:
         """The kernels in the order of `dop853.Code`."""
         measure = self.compiled.measure
         rhs, project = (self.rhs, self.project) if self.wide is None else (self.wide.rhs, self.wide.project)
+        if self.stepping is not None:
+            rhs, project = self.stepping.rhs, self.stepping.project
         return [
             rhs, project, self.inputs, self.watch, measure, self.nodes, self.bounds, self.turns, self.determinant,
         ]  # fmt: skip
@@ -172,6 +179,7 @@ class Task:
         return np.concatenate([self.round_off(t, y[:n]), np.zeros(len(y) - n)])
 
 
+@public
 class Method(Specified, ABC):
     """How to step. Methods are values: two with the same settings are equal.
 
@@ -205,8 +213,15 @@ class Explicit(Method):
 
     def run(self, task: Task) -> Run:
         """Integrate one piece. The first steps are tried with code that is made at once and computes the same: a short piece is done
-        before the code for a long one would have been made.
+        before the code for a long one would have been made. Steps in reduced velocities that fail are made once more without these.
         """
+        task = task if task.wide is None else replace(task, stepping=None)
+        done = self._run(task)
+        if task.stepping is None or done.status not in UNREDUCED:
+            return done if task.stepping is None else done._replace(reduced=True)
+        return self._run(replace(task, stepping=None))
+
+    def _run(self, task: Task) -> Run:
         kernels = task.kernels
         if task.max_steps > _FIRST_STEPS and any(kernel is not None and kernel.provisional for kernel in kernels):
             early = [0 if kernel is None else kernel.early for kernel in kernels]
@@ -218,7 +233,7 @@ class Explicit(Method):
         return _run(task, addresses, task.max_steps, often=True, ends=0 if ends is None else ends.address, led=self.led(task))
 
     def led(self, task: Task) -> Callable[[Room], Callable[[], None]] | None:
-        """What leads the loop along a piece (`dop853.run`); None: it runs alone."""
+        """What leads the loop along a piece with slopes (`dop853.run`), asked for anew in every run of it; None: the loop runs alone."""
         return None
 
 
@@ -238,6 +253,7 @@ def ends_kernel(rhs: Kernel, watch: Kernel | None, measure: Kernel) -> Kernel | 
 
 def code_of(task: Task, addresses: Sequence[int], often: bool = False) -> dop853.Code:
     """The code of a task, whose kernels are at `addresses`; it runs `often` if it was made for more than a few steps."""
+    used = task.stepping or Stepping(task.compiled.rhs, task.project, task.compiled.rhs)
     return dop853.Code(*addresses)._replace(
         first_input=task.first_input,
         n_watch=len(task.watches),
@@ -245,8 +261,11 @@ def code_of(task: Task, addresses: Sequence[int], often: bool = False) -> dop853
         n_nodes=0 if task.nodes is None else task.nodes.n_out // 2,
         columns=columns_read(len(task.y0), task.nodes, task.bounds, task.turns),
         boxed=len(task.y0),
-        angles=angles_of(task.compiled, task.project, task.inputs, task.watch if task.watches else None),
-        doubting=doubting(task.compiled.rhs, None if isinstance(task.inputs, Lanes) else task.inputs, task.first_input, often),
+        own=0 if task.wide is None else len(task.y0),
+        angles=angles_of(task.compiled, used, task.inputs, task.watch if task.watches else None),
+        doubting=doubting(used.rhs, None if isinstance(task.inputs, Lanes) else task.inputs, task.first_input, often),
+        begin=0 if used.begin is None else used.begin.address if often else used.begin.early,
+        like=used.like,
     )
 
 
@@ -277,6 +296,7 @@ def _run(
     if task.wide is not None:
         y0, p, limits = np.concatenate([y0, task.wide.first]), np.concatenate([p, task.wide.extra]), task.wide.limits(limits)
         round_off = task.wide_round_off
+    limits = limits.of_further(n, code.like)
     run = dop853.run(
         code,
         task.t0,
@@ -295,13 +315,13 @@ def _run(
     return run if task.wide is None else run.narrowed(n)
 
 
-def angles_of(compiled: Compiled, project: Kernel | None, *others: Kernel | None) -> tuple[int, ...]:
+def angles_of(compiled: Compiled, stepping: Stepping, *others: Kernel | None) -> tuple[int, ...]:
     """The components of a state that its rates and residuals, the projection and other code depend on as on angles.
 
     The sizes of terms that are measured too depend on the angles themselves, as the rounding of a sine does: on what is left of them.
     """
-    read = [compiled.measure.angles(outputs=len(compiled.labels)), *(k.angles() for k in (compiled.rhs, *others) if k is not None)]
-    read += [] if project is None else [project.angles(moving=True)]
+    read = [compiled.measure.angles(outputs=len(compiled.labels)), *(k.angles() for k in (stepping.rhs, *others) if k is not None)]
+    read += [] if stepping.project is None else [stepping.project.angles(moving=True)]
     angles, unsuited = (frozenset[int]().union(*sets) for sets in zip(*read, strict=True))
     return tuple(sorted(angles - unsuited))
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 import casadi as ca
 import numpy as np
 
+from chetaev.core.support.public import public
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 from chetaev.numerics.methods import METHODS
@@ -21,6 +22,7 @@ _STAGES = (0.0, (4 - 6**0.5) / 10, (4 + 6**0.5) / 10, 1.0)
 """Where a step looks at the rates, in parts of it."""
 
 
+@public
 @METHODS.register
 class Implicit(Method):
     """For stiff systems, where an explicit method takes very many small steps: `simulate(..., method=Implicit())`.

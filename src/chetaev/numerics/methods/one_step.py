@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from chetaev.core.support.public import public
 from chetaev.numerics.methods.base import Task
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.methods.dop853.types import Array
@@ -21,6 +22,7 @@ _SAFETY_FACTOR, _LEAST_RATIO, _LARGEST_RATIO = 0.9, 0.2, 5.0
 times the last one; the usual numbers of step control (Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, section II.4)."""
 
 
+@public
 class OneStep:
     """Steps of a formula, each so long that its estimated error is allowed by the tolerance.
 

@@ -13,6 +13,7 @@ import casadi as ca
 from sympy import Expr
 
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import LeaveOut
 from chetaev.core.notation.defined import ARGUMENT, slopes_of_functions
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.machine.tape import fold
@@ -123,7 +124,7 @@ class Tape:
             return self.by(lambda _, k: ca.logic_not(arguments[0].terms[0]) if k == 0 else ca.SX(0))
         if operation not in _RULES:
             name = _CORNERS.get(operation, f"operation {operation} of the graph")
-            raise UsageError(f"{name} has no Taylor series.", where="simulate, method Taylor()", hint="leave out method=")
+            raise UsageError(f"{name} has no Taylor series.", where="simulate, method Taylor()", hint=LeaveOut(("method",), argument=True))
         return _RULES[operation](self, *arguments)
 
     # -- arithmetic

@@ -51,9 +51,10 @@ def stages_code(program: bytes, n: int, sums: Sums, nodes: Sequence[float]) -> i
     """
     table = list(lines_of(np.frombuffer(program, np.int32).reshape(-1, 4)))
     angles = len({a for operation, a, *_ in table if operation in TURNING})
-    if len(table) + _ANGLE * angles > LONGEST or (angles and not sine.IN_LINE):
+    stages = _Stages(table, n)
+    if stages.moving + _ANGLE * angles > LONGEST or (angles and not sine.IN_LINE):
         return 0
-    text = _Stages(table, n).text(sums, nodes)
+    text = stages.text(sums, nodes)
     for name in CALLED.findall(text):
         bind(name)
     return machine_code(text, optimised=True)
@@ -89,6 +90,11 @@ class _Stages:
         for operation, a, b, c in table:
             reads = operation in (TIME, STATE, STORE) or any(self._moving[v] for v in operands(operation, a, b, c))
             self._moving.append(reads)
+
+    @property
+    def moving(self) -> int:
+        """The number of instructions that depend on time or state; the others are executed once in a step."""
+        return sum(self._moving)
 
     def text(self, sums: Sums, nodes: Sequence[float]) -> str:
         """The whole function."""

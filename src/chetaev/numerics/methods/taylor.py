@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 
 from chetaev.core.calculus import total_derivative
+from chetaev.core.support.public import public
 from chetaev.core.symbols import TIME
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.graphs.identity_cache import Remembered
@@ -28,6 +29,7 @@ _SEAM = 50.0
 another branch. The last terms of a series of order 20 differ by 20 tolerances at most; a smaller number only halves steps in vain."""
 
 
+@public
 @METHODS.register
 class Taylor(Method):
     """Taylor series of an order chosen for the tolerance, 19 for 1e-15: `simulate(..., method=Taylor(), tolerance=1e-15)`.

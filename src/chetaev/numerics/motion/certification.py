@@ -26,7 +26,7 @@ import casadi as ca
 import numpy as np
 from sympy import Expr
 
-from chetaev.core.certificate import SIGN, Certificate, Figure
+from chetaev.core.certificate import Certificate, Figure, SignOf
 from chetaev.core.symbols import TIME
 from chetaev.mechanics.ranks.sparse import is_sparse, sparse_fit
 from chetaev.numerics.flow.compiled import Array, Compiled
@@ -157,7 +157,8 @@ class Evidence:
         self.states = np.concatenate([piece.first[None, :], states[some].reshape(len(some), len(run.y)), run.y[None, :]])
         self.p = _parameters(piece, self.times)
         compiled = piece.setting.compiled
-        self.rates = dop853.evaluate(compiled.rhs.early, self.times, self.states, self.p, compiled.size)
+        rates = compiled.stepping.at_state if run.reduced else compiled.rhs
+        self.rates = dop853.evaluate(rates.early, self.times, self.states, self.p, compiled.size)
 
     def of_rows(self) -> Figures:
         """The residuals of the rows relative to their terms."""
@@ -350,7 +351,7 @@ class Net:
         if found is None:
             self.unsettled = True
         elif found[0] > 0:
-            self.rounded.append((found[0], f"{SIGN}{texts[found[1]]}", found[2]))
+            self.rounded.append((found[0], SignOf(texts[found[1]]), found[2]))
 
     def graze(
         self,

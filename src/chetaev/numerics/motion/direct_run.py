@@ -39,7 +39,7 @@ from chetaev.numerics.methods.dop853.repeated_calls import Runner, state_row
 from chetaev.numerics.motion import step_evidence
 from chetaev.numerics.motion.certification import balance_allowed, left_allowed, left_at_the_end
 from chetaev.numerics.start.clear_states import HOLDS
-from chetaev.numerics.start.direct_completion import EXACT, excesses, positive
+from chetaev.numerics.start.direct_completion import ROUND_OFF_RESIDUAL, excesses, positive
 
 _PROJECTIONS = 3
 """Most projections of a start; each squares what is left of a residual of at most 1e-8."""
@@ -67,6 +67,9 @@ class Straight:
         flow = self.flow
         self.measures = accuracy.measures(flow.state, flow.size).without_work(flow.has_power)
         self.states, self.size = len(flow.state), flow.size
+        self.stepping = compiled.stepping
+        self.width = width_of(self.size + len(self.stepping.like))
+        """The room of a state with further velocities."""
         self.parameters, self.room = len(flow.system.equations.system.parameters), len(flow.arguments) + 1
         self.hidden = len(flow.system.hidden())
         self.outputs = compile_kernel(flow.function(outputs, "outputs"))
@@ -81,8 +84,8 @@ class Straight:
         rows of motion with the rates behind the state.
         """
         flow, system = self.flow, self.flow.system
-        held = held_rows(flow, width_of(self.size))
-        below = positive(excesses([system.row(pair) for pair in system.hidden()], EXACT))
+        held = held_rows(flow, self.width)
+        below = positive(excesses([system.row(pair) for pair in system.hidden()], ROUND_OFF_RESIDUAL))
         below = ca.substitute(below, flow.x, held.arguments[1][: self.size])
         for k, z in enumerate(system.equations.system.parameters):
             good = ca.fabs(flow.p[k]) <= _LARGEST
@@ -96,10 +99,11 @@ class Straight:
         rates at the end; the motion follows the equations inside its steps, with rates that have enough digits; the energy balances on the
         way; and at the end.
         """
-        held, n, balance = held_rows(self.flow, width_of(self.size)), self.size, len(self.compiled.labels) - 1
+        held, n, balance = held_rows(self.flow, self.width), self.size, len(self.compiled.labels) - 1
         end, measures = ca.SX.sym("end", len(_End._fields)), self.compiled.measure.n_out
         known = _End(*ca.vertsplit(end))
-        inside, minima, maxima = ca.SX.sym("inside", n, codes.INSIDE), ca.SX.sym("minima", n), ca.SX.sym("maxima", n)
+        whole = n + len(self.stepping.like)
+        inside, minima, maxima = ca.SX.sym("inside", whole, codes.INSIDE), ca.SX.sym("minima", whole), ca.SX.sym("maxima", whole)
         on_the_way, at_the_end = ca.SX.sym("measured", measures), ca.SX.sym("ended", measures)
         sizes = ca.fmax(-minima, maxima)[: self.states]
         off, rounded = inside[: self.states, codes.OFF], inside[: self.states, codes.ROUNDED]
@@ -152,19 +156,24 @@ class Straight:
         turns = turns_kernel(flow, self.inputs) if touching else None
         determinant = compiled.determinant if touching else None
         watch = None if lasting else compiled.watch()
-        ends = ends_kernel(compiled.rhs, watch, compiled.measure)
-        used = (compiled.rhs, compiled.project, self.input_kernel, watch, compiled.measure, nodes, None, turns, determinant, ends)
+        stepping = self.stepping
+        ends = ends_kernel(stepping.rhs, watch, compiled.measure)
+        used = (stepping.rhs, stepping.project, self.input_kernel, watch, compiled.measure, nodes, None, turns, determinant, ends)
         code = dop853.Code(*[0 if kernel is None else kernel.address for kernel in used])._replace(
             first_input=self.parameters,
             n_watch=0 if lasting else 2,
             n_measure=compiled.measure.n_out,
             n_nodes=0 if nodes is None else nodes.n_out // 2,
             columns=columns_read(self.size, nodes, None, turns),
-            angles=angles_of(compiled, compiled.project, self.input_kernel, watch),
-            doubting=doubting(compiled.rhs, self.input_kernel, self.parameters, often=True),
+            boxed=self.size,
+            angles=angles_of(compiled, stepping, self.input_kernel, watch),
+            doubting=doubting(stepping.rhs, self.input_kernel, self.parameters, often=True),
+            begin=0 if stepping.begin is None else stepping.begin.address,
+            like=stepping.like,
         )
         watching = dop853.Watching() if lasting else dop853.Watching(terminal=[True, False])
-        return Runner(code, y, p, self.t0, self.t1, self.measures.limits(self.max_step, self.max_steps), watching)
+        limits = self.measures.limits(self.max_step, self.max_steps).of_further(self.size, stepping.like)
+        return Runner(code, y, p, self.t0, self.t1, limits, watching)
 
 
 class _End(NamedTuple):
@@ -183,12 +192,12 @@ class _Thread:
 
     def __init__(self, of: Straight) -> None:
         self.of, compiled = of, of.compiled
-        self.p, width = np.zeros(of.room), width_of(of.size)
-        begins = [compiled.rhs, compiled.measure, compiled.watch(), *([] if compiled.lowest_pivot is None else [compiled.lowest_pivot])]
-        ends = [compiled.rhs, compiled.measure, of.outputs]
+        self.p, width, rates = np.zeros(of.room), of.width, of.stepping.at_state
+        begins = [rates, compiled.measure, compiled.watch(), *([] if compiled.lowest_pivot is None else [compiled.lowest_pivot])]
+        ends = [rates, compiled.measure, of.outputs]
         behind = max(sum(kernel.n_out for kernel in kernels) for kernels in (begins, ends))
         self._row = row = state_row(width + behind)
-        self.y, out = row[: of.size], row[width:]
+        self.y, self._whole, out = row[: of.size], row[: of.size + len(of.stepping.like)], row[width:]
         self._state, self._parameters = self.y[: of.states], self.p[: of.parameters]
         self._begin, (_, self.begun, self.watched, *self.lowest) = _together(begins, self.y, self.p, out)
         self._end, (_, self.ended, self.given) = _together(ends, self.y, self.p, out)
@@ -219,7 +228,7 @@ class _Thread:
         key = lasting, not lasting and of.touching(values)
         judged = self.runners.get(key)
         if judged is None:
-            judged = self.runners[key] = _Judged(of, of.runner(*key, self.y, values), [self._row, values], self.ended)
+            judged = self.runners[key] = _Judged(of, of.runner(*key, self._whole, values), [self._row, values], self.ended)
         runner = judged.runner
         if not lasting:
             runner.watches.floor[1] = floor

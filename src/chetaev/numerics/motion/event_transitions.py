@@ -177,7 +177,7 @@ class EventTransitions(Transitions):
         surface = self.request.switched.read(self.request.events[index].expression, here.configuration)
         crossing = Crossing(surface, dict(zip(event.reset, new, strict=True)), self._reset_map(dict(zip(event.reset, new, strict=True))))
         found = Place(there, t, start.jets, work, piece.energy + after - before, jump=True, crossing=crossing)
-        return found if back is None else replace(found, awaited=(index, back[0]), soon=back[1])
+        return found if back is None else replace(found, awaited=(index, back[0]), expected_in=back[1])
 
     def _unresolved(self, here: Setting, event: Watched, t: float, jets: Mapping[Jet, float]) -> bool:
         """Whether the function of an event turns back before it differs from zero by more than the round-off of the state."""

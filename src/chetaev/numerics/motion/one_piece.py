@@ -23,7 +23,7 @@ from chetaev.mechanics.equations import Equations
 from chetaev.numerics.corners.modes import Switched, smooth
 from chetaev.numerics.enclosures.global_bounds import may_vanish
 from chetaev.numerics.enclosures.kernels import nodes_kernel, turns_kernel
-from chetaev.numerics.flow.compiled import Array, Compiled, compile_equations
+from chetaev.numerics.flow.compiled import Array, Compiled, Stepping, compile_equations
 from chetaev.numerics.flow.pivot_choice import WORST_PIVOT
 from chetaev.numerics.flow.prolongation import Problem, square_prolongation
 from chetaev.numerics.graphs.binding import Binding
@@ -37,7 +37,7 @@ from chetaev.numerics.motion.outcomes import Ending, verdict
 from chetaev.numerics.motion.progress import Progress
 from chetaev.numerics.motion.record import Record, keep_of
 from chetaev.numerics.motion.trajectory import Trajectory
-from chetaev.numerics.slopes.augmented import beside
+from chetaev.numerics.slopes.augmented import slopes_with_state
 from chetaev.numerics.slopes.directions import Directions, given_slopes, read_directions
 from chetaev.numerics.slopes.start_slopes import first_slopes
 from chetaev.numerics.slopes.variation import from_lanes
@@ -70,8 +70,8 @@ class OnePiece:
 
     def __init__(self, switched: Switched, compiled: Compiled, clear: Clear, inputs: Frozen[str, Expr]) -> None:
         self.switched, self.compiled, self.flow, self.clear, self.inputs = switched, compiled, compiled.flow, clear, inputs
-        self._codes: dict[tuple[bool, bool], dop853.Code] = {}
-        self._last: tuple[tuple[Accuracy, float, int], dop853.Limits] | None = None
+        self._codes: dict[tuple[bool, bool, bool], dop853.Code] = {}
+        self._last: tuple[tuple[Accuracy, float, int, tuple[int, ...]], dop853.Limits] | None = None
         self.useful = True
         """Whether motions are tried here: not after a long one had to begin anew."""
 
@@ -79,7 +79,8 @@ class OnePiece:
     def ready(self) -> bool:
         """Whether code for many calls exists; asked again until it does."""
         compiled = self.compiled
-        kernels = (compiled.rhs, compiled.project, compiled.measure, compiled.watch(), nodes_kernel(self.flow, self.inputs).kernel)
+        nodes, used = nodes_kernel(self.flow, self.inputs).kernel, compiled.stepping
+        kernels = (used.rhs, used.project, compiled.measure, compiled.watch(), nodes)
         if any(kernel is not None and kernel.provisional for kernel in kernels):
             raise NotReady
         return True
@@ -127,7 +128,7 @@ class OnePiece:
         """The slopes that run beside the state."""
         t0 = float(times[0])
         slopes = first_slopes(here, t0, jets, given_slopes(self.switched.original, start, binding, directions, where), directions, where)
-        return beside(here, t0, jets, slopes, directions, {}, float(times[-1]) - t0, False)
+        return slopes_with_state(here, t0, jets, slopes, directions, {}, float(times[-1]) - t0, False)
 
     def _run(
         self, here: Setting, y: Array, p: Array, floor: float, wanted: Wanted, progress: Progress, wide: Wide | None = None
@@ -146,7 +147,9 @@ class OnePiece:
                 progress.reached(t)
 
             entered: list[None] = []
-            code, limits = self._code(lasting, touching), self._limits(wanted.accuracy, wanted.max_step, wanted.max_steps)
+            stepping = self.compiled.stepping if wide is None else self.compiled.plain_stepping
+            code = self._code(lasting, touching, stepping)
+            limits = self._limits(wanted.accuracy, wanted.max_step, wanted.max_steps, stepping)
             round_off = partial(self._round_off, here, float(p[-1]), float(wanted.times[-1] - wanted.times[0]))
             if wide is not None:
                 code, limits = self._with(wide, code, lasting), wide.limits(limits)
@@ -165,7 +168,8 @@ class OnePiece:
                 paused=paused,
                 round_off=round_off,
             )
-            return found if wide is None else found.narrowed(self.flow.size)
+            reduced = stepping is self.compiled.reduced_stepping
+            return found._replace(reduced=reduced) if wide is None else found.narrowed(self.flow.size)
 
     def _with(self, wide: Wide, code: dop853.Code, lasting: bool) -> dop853.Code:
         """The code of a run with slopes."""
@@ -175,6 +179,7 @@ class OnePiece:
             project=0 if wide.project is None else wide.project.address,
             ends=0 if ends is None else ends.address,
             boxed=self.flow.size,
+            own=self.flow.size,
         )
 
     def _round_off(self, here: Setting, energy: float, span: float, t: float, y: Array) -> Array:
@@ -182,33 +187,38 @@ class OnePiece:
         own = self.compiled.round_off(here.binding, t, y[: self.flow.size], here.parameters(t, energy), span)
         return np.concatenate([own, np.zeros(len(y) - len(own))])
 
-    def _limits(self, accuracy: Accuracy, max_step: float, max_steps: int) -> dop853.Limits:
-        key = (accuracy, max_step, max_steps)
+    def _limits(self, accuracy: Accuracy, max_step: float, max_steps: int, stepping: Stepping) -> dop853.Limits:
+        key = (accuracy, max_step, max_steps, stepping.like)
         if self._last is None or self._last[0] != key:
             measures = accuracy.measures(self.flow.state, self.flow.size).without_work(self.flow.has_power)
-            self._last = key, measures.limits(max_step, max_steps)
+            self._last = key, measures.limits(max_step, max_steps).of_further(self.flow.size, stepping.like)
         return self._last[1]
 
-    def _code(self, lasting: bool, touching: bool) -> dop853.Code:
+    def _code(self, lasting: bool, touching: bool, stepping: Stepping) -> dop853.Code:
         """Addresses of the code of a run; pivots that last are not watched."""
-        if (lasting, touching) not in self._codes:
+        key = lasting, touching, stepping is self.compiled.plain_stepping
+        if key not in self._codes:
             compiled = self.compiled
             nodes = nodes_kernel(self.flow, self.inputs).kernel
             turns = turns_kernel(self.flow, self.inputs) if touching else None
             determinant = compiled.determinant if touching else None
             watch = None if lasting else compiled.watch()
-            ends, inputs = ends_kernel(compiled.rhs, watch, compiled.measure), compiled.inputs(Binding({}, self.inputs))
-            used = (compiled.rhs, compiled.project, inputs, watch, compiled.measure, nodes, None, turns, determinant, ends)
-            self._codes[lasting, touching] = dop853.Code(*[0 if kernel is None else kernel.address for kernel in used])._replace(
+            inputs = compiled.inputs(Binding({}, self.inputs))
+            ends = ends_kernel(stepping.rhs, watch, compiled.measure)
+            used = (stepping.rhs, stepping.project, inputs, watch, compiled.measure, nodes, None, turns, determinant, ends)
+            self._codes[key] = dop853.Code(*[0 if kernel is None else kernel.address for kernel in used])._replace(
                 first_input=len(self.flow.system.equations.system.parameters),
                 n_watch=0 if lasting else 2,
                 n_measure=compiled.measure.n_out,
                 n_nodes=0 if nodes is None else nodes.n_out // 2,
                 columns=tuple(columns_read(self.flow.size, nodes, None, turns)),
-                angles=angles_of(compiled, compiled.project, inputs, watch),
-                doubting=doubting(compiled.rhs, inputs, len(self.flow.system.equations.system.parameters), often=True),
+                boxed=self.flow.size,
+                angles=angles_of(compiled, stepping, inputs, watch),
+                doubting=doubting(stepping.rhs, inputs, len(self.flow.system.equations.system.parameters), often=True),
+                begin=0 if stepping.begin is None else stepping.begin.address,
+                like=stepping.like,
             )
-        return self._codes[lasting, touching]
+        return self._codes[key]
 
 
 class NotReady(Exception):

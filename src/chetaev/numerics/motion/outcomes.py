@@ -78,7 +78,7 @@ def not_certified(certificate: Certificate, ended: Outcome) -> Verdict:
     how = "the end of the interval was reached" if ended is Outcome.FINISHED else "a terminal event was met"
     return Outcome.NOT_CERTIFIED, (
         f"{how}, but {certificate.sentence}  A second run with smaller steps did not agree better.  {_REMEDIES[certificate.kind]}; "
-        f"print(motion.certificate) shows all figures."
+        "the certificate of the motion has all figures."
     )
 
 
@@ -98,7 +98,7 @@ def wrong_side(surface: str, t: float) -> Verdict:
     """A piece ended on the wrong side of a corner."""
     return Outcome.NOT_CERTIFIED, (
         f"at t = {t:.12g} the motion is on the other side of {surface} = 0 than the equations that were followed: a switch was missed.  "
-        f"A smaller tolerance, max_step=..., or another method may help."
+        "A smaller tolerance, a limit of the step (max_step), or another method may help."
     )
 
 
@@ -125,7 +125,7 @@ def input_jumps(t: float, reason: str) -> Verdict:
     """The motion cannot follow an input that jumps, or whose derivative jumps where the constraints contain it."""
     return Outcome.LEFT_DOMAIN, (
         f"the motion cannot follow the inputs beyond t = {t:.12g}: {reason}  Constraints with an input need samples without jumps, also in "
-        'the derivatives that they contain: ch.Sampled(times, values, "cubic").'
+        "the derivatives that they contain, such as those with cubic interpolation."
     )
 
 
@@ -133,7 +133,7 @@ def momentum_of_input(t: float, reason: str) -> Verdict:
     """A momentum contains an input that jumps, and the velocities that follow are not known."""
     return Outcome.LEFT_DOMAIN, (
         f"the motion cannot follow the inputs beyond t = {t:.12g}: {reason}  "
-        'Samples without jumps can be followed: ch.Sampled(times, values, "cubic").'
+        "Samples without jumps can be followed, such as those with cubic interpolation."
     )
 
 
@@ -141,15 +141,14 @@ def corner_of_constraints(surface: str, t: float) -> Verdict:
     """A constraint has a corner on the surface, so that velocities would have to jump."""
     return Outcome.LEFT_DOMAIN, (
         f"at t = {t:.12g}, {surface} = 0, the state does not satisfy the constraints of the other side: a constraint has a corner there, "
-        f"and velocities would have to jump.  An event On(..., reset=...) at {surface} = 0 can say how."
+        f"and velocities would have to jump.  An event at {surface} = 0 with a reset can say how."
     )
 
 
 def accumulation(event: str, t: float, limit: float | None, contact: str = "") -> Verdict:
     """Events that follow each other faster and faster; `contact` is the inequality that carries the motion on, if there is one."""
     towards = "" if limit is None else f"; they accumulate at t = {limit:.12g}"
-    declared = f'unilateral={{"floor": ("{contact}", "e")}}'
-    further = f"  A contact carries the motion on, also at rest: System(..., {declared}), with restitution e." if contact else ""
+    further = f"  A contact carries the motion on, also at rest: state {contact} as unilateral, with its restitution." if contact else ""
     return Outcome.STEP_TOO_SMALL, f"events {event} = 0 follow each other without end near t = {t:.12g}{towards}.{further}"
 
 

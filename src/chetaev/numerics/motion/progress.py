@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import SetArgument
 from chetaev.numerics.methods.base import Task
 from chetaev.numerics.methods.dop853.types import Run
 
@@ -31,7 +32,7 @@ class Bar:
 
     def __init__(self, shown: bool | None, where: str, **look: Any) -> None:
         if shown not in (None, True, False):
-            raise UsageError(f"progress={shown!r} is not known.", where=where, hint="progress=True, False or None")
+            raise UsageError(f"progress={shown!r} is not known.", where=where, hint=(SetArgument("progress", True), ", False or None"))
         self.shown = output_is_watched() if shown is None else bool(shown)
         self._look = look
         self._bar: Any = None

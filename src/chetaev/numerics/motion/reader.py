@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sympy import Expr
 
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import SetArgument
 from chetaev.core.sampled import Sampled
 from chetaev.core.support.frozen import Frozen
 from chetaev.numerics.corners.modes import Switched
@@ -111,7 +112,7 @@ class Reader:
         """States between the nodes, on the constraints; the state after a reset at the time of the reset."""
         where = f"motion of {self.switched.original.system.label}"
         if not self.dense:
-            raise UsageError("only single times were kept.", where=where, hint="simulate(..., t=(t0, t1))")
+            raise UsageError("only single times were kept.", where=where, hint=SetArgument("t", (0, 10), "simulate"))
         forward = 1.0 if self.pieces[-1].end >= self.pieces[0].begin else -1.0
         inside = (forward * (times - self.pieces[0].begin) >= 0) & (forward * (self.pieces[-1].end - times) >= 0)
         if not inside.all():

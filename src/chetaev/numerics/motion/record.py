@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -98,6 +98,8 @@ class Record:
         self.pieces.append(piece)
         self.jumps.append(False)
         self.net.add(piece)
+        if self.final and len(run.nodes):  # which only the checks needed
+            self.pieces[-1] = replace(piece, run=run._replace(nodes=run.nodes[:0], states=run.states[:0]))
 
     def _scales(self, piece: Piece, measured: Array, count: int) -> Array:
         """Return the sizes of the rows' terms; for a row whose terms vanish up to round-off, the typical sizes of its jets."""
@@ -208,8 +210,8 @@ def wanted_times(times: Array, at: float, again: bool) -> Array:
     return times[times > at] if forward else times[times < at]
 
 
-def keep_of(final: bool, times: Array) -> int:
-    """Return the code of what the integrator stores."""
+def keep_of(final: bool, times: Array, nodes: bool = False) -> int:
+    """Return the code of what the integrator stores: of a `final` state also the `nodes`, if the checks need them."""
     if final:
-        return dop853.FINAL
+        return dop853.NODES if nodes else dop853.FINAL
     return dop853.STEPS if len(times) == 2 else dop853.TIMES

@@ -14,8 +14,9 @@ from chetaev.core.symbols import Input, Jet, jets_in
 from chetaev.numerics.corners.mode import SLIDING, Direction, Touch
 from chetaev.numerics.evaluation.motion_start import Start, begin
 from chetaev.numerics.flow.compiled import Array
+from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.methods import dop853
-from chetaev.numerics.methods.base import Task, Wide
+from chetaev.numerics.methods.base import Explicit, Task, Wide
 from chetaev.numerics.methods.implicit import Implicit
 from chetaev.numerics.motion import outcomes
 from chetaev.numerics.motion.certification import Net
@@ -26,7 +27,7 @@ from chetaev.numerics.motion.record import Record, wanted_times
 from chetaev.numerics.motion.trajectory import Outcome, Switch, Trajectory
 from chetaev.numerics.motion.transitions import FAR
 from chetaev.numerics.motion.watched_functions import SMALLEST_PIVOT, Watching, changes_of, make_task, watching
-from chetaev.numerics.slopes.augmented import beside
+from chetaev.numerics.slopes.augmented import slopes_with_state
 from chetaev.numerics.slopes.jumps import carried, ends_of, time_slopes
 from chetaev.numerics.slopes.variation import from_lanes
 from chetaev.numerics.smooth_pieces.bounces import touched_at
@@ -158,7 +159,7 @@ class Course(EventTransitions):
             self.smooth_since = place.t, place.jets
         end, forward = float(self.request.times[-1]), self.surfaces.direction
         near = place.t + forward * min(
-            _PIECE_AFTER_RESET * place.soon, _CRAWLING_TIME * abs(end - float(self.request.times[0])) if place.crawling else np.inf
+            _PIECE_AFTER_RESET * place.expected_in, _CRAWLING_TIME * abs(end - float(self.request.times[0])) if place.crawling else np.inf
         )
         piece, task = self._piece(place, self._until(place, near if (end - near) * forward > 0 else end))
         self.record.add(piece)
@@ -168,8 +169,8 @@ class Course(EventTransitions):
             return outcomes.wrong_side(beyond, float(piece.run.t))
         found = self._after(piece, task)
         found = self._differentiated(piece, self._jumped_over(piece, found) if isinstance(found, Place) else found)
-        paused = (place.awaited is not None or np.isfinite(place.soon)) and isinstance(found, Place) and not found.jump
-        return replace(found, soon=_GROWTH_AFTER_RESET * place.soon) if paused and isinstance(found, Place) else found
+        paused = (place.awaited is not None or np.isfinite(place.expected_in)) and isinstance(found, Place) and not found.jump
+        return replace(found, expected_in=_GROWTH_AFTER_RESET * place.expected_in) if paused and isinstance(found, Place) else found
 
     def _until(self, place: Place, wanted: float) -> float:
         """The end of a piece: the wanted time, or the breakpoint before it."""
@@ -245,6 +246,8 @@ class Course(EventTransitions):
         task = make_task(request, place, until, watched, project, self.progress, request.max_steps - self.record.steps, wanted)
         task = replace(task, accuracy=request.accuracy, before=self.record.largest, wide=self._wide(here, place, conserving))
         method = Implicit() if place.crawling else request.method
+        if method == Explicit() and request.reduced and not conserving:
+            task = replace(task, stepping=here.compiled.reduced_stepping)
         run = self.progress.follow(method.run, task)
         if not method.smooth and run.looked:  # less exact between its nodes than at them: the defect tells nothing
             run.inside[dop853.codes.OFF] = 0.0
@@ -281,7 +284,7 @@ class Course(EventTransitions):
         if self.request.slopes is None or place.slopes is None:
             return None
         span = float(self.request.times[-1] - self.request.times[0])
-        return beside(here, place.t, place.jets, place.slopes, self.request.slopes, self.record.largest, span, conserving)
+        return slopes_with_state(here, place.t, place.jets, place.slopes, self.request.slopes, self.record.largest, span, conserving)
 
     def _before_others(self, here: Setting, watched: Watching, place: Place, until: float) -> float:
         """Return the latest end of a piece for which a root shortly after its beginning is not taken for the beginning itself.
@@ -355,7 +358,9 @@ class Course(EventTransitions):
         if run.status is not dop853.Status.WATCH or index < 0:
             return self._ended(piece, task)
         fallen = index >= len(events) and self._lowest_fall(piece, task) <= SMALLEST_PIVOT
-        if fallen and not here.regular(t, here.named(native)):  # max(0, 1 - abs(x)) as a pivot vanishes where the system is regular
+        if fallen and not here.regular(
+            t, here.named(_without_round_off(piece))
+        ):  # max(0, 1 - abs(x)) as a pivot vanishes at regular states
             return self._ended(piece, task)
         met = index if index < len(events) else self._met_here(piece)
         if met is not None and t == float(request.times[-1]):
@@ -411,6 +416,19 @@ def _awaiting(request: Request, awaited: tuple[int, int] | None) -> Request:
     return replace(request, events=tuple(events))
 
 
+def _without_round_off(piece: Piece) -> Array:
+    """The end of a piece, with zeros in place of components that are round-off of their values at its beginning.
+
+    Where a piece ends at a root, the function of the root is round-off there; as a pivot it would seem to be merely small.
+    """
+    end = np.array(piece.run.y)
+    return np.where(np.abs(end) <= _ROUND_OFF * np.abs(piece.first), 0.0, end)
+
+
+_NEEDS_NODES: Remembered[list[bool]] = Remembered(64)
+"""Whether a motion of these equations was repeated because its checks needed nodes; the next ones keep them."""
+
+
 def follow(
     request: Request,
     start: Start,
@@ -421,12 +439,15 @@ def follow(
 ) -> Trajectory:
     """Return the trajectory from a start with its slopes; `certified_to` is the tolerance of its certificate."""
     dense = not request.final and len(request.times) == 2
+    needs = _NEEDS_NODES.get(request.switched, (), lambda: [False])
+    request = replace(request, nodes=needs[0] and not request.events and not request.switched.modes)
     net = Net(certified_to, request.method.smooth, request.judged)
     record = Record(request.switched, request.binding, request.final, dense, request.tolerance, net)
     record.directions = request.slopes
     motion = Course(request, surfaces, record, progress=progress, beginning=slopes).run(start)
     if not net.unsettled or not motion.outcome.reached_end:
         return motion
+    needs[0] = True
     whole, fresh = replace(request, final=False, times=request.times[[0, -1]], slopes=None), replace(surfaces, _rest=None)
     again = follow(whole, start, fresh, Progress(False, progress.t0, progress.t1, progress.title, request.where), certified_to)
     if again.outcome is Outcome.INTERRUPTED:

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from chetaev.core.errors import InitialError, ModelError
+from chetaev.core.fixes import Ask, ChooseBranch, SetArgument
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.plain import (
     ANY,
@@ -100,10 +101,10 @@ def _times(given: list[Any], where: str) -> tuple[float, ...]:
 
 def _plain_times(given: Any, where: str) -> list[float]:
     if isinstance(given, str) or len(given) < 2:
-        raise ModelError(f"t = {given!r} is no interval.", where=where, hint="t=(0, 10)")
+        raise ModelError(f"t = {given!r} is no interval.", where=where, hint=SetArgument("t", (0, 10)))
     if len(given) > MOST_TIMES:
         what = f"t has {len(given)} times; a model file holds at most {MOST_TIMES}."
-        raise ModelError(what, where=where, hint="t=(0, 10) in the model; times to keep are given to simulate")
+        raise ModelError(what, where=where, hint=(SetArgument("t", (0, 10)), " in the model; times to keep are given to simulate"))
     return [number(v, {}, f"{where}, t", InitialError) for v in given]
 
 
@@ -147,7 +148,11 @@ def _branch(given: Any, where: str) -> int | str:
 
 def _plain_branch(given: Any, where: str) -> int | str | None:
     if isinstance(given, bool) or not isinstance(given, int | str | None):
-        raise ModelError("a branch that is given as an object has no word in a model file.", where=where, hint='branch=0, branch="q3 = 0"')
+        raise ModelError(
+            "a branch that is given as an object has no word in a model file.",
+            where=where,
+            hint=(ChooseBranch(0), ", ", SetArgument("branch", "q3 = 0")),
+        )
     return given
 
 
@@ -163,8 +168,8 @@ def _plain_method(given: Any, where: str) -> str | dict[str, Any] | None:
         return None
     if not METHODS.holds(given):
         what = f"the method {type(given).__name__} has no word in a model file."
-        raise ModelError(what, where=where, hint="ch.register(the class), which has a word; simulate takes any method")
-    return spec_of(given)
+        raise ModelError(what, where=where, hint=(Ask("ch.register", "the class"), ", which has a word; simulate takes any method"))
+    return spec_of(given, where)
 
 
 def _plain_scale(given: Mapping[Any, Any], where: str) -> dict[str, float] | None:

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.errors import InitialError, Interrupted, StateError, UsageError
+from chetaev.core.fixes import Ask, Code, LeaveOut, SetArgument, SetInput, listed
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Jet
 from chetaev.core.values import Undefined
 from chetaev.mechanics.derivation import derive
@@ -36,7 +38,7 @@ from chetaev.numerics.slopes.start_slopes import first_slopes
 from chetaev.numerics.smooth_pieces.events import On, read_events
 from chetaev.numerics.smooth_pieces.request import Request
 from chetaev.numerics.smooth_pieces.switching import Surfaces
-from chetaev.numerics.verdict.branch_choice import Wish, chosen, several_at
+from chetaev.numerics.verdict.branch_choice import Selection, chosen, several_at
 
 __all__ = ["On", "simulate"]
 
@@ -46,6 +48,7 @@ _FINEST = 1e-14
 """Smallest tolerance of that second run; round-off dominates below it."""
 
 
+@public
 def simulate(
     equations: Any,
     start: State | Mapping[str, Any] | None = None,
@@ -130,11 +133,11 @@ def simulate(
         )  # fmt: skip
         parameters, inputs = {**model.parameters, **(parameters or {})}, {**model.inputs, **(inputs or {})}
     if not isinstance(equations, Equations):
-        hint = "simulate(ch.derive(system, principle), start, (0, 10), ...)"
+        hint = Ask("simulate", "ch.derive(system, principle), start, (0, 10), ...")
         raise UsageError(f"simulate takes equations or a model, not {type(equations).__name__}.", where="simulate", hint=hint)
     where, events = f"simulate {equations.system.label}", () if events is None else events
     if start is None:
-        raise UsageError("no state is given.", where=where, hint='simulate(equations, {"x": 0, ...}, (0, 10))')
+        raise UsageError("no state is given.", where=where, hint=Ask("simulate", 'equations, {"x": 0, ...}, (0, 10)'))
     times = read_times(t, where)
     equations, inputs = with_feedback(equations, inputs, where) if inputs else (equations, inputs)
     written, others = divided(inputs)
@@ -159,7 +162,7 @@ def simulate(
             settings, unwritten = plain_settings(accuracy, short, steps, longest, final)
             short = _with_labels(short, equations)
             return _unless_interrupted(replace(short, asked=_asked(start, times, Explicit(), settings, unwritten), scene=scene))
-    wish = Wish({} if start is None else start, float(times[0]), branch, gauge, where, "simulate")
+    wish = Selection({} if start is None else start, float(times[0]), branch, gauge, where, "simulate")
     stated, meant = equations, chosen(equations, binding, wish)
     equations, start, where = meant.equations, meant.start, meant.where
     switched = smooth(equations, Frozen(binding.inputs))
@@ -202,7 +205,7 @@ def simulate(
     return _unless_interrupted(replace(motion, asked=_asked(wish.start, times, request.method, settings, unwritten), scene=scene))
 
 
-def _begun(surfaces: Surfaces, start: Any, stated: Equations, wish: Wish, plan: Schedule | None, where: str) -> tuple[Surfaces, Start]:
+def _begun(surfaces: Surfaces, start: Any, stated: Equations, wish: Selection, plan: Schedule | None, where: str) -> tuple[Surfaces, Start]:
     """The state at which a motion begins, with the surfaces and the first values of controllers; `stated` are the equations as given."""
     try:
         begun = begin(surfaces, start, wish.t, where)
@@ -227,6 +230,11 @@ def _followed(request: Request, begun: Start, surfaces: Surfaces, progress: bool
         return motion
     if request.schedule is not None and request.schedule.feedback:  # a controller may remember what it was asked: no run is repeated
         return certified(motion, motion)
+    if request.method == Explicit() and begun.setting.compiled.reduced_stepping:  # whose constant pivots may be small
+        request = replace(request, reduced=False)
+        again = run(request, begun, replace(surfaces, _rest=None))
+        if again.certificate.ok or again.outcome is Outcome.INTERRUPTED:
+            return again
     if motion.certificate.failed == ("rounding",) and (few := _affordable_steps(begun, request)):
         slow = replace(begun, setting=begun.setting.in_many_digits())
         again = run(replace(request, method=Explicit(), max_steps=few), slow, replace(surfaces, exact=True, _settings={}, _rest=None))
@@ -266,7 +274,7 @@ def _under_feedback(plan: Schedule, surfaces: Surfaces, begun: Start, start: Any
             "the constraints contain the feedback.",
             where=where,
             why="The state at which the controller is asked would depend on its answer.",
-            hint="a feedback in forces, or ch.servo for forces that enforce a row",
+            hint=("a feedback in forces, or ", Ask("servo"), " for forces that enforce a row"),
         )
     return driven, again
 
@@ -301,14 +309,14 @@ def _first_slopes(request: Request, begun: Start, start: Any, equations: Equatio
             "slopes need the explicit method.",
             where=request.where,
             why="They run beside the state in its compiled loop, which other methods do not have.",
-            hint="leave out method",
+            hint=LeaveOut(("method",), argument=True),
         )
     if request.schedule is not None and request.schedule.feedback:
         raise UsageError(
             "a motion with a Feedback has no slopes.",
             where=request.where,
             why="How the answers of a Python function depend on the state is not known.",
-            hint='a formula of the state is differentiated: inputs={"u": "-k*x\'"}',
+            hint=("a formula of the state is differentiated: ", SetInput(("u",), "-k*x'")),
         )
     given = given_slopes(equations, start, request.binding, request.slopes, request.where)
     return first_slopes(begun.setting, float(request.times[0]), begun.jets, given, request.slopes, request.where)
@@ -355,14 +363,23 @@ def read_method(given: Any, where: str) -> Method:
     if given is None:
         return Explicit()
     if not isinstance(given, Method):
-        raise UsageError(f"{given!r} is not a method.", where=where, hint="method=ch.Implicit(), method=ch.Taylor(), or none")
+        raise UsageError(
+            f"{given!r} is not a method.",
+            where=where,
+            hint=(
+                SetArgument("method", Code("ch.Implicit()", "implicit")),
+                ", ",
+                SetArgument("method", Code("ch.Taylor()", "taylor")),
+                ", or none",
+            ),
+        )
     return given
 
 
 def _one_of(given: Any, known: Sequence[Any], name: str, where: str) -> Any:
     if given not in known:
-        words = " or ".join(f'{name}="{word}"' for word in known if word is not None)
-        raise UsageError(f"{name}={given!r} is not known.", where=where, hint=words)
+        hint = listed([SetArgument(name, word) for word in known if word is not None])
+        raise UsageError(f"{name}={given!r} is not known.", where=where, hint=hint)
     return given
 
 
@@ -392,7 +409,7 @@ def read_max_steps(given: Any, where: str) -> int:
     if given is None:
         return MOST_STEPS
     if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
-        raise UsageError(f"max_steps={given!r} is not a number of steps.", where=where, hint="max_steps=1_000_000")
+        raise UsageError(f"max_steps={given!r} is not a number of steps.", where=where, hint=SetArgument("max_steps", 1000000))
     return min(int(given), _ENDLESS)
 
 
@@ -402,26 +419,30 @@ def read_max_step(given: Any, where: str) -> float:
         return np.inf
     found = number(given, {}, f"{where}, max_step", InitialError)
     if found <= 0:
-        raise InitialError(f"max_step = {found:g} is not positive.", where=where, hint="max_step=0.1, a length of time, or leave it out")
+        raise InitialError(
+            f"max_step = {found:g} is not positive.",
+            where=where,
+            hint=(SetArgument("max_step", 0.1), ", a length of time, or leave it out"),
+        )
     return found
 
 
 def read_times(t: Any, where: str) -> Array:
     """Return the ends of an interval, or all times that are wanted."""
     if isinstance(t, str):
-        raise UsageError(f"t={t!r} is not an interval.", where=where, hint="t=(0, 10), or an array of times")
+        raise UsageError(f"t={t!r} is not an interval.", where=where, hint=(SetArgument("t", (0, 10)), ", or an array of times"))
     if t is None:
-        raise UsageError("no interval is given.", where=where, hint="t=(0, 10)")
+        raise UsageError("no interval is given.", where=where, hint=SetArgument("t", (0, 10)))
     try:
         times = np.array([number(v, {}, f"{where}, t", InitialError) for v in t])
     except TypeError:
-        raise UsageError(f"t={t!r} is not an interval.", where=where, hint="t=(0, 10), or an array of times") from None
+        raise UsageError(f"t={t!r} is not an interval.", where=where, hint=(SetArgument("t", (0, 10)), ", or an array of times")) from None
     if len(times) == 2:  # an interval, as usual: NumPy would take longer than ten steps
         runs = times[0] != times[1] and times[0] - times[1] == times[0] - times[1]
     else:
         steps = np.diff(times)
         runs = len(times) > 2 and bool(np.all(steps > 0) or np.all(steps < 0))
     if not runs:
-        hint = "t=(t0, t1) with t1 != t0, or increasing (or decreasing) times"
+        hint = (SetArgument("t", (0, 10)), ", of some length, or increasing (or decreasing) times")
         raise InitialError("the times do not run from a beginning to an end.", where=where, hint=hint)
     return times

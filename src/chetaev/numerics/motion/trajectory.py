@@ -14,9 +14,11 @@ from sympy import Expr
 
 from chetaev.core.certificate import Certificate
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import Ask, InPython, SetArgument
 from chetaev.core.notation import parse_expression
 from chetaev.core.scene import Scene
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Jet
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.start.group_columns import GroupColumns
@@ -109,6 +111,7 @@ class Enclosed:
         return f"Enclosed(nodes={self.nodes!r}, left_out={self.left_out!r}, worst={self.worst!r}, shortened={self.shortened!r})"
 
 
+@public
 @dataclass(frozen=True, repr=False, eq=False)
 class Trajectory(GroupColumns):
     """Nodes, states and everything that follows from them.
@@ -177,7 +180,11 @@ class Trajectory(GroupColumns):
             times = np.empty((0, 0))
         if times.ndim != 1:
             where = f"motion of {self.equations.system.label}"
-            raise UsageError(f"{t!r} is neither a time nor a row of times.", where=where, hint="motion.at(0.5), motion.at([0, 0.5])")
+            raise UsageError(
+                f"{t!r} is neither a time nor a row of times.",
+                where=where,
+                hint=(InPython("motion.at(0.5)"), ", ", InPython("motion.at([0, 0.5])")),
+            )
         return Section(self, times, self.reader.states_at(times), scalar=np.ndim(t) == 0)
 
     def slope(self, name: str, by: str) -> Array:
@@ -197,7 +204,7 @@ class Trajectory(GroupColumns):
         """The slopes, an expression (None for the energy), and the place of a direction."""
         where = f"motion of {self.equations.system.label}"
         if self.slopes is None:
-            raise UsageError("the motion has no slopes.", where=where, hint=f"ch.simulate(..., slopes=[{by!r}])")
+            raise UsageError("the motion has no slopes.", where=where, hint=SetArgument("slopes", [by], "ch.simulate"))
         k = self.slopes.directions.index(by, where)
         for z in self.jets:
             if z.name == name:
@@ -226,7 +233,12 @@ class Trajectory(GroupColumns):
                 "there is no energy.",
                 where=f"motion of {self.equations.system.label}",
                 why="The equations are those of a dynamical form, which need not come from a Lagrangian.",
-                hint="motion[...] gives any expression; helmholtz(form) finds a Lagrangian where there is one",
+                hint=(
+                    InPython("motion[...]"),
+                    " gives any expression; ",
+                    Ask("helmholtz", "form"),
+                    " finds a Lagrangian where there is one",
+                ),
             )
         found: Array = self.reader.energy(self.t, self.states, self.pieces)[0]
         return found
@@ -331,6 +343,7 @@ def _first(lines: list[str], noun: str) -> list[str]:
     return lines if len(lines) <= _MOST_LINES else [*lines[:_MOST_LINES], f"  and {len(lines) - _MOST_LINES} more {noun}"]
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class Section(Mapping[str, Any], GroupColumns):
     """A motion at some times: a mapping over the state that reads any expression."""

@@ -19,7 +19,7 @@ from chetaev.numerics.motion.outcomes import Ending, Verdict, locus_near, pole_n
 from chetaev.numerics.motion.record import Record
 from chetaev.numerics.motion.trajectory import Switch
 from chetaev.numerics.slopes.jumps import Crossing, Moves
-from chetaev.numerics.smooth_pieces.bounces import Landing, landed, struck_alike, touched_at
+from chetaev.numerics.smooth_pieces.bounces import Landing, landed, repeat_impact, touched_at
 from chetaev.numerics.smooth_pieces.momentum_jumps import Refused, across, across_together
 from chetaev.numerics.smooth_pieces.piece import Piece, Setting
 from chetaev.numerics.smooth_pieces.request import Place, Request
@@ -154,7 +154,7 @@ class Transitions:
                 return outcomes.no_continuation(text, t, "several contacts are hit at once, and slopes are not known there.")
             gap = self.request.switched.driven(self.request.switched.modes[k].function, here.configuration)
             found = replace(found, crossing=Crossing(gap, moves=self._impact_map(landing)))
-        return replace(found, energy=piece.energy + after - before, jump=True, soon=landing.soon)
+        return replace(found, energy=piece.energy + after - before, jump=True, expected_in=landing.expected_in)
 
     @staticmethod
     def _meet_together(here: Setting, touched: Sequence[int]) -> bool:
@@ -163,7 +163,7 @@ class Transitions:
 
     def _impact_map(self, landing: Landing) -> Moves:
         """The state after an impact from the state before, with any values of the parameters."""
-        return lambda here, t, jets: struck_alike(self._surfaces_with(here), here, landing, t, jets)
+        return lambda here, t, jets: repeat_impact(self._surfaces_with(here), here, landing, t, jets)
 
     def _set_free(
         self, piece: Piece, after: Configuration, text: str, jets: Mapping[Jet, float], state: Mapping[Jet, float] | None
@@ -302,7 +302,7 @@ class Transitions:
         """The surfaces with the values of the parameters that a setting has."""
         known, own = self.surfaces, {z: here.binding.parameters[z] for z in self.request.binding.parameters}
         binding = replace(self.request.binding, parameters=own)
-        return Surfaces(known.switched, binding, known.tolerance, known.direction, known.span, known.seat)
+        return Surfaces(known.switched, binding, known.tolerance, known.direction, known.span, known.component)
 
 
 def _jump_map(switched: Switched, k: int) -> Moves:

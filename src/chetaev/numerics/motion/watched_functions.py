@@ -16,7 +16,7 @@ from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.flow.pivot_choice import WORST_PIVOT
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.machine.kernels import Kernel
-from chetaev.numerics.methods.base import Task, Watch
+from chetaev.numerics.methods.base import Explicit, Task, Watch
 from chetaev.numerics.methods.dop853.codes import CORNER
 from chetaev.numerics.motion.progress import Progress
 from chetaev.numerics.motion.record import keep_of
@@ -151,7 +151,7 @@ def make_task(
         tolerance=request.tolerance,
         max_steps=max(steps, 0),
         max_step=request.max_step,
-        keep=keep_of(request.final, request.times),
+        keep=keep_of(request.final, request.times, request.nodes and isinstance(request.method, Explicit)),
         times=wanted,
         flag=progress.flag,
         reached=progress.reached,

@@ -16,9 +16,11 @@ from numpy.typing import ArrayLike
 from sympy import Expr
 
 from chetaev.core.declarations import read_value
-from chetaev.core.errors import InitialError, ParameterError, StateError, UnfinishedError, UsageError
+from chetaev.core.errors import ChetaevError, InitialError, ParameterError, StateError, UnfinishedError, UsageError, full_traceback
+from chetaev.core.fixes import Ask, InPython, SetArgument
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import cuts_its_traceback, public
 from chetaev.core.symbols import TIME, Jet
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
@@ -41,6 +43,7 @@ from chetaev.numerics.start.data import read_state
 from chetaev.numerics.verdict.branch_choice import decided_by_numbers, on_one_branch
 
 
+@public
 def prepare(
     equations: Any,
     t: Any = None,
@@ -85,21 +88,25 @@ def prepare(
             raise _undetermined(f"prepare {equations.system.label}")
         if own["conserve"] is not None or own["events"]:
             what = "the model asks for events or conserve, which prepare does not take."
-            raise UsageError(what, where=f"prepare {equations.system.label}", hint="ch.simulate(model), or prepare(ch.derive(model), ...)")
+            raise UsageError(
+                what,
+                where=f"prepare {equations.system.label}",
+                hint=(Ask("ch.simulate", "model"), ", or ", Ask("prepare", "ch.derive(model), ...")),
+            )
         t = model.interval if t is None else t
         tolerance, scale, max_step = (
             own[name] if given is None else given for name, given in (("tolerance", tolerance), ("scale", scale), ("max_step", max_step))
         )
         inputs = {**model.inputs, **(inputs or {})}
     if not isinstance(equations, Equations):
-        hint = "prepare(ch.derive(system, principle), t=(0, 10))"
+        hint = Ask("prepare", "ch.derive(system, principle), t=(0, 10)")
         raise UsageError(f"prepare takes equations or a model, not {type(equations).__name__}.", where="prepare", hint=hint)
     where = f"prepare {equations.system.label}"
     require_no_contact(equations.system, "prepare")
     equations, inputs = with_feedback(equations, inputs, where)
     times = read_times(t, where)
     if len(times) != 2:
-        raise UsageError(f"prepare takes an interval of two times, not {len(times)} times.", where=where, hint="t=(0, 10)")
+        raise UsageError(f"prepare takes an interval of two times, not {len(times)} times.", where=where, hint=SetArgument("t", (0, 10)))
     driven = Frozen(inputs_of(equations.system, inputs, where))
     if not decided_by_numbers(equations) and not on_one_branch(equations, driven):
         raise _undetermined(where)
@@ -119,6 +126,7 @@ def prepare(
     return found
 
 
+@public
 @dataclass(frozen=True)
 class Prepared:
     """Motions over one interval: `run(y0, p)` gives the outputs at the end.
@@ -171,11 +179,12 @@ class Prepared:
         found = begin(self.surfaces(binding), start, self.t[0], where)
         missing = [z.name for z in self.jets if z not in found.jets]
         if missing:
-            raise StateError(f"{missing[0]} is no part of the state at this start.", where=where, hint="ch.simulate")
+            raise StateError(f"{missing[0]} is no part of the state at this start.", where=where, hint=Ask("simulate"))
         self._given["last"] = frozenset(read_state(self.equations, start, binding, where, expressions=True).fixed)
         y0 = np.array([found.jets[z] for z in self.jets])
         return y0, np.array([binding.parameters[z] for z in self.equations.system.parameters], dtype=float)
 
+    @cuts_its_traceback
     def __call__(self, y0: ArrayLike, p: ArrayLike = ()) -> Array:
         """The outputs at the end of the motion from a complete state.
 
@@ -187,12 +196,17 @@ class Prepared:
             StateError: If the equations do not determine the motion at the start.
             UnfinishedError: If the motion does not reach the end of the interval; its attribute `outcome` says why.
         """
-        y, q, straight = np.asarray(y0, np.float64), np.asarray(p, np.float64), self._straight
-        if straight is not None and (y.shape, q.shape) == self._shapes:
-            found = straight.run(y, q)
-            if found is not None:
-                return found
-        return self._by_simulate(*self._rows(y, q))
+        try:
+            y, q, straight = np.asarray(y0, np.float64), np.asarray(p, np.float64), self._straight
+            if straight is not None and (y.shape, q.shape) == self._shapes:
+                found = straight.run(y, q)
+                if found is not None:
+                    return found
+            return self._by_simulate(*self._rows(y, q))
+        except ChetaevError as fault:
+            if full_traceback():
+                raise
+            raise fault.brief()  # noqa: B904 - the same error
 
     def many(self, y0: ArrayLike, p: ArrayLike, *, outcomes: bool = False, threads: int = 1) -> Any:
         """The outputs at the ends of many motions, a line each; NaN for motions that do not start, or do not finish.
@@ -207,7 +221,7 @@ class Prepared:
         size = max(len(states), len(values))
         if states.ndim != 2 or values.ndim != 2 or len(states) not in (1, size) or len(values) not in (1, size):
             what = f"many takes as many lines of states as of parameters, not {len(states)} and {len(values)}."
-            raise UsageError(what, where=self._where, hint="run.many(Y0, P), with a line for each motion")
+            raise UsageError(what, where=self._where, hint=(InPython("run.many(Y0, P)"), ", with a line for each motion"))
         self._rows(np.zeros(states.shape[1]), np.ones(values.shape[1]))  # shapes are the same for all
         states, values = np.broadcast_to(states, (size, states.shape[1])), np.broadcast_to(values, (size, values.shape[1]))
         ends, words = np.full((size, len(self.outputs)), np.nan), [str(Outcome.FINISHED)] * size
@@ -330,7 +344,7 @@ class Prepared:
         """The rates with the inputs written out."""
         if self._switched.modes:
             what = "the rates of equations with corners depend on the side of each corner."
-            raise UsageError(what, where=f"{self._where}, rates", hint="ch.evaluate")
+            raise UsageError(what, where=f"{self._where}, rates", hint=Ask("evaluate"))
         flow = self._flow
         graph, column = flow.graph, ca.vertcat(*flow.rates)
         if flow.inputs:
@@ -346,7 +360,9 @@ class Prepared:
             y, q = np.asarray(y0, np.float64), np.asarray(p, np.float64)
         except (TypeError, ValueError):
             what = "state and parameters are arrays of numbers."
-            raise UsageError(what, where=self._where, hint=f"{self._order}; y0, p = run.start({{...}}, {{...}}) makes both") from None
+            raise UsageError(
+                what, where=self._where, hint=(f"{self._order}; ", InPython("y0, p = run.start({...}, {...})"), " makes both")
+            ) from None
         if (y.shape, q.shape) != self._shapes:
             (n,), (m,) = self._shapes
             what = f"a state has {n} numbers and there are {m} parameters; the shapes given are {y.shape} and {q.shape}."
@@ -400,7 +416,11 @@ def _again(*fields: Any) -> Prepared:
 
 def _texts(outputs: Any, where: str) -> tuple[str, ...]:
     if isinstance(outputs, str) or not isinstance(outputs, Sequence) or not all(isinstance(text, str) for text in outputs) or not outputs:
-        raise UsageError(f"outputs={outputs!r} is not a list of texts.", where=where, hint='outputs=["x", "x\'"], or none for the state')
+        raise UsageError(
+            f"outputs={outputs!r} is not a list of texts.",
+            where=where,
+            hint=(SetArgument("outputs", ["x", "x'"]), ", or none for the state"),
+        )
     return tuple(outputs)
 
 
@@ -409,5 +429,5 @@ def _undetermined(where: str) -> UsageError:
         "the motion of these equations depends on a branch or a gauge, which prepare does not take.",
         where=where,
         why="The system Jacobian is singular at random states.",
-        hint="ch.simulate(..., branch=..., gauge=...)",
+        hint=Ask("ch.simulate", "..., branch=..., gauge=..."),
     )

@@ -1,4 +1,4 @@
-"""Slopes ready to run beside a state: their code, their first values on the constraints, and their typical sizes."""
+"""Slopes that are integrated with the state: their code, their first values on the constraints, and their typical sizes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def projected(here: Setting, t: float, native: Array, slopes: Array, parameters:
     return from_lanes(project(t, np.concatenate([native, in_lanes(slopes)]), p)[len(native) :], len(parameters))
 
 
-def beside(
+def slopes_with_state(
     here: Setting,
     t: float,
     jets: Mapping[Jet, float],
@@ -36,7 +36,9 @@ def beside(
     span: float,
     conserve: bool,
 ) -> Wide:
-    """Slopes that run beside a state from a time on; `before` are the largest values of jets so far, `span` is the duration of the run."""
+    """Slopes to be integrated with the state from `t` on; `before` has the largest values of jets so far, `span` is the duration of the
+    run.
+    """
     parameters, native = directions.parameters, here.native(jets, 0.0)
     rhs, project = wide_kernels(here, parameters, conserve)
     columns = projected(here, t, native, np.array([slopes[z] for z in here.flow.state]), parameters)
@@ -48,8 +50,8 @@ def beside(
 
 
 def usual_slopes(here: Setting, jets: Mapping[Jet, float], before: Mapping[Jet, float], directions: Directions, span: float) -> Array:
-    """Typical sizes of slopes, that of the jet over that of the parameter or initial value: a line for each jet, a column for each
-    direction; zero where nothing has a size yet.
+    """Typical sizes of slopes, the size of the jet divided by that of the parameter or initial value: a line for each jet, a column for
+    each direction; zero if no size is known yet.
     """
     state = here.flow.state
     largest = np.array([max(abs(jets[z]), before.get(z, 0.0)) for z in state])

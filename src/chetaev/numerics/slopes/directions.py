@@ -1,4 +1,4 @@
-"""What a motion is differentiated by: parameters, and values that its start gives."""
+"""The directions in which a motion is differentiated: parameters, and values that its start gives."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from sympy import Expr, Symbol
 
 from chetaev.core.declarations import read_value
 from chetaev.core.errors import InitialError, NotationError, UsageError, did_you_mean
+from chetaev.core.fixes import InPython, SetArgument, sentences
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.notation.lexer import spell
 from chetaev.core.state import State
@@ -35,7 +36,7 @@ class By:
     jet: Jet | None = None
     group: GroupCoordinate | None = None
     component: int = 0
-    """The place of the component among those of the group."""
+    """The index of the component of the variation."""
 
     @property
     def described(self) -> dict[str, Any]:
@@ -49,14 +50,14 @@ class By:
 
 
 def direction_of(given: Mapping[str, Any], equations: Equations) -> By:
-    """The direction of such a description; a KeyError, ValueError or NotationError for what the equations do not have."""
+    """The direction that `By.described` describes; a KeyError, ValueError or NotationError if the equations do not have it."""
     name = str(given["name"])
     if "parameter" in given:
         return By(name, {z.name: z for z in equations.system.parameters}[given["parameter"]])
     if "jet" in given:
         jet = read_value(given["jet"], equations.vocabulary, "slopes")
         if not isinstance(jet, Jet):
-            raise ValueError(f"{given['jet']} is no jet")
+            raise ValueError(f"{given['jet']} is not a jet")
         return By(name, jet=jet)
     group = equations.system.groups[given["group"]]
     component = int(given["component"])
@@ -71,7 +72,7 @@ class Directions:
 
     several: tuple[By, ...]
     usual: Mapping[Jet, float] | None = None
-    """Typical slopes of jets along directions that are combinations of initial values; None where each direction is one of them."""
+    """Typical slopes of jets along directions that are combinations of initial values; None if each direction is a single value."""
 
     def __len__(self) -> int:
         return len(self.several)
@@ -87,20 +88,22 @@ class Directions:
         return tuple(by.name for by in self.several)
 
     def index(self, name: str, where: str) -> int:
-        """The place of a direction."""
+        """The index of the direction `name`."""
         wanted = _spelled(name)
         for k, by in enumerate(self.several):
             if _spelled(by.name) == wanted:
                 return k
         raise UsageError(
-            f"the motion was not differentiated by {name}.", where=where, hint=f"slopes={[*self.names, name]!r}, as an argument of the run"
+            f"the motion was not differentiated by {name}.",
+            where=where,
+            hint=(SetArgument("slopes", [*self.names, name]), ", as an argument of the run"),
         )
 
 
 def read_directions(given: Any, equations: Equations, start: State | Mapping[str, Any], binding: Binding, where: str) -> Directions:
     """The directions that a user names; refuses values that the start does not give."""
     if isinstance(given, str) or not isinstance(given, Sequence) or not given:
-        raise UsageError(f"slopes={given!r} is no list of names.", where=where, hint='slopes=["a", "theta\'"]')
+        raise UsageError(f"slopes={given!r} is not a list of names.", where=where, hint=SetArgument("slopes", ["a", "theta'"]))
     state = start if isinstance(start, State) else State(start)
     found = [_read(name, equations, state, binding, where) for name in given]
     names = [_spelled(by.name) for by in found]
@@ -111,7 +114,7 @@ def read_directions(given: Any, equations: Equations, start: State | Mapping[str
 
 
 def require_names(given: Sequence[Any], equations: Equations, start: Any, where: str) -> None:
-    """Raise for a name that means nothing in a system, whatever the numbers in a start are."""
+    """Raise an error for a name that has no meaning in the system; values of the start are not needed."""
     fixed = start.fixed if isinstance(start, State) else start if isinstance(start, Mapping) else {}
     known = {z.name for z in equations.system.parameters} | set(equations.system.groups) | {_spelled(str(name)) for name in fixed}
     for name in [name for name in given if isinstance(name, str) and not _spelled(name).startswith("δ")]:
@@ -123,7 +126,7 @@ def require_names(given: Sequence[Any], equations: Equations, start: Any, where:
         except NotationError:
             listed = " ".join(z.name for z in (*equations.system.parameters, *equations.unknowns))
             what = f"slopes: {name} is neither a parameter nor an initial value."
-            raise UsageError(what, where=where, hint=f"{did_you_mean(text, listed.split())}  Known: {listed}".strip()) from None
+            raise UsageError(what, where=where, hint=sentences(did_you_mean(text, listed.split()), f"Known: {listed}")) from None
 
 
 def _spelled(name: str) -> str:
@@ -136,7 +139,7 @@ def _spelled(name: str) -> str:
 
 def _read(given: Any, equations: Equations, start: State, binding: Binding, where: str) -> By:
     if not isinstance(given, str | Symbol):
-        raise UsageError(f"slopes: {given!r} is no name.", where=where, hint='slopes=["a", "theta\'"]')
+        raise UsageError(f"slopes: {given!r} is not a name.", where=where, hint=SetArgument("slopes", ["a", "theta'"]))
     name = given if isinstance(given, str) else str(given.name)
     text = _spelled(name)
     parameters = {z.name: z for z in equations.system.parameters}
@@ -162,19 +165,19 @@ def _read(given: Any, equations: Equations, start: State, binding: Binding, wher
     if jet in data.fixed and isinstance(jet, Jet) and not computed:
         return By(name, jet=jet)
     listed = " ".join([*parameters, *(z.name for z in data.fixed if not isinstance(z, Place))])
-    hint = f"parameters and given values: {listed}.  {did_you_mean(text, listed.split())}".rstrip()
+    hint = sentences(f"parameters and given values: {listed}.", did_you_mean(text, listed.split()))
     if jet in data.guess or (computed and jet in data.fixed):
         raise InitialError(
             f"slopes: {name} is a guess.", where=where, why="A guess only selects a root; the start does not give it.", hint=hint
         )
     if isinstance(jet, Jet):
-        why = "It is completed from the constraints, or follows from the equations; slopes keep the values that are given, and move one."
+        why = "It is completed from the constraints, or follows from the equations; a slope moves one given value and keeps the others."
         raise InitialError(f"slopes: the start gives no value of {name}.", where=where, why=why, hint=hint)
     raise UsageError(f"slopes: {name} is neither a parameter nor an initial value.", where=where, hint=hint)
 
 
 def _is_state(multiplier: Multiplier, equations: Equations) -> bool:
-    """Whether a multiplier is part of the state; any other is computed, and a given value is a guess."""
+    """Whether a multiplier is part of the state; other multipliers are computed, and given values of them are guesses."""
     system = prolongation(equations)
     return system is not None and multiplier in system.structure.state
 
@@ -186,11 +189,11 @@ def _of_group(name: str, component: str, equations: Equations, start: State, whe
                 names = {spell(str(key)) for key in start.fixed}
                 if group.name not in names and not {z.name for z in group.places} <= names:
                     what = f"slopes: the start gives no value of {group.name}."
-                    raise InitialError(what, where=where, hint=f'{{"{group.name}": ...}} in the start')
+                    raise InitialError(what, where=where, hint=(InPython(f'{{"{group.name}": ...}}'), " in the start"))
                 return By(name, group=group, component=k)
     known = " ".join(f"δ{q.base}" for group in equations.system.groups.values() for q in group.components)
     raise UsageError(
-        f"slopes: {name} is no variation of a group element.",
+        f"slopes: {name} is not a variation of a group element.",
         where=where,
         hint=f"variations: {known}" if known else "an initial value is named as in the start",
     )
@@ -198,7 +201,7 @@ def _of_group(name: str, component: str, equations: Equations, start: State, whe
 
 @dataclass(frozen=True)
 class GivenSlopes:
-    """How given values move with each direction: jets, and expressions whose values are demanded."""
+    """The derivatives of given values by each direction: of jets, and of expressions whose values the start prescribes."""
 
     jets: Mapping[Jet, Array]
     demands: tuple[tuple[Expr, Array], ...]
@@ -226,7 +229,7 @@ def given_slopes(
 
 
 def _element_slopes(group: GroupCoordinate, given: Any, binding: Binding, directions: Directions, where: str) -> dict[Jet, Array]:
-    """How the numbers of a group element move with each parameter; along a variation `beginning` moves them."""
+    """The derivatives of the stored numbers of a group element by each parameter; `start_slopes` has those along variations."""
     names = dict(binding.parameters)
     found: dict[Jet, Array] = {z: np.zeros(len(directions)) for z in group.places}
     texts = _texts(given)
@@ -249,7 +252,7 @@ def _element_slopes(group: GroupCoordinate, given: Any, binding: Binding, direct
 
 
 def _texts(given: Any) -> list[str]:
-    """The texts, and expressions, with which an element is written."""
+    """The texts and expressions by which a user gives an element."""
     if isinstance(given, str | Expr):
         return [str(given)]
     if isinstance(given, np.ndarray) and given.dtype == object:

@@ -21,17 +21,17 @@ from chetaev.numerics.slopes.linear import Parameters, at_state, of_expressions,
 from chetaev.numerics.slopes.variation import from_lanes
 from chetaev.numerics.smooth_pieces.piece import Piece, Setting
 
-_STAYED = 1e-9
-"""Relative to the largest jet: smaller changes at a reset are round-off."""
+_UNCHANGED_JET = 1e-9
+"""Change of a jet at a reset, relative to the largest jet, below which it is round-off."""
 _DIFFERENCE_STEP = 1e-3
-"""Step of five-point differences, relative to the sizes of what is moved: its fourth power is the relative error."""
-_CANCELS = 1e-9
-"""Relative to its two terms: a smaller slope on the moving surface, such as that of the gap of a contact, is zero. What is left are errors
-of the terms, which are about ten times the tolerance."""
+"""Step of five-point differences, relative to the sizes of the moved quantities: its fourth power is the relative error."""
+_ZERO_SLOPE = 1e-9
+"""Slope on the moving surface, relative to its two terms, below which it is zero, such as that of the gap of a contact. The errors of the
+terms are about ten times the tolerance."""
 _SAME_DERIVATIVE = 1e-10
-"""Relative difference of the derivatives with two steps that ends the search for the best step: below it is round-off."""
+"""Relative difference of the derivatives with two steps below which the search for the best step ends: the rest is round-off."""
 _MOST_DIVISIONS = 5
-"""How often a step is divided by ten: the last ones have no digits left."""
+"""Most divisions of a step by ten; shorter steps have no digits left."""
 
 Moves = Callable[[Setting, float, Mapping[Jet, float]], Mapping[Jet, float]]
 """The state after a jump, from the setting, the time and the state before."""
@@ -39,14 +39,14 @@ Moves = Callable[[Setting, float, Mapping[Jet, float]], Mapping[Jet, float]]
 
 @dataclass(frozen=True)
 class Crossing:
-    """Why a piece ended: the function that vanishes there, and what becomes of the state."""
+    """The end of a piece: the function that vanishes there, and the map of the state."""
 
     surface: Expr
-    """As the piece evaluates it."""
+    """The function, in the form that the piece evaluates."""
     reset: Mapping[Jet, Expr] | None = None
-    """New values of jets, as the piece evaluates them."""
+    """New values of jets, in the form that the piece evaluates."""
     moves: Moves | None = None
-    """The state after from the state before, for jumps that are computed by numbers, and for resets that move other jets by the smallest
+    """The state after from the state before, for jumps that are known only numerically, and for resets that move other jets by the smallest
     change."""
 
 
@@ -56,7 +56,7 @@ def ends_of(piece: Piece, directions: int) -> Array:
 
 
 def time_slopes(piece: Piece, surface: Expr, slopes: Array, parameters: Parameters) -> Array:
-    """How the time at which a surface is met moves with each direction; infinite where the motion only touches it."""
+    """The derivative of the time at which a surface is met by each direction; infinite if the motion only touches it."""
     here, t, native = piece.setting, piece.end, np.array(piece.run.y)
     found = at_state(here, of_expressions(here, [surface], parameters), t, native, len(parameters))
     rate = float((found.by_state @ rates(here, t, native))[0] + found.by_time[0])
@@ -111,7 +111,7 @@ def _reset(
 ) -> Array | None:
     """The slopes of the state after a reset, at the moving time: jets of lower order stay, others move onto the constraints.
 
-    None if constraints leave open how the others move, and they moved: how far the smallest change goes depends on what it is measured by.
+    None if the constraints do not determine how the others move, and they moved: the smallest change depends on the norm that measures it.
     """
     state, k = there.flow.state, len(parameters)
     after = _read(piece, state, slopes, delay, parameters)
@@ -127,7 +127,7 @@ def _reset(
     left = -(rows.along(after) + np.outer(rows.by_time, delay))
     found, _, rank, _ = np.linalg.lstsq(rows.by_state[:, loose], left, rcond=1e-10)
     own = piece.setting.named(piece.run.y)
-    moved = any(abs(jets[state[j]] - own.get(state[j], np.inf)) > _STAYED * max(abs(v) for v in jets.values()) for j in loose)
+    moved = any(abs(jets[state[j]] - own.get(state[j], np.inf)) > _UNCHANGED_JET * max(abs(v) for v in jets.values()) for j in loose)
     if rank < len(loose) and moved:
         return None
     after[loose] += found
@@ -135,11 +135,11 @@ def _reset(
 
 
 def _by_differences(piece: Piece, there: Setting, moves: Moves, slopes: Array, delay: Array, parameters: Parameters) -> Array:
-    """The same for a map that is known by its values, by five-point differences along each direction."""
+    """The slopes after a jump that is known only numerically, by five-point differences along each direction."""
     here, t, native = piece.setting, piece.end, np.array(piece.run.y)[: len(piece.setting.flow.state)]
     carried_along = np.outer(rates(here, t, np.array(piece.run.y)), delay)
     moving = slopes + carried_along
-    moving[np.abs(moving) <= _CANCELS * (np.abs(slopes) + np.abs(carried_along))] = 0.0
+    moving[np.abs(moving) <= _ZERO_SLOPE * (np.abs(slopes) + np.abs(carried_along))] = 0.0
     columns = []
     for j, by in enumerate(parameters):
 
@@ -160,19 +160,19 @@ def _by_differences(piece: Piece, there: Setting, moves: Moves, slopes: Array, d
 
 
 def _orders(state: Sequence[Jet]) -> list[NDArray[np.intp]]:
-    """The places of the jets of each order: their values are compared with each other, because one of them may just pass through zero."""
+    """The indices of the jets of each order; their values are compared together, because a single one may pass through zero."""
     orders = np.array([z.order for z in state])
     return [np.flatnonzero(orders == k) for k in np.unique(orders)]
 
 
 def _ratio(values: Array, slopes: Array) -> float | None:
-    """How far a direction may be followed until it moves values by their own size; None where it does not move them."""
+    """The step along a direction that changes the values by their own size; None if the direction does not change them."""
     value, slope = float(np.abs(values).max(initial=0.0)), float(np.abs(slopes).max(initial=0.0))
     return value / slope if value and slope else None
 
 
 def _difference(function: Callable[[float], Array], step: float, orders: Sequence[NDArray[np.intp]]) -> Array:
-    """The derivative of a function at 0 by five-point differences, with ever smaller steps until two of them agree best.
+    """The derivative of a function at 0 by five-point differences, with smaller and smaller steps until two results agree best.
 
     A step that is too long passes a place where the function is not smooth: a force of friction that changes its sign.
     """

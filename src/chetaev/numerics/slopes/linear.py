@@ -56,7 +56,7 @@ def derivatives_of(here: Setting, column: ca.SX, parameters: Parameters) -> ca.F
 
 
 def of_expressions(here: Setting, expressions: Sequence[Expr], parameters: Parameters) -> ca.Function:
-    """The same for expressions in any jets; cached."""
+    """`derivatives_of` expressions in any jets; cached."""
     key = (tuple(expressions), tuple(None if p is None else p.name for p in parameters), _driven(here))
 
     def make() -> ca.Function:
@@ -67,7 +67,7 @@ def of_expressions(here: Setting, expressions: Sequence[Expr], parameters: Param
 
 
 def of_rows(here: Setting, parameters: Parameters) -> ca.Function:
-    """The same for all rows that restrict the state; cached."""
+    """`derivatives_of` all rows that restrict the state; cached."""
     key = ("rows", tuple(None if p is None else p.name for p in parameters), _driven(here))
 
     def make() -> ca.Function:
@@ -79,7 +79,7 @@ def of_rows(here: Setting, parameters: Parameters) -> ca.Function:
 
 
 def of_energy(here: Setting, parameters: Parameters) -> ca.Function:
-    """The same for the energy; cached."""
+    """`derivatives_of` the energy; cached."""
     key = ("energy", tuple(None if p is None else p.name for p in parameters), _driven(here))
     return _FUNCTIONS.get(here.compiled, key, lambda: derivatives_of(here, here.flow.energy, parameters))
 
@@ -89,7 +89,7 @@ def _driven(here: Setting) -> tuple[tuple[str, Expr], ...]:
 
 
 def at_state(here: Setting, function: ca.Function, t: float, native: Array, directions: int) -> Linear:
-    """Such a function at one state."""
+    """The result of `derivatives_of` evaluated at one state."""
     width = 2 + len(here.flow.state) + directions
     table = here.numbers(function, t, native).reshape(width, -1).T if function.numel_out(0) else np.zeros((0, width))
     m = len(here.flow.state)

@@ -34,12 +34,12 @@ class Slopes:
     kept: tuple[Array, ...]
     """The slopes of the state at the stored times of each piece: times x jets x directions."""
     end_moves: Array
-    """How the time at which the motion ended moves with each direction: zero unless an event ended it."""
+    """The derivative of the time at which the motion ended by each direction: zero unless an event ended it."""
     _read: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    """The slopes of the state that were interpolated last: several expressions are read at the same times."""
+    """Cache of the slopes that were interpolated last, since several expressions are read at the same times."""
 
     def along(self, e: Expr | None, by: int, times: Array, states: Array, which: Integers) -> Array:
-        """The slope of an expression, or of the energy, at the stored times."""
+        """The slope of `e`, or of the energy for None, at the stored times."""
         found = np.empty(len(times))
         for k in np.unique(which):
             here = which == k
@@ -47,11 +47,11 @@ class Slopes:
         return found
 
     def between(self, e: Expr | None, by: int, times: Array, states: Array, which: Integers) -> Array:
-        """The same at any times."""
+        """As `along`, at any times."""
         return self.all_between(e, times, states, which)[:, by]
 
     def all_between(self, e: Expr | None, times: Array, states: Array, which: Integers) -> Array:
-        """The same for all directions, a column each."""
+        """As `between`, for all directions, a column each."""
         found = np.empty((len(times), len(self.directions)))
         for k in np.unique(which):
             here, piece = which == k, self.pieces[int(k)]
@@ -64,7 +64,7 @@ class Slopes:
         return found
 
     def at_the_end(self, e: Expr | None, by: int) -> float:
-        """The derivative of the value at the end, which moves with an event that ended the motion."""
+        """The derivative of the value at the end, including the change of the time of an event that ended the motion."""
         piece = self.pieces[-1]
         m = len(piece.setting.flow.state)
         t, y = np.array([piece.end]), np.array([piece.run.y])

@@ -1,4 +1,4 @@
-"""The slopes of a completed start: given values move as given, what was completed follows from the linearised constraints."""
+"""The slopes of a completed start: those of given values are given, those of completed values follow from the linearised constraints."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from chetaev.numerics.slopes.linear import Linear, at_state, of_expressions, of_
 from chetaev.numerics.smooth_pieces.piece import Setting
 
 _ZERO_SINGULAR_VALUE = 1e-10
-"""Relative to the largest singular value of the scaled rows: a smaller one is zero, and something is left open."""
+"""Singular value of the scaled rows, relative to the largest, below which it is zero and slopes are not determined."""
 _ROUND_OFF_OF_TERMS = 1e-6
-"""Part of the largest possible term of a linearised row below which its terms are round-off of others."""
+"""Size of the terms of a linearised row, relative to the largest possible term, below which they are round-off."""
 _CONTRADICTS = 1e-7
-"""Relative to the terms of a linearised row: a larger residual means that given values cannot move as asked."""
+"""Residual of a linearised row, relative to its terms, above which given values cannot move independently."""
 
 
 def first_slopes(
@@ -86,7 +86,7 @@ def completed(
 
 
 def _solved(matrix: Array, right: Array) -> tuple[Array, Array | None]:
-    """The solution of least squares, in units of rows and columns; a basis of what is open, or None."""
+    """The solution of least squares, in units of rows and columns, and a basis of the null space, or None if that is zero."""
     m, n = matrix.shape
     if not n:
         return np.zeros((0, right.shape[1])), None
@@ -104,7 +104,7 @@ def _solved(matrix: Array, right: Array) -> tuple[Array, Array | None]:
 
 
 def _turned(here: Setting, by: By, t: float, native: Array) -> dict[Jet, float]:
-    """How the numbers of a group element move along a component of its variation: as with the velocity one in that component."""
+    """The derivatives of the stored numbers of a group element along a component of its variation: their rates at unit velocity."""
     flow, group = here.flow, by.group
     assert group is not None  # noqa: S101 - asked before
     calculus = Calculus(flow.graph, flow.system.equations.system.frame)

@@ -1,4 +1,4 @@
-r"""The equations of variations as machine code, beside the equations of motion.
+r"""The variational equations as machine code, together with the equations of motion.
 
 With rates $x' = f(t, x, p)$ a slope $S$ along a direction follows $S' = f_x S + f_p$. The highest jets $u$ solve $A u = b$, rows $r(t, x,
 u, p) = 0$ that are linear in them, so their slopes solve $A\,\dot u = -(r_x S + r_p)$ with the same elimination. One forward sweep over the
@@ -59,14 +59,14 @@ def seeds_of(parameters: Parameters, energies: Array) -> Array:
 
 
 def in_lanes(slopes: Array) -> Array:
-    """Slopes, a line for each jet and a column for each direction, as they run beside a state."""
+    """Slopes, a line for each jet and a column for each direction, in the layout of the integrated vector."""
     found = np.zeros((len(slopes), lanes_for(slopes.shape[1])))
     found[:, : slopes.shape[1]] = slopes
     return found.ravel()
 
 
 def from_lanes(beside: Array, directions: int) -> Array:
-    """The same back, the last axis of an array being what runs beside a state: jets x directions."""
+    """The inverse of `in_lanes` along the last axis of an array, as jets x directions."""
     lanes = lanes_for(directions)
     found: Array = beside.reshape(*beside.shape[:-1], beside.shape[-1] // lanes, lanes)[..., :directions]
     return found
@@ -87,7 +87,7 @@ def _made(
 
 
 def _sown(flow: Flow, parameters: Sequence[Symbol], inputs: Sequence[tuple[str, Expr]]) -> tuple[list[ca.SX], ca.SX, ca.SX]:
-    """Time, state with slopes, and p with seeds; what moves along a direction; and how it moves."""
+    """Time, state with slopes, and p with seeds; the symbols that move along a direction; and their seeds."""
     graph, m, k = flow.graph, len(flow.state), len(parameters)
     slopes, seeds = ca.SX.sym("slopes", m), ca.SX.sym("seeds", k + 1)
     arguments = [graph.leaf(TIME), ca.vertcat(flow.x, slopes), ca.vertcat(flow.p, seeds)]
@@ -112,7 +112,7 @@ def one_direction(here: Setting, parameters: Parameters) -> Kernel:
 
 def rate_slopes(flow: Flow, moving: ca.SX, seeds: ca.SX) -> ca.SX:
     """The derivatives of the rates along a seed of the moving symbols."""
-    if flow.solved.null:  # least-norm multipliers, whose null space moves too
+    if flow.solved.null:  # for multipliers of least norm the null space moves too
         return ca.jtimes(ca.vertcat(*flow.rates), moving, seeds)
     graph, top = flow.graph, flow.system.structure.top
     tops = ca.vertcat(*[flow.tops[z] for z in top])
@@ -126,10 +126,10 @@ def rate_slopes(flow: Flow, moving: ca.SX, seeds: ca.SX) -> ca.SX:
 
 
 def eliminated_rates(here: Setting, parameters: Parameters, times: Array, wide: Array, p: Array) -> tuple[Array, Array]:
-    """The rates of slopes in one direction along states, a line each, by an elimination that chooses its pivots at each state, and what the
-    round-off of its coefficients makes of them at most: these come from the same formulas as those of the compiled elimination.
+    """The rates of slopes in one direction at states, a line each, by an elimination that chooses its pivots at each state, with bounds of
+    their errors by the round-off of its coefficients, which have the same formulas as those of the compiled elimination.
 
-    They are NaN where a rate is no unknown of the rows, and where the rows leave multipliers open.
+    They are NaN where a rate is not an unknown of the rows, and where the rows leave multipliers open.
     """
     flow, top = here.flow, here.flow.system.structure.top
     found, bounds = np.full((2, len(times), len(flow.state)), np.nan)
@@ -152,8 +152,8 @@ def eliminated_rates(here: Setting, parameters: Parameters, times: Array, wide: 
 
 
 def _solved(address: int, outputs: int, times: Array, wide: Array, p: Array, side: int) -> tuple[Array, Array]:
-    """The solution of the rows at each state for one of their two right-hand sides, and what the errors of coefficients make of it at most:
-    with A u = b that is |A^-1| (|db| + |dA| |u|).
+    """The solution of the rows at each state for one of their two right-hand sides, and a bound of its error by those of the coefficients:
+    for A u = b it is |A^-1| (|db| + |dA| |u|).
     """
     both = dop853.evaluate(address, times, wide, p, 2 * outputs)
     upper, lower = both[:, :outputs], both[:, outputs:]
@@ -170,7 +170,9 @@ def _solved(address: int, outputs: int, times: Array, wide: Array, p: Array, sid
 
 
 def _rows(flow: Flow, parameters: Sequence[Symbol], inputs: Sequence[tuple[str, Expr]]) -> Kernel:
-    """The matrix of the rows, what remains without top jets, and how they move along a direction. Top jets follow the slopes of a state."""
+    """The matrix of the rows, their remainder without tops, and their derivative along a direction; the tops follow the slopes of the
+    state.
+    """
     (t, state, p), moving, sown = _sown(flow, parameters, inputs)
     graph, top = flow.graph, flow.system.structure.top
     rows, unknown = ca.vertcat(*[flow.system.row(pair) for pair in flow.system.stage(0)]), graph.vector(top)
@@ -183,7 +185,7 @@ def _parts(column: ca.SX) -> list[ca.SX]:
 
 
 def _argument_seeds(flow: Flow, parameters: Sequence[Symbol], seeds: ca.SX, inputs: dict[str, Expr]) -> ca.SX:
-    """How parameters and jets of inputs move with the moving parameters."""
+    """The derivatives of parameters and jets of inputs along the moving parameters."""
     own = len(flow.arguments) - len(flow.inputs)
     seed = dict(zip(parameters, _parts(seeds), strict=False))
     column = [seed.get(z, ca.SX(0)) for z in flow.arguments[:own]]

@@ -1,4 +1,4 @@
-"""The ends of pieces at contacts: impacts, and rest after ever smaller bounces."""
+"""The ends of pieces at contacts: impacts, and rest after smaller and smaller bounces."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from chetaev.numerics.smooth_pieces.piece import Setting
 from chetaev.numerics.smooth_pieces.switching import Surfaces
 
 _SETTLED = 1e-9
-"""Relative to the duration of the run: a body whose bounces would all end in less time, and are lower than the tolerance, stays on its
-contact."""
+"""Time of all further bounces, relative to the duration of the run, below which a body stays on its contact if the bounces are lower than
+the tolerance."""
 _UNRESOLVED = 1e-12
-"""Relative to the duration of the run: bounces that would all end in less time cannot be told apart."""
+"""Time of all further bounces, relative to the duration of the run, below which they cannot be resolved, and the body stays."""
 LOWEST = 64 * float(np.finfo(float).eps)
-"""Relative to the terms of the gap, or of the function of an event: a bounce that is lower cannot be told from none."""
+"""Height of a bounce, relative to the terms of the gap or of the function of an event, below which it cannot be distinguished from none."""
 
 
 @dataclass(frozen=True)
 class Landing:
-    """The state after an impact, the configuration in which the contacts that stay are still to be chosen, and the modes to choose."""
+    """The state after an impact, a configuration with all touched contacts open, and the modes that are still to be chosen."""
 
     jets: Mapping[Jet, float]
     configuration: Configuration
     open_modes: tuple[int, ...]
-    soon: float
-    """The time until the first contact is met again."""
+    expected_in: float
+    """The time after which the first contact is expected again."""
     touched: tuple[int, ...]
     """The contacts that may take part."""
     resting: frozenset[int]
-    """Those that stay closed because all further bounces cannot be told from none."""
+    """The contacts that stay closed because their further bounces cannot be distinguished from none."""
     choice: Configuration
-    """Those that take part, and the modes of friction, in the impact."""
+    """The contacts that take part in the impact, and the modes of friction in it."""
 
 
 def touched_at(surfaces: Surfaces, here: Setting, t: float, jets: Mapping[Jet, float], met: int | None = None) -> list[int]:
@@ -45,14 +45,14 @@ def touched_at(surfaces: Surfaces, here: Setting, t: float, jets: Mapping[Jet, f
     vanishing = {*surfaces.vanishing(here, t, jets), *([] if met is None else [met])}
     found = []
     for k in surfaces.switched.contacts:
-        closing = k in vanishing and surfaces.speed(here, k, t, jets) <= 0  # which also notes the speed, beside which others are round-off
+        closing = k in vanishing and surfaces.speed(here, k, t, jets) <= 0  # `speed` also records the speed
         if here.configuration[k] == SLIDING or k == met or closing:
             found.append(k)
     return found
 
 
 def landed(surfaces: Surfaces, here: Setting, touched: Sequence[int], t: float, jets: Mapping[Jet, float]) -> Landing:
-    """Return the state after an impact of the contacts `touched`; raise `Refused` where it is not known."""
+    """Return the state after an impact of the contacts `touched`; raise `Refused` if it is not determined."""
     bounce = _restitution(surfaces, here, touched, t, jets)
     after = impact(surfaces, here, touched, bounce, t, jets)
     free = _freed(surfaces, here, touched, t, after.jets)
@@ -64,18 +64,18 @@ def landed(surfaces: Surfaces, here: Setting, touched: Sequence[int], t: float, 
     modes = surfaces.switched.modes
     vanish = [k for k in surfaces.vanishing(free, t, after.jets) if k not in surfaces.switched.contacts and not modes[k].constant]
     returns = [_return(surfaces, free, k, after.speeds[k], t, after.jets) for k in touched if after.speeds[k] > 0]
-    soon, open_modes = min(returns, default=np.inf), tuple(sorted({*stays, *vanish}))
-    return Landing(after.jets, free.configuration, open_modes, soon, tuple(touched), frozenset(resting), after.choice)
+    expected_in, open_modes = min(returns, default=np.inf), tuple(sorted({*stays, *vanish}))
+    return Landing(after.jets, free.configuration, open_modes, expected_in, tuple(touched), frozenset(resting), after.choice)
 
 
-def struck_alike(surfaces: Surfaces, here: Setting, landing: Landing, t: float, jets: Mapping[Jet, float]) -> Mapping[Jet, float]:
-    """Return the state after an impact like a known one, from a state or with parameters close to those before it."""
+def repeat_impact(surfaces: Surfaces, here: Setting, landing: Landing, t: float, jets: Mapping[Jet, float]) -> Mapping[Jet, float]:
+    """Return the state after an impact with the contacts and modes of `landing`, from a state or with parameters close to those of it."""
     bounce = _bounces(_restitution(surfaces, here, landing.touched, t, jets), landing.resting)
     return impact_of_choice(surfaces, landing.choice, landing.touched, bounce, t, jets)
 
 
 def _bounces(restitution: Mapping[int, float], resting: Collection[int]) -> dict[int, float]:
-    """The coefficients of restitution where some contacts stay closed."""
+    """The coefficients of restitution, zero for contacts that stay closed."""
     return {k: 0.0 if k in resting else e for k, e in restitution.items()}
 
 
@@ -90,7 +90,7 @@ def _restitution(surfaces: Surfaces, here: Setting, touched: Sequence[int], t: f
 
 
 def _freed(surfaces: Surfaces, here: Setting, touched: Sequence[int], t: float, jets: Mapping[Jet, float]) -> Setting:
-    """The setting with all touched contacts open, and modes that agree with the state; those that vanish keep a side."""
+    """The setting with all touched contacts open, and modes that agree with the state; modes whose functions vanish keep a side."""
     modes = surfaces.switched.modes
     first = tuple(1 if k in touched else m or 1 if not isinstance(modes[k], Direction) else m for k, m in enumerate(here.configuration))
     there = surfaces.setting(first)
@@ -101,7 +101,7 @@ def _freed(surfaces: Surfaces, here: Setting, touched: Sequence[int], t: float, 
 
 
 def _settles(surfaces: Surfaces, free: Setting, k: int, speed: float, e: float, t: float, jets: Mapping[Jet, float]) -> bool:
-    """Whether all further bounces of a contact take no time, or have no height, that could be told from zero."""
+    """Whether the time or the height of all further bounces of a contact cannot be distinguished from zero."""
     back = _return(surfaces, free, k, speed, t, jets)
     if not np.isfinite(back):
         return False

@@ -1,8 +1,9 @@
-"""Values read from a motion whose digits cancel, in as many digits as they need.
+"""Values of expressions along a motion, recomputed with more digits where doubles lose them.
 
-Expressions are read in doubles. Bounds of their round-off (`chetaev.numerics.machine.rounding_bounds`) tell at which nodes the digits of a
-value may be lost; these are computed again in many digits. What cancels for the rounded state as well is left alone: the residual of a
-constraint that holds, an energy that is zero. Where bounds are only too large, as for multipliers of long chains, a few nodes show it.
+Expressions are evaluated in doubles. Bounds of their round-off (`chetaev.numerics.machine.rounding_bounds`) show the nodes at which a value
+may have lost its digits; these values are computed again in many digits. A value that changes as much by the rounding of the state is kept:
+the residual of a constraint that holds, an energy that is zero. If only the bounds are too large, as for multipliers of long chains, a few
+nodes in many digits show it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.errors import LostDigitsWarning
+from chetaev.core.support.frames import level_of_user
 from chetaev.core.support.frozen import Frozen
+from chetaev.mechanics.tolerances import NEGLIGIBLE_ERROR
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.flow.exact_rates import Exact
 from chetaev.numerics.graphs.rounding_bounds import EPSILON
@@ -24,22 +27,22 @@ from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.smooth_pieces.piece import Piece, Setting
 
-EXCUSED = 16.0
-"""Errors of a value, in units of what one unit in the last place of the symbols makes of it, that are no errors of the formula. With less,
-residuals of rows that hold would be computed again; with much more, a value with few correct digits would stay."""
+ROUNDING_MULTIPLE = 16.0
+"""An error of a value is attributed to the rounding of the symbols if it is at most this multiple of the effect of their last digits. With
+less, residuals of rows that hold would be computed again; with much more, a value with few correct digits would stay."""
 _DOUBTFUL_ERROR = 1e-6
-"""Relative bound of the error of a value that puts it in doubt. States of a motion have errors of their tolerance, and bounds exceed errors
-many times: a smaller number computes again what is right."""
+"""Relative error bound above which a value is doubtful. States of a motion have errors of their tolerance, and bounds exceed errors many
+times: a smaller number would recompute values that are right."""
 _DISTANCE_BETWEEN_STATES = 2.0**-20
-"""Relative distance of states between which the effect of the state's last place is seen. A longer one leaves narrow features."""
+"""Relative distance of states whose difference shows the effect of the last digits of the state. A longer one passes over narrow
+features."""
 _FIRST_NODES_IN_DOUBT = 8
-"""Nodes in doubt that are computed with many digits first. If doubles are right there, bounds were too large, and all values stay."""
+"""Number of doubtful nodes that are computed with many digits first. If doubles are right there, the bounds were too large, and all values
+are kept."""
 _MOST_INSTRUCTIONS = 20_000
-"""Most instructions of an expression that is looked at: one node of a longer one would take a second in many digits."""
+"""Most instructions of an expression that is checked: one node of a longer one would take a second in many digits."""
 _MOST_WORK = 400_000
 """Instructions in many digits for one reading, about five seconds; nodes beyond them have no value, and a warning says so."""
-_NEGLIGIBLE_ERROR = 1e-300
-"""An absolute error that does not matter."""
 _SIGNS = np.random.default_rng(11).choice([-1.0, 1.0], size=(3, 257))
 """Directions in which the state is moved, the same in every run."""
 
@@ -50,13 +53,13 @@ def read(piece: Piece, function: ca.Function, expression: ca.SX, name: Hashable,
     Args:
         piece: The piece.
         function: The expression as a function of (t, x, p).
-        expression: The same as a graph on the state.
-        name: What tells this expression from others of the same equations.
+        expression: The expression as a graph on the state.
+        name: A key that distinguishes this expression from others of the same equations.
         times: The times.
         native: The states, a row each, in the layout of the piece's flow.
 
     Returns:
-        A value for each time; not a number where it has no finite value, or where it is lost and too expensive to compute again.
+        A value for each time; NaN where it is not finite, or where it has no correct digits and recomputing it would take too long.
     """
     setting = piece.setting
     values: Array = setting.mapped(function, times, native, piece.reference)[0]
@@ -81,24 +84,24 @@ def read(piece: Piece, function: ca.Function, expression: ca.SX, name: Hashable,
             f"the terms of the expression cancel, and at {len(unsure)} of {len(times)} times doubles lose its digits; the values at {left} "
             "of these are left out (NaN), since they take too long in many digits. Read it at fewer times: motion.at(times)[...]",
             LostDigitsWarning,
-            stacklevel=5,
+            stacklevel=level_of_user(),
         )
     return found
 
 
 def _spread(places: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """At most `count` of some places, evenly spread."""
+    """At most `count` of the given indices, evenly spread."""
     return places[np.unique(np.linspace(0, len(places) - 1, min(count, len(places))).astype(int))]
 
 
 def _may_cancel(function: ca.Function) -> bool:
-    """Whether an expression that is not too long has a sum or a difference: nothing else loses digits that the state has."""
+    """Whether an expression that is not too long contains a sum or a difference, the only operations that lose digits."""
     count = function.n_instructions()
     return count <= _MOST_INSTRUCTIONS and any(function.instruction_id(k) in (ca.OP_ADD, ca.OP_SUB) for k in range(count))
 
 
 def _in_doubt(piece: Piece, function: ca.Function, times: Array, native: Array, values: Array) -> NDArray[np.int64]:
-    """The places of values that rounding may have changed by more than `_DOUBTFUL_ERROR`, and by more than it does through the state."""
+    """The indices of values that rounding may have changed by more than `_DOUBTFUL_ERROR`, and by more than rounding of the state does."""
     setting, compiled = piece.setting, piece.setting.compiled
     first = len(compiled.flow.system.equations.system.parameters)
     address = doubting(compile_kernel(function, hot=False), compiled.inputs(setting.binding), first)
@@ -115,17 +118,17 @@ def _in_doubt(piece: Piece, function: ca.Function, times: Array, native: Array, 
             moved = native[unsure] * (1 + _DISTANCE_BETWEEN_STATES * np.resize(signs, native.shape[1]))
             there = setting.mapped(function, times[unsure], moved, piece.reference)[0]
             through_state = EPSILON / _DISTANCE_BETWEEN_STATES * np.abs(there - values[unsure])
-            unsure = unsure[~(bounds[unsure] <= EXCUSED * through_state)]
+            unsure = unsure[~(bounds[unsure] <= ROUNDING_MULTIPLE * through_state)]
     return unsure
 
 
 def _with_digits(piece: Piece, exact: Exact, times: Array, native: Array, values: Array, which: NDArray[np.int64]) -> Array:
-    """Values in many digits; those in doubles where there are none."""
+    """Values in many digits; if these have no value, the values in doubles."""
     setting: Setting = piece.setting
     found = values[which].copy()
     for k, node in enumerate(which):
         t = float(times[node])
-        right = exact(t, native[node], setting.parameters(t, piece.reference), _NEGLIGIBLE_ERROR)
+        right = exact(t, native[node], setting.parameters(t, piece.reference), NEGLIGIBLE_ERROR)
         if right is not None:
             found[k] = right[0]
     return found

@@ -10,12 +10,15 @@ from sympy import Expr
 
 from chetaev.core.declarations import read_value
 from chetaev.core.errors import UsageError, require_mapping
+from chetaev.core.fixes import InPython, SetArgument
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Jet
 from chetaev.mechanics.equations import Equations
 
 
+@public
 @dataclass(frozen=True)
 class On:
     """An event: a root of `expression`, a text or an expression in jets and multipliers.
@@ -27,14 +30,14 @@ class On:
     the state before; the first listed reset takes precedence where two differ.
 
     Roots are changes of sign, also by a jump, of the expression itself or of an input or a force that it contains; a pole is not a root.
-    Within a step of the integrator, bounds of the expression and of its rate prove where it has no root, and where one: no root is missed,
-    not even in a narrow dip, down to 1e-11 of a step. Where log(x) has no value it has no root. An expression with accelerations or
+    Within a step of the integrator, bounds of the expression and of its rate prove where it has no root or one root: no root is missed, not
+    even in a narrow dip, down to 1e-11 of a step. Where log(x) has no value it has no root. An expression with accelerations or
     multipliers, which are not part of the state, is evaluated at several points of each step instead, and the step is shortened until the
-    expression is smooth between them. An expression that is proved to be constant along the motion, such as the energy less
-    its first value, has no root: its changes of sign are round-off.
+    expression is smooth between them. An expression that is proved to be constant along the motion, such as the energy minus its first
+    value, has no root: its changes of sign are round-off.
 
     A motion that starts on the surface of an event with a `direction`, and passes through it in this direction, meets it immediately: a
-    ball that starts on the floor and moves downwards bounces. Other roots at the start do not count: without a direction, where the motion
+    ball that starts on the floor and moves downwards bounces. Other roots at the start are not events: without a direction, if the motion
     leaves the surface to the other side, and roots of expressions in velocities without a `reset`, which are zero because the motion starts
     at rest.
     """
@@ -46,7 +49,7 @@ class On:
 
     def __post_init__(self) -> None:
         if self.reset is not None:
-            require_mapping(self.reset, "new values of a reset are", "On", 'On("x", reset={"x\'": "-e*x\'"})')
+            require_mapping(self.reset, "new values of a reset are", "On", InPython('On("x", reset={"x\'": "-e*x\'"})'))
             object.__setattr__(self, "reset", Frozen(self.reset))
 
 
@@ -70,7 +73,7 @@ def read_events(given: Sequence[Any], equations: Equations, state: Sequence[Jet]
     """Parse the user's events."""
     found = []
     if isinstance(given, str | On) or not isinstance(given, Sequence):
-        raise UsageError("events are not given as a list.", where=where, hint='events=["x"]')
+        raise UsageError("events are not given as a list.", where=where, hint=SetArgument("events", ["x"]))
     for k, event in enumerate(given):
         place = f"{where}, events[{k}]"
         event = event if isinstance(event, On) else On(event)

@@ -1,9 +1,9 @@
-r"""Switching surfaces that a motion grazes: what errors of the state make of a window that is entered, or not.
+r"""Switching surfaces that a motion grazes: the error that follows from an uncertain time beyond the surface.
 
 Where a switching function has an extremum of height $h$ beyond its surface, with the second derivative $c$, the motion stays beyond it for
 $W(h) = 2\sqrt{2h/c}$. The state is known to its tolerance only, and the function to $\delta$. So the time in the window is known to
-$(W(h + \delta) - W(h - \delta))/2$, which near $h = 0$ is as large as $\sqrt{\delta}$, and the jump of the rates makes of it what the state
-is wrong by.
+$(W(h + \delta) - W(h - \delta))/2$, which near $h = 0$ is as large as $\sqrt{\delta}$; times the jump of the rates it is the error of the
+state.
 """
 
 from __future__ import annotations
@@ -20,21 +20,22 @@ from chetaev.numerics.smooth_pieces.piece import Piece, Setting
 from chetaev.numerics.smooth_pieces.signs import Figure, Signs
 
 _INSIDE = np.array([0.17, 0.37, 0.59, 0.81])
-"""Places inside a step, as parts of it, at which functions are looked at besides the nodes. They are not symmetric, since a window may
-be."""
-_CLOSER, _LEVEL = 14, 4
-"""How often the interval of an extremum is made four times shorter, and after how often its second derivative is measured."""
-_NEAR = 1e4
-"""Heights in units of the error of the function: a higher extremum is known to more than four digits, and so is the time beyond it."""
+"""Positions inside a step, as fractions of it, at which functions are evaluated besides the nodes. They are not symmetric, because the time
+beyond a surface may be."""
+_MOST_DIVISIONS, _DIVISIONS_FOR_CURVATURE = 14, 4
+"""Number of times that the interval of an extremum is divided by four, and the number after which its second derivative is kept."""
+_KNOWN_HEIGHT = 1e4
+"""Height of an extremum, in units of the error of the function, above which the height and the time beyond the surface have four correct
+digits."""
 
 
 def grazed(piece: Piece, signs: Signs, modes: Sequence[int], other: Callable[[int], Setting | None], scale: Array) -> Figure | None:
-    """The largest error of the state by a surface that is grazed: relative to `scale`, with the number of the function and the time.
+    """The largest error of the state by a grazed surface, relative to `scale`, with the index of the function and the time.
 
     Args:
         piece: The piece.
         signs: The functions, with the allowed errors of the state.
-        modes: Which of the functions are switching functions.
+        modes: The indices of switching functions among the functions.
         other: The setting beyond the surface of a function; None if it has another state.
         scale: The sizes of the components of the state.
     """
@@ -59,7 +60,7 @@ def grazed(piece: Piece, signs: Signs, modes: Sequence[int], other: Callable[[in
         rise = np.diff(s)
         for i in np.flatnonzero(rise[:-1] * rise[1:] < 0) + 1:
             bend = rise[i] - rise[i - 1]
-            if abs(s[i]) > (abs(bend) if s[i] * bend > 0 else 2 * _NEAR * errors[k]):  # the extremum is far from the surface
+            if abs(s[i]) > (abs(bend) if s[i] * bend > 0 else 2 * _KNOWN_HEIGHT * errors[k]):  # the extremum is far from the surface
                 continue
             found = _located(partial(value, k), float(times[i - 1]), float(times[i + 1]))
             size = 0.0 if found is None else _effect(piece, signs, k, found, states(np.array([found[0]]))[0], other, scale)
@@ -71,13 +72,13 @@ def grazed(piece: Piece, signs: Signs, modes: Sequence[int], other: Callable[[in
 def _located(function: Callable[[Array], Array], low: float, high: float) -> tuple[float, float, float] | None:
     """The time, the value and the second derivative of an extremum in an interval; None if the function has no values there."""
     second = np.nan
-    for level in range(_CLOSER):
+    for level in range(_MOST_DIVISIONS):
         at = np.linspace(low, high, 9)
         s = function(at)
         if not np.isfinite(s).all():
             return None
         bend = s[0] - 2 * s[4] + s[8]
-        if level <= _LEVEL:
+        if level <= _DIVISIONS_FOR_CURVATURE:
             second = float(bend / (at[4] - at[0]) ** 2)
         i = int(np.clip(np.argmin(s) if second > 0 else np.argmax(s), 1, 7))
         low, high = float(at[i - 1]), float(at[i + 1])
@@ -94,12 +95,12 @@ def _effect(
     other: Callable[[int], Setting | None],
     scale: Array,
 ) -> float:
-    """What the error of a function makes of the state, relative to its size."""
+    """The error of the state by the error of a function, relative to the size of the state."""
     t, value, second = extremum
     here = piece.setting
     p = here.parameters(t, piece.reference)
     error = float(signs.moves(t, state, p)[k])
-    if not 0 < error < np.inf or abs(value) > _NEAR * error:
+    if not 0 < error < np.inf or abs(value) > _KNOWN_HEIGHT * error:
         return 0.0
     there = other(k)
     if there is None or there.flow.state != here.flow.state:
@@ -116,5 +117,5 @@ def _effect(
 
 
 def _stay(height: float, second: float) -> float:
-    """How long a parabola is beyond zero."""
+    """The time that a parabola with this height and second derivative is beyond zero."""
     return 2 * sqrt(2 * max(height, 0.0) / abs(second))

@@ -1,4 +1,4 @@
-r"""Impacts: how velocities jump where contacts close.
+r"""Impacts: the jumps of velocities where contacts close.
 
 The equations of a configuration with closed contacts are integrated over an instant. With impulses $\Lambda$ in place of multipliers,
 
@@ -36,18 +36,18 @@ from chetaev.numerics.smooth_pieces.piece import Setting
 from chetaev.numerics.smooth_pieces.switching import Surfaces
 
 _MOST_CONTACTS = 6
-"""Contacts and modes of friction in one impact of which all choices are tried; each further one doubles or trebles their number."""
+"""Most contacts and modes of friction in one impact of which all choices are tried; each further one doubles or trebles the choices."""
 _ITERATIONS = 30
 """Most Newton iterations. One is enough for momenta that are linear in the velocities."""
-_CLOSE = 1e-13
-"""Relative to the velocities: a Newton correction of this size ends the iteration."""
+_LAST_CORRECTION = 1e-13
+"""Newton correction, relative to the velocities, that ends the iteration."""
 _NEGLIGIBLE_SPEED = 1e-11
-"""Relative to the speeds and impulses of the impact: what is smaller counts as zero."""
-_STILL = 1e-6
-"""Relative to the largest velocity: a smaller one counts as so large where residuals of rows are compared with their terms, because the
-terms of a row such as y' = 0 vanish themselves."""
+"""Speed or impulse, relative to those of the impact, below which it counts as zero."""
+_SMALLEST_VELOCITY = 1e-6
+"""Smallest size of a velocity, relative to the largest, with which residuals of rows are compared; the terms of a row such as y' = 0 would
+vanish themselves."""
 _SAME_IMPACT = 1e-9
-"""Relative to the velocities: two choices that differ by less are the same impact."""
+"""Difference of two choices, relative to the velocities, below which they are the same impact."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def impact(
     for values in product(*options):
         chosen = dict(zip((*touched, *rubbing), values, strict=True))
         configuration = tuple(chosen.get(k, m) for k, m in enumerate(idle))
-        tried = _Blow(surfaces, configuration, touched, rubbing, bounce, t, jets).result()
+        tried = _ImpactOfChoice(surfaces, configuration, touched, rubbing, bounce, t, jets).result()
         if tried is not None and not any(_alike(tried, other, jets) for other in found):
             found.append(tried)
     if not found:
@@ -95,9 +95,9 @@ def impact_of_choice(
 ) -> Mapping[Jet, float]:
     """Return the state after an impact with a known choice of contacts and modes; raise `Refused` if there is none.
 
-    Nothing is asked about signs, so that the map from the state before is smooth where another choice would follow.
+    Signs are not checked, so that the map from the state before is smooth also where another choice would follow.
     """
-    blow = _Blow(surfaces, choice, touched, _rubbing(surfaces.switched, choice, touched), bounce, t, jets)
+    blow = _ImpactOfChoice(surfaces, choice, touched, _rubbing(surfaces.switched, choice, touched), bounce, t, jets)
     solved = blow.solved()
     if solved is None:
         raise Refused("no impulses of the contacts agree with the coefficients of restitution.")
@@ -120,14 +120,14 @@ def _called(function: ca.Function, values: Array, v: Array) -> Array:
 
 
 def _alike(a: Impact, b: Impact, before: Mapping[Jet, float]) -> bool:
-    """Whether two choices lead to the same velocities, relative to those before too: an impact may end in rest."""
+    """Whether two choices lead to the same velocities, compared with those before as well, because an impact may end in rest."""
     size = max((abs(one[z]) for one in (a.jets, b.jets, before) for z in a.jets if z.order), default=0.0)
     return all(abs(v - b.jets[z]) <= _SAME_IMPACT * size for z, v in a.jets.items())
 
 
 @dataclass(frozen=True)
 class _Laws:
-    """What an impact obeys in one configuration, as functions of the velocities and of the values of other symbols."""
+    """The laws of an impact in one configuration, as functions of the velocities and of the values of other symbols."""
 
     equations: Equations
     velocities: tuple[Jet, ...]
@@ -135,7 +135,7 @@ class _Laws:
     sliding: tuple[int, ...]
     """The modes of friction that are functions of velocities."""
     parts: tuple[int, ...]
-    """Where momenta, rows and gaps end in the column of rates; functions of friction follow."""
+    """The ends of momenta, rows and gaps in the column of rates; functions of friction follow."""
     others: tuple[Symbol, ...]
     rates: ca.Function
     slopes: ca.Function
@@ -178,7 +178,7 @@ def _laws(switched: Switched, configuration: Configuration, touched: tuple[int, 
     return _Laws(equations, velocities, multipliers, sliding, parts, others, rates, slopes, directions)
 
 
-class _Blow:
+class _ImpactOfChoice:
     """One choice of the contacts that take part, and of the modes of friction."""
 
     def __init__(
@@ -216,7 +216,7 @@ class _Blow:
         return [k for k in self.touched if self.configuration[k] == SLIDING]
 
     def result(self) -> Impact | None:
-        """The state after, if this choice is consistent."""
+        """The state after the impact if this choice is consistent, else None."""
         solved = self.solved()
         if solved is None:
             return None
@@ -290,16 +290,16 @@ class _Blow:
                 return None
             step = least_norm(bordered, -left)[0]
             v, impulses = v + step[: len(v)], impulses + step[len(v) :]
-            if np.abs(step[: len(v)]).max() <= _CLOSE * max(np.abs(v).max(), np.abs(self.before).max()):
+            if np.abs(step[: len(v)]).max() <= _LAST_CORRECTION * max(np.abs(v).max(), np.abs(self.before).max()):
                 return (v, impulses) if self._holds(v, impulses, before, target) else None
         return None
 
     def _holds(self, v: Array, impulses: Array, before: Array, target: Array) -> bool:
-        """Whether momenta and rows agree, relative to the terms that they consist of."""
+        """Whether the balances of momenta and the rows hold, relative to their terms."""
         n, m, _ = self.parts
         now, slopes = self.rates(v).ravel(), np.abs(self.slopes(v))
         left = np.concatenate([now[:n] - before[:n] - impulses @ self.directions, now[n:m] - target])
         speeds = np.abs(v) + np.abs(self.before)
-        terms = slopes[:m] @ np.maximum(speeds, _STILL * speeds.max())
+        terms = slopes[:m] @ np.maximum(speeds, _SMALLEST_VELOCITY * speeds.max())
         terms[:n] += np.abs(impulses) @ np.abs(self.directions)
         return bool(np.all(np.abs(left) <= _SAME_IMPACT * np.maximum(terms, np.finfo(float).tiny)))

@@ -1,7 +1,7 @@
-r"""The motion across a jump of the Lagrangian: the limit of ever steeper smooth steps.
+r"""The motion across a jump of the Lagrangian: the limit of steeper and steeper smooth steps.
 
-Across a surface $g(q, t) = 0$ let a mode $\sigma$ of $L$ go from one side's value to the other's. In a layer that becomes thin the force
-$L_\sigma\,\sigma'(g)\,g_q$ along the normal is all that counts, so that
+Across a surface $g(q, t) = 0$ let a mode $\sigma$ of $L$ go from the value of one side to that of the other. In a thin layer the force
+$L_\sigma\,\sigma'(g)\,g_q$ along the normal dominates, so that
 
 $$ p(\sigma) = p_- + \mu\,g_q + \nu_a R^a, \qquad E(\sigma) = E_- - \mu\,g_t + \nu_a\,R^a v, $$
 
@@ -41,17 +41,17 @@ relative excess of energy over the height of the step that can just be distingui
 """
 _MOST_ITERATIONS, _SLOW_ITERATIONS = 30, 6
 """Most Newton iterations, and the number after which every correction has to be half the previous one."""
-_CLOSE = 1e-13
+_LAST_CORRECTION = 1e-13
 """Relative to the velocities: a Newton correction of this size ends the iteration."""
-_ALIKE = 1e-9
-"""Part of their terms up to which numbers agree that would be equal without rounding: reactions and slopes of constraints, both sides of
-the balances of momenta and energy."""
+_SAME_BALANCE = 1e-9
+"""Difference, relative to their terms, of numbers that would be equal without rounding: reactions and slopes of constraints, and both sides
+of the balances of momenta and energy."""
 
-_TOGETHER = 3
-"""Most surfaces that are crossed at the same moment: all of their orders are tried."""
+_MOST_SURFACES = 3
+"""Most surfaces that are crossed at the same moment; all orders of them are tried."""
 
 _Between = Mapping[Input, Expr]
-"""What stands for inputs inside the layer, in place of their values on one side: they go from one value to the other with the mode."""
+"""Expressions for inputs inside the layer, which go from one value to the other with the mode."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +65,13 @@ class Jump:
 
 
 class Refused(Exception):
-    """Raised, with the reason, where the limit is not known."""
+    """Raised, with the reason, if no rule determines the state after a jump or an impact."""
 
 
 def has_jump(switched: Switched, mode: Mode) -> bool:
     """Tell whether the Lagrangian, or a momentum, may differ on the two sides of a surface; not if the difference is a multiple of g.
 
-    Where g depends on time alone, only the momenta count: they are continuous, and determine the velocities on the other side.
+    If g depends on time alone, only the momenta matter: they are continuous, and determine the velocities on the other side.
     """
     lagrangian = _driven(switched)
     if mode.symbol not in lagrangian.free_symbols:
@@ -96,7 +96,7 @@ def _momenta(equations: Equations, difference: Expr) -> Iterator[Expr]:
 
 
 def _driven(switched: Switched) -> Expr:
-    """The Lagrangian with those inputs written out that have corners."""
+    """The Lagrangian with inputs that have corners written out."""
     lagrangian = switched.smooth.lowered.lagrangian
     modes = {mode.symbol for mode in switched.modes}
     driven = [z for z in jets_in(lagrangian, Input) if switched.inputs[z.base].free_symbols & modes]
@@ -104,7 +104,7 @@ def _driven(switched: Switched) -> Expr:
 
 
 def across(switched: Switched, here: Setting, k: int, t: float, jets: Mapping[Jet, float]) -> Jump:
-    """Return the state after the surface of a mode with which the Lagrangian jumps; raise `Refused` where it is not known."""
+    """Return the state after the surface of a mode with which the Lagrangian jumps; raise `Refused` if it is not determined."""
     layer = _Layer.of(switched, here, switched.modes[k], t, jets)
     through = layer.followed()
     found = layer.sent_back() if through is None else through
@@ -121,12 +121,12 @@ def across_together(
     t: float,
     jets: Mapping[Jet, float],
 ) -> Jump:
-    """Return the state after several surfaces that are met at the same moment; raise `Refused` where it is not known.
+    """Return the state after several surfaces that are met at the same moment; raise `Refused` if it is not determined.
 
-    A motion beside this one meets them one after another, in an order that nothing determines. If it crosses all of them in every order,
-    with the same velocities, these are the limit.
+    Neighbouring motions meet them one after another, in any order. If a motion crosses all of them in every order, with the same
+    velocities, these are the limit.
     """
-    if len(places) > _TOGETHER:
+    if len(places) > _MOST_SURFACES:
         raise Refused("several other switching functions vanish at the same moment, and the Lagrangian jumps.")
     found: list[Jump] = []
     for order in permutations(places):
@@ -139,7 +139,7 @@ def across_together(
             side = setting(tuple(-m if j == k else m for j, m in enumerate(side.configuration)))
         found.append(Jump(True, state, gained))
     size = max(abs(v) for z, v in found[0].jets.items() if z.order)
-    if any(abs(other.jets[z] - v) > _ALIKE * size for other in found[1:] for z, v in found[0].jets.items() if z.order):
+    if any(abs(other.jets[z] - v) > _SAME_BALANCE * size for other in found[1:] for z, v in found[0].jets.items() if z.order):
         raise Refused("another switching function vanishes at the same moment, and the order of both decides how the momenta jump.")
     return found[0]
 
@@ -147,7 +147,8 @@ def across_together(
 def across_inputs(
     switched: Switched, here: Setting, changes: Mapping[Input, tuple[float, float]], t: float, jets: Mapping[Jet, float]
 ) -> Mapping[Jet, float]:
-    """Return the state after inputs, or derivatives of them, have jumped from one value to another; raise `Refused` where it is not known.
+    """Return the state after inputs, or derivatives of them, have jumped from one value to another; raise `Refused` if it is not
+    determined.
 
     All momenta are continuous, as they are across the surface $t = t_0$ of a mode. Forces that jump change no velocity.
     """
@@ -219,14 +220,16 @@ class _Layer:
         gradients = np.array(slopes(v, m))
         normal, stated_slopes = gradients[n + 1], gradients[n + 2 :]
         size = np.abs(stated_slopes).max(initial=0.0)
-        if reactions.shape != stated_slopes.shape or not np.allclose(reactions, stated_slopes, rtol=_ALIKE, atol=_ALIKE * size):
+        if reactions.shape != stated_slopes.shape or not np.allclose(
+            reactions, stated_slopes, rtol=_SAME_BALANCE, atol=_SAME_BALANCE * size
+        ):
             raise Refused("the Lagrangian jumps there, and the reactions are not those of d'Alembert's principle.")
         drift = float(np.array(rates(v, m)).ravel()[n + 1] - normal @ v)
         return _Layer(velocities, v, m, rates, slopes, normal, drift, reactions, reactions @ v)
 
     @cached_property
     def rates_before(self) -> Array:
-        """Momenta, energy, and the rest, before the layer."""
+        """The values of `rates` before the layer."""
         return np.array(self.rates(self.v, self.m)).ravel()
 
     @property
@@ -260,7 +263,7 @@ class _Layer:
         return found
 
     def sent_back(self) -> Array:
-        """The unknowns on the same side with the velocity towards the surface reversed, seen from the surface."""
+        """The unknowns on the same side with the velocity normal to the surface reversed, in the frame of the surface."""
         n, c = len(self.v), len(self.reactions)
         masses = np.array(self.slopes(self.v, self.m))[:n]
         bordered = np.block([[masses, -self.reactions.T], [self.reactions, np.zeros((c, c))]])
@@ -282,25 +285,25 @@ class _Layer:
             step = least_norm(slopes, -left)[0]
             found = found + step
             size = float(np.abs(step[:n]).max())
-            if size <= _CLOSE * np.abs(found[:n]).max():
+            if size <= _LAST_CORRECTION * np.abs(found[:n]).max():
                 return found if self._holds(found, mode) else None
-            if k >= _SLOW_ITERATIONS and size > 0.5 * last:  # it wanders about, where there is no solution
+            if k >= _SLOW_ITERATIONS and size > 0.5 * last:  # without a solution the iteration does not converge
                 return None
             last = size
         return None
 
     def _holds(self, unknown: Array, mode: float) -> bool:
-        """Whether momenta, energy and constraints agree, relative to the terms that they consist of."""
+        """Whether the balances of momenta and energy and the constraints hold, relative to their terms."""
         terms = np.abs(self._slopes(unknown, mode)) @ np.abs(unknown)
         terms[len(self.v)] += abs(self.rates_before[len(self.v)])
-        return bool(np.all(np.abs(self._residual(unknown, mode)) <= _ALIKE * terms))
+        return bool(np.all(np.abs(self._residual(unknown, mode)) <= _SAME_BALANCE * terms))
 
     def _residual(self, unknown: Array, mode: float) -> Array:
         n = len(self.v)
         before, now = self.rates_before, np.array(self.rates(unknown[:n], mode)).ravel()
         momenta = now[:n] - before[:n] - unknown[n] * self.normal - unknown[n + 1 :] @ self.reactions
         energy = now[n] - before[n] - self.gained(unknown)
-        last = energy if np.any(self.normal) else unknown[n]  # a surface that depends on time alone gives no impulse
+        last = energy if np.any(self.normal) else unknown[n]  # a surface that depends on time alone exerts no impulse
         return np.concatenate([momenta, [last], now[n + 2 :] - before[n + 2 :]])
 
     def _slopes(self, unknown: Array, mode: float) -> Array:

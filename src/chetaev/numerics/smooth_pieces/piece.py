@@ -29,7 +29,7 @@ from chetaev.numerics.methods.accuracy import kinds_of
 from chetaev.numerics.methods.base import interpolate
 
 _MOST_BY_EARLY_CODE = 1000
-"""Most states that are projected by code for few calls; for more, optimised code is compiled."""
+"""Most states that are projected by quickly compiled code; for more, optimised code is compiled."""
 _WATCHES: Remembered[Kernel] = Remembered(128)
 _EXACT_WATCHES: Remembered[Kernel] = Remembered(16)
 _KEPT: Remembered[bool] = Remembered(256)
@@ -54,7 +54,7 @@ class Setting:
         return self.compiled.flow
 
     @property
-    def seated(self) -> bool:
+    def on_one_component(self) -> bool:
         """Whether the equations are compiled for the component of a given state only."""
         system = self.flow.system
         return not system.added and system.stated is not system
@@ -72,20 +72,20 @@ class Setting:
         return dict(zip(self.flow.state, map(float, native), strict=False))
 
     def function(self, expressions: Sequence[Expr]) -> ca.Function:
-        """Expressions in jets as a function of (t, x, p); inputs that are no argument of the flow are written out."""
+        """Expressions in jets as a function of (t, x, p); inputs that are not arguments of the flow are written out."""
         return self.flow.function([self.written(e) for e in expressions])
 
     def functions(self, expressions: Sequence[Expr]) -> ca.Function:
-        """The same, with all expressions brought onto the state together, which takes less time if they are many."""
+        """As `function`, with all expressions written on the state together, which is faster for many."""
         column = ca.vertcat(*[self.flow.graph.of(e) for e in expressions])
         return self.flow.function([self.flow.with_inputs(self.flow.on_state(column), self.binding.inputs)])
 
     def numbers(self, function: ca.Function, t: float, native: Array, energy: float = 0.0) -> Array:
-        """A function of (t, x, p) at one state."""
+        """The values of a function of (t, x, p) at one state."""
         return np.array(function(t, native, self.parameters(t, energy))).ravel()
 
     def mapped(self, function: ca.Function, times: Array, native: Array, energy: float) -> Array:
-        """A function of (t, x, p) along states: one row per output."""
+        """The values of a function of (t, x, p) at several states: one row per output."""
         kept = times if self.flow.inputs else times[:1]
         p = np.array([self.parameters(float(t), energy) for t in kept])
         p = np.broadcast_to(p, (len(times), p.shape[1]))
@@ -101,7 +101,7 @@ class Setting:
         return replace(self, compiled=with_exact_rates(self.compiled, self.binding), exact=True)
 
     def written(self, e: Expr) -> ca.SX:
-        """An expression on the state as a graph, with those inputs written out that are no arguments of the flow."""
+        """An expression on the state as a graph, with inputs that are not arguments of the flow written out."""
         return self.flow.with_inputs(self.flow.on_state(self.flow.graph.of(e)), self.binding.inputs)
 
     def watch(self, functions: Sequence[Expr]) -> Kernel:
@@ -127,7 +127,7 @@ class Setting:
         return _KEPT.get(self.compiled, (e, Frozen(self.binding.inputs)), proved)
 
     def evaluator(self, expressions: Sequence[Expr]) -> Evaluator:
-        """Expressions as a function of time and state, in many digits if watched functions are computed so, and have a value then.
+        """Expressions as a function of time and state, in many digits if `exact` is true and they have a value then.
 
         Its first argument is this setting, or one with other values of the inputs.
         """
@@ -161,7 +161,7 @@ class Setting:
 
     @cached_property
     def lowest_pivot(self) -> float:
-        """What the smallest pivot is at least, at all states, with these values of the parameters; 0 if nothing is known."""
+        """A lower bound of the smallest pivot over all states, with these values of the parameters; 0 if none is known."""
         kernel = self.compiled.lowest_pivot
         if kernel is None:
             return 0.0
@@ -193,14 +193,14 @@ class Setting:
     def with_other_pivots(self, t: float, native: Array) -> Setting | None:
         """Return a setting with better pivots for a state, if there are better ones, or if the state is not singular; otherwise None."""
         jets = self.named(native)
-        fresh = self.renew(t, jets)  # the new flow may differ in whether it counts the work
+        fresh = self.renew(t, jets)  # the new flow may include the work where the old one does not, or vice versa
         better = fresh.worst_pivot(t, fresh.native(jets, 0.0)) > 10 * WORST_PIVOT
         return fresh if better or self.regular(t, jets) else None
 
     def with_other_minor(self, t: float, native: Array) -> Setting | None:
-        """Return a setting with pivots in other rows or unknowns, where one of several minors vanishes at a state that is not singular.
+        """Return a setting with pivots in other rows or unknowns, if one of several minors vanishes at a state that is not singular.
 
-        Of rows that depend on each other one is left out. Where the factor of a row vanishes another one can take its place.
+        Of rows that depend on each other one is left out; if a factor of a remaining row vanishes, the omitted one can replace it.
         """
         jets = self.named(native)
         if self.flow.system.plain or not self.regular(t, jets):
@@ -222,8 +222,8 @@ class Setting:
         return float(np.min(falls)) if np.all(np.isfinite(falls)) else 0.0
 
     def fall_of_determinant(self, piece: Piece, t: float, jets: Mapping[Jet, float]) -> float:
-        """Return the determinant at the end of a piece, relative to an earlier state: unlike pivots it is comparable after another choice
-        of pivots.
+        """Return the determinant at the end of a piece, relative to an earlier state; unlike pivots, it can be compared after another
+        choice of pivots.
         """
         ends = (t, self.native(jets, 0.0)), (piece.end, piece.run.y)
         first, last = (abs(float(self.compiled.watch()(at, y, self.parameters(at))[0])) for at, y in ends)
@@ -235,22 +235,22 @@ Evaluator = Callable[[Setting, float, Array], Array]
 
 
 @dataclass(frozen=True)
-class Seat:
-    """A state of a run on a component of the constraint set that random states do not lie on."""
+class ComponentState:
+    """A state of a run, which selects its component of the constraint set if random states lie on another one."""
 
     t: float
     jets: Mapping[Jet, float]
 
 
-def setting(switched: Switched, configuration: Configuration, binding: Binding, seat: Seat | None = None) -> Setting:
+def setting(switched: Switched, configuration: Configuration, binding: Binding, component: ComponentState | None = None) -> Setting:
     """The compiled equations of a configuration, on the component of a state; a StateError if they do not determine the motion."""
     equations, bound = switched.equations(configuration), switched.binding(binding, configuration)
-    compiled = compile_equations(equations) if seat is None else compile_on_component(equations, bound, seat.t, seat.jets)
+    compiled = compile_equations(equations) if component is None else compile_on_component(equations, bound, component.t, component.jets)
     return Setting(switched, configuration, bound, compiled)
 
 
 def reference(here: Setting, energy: float, work: float) -> float:
-    """The energy without the work that the flow itself counts."""
+    """The reference energy of the balance: plus the work before the piece, if the flow does not integrate work."""
     return energy if here.flow.has_power else energy + work
 
 
@@ -279,7 +279,7 @@ class Piece:
 
     @property
     def reference(self) -> float:
-        """The energy of the balance; the flow counts the work of the piece itself, if any."""
+        """The reference energy of the balance; the flow itself integrates the work of the piece, if any."""
         return reference(self.setting, self.energy, self.work)
 
     def states_at(self, times: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Bodies under planar friction: the speed that counts as rest, and the start of motion from rest."""
+"""Bodies under planar friction: the speed below which they are at rest, and the start of motion from rest."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.smooth_pieces.piece import Setting
 
 _SPEED_OF_REST = 1.0
-"""Tolerances, in units of a typical speed: a smaller speed is rest. With a smaller number, steps within the tolerance miss the rest; with a
-larger one, bodies stop too early by as much.
-"""
+"""Speed, in units of the tolerance times a typical speed, below which a body is at rest. With a smaller number, steps within the tolerance
+miss the rest; with a larger one, bodies stop too early."""
 CRAWLING = 1e-140
-"""A speed of which only the direction matters; its square is still a double."""
+"""Speed of a body that starts to move, of which only the direction matters; its square is still a normal double."""
 _BESIDE_A_BELT = 1e-8
-"""The same, relative to the velocities of a body at rest on a belt or a turntable: half of the digits of a velocity are left for the
-direction, and forces that depend on the velocity change by the other half."""
+"""As `CRAWLING`, relative to the velocities of a body at rest on a belt or a turntable: half of the digits of a velocity are left for the
+direction, and forces that depend on the velocity change in the other half only."""
 _STOPPING_TIME = 1e-2
-"""Part of the duration of a run in which friction would stop a body of a typical speed; it defines the typical speed."""
+"""Fraction of the duration of a run in which friction would stop a body of the typical speed, which this defines."""
 _STARTING_SPEED = 2.0
 """Speed of a body that starts to move, in units of the speed that counts as rest; it has to exceed 1, or the body would rest again."""
 
@@ -59,7 +58,7 @@ class Resting:
         self._fastest[direction] = max(known, default=0.0)
 
     def stilled(self, here: Setting, direction: Direction, t: float, jets: Mapping[Jet, float]) -> dict[Jet, float]:
-        """The state with the speed zero."""
+        """The state with this speed set to zero."""
         return self._moving(here, direction, t, jets, np.zeros(len(direction.components)))
 
     def set_off(self, here: Setting, direction: Direction, t: float, jets: Mapping[Jet, float]) -> dict[Jet, float] | None:
@@ -72,7 +71,7 @@ class Resting:
         return self._moving(here, direction, t, jets, max(_STARTING_SPEED * np.sqrt(self.level(direction)), CRAWLING) * unit)
 
     def _moving(self, here: Setting, direction: Direction, t: float, jets: Mapping[Jet, float], forms: Array) -> dict[Jet, float]:
-        """Return the state with other values of the forms whose squares make up the speed."""
+        """Return the state with the values `forms` of the forms whose squares make up the speed."""
         ends = [c.velocity_for(value) for value in (S.Zero, S.One) for c in direction.components]
         zero, one = here.numbers(here.function(ends), t, here.native(jets, 0.0)).reshape(2, -1)
         new = zero + (one - zero) * forms

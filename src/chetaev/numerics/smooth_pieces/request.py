@@ -36,11 +36,15 @@ class Request:
     accuracy: Accuracy
     """The tolerance with typical sizes."""
     slopes: Any = None
-    """What the motion is differentiated by (`chetaev.numerics.slopes.directions.Directions`), if anything."""
+    """The directions in which the motion is differentiated (`chetaev.numerics.slopes.directions.Directions`); None for none."""
     judged: bool = True
-    """Whether round-off is judged, which may take a hundred times as long as a motion with slopes."""
+    """Whether errors by round-off are checked, which may take a hundred times as long as a motion with slopes."""
     schedule: Schedule | None = None
-    """The inputs that are no formulas."""
+    """The inputs that are not formulas."""
+    reduced: bool = True
+    """Whether steps may be made in reduced velocities."""
+    nodes: bool = False
+    """Whether the checks need the nodes of a motion of which only the end is kept."""
 
     @property
     def span(self) -> float:
@@ -59,14 +63,14 @@ class Place:
     energy: float
     jump: bool = False
     """Whether the state or the forces jump here."""
-    soon: float = inf
-    """The time until the event that was just met is expected again; a longer first step could miss it."""
+    expected_in: float = inf
+    """The time after which the event that was just met is expected again; a longer first step could miss it."""
     awaited: tuple[int, int] | None = None
     """The index of an event that was just met and reversed the motion, and the only direction in which it can be met next."""
     crawling: bool = False
-    """Whether a body under planar friction starts to move here. Its direction adjusts itself the faster, the slower the body is: an
-    explicit method makes a million steps where an implicit one makes a hundred."""
+    """Whether a body under planar friction starts to move here. The slower it is, the faster its direction changes: an explicit method
+    takes a million steps where an implicit one takes a hundred."""
     slopes: Mapping[Jet, Array] | None = None
     """The slopes of the state, an array over the directions for each jet."""
     crossing: Any = None
-    """Why the piece before ended (`chetaev.numerics.slopes.jumps.Crossing`); None where only pivots or code changed."""
+    """The reason why the piece before ended (`chetaev.numerics.slopes.jumps.Crossing`); None if only pivots or code changed."""

@@ -1,10 +1,10 @@
-r"""Signs of watched functions whose digits are lost: what an event or a switch decided that is wrong.
+r"""Signs of watched functions whose digits are lost: wrong decisions of events and switches.
 
 A run decides by the signs of the functions of events and of modes. In doubles $(1 - \cos x)/x^2 - c$ has any sign for small $x$, so that a
-root is missed, or found where there is none. Bounds of rounding errors (`machine.rounding_bounds`) tell at which states of a piece a sign
-is not certain. A sign is of no concern there if it changes with the state and the time moved by what the tolerance allows, since the motion
-is not known better. Where this is not so, the function is computed in many digits: the sign was wrong if it is another one, and the
-function vanishes for no state as near as that.
+root is missed, or found where there is none. Bounds of rounding errors (`machine.rounding_bounds`) show the states of a piece at which a
+sign is not certain. Such a sign does not matter if it changes when state and time are moved by the allowed error, since the motion is not
+more accurate. Otherwise the function is computed in many digits: the sign was wrong if that differs, and the function has no zero within
+the allowed error.
 """
 
 from __future__ import annotations
@@ -26,35 +26,35 @@ from chetaev.numerics.methods.base import interpolate
 from chetaev.numerics.smooth_pieces.piece import Piece, Setting
 
 _PLACES_IN_STEP = (0.2, 0.4, 0.6, 0.8)
-"""Places inside a step, as parts of it, at which signs are looked at besides the nodes."""
+"""Positions inside a step, as fractions of it, at which signs are checked besides the nodes."""
 _MOST_NODES = 2048
-"""Most nodes of a piece at which signs are looked at; of a longer piece every second or third is taken, and so on."""
-_MOST_EXACT_LOOKS = 12
+"""Most nodes of a piece at which signs are checked; of a longer piece every n-th node is taken."""
+_MOST_EXACT_STATES = 12
 """Most states at which a function is computed in many digits."""
 _CERTAIN_SIGN = 2.0
-"""Bounds of its error that a value is away from zero, if its sign is certain."""
+"""A sign is certain if the value is larger than this multiple of its error bound."""
 _HARMLESS_ERROR = 0.25
-"""Part of what the allowed error of the state makes of a function, below which the bound of its own error does not matter."""
+"""Error bound of a function, relative to its change by the allowed error of the state, below which it does not matter."""
 _NEAR_ZERO = 10.0 ** -np.arange(1.0, 15.0)
-"""Parts of the largest value of a jet, at which functions are tried where the states of a motion were not kept: most formulas that lose
-digits do so near zero."""
+"""Values, relative to the largest value of a jet, at which functions are tried if the states of a motion were not stored: most formulas
+that lose digits do so near zero."""
 _STATES_TRIED = 64
-"""Such states that are tried."""
+"""Number of such states."""
 _FEW_STATES_TRIED, _MANY_MOTIONS = 2, 512
 """With more than `_MANY_MOTIONS` motions, only `_FEW_STATES_TRIED` states are tried for each of them at first."""
 _SHIFT_PER_MOTION = 7
-"""Other states are tried for the next motion: by how much what is chosen differs."""
+"""Shift of the rows of `_CHOSEN` from one motion to the next, so that other states are tried."""
 _DICE = np.random.default_rng(5)
 _CHOSEN = _DICE.integers(0, 2 + 2 * len(_NEAR_ZERO), size=(_STATES_TRIED, 61))
-"""Which of the values of a jet a state has that is tried; the same in every run."""
+"""Indices of the values of the jets in each state that is tried; the same in every run."""
 
 Figure = tuple[float, int, float]
-"""By how much the state would have to change for the sign to be right, relative to its size, the function, and the time."""
+"""The change of the state, relative to its size, with which the sign would be right; the index of the function; and the time."""
 
 
 @dataclass(frozen=True)
 class Signs:
-    """Watched functions in a setting, with what errors of time and state are allowed."""
+    """Watched functions in a setting, with the allowed errors of time and state."""
 
     here: Setting
     functions: tuple[Expr, ...]
@@ -66,7 +66,7 @@ class Signs:
     """The allowed error of the time."""
 
     def uncertain(self, times: Array, states: Array, p: Array) -> tuple[Array, Array]:
-        """The values of the functions at states, and which of their signs may be wrong, as far as doubles can tell."""
+        """The values of the functions at states, and which of their signs may be wrong, according to bounds in doubles."""
         here, n = self.here, self.watch.n_out
         some = slice(2, 2 + len(self.functions))
         first = len(here.flow.system.equations.system.parameters)
@@ -75,7 +75,7 @@ class Signs:
             both = dop853.evaluate(address, times, states, p, 2 * n).reshape(len(times), 2, n)[:, :, some]
             values, doubts = both.mean(axis=1), np.abs(both[:, 0] - both[:, 1]) / 2
             lost = np.isnan(values) | ~np.isfinite(doubts)
-            if lost.any():  # bounds without a middle; the functions themselves may have values
+            if lost.any():  # the middle of the bounds is undefined; the functions themselves may have values
                 plain = self.plain(times, states, p)
                 values, doubts = np.where(lost, plain, values), np.where(lost, np.inf, doubts)
             unsure = np.isfinite(values) & (np.abs(values) <= _CERTAIN_SIGN * doubts) & (doubts > 0)
@@ -84,7 +84,7 @@ class Signs:
         return values, unsure
 
     def moves(self, t: float, y: Array, p: Array) -> Array:
-        """What the allowed errors make of the functions at a state, in doubles."""
+        """The changes of the functions by the allowed errors of time and state, in doubles."""
         count = len(self.state)
         moved = np.repeat(y[None, :], count + 2, axis=0)
         moved[np.arange(count), np.arange(count)] += self.state
@@ -97,7 +97,7 @@ class Signs:
 
     @cached_property
     def _code(self) -> int:
-        """The address of the functions' code, requested once: requests are counted, and many of them have it optimised."""
+        """The address of the functions' code, requested once, since many requests would trigger its optimisation."""
         return self.watch.early
 
     def plain(self, times: Array, states: Array, p: Array) -> Array:
@@ -109,9 +109,9 @@ class Signs:
         return np.array(found)[:, 2 : 2 + len(self.functions)]
 
     def wrong(self, k: int, t: float, y: Array, value: float, root: bool) -> float:
-        """By how much the state would have to change for a sign to be right, relative to what is allowed; 0 if it is right.
+        """The change of the state with which a sign would be right, relative to the allowed error; 0 if the sign is right.
 
-        `root` says that the function was taken for zero, in place of the sign of a value.
+        With `root` the function was taken for zero, instead of having the sign of `value`.
         """
         here, exact = self.here, self.here.exactly([self.functions[k]])
         found = exact(t, y, here.parameters(t))
@@ -128,8 +128,8 @@ class Signs:
         return found_by if found_by <= 1.0 or not self._jumps_near(exact, t, y, right) else 0.0
 
     def _jumps_near(self, exact: Exact, t: float, y: Array, value: float) -> bool:
-        """Whether a function has another sign, in many digits, at a state that is moved by what is allowed: it jumps, and its slopes do
-        not show that.
+        """Whether a function has another sign, in many digits, at a state moved by the allowed error: it jumps, which its slopes do not
+        show.
         """
         p = self.here.parameters(t)
         for j, size in enumerate(self.state):
@@ -145,11 +145,10 @@ class Signs:
 def wrong_signs(
     piece: Piece, functions: Sequence[Expr], sides: Sequence[int], watch: Kernel, scale: Array, span: float, allowed: float
 ) -> Figure | None:
-    """The sign of a watched function that is wrong by most; None if that is not known because the steps were not kept.
+    """The worst wrong sign of a watched function; None if it is not known because the steps were not stored.
 
-    `sides` are the signs that functions have to have during the piece, 0 where they may have any: then the sign in doubles is compared.
-    `scale` are the sizes of the components of the state, `span` is the duration of the run, and `allowed` is the part of them that an error
-    may have.
+    `sides` has the signs that functions must have during the piece, 0 for any sign: then the sign in doubles is compared. `scale` has the
+    sizes of the components of the state, `span` is the duration of the run, and `allowed` is the allowed error relative to both.
     """
     signs = Signs(piece.setting, tuple(functions), watch, allowed * scale, allowed * span)
     run, p = piece.run, piece.setting.parameters(piece.begin, piece.reference)
@@ -158,9 +157,9 @@ def wrong_signs(
         return 0.0, 0, piece.begin
     if not exact and not whole and signs.uncertain(*_tried(piece), p)[1].any():
         return None
-    times, states, roots = _looked_at(piece, len(functions), whole)
+    times, states, roots = _checked_states(piece, len(functions), whole)
     if exact:  # functions in many digits: those of modes must have the signs of their sides
-        some = np.unique(np.linspace(0, len(times) - 1, _MOST_EXACT_LOOKS).astype(np.int64))
+        some = np.unique(np.linspace(0, len(times) - 1, _MOST_EXACT_STATES).astype(np.int64))
         times, states, roots = times[some], states[some], roots[some]
         values = signs.plain(times, states, p)
         unsure = values * np.array(sides) < 0
@@ -169,8 +168,8 @@ def wrong_signs(
     worst = 0.0, 0, piece.begin
     for k in np.flatnonzero(unsure.any(axis=0)):
         where = np.flatnonzero(unsure[:, k])
-        where = where[np.unique(np.linspace(0, len(where) - 1, _MOST_EXACT_LOOKS).astype(np.int64))]
-        where = np.union1d(where, np.flatnonzero(unsure[:, k] & (roots == k))[:_MOST_EXACT_LOOKS])
+        where = where[np.unique(np.linspace(0, len(where) - 1, _MOST_EXACT_STATES).astype(np.int64))]
+        where = np.union1d(where, np.flatnonzero(unsure[:, k] & (roots == k))[:_MOST_EXACT_STATES])
         for i in where:
             size = signs.wrong(int(k), float(times[i]), states[i], sides[int(k)] or float(values[i, k]), bool(roots[i] == k))
             if allowed * size > worst[0]:
@@ -178,8 +177,8 @@ def wrong_signs(
     return worst
 
 
-def _looked_at(piece: Piece, count: int, whole: bool) -> tuple[Array, Array, NDArray[np.int64]]:
-    """Times and states of a piece, and which function was taken for zero there; -1 where none was."""
+def _checked_states(piece: Piece, count: int, whole: bool) -> tuple[Array, Array, NDArray[np.int64]]:
+    """Times and states of a piece, and the index of the function that was taken for zero there; -1 for none."""
     run, size = piece.run, piece.setting.flow.size
     found = np.asarray(run.found_indices, dtype=np.int64) - 2
     met = int(run.index) - 2 if run.status is dop853.Status.WATCH else -1
@@ -209,7 +208,7 @@ def _tried(piece: Piece) -> tuple[Array, Array]:
 
 
 def _states_between(low: Array, high: Array, chosen: NDArray[np.int64]) -> Array:
-    """States between bounds, a row each, many of them near zero: `chosen` says which of several values each component has."""
+    """States between bounds, a row each, many of them near zero; `chosen` has the index of the value of each component."""
     parts = np.concatenate([_NEAR_ZERO, -_NEAR_ZERO])
     size = np.maximum(np.abs(low), np.abs(high))
     found: Array = np.where(chosen == 0, low, np.where(chosen == 1, high, parts[np.maximum(chosen - 2, 0)] * size))
@@ -217,9 +216,10 @@ def _states_between(low: Array, high: Array, chosen: NDArray[np.int64]) -> Array
 
 
 def signs_in_doubt(watch: Kernel, count: int, low: Array, high: Array, begins: Array, ends: Array, p: Array) -> NDArray[np.bool_]:
-    """Which motions, between bounds of their states and times, pass states at which the sign of a watched function is not certain.
+    """For each motion, given by bounds of its states and times, whether it may pass states at which the sign of a watched function is
+    uncertain.
 
-    Of many motions each is tried at few states first, and at more only if one of them shows such a sign.
+    Of many motions each is tested at few states first, and at more only if one of these has such a sign.
     """
     found = np.zeros(len(low), bool)
     for trials in (_FEW_STATES_TRIED, _STATES_TRIED) if len(low) > _MANY_MOTIONS else (_STATES_TRIED,):

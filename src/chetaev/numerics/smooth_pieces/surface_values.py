@@ -1,7 +1,7 @@
 r"""Switching functions at a state: their values, the sizes of their terms, and the side on which they leave zero.
 
-Which way $s$ leaves zero is decided by the first of $s', s'', s'''$ along the flow of the configuration that is not zero (up to round-off
-of its own terms), so that continuous corners and tangencies need no special case.
+The first of $s', s'', s'''$ along the flow of the configuration that is not zero (up to round-off of its own terms) decides to which side
+$s$ leaves zero, so that continuous corners and tangencies need no special case.
 """
 
 from __future__ import annotations
@@ -20,46 +20,46 @@ from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Mod
 from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.graphs.binding import Binding
+from chetaev.numerics.graphs.rounding_bounds import EPSILON
 from chetaev.numerics.smooth_pieces.momentum_jumps import has_jump
-from chetaev.numerics.smooth_pieces.piece import Seat, Setting, setting
+from chetaev.numerics.smooth_pieces.piece import ComponentState, Setting, setting
 from chetaev.numerics.smooth_pieces.planar_rest import Resting
 
-ROUND_OFF = 1e-11
-"""Relative to its terms: a smaller rate is zero. With a smaller number, round-off would decide on a side."""
+ROUND_OFF_OF_VALUES = 1e-11
+"""Rates, multipliers, and differences of forces from their limits, below this relative to their terms, are zero. With a smaller number,
+round-off would decide on a side."""
 _ROUND_OFF_OF_ZERO = 1e-14
-"""Relative to its terms: a switching function of this size is round-off of zero."""
+"""Switching function, relative to its terms, below which it is round-off of zero."""
 _ROOT_ACCURACY = 2e-13
 """Accuracy of located roots, relative to the duration of the run: brackets are 1e-13 of a step wide. With a smaller number, a located root
 does not count as one; with a larger one, switches that follow each other closely are merged.
 """
 ORDERS = 3
-"""Highest derivative of a switching function that decides on which side it leaves zero. Contact of higher order counts as staying."""
-NEAR = 1e-3
-"""Times the tolerance, relative to its terms: a smaller switching function vanishes. With a larger number, switches that follow each other
-closely are merged; with a smaller one, simultaneous switches are taken one after another, in the order of round-off.
-"""
-_APART = 1e-8
-"""Relative to its terms: a larger switching function is off its surface, so its sign and not its derivatives count."""
+"""Highest derivative of a switching function that is used to find the side on which it leaves zero. With contact of higher order it counts
+as staying."""
+ON_SURFACE = 1e-3
+"""Switching function, relative to its terms and in units of the tolerance, below which it vanishes. With a larger number, switches that
+follow each other closely are merged; with a smaller one, simultaneous switches are taken one after another, in the order of round-off."""
+_OFF_SURFACE = 1e-8
+"""Switching function, relative to its terms, above which the state is off the surface, so that the sign decides and not the derivatives."""
 _EXCEEDED = 1e-6
 """Relative excess over its limit beyond which a force at the end of a piece is not explained by round-off."""
 
 _DEPTH = 64 * float(np.finfo(float).eps)
-"""Relative to its terms: a gap of this size is round-off of zero. With a smaller number a body that lifts off meets its contact again at
-once; with a larger one it could sink into it visibly."""
-_BEFORE = (1e-8, 1e-11)
-"""Times before a change of sign at which a function is compared with itself, relative to the duration of the run. They are longer than the
-accuracy of located roots; a root that is steeper than the first of them looks like a jump, and then both tell the same."""
-_NO_SMALLER = 0.5
+"""Gap, relative to its terms, below which it is round-off of zero. With a smaller number a body that lifts off meets its contact again
+immediately; with a larger one it could visibly sink into it."""
+_TIMES_BEFORE = (1e-8, 1e-11)
+"""Two times before a change of sign, relative to the duration of the run, at which the values of a function are compared. They are longer
+than the accuracy of located roots; a root that is steeper than the first of them looks like a jump."""
+_NOT_DECREASING = 0.5
 """Ratio of the later value to the earlier one above which the function does not tend to zero; it is 1e-3 for simple roots."""
 
-_EPSILON = float(np.finfo(float).eps)
-"""The distance of 1 from the next double."""
 _CONTINUOUS = 1e-3
-"""Difference of the rates beside a surface, relative to the rates where the piece began, up to which they are continuous: cube roots of
-round-off are 1e-5, and a force with a pole is larger than any usual one."""
+"""Difference of the rates on the two sides of a surface, relative to the rates where the piece began, up to which they are continuous: cube
+roots of round-off are 1e-5, and near a pole a force is much larger than usual."""
 
 Jets = Callable[[Setting], Mapping[Jet, float]]
-"""The state in a setting: the same for all, or completed from initial data by the constraints of each."""
+"""The state in a setting: the same in all settings, or completed from initial data by the constraints of each."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class SurfaceValues:
     """+1 for a run forwards in time, -1 backwards."""
     span: float = 0.0
     """The duration of the run."""
-    seat: Seat | None = None
+    component: ComponentState | None = None
     """The start of the run, if random states do not lie on its component of the constraint set."""
     exact: bool = False
     """Whether rates and watched functions are computed in many digits."""
@@ -93,12 +93,12 @@ class SurfaceValues:
     _largest: dict[int, float] = field(default_factory=dict)
     """The largest size of the terms of each switching function at the states so far."""
     _fastest: dict[tuple[int, int], float] = field(default_factory=dict)
-    """The same for their derivatives, to recognise round-off."""
+    """The largest size of the terms of their derivatives, by index and order, to recognise round-off."""
     _jumps: dict[int, bool] = field(default_factory=dict)
     _alike: dict[tuple[int, int], bool] = field(default_factory=dict)
     _tables: dict[Any, tuple[Setting, ca.Function]] = field(default_factory=dict)
     _last: tuple[Any, Table] | None = None
-    _latest: Seat | None = None
+    _latest: ComponentState | None = None
     """The last state at which switching functions were computed."""
     _rest: Resting | None = None
     _farthest: float = 0.0
@@ -112,11 +112,11 @@ class SurfaceValues:
         return self._settings[configuration]
 
     def _compiled(self, configuration: Configuration) -> Setting:
-        """The equations of a configuration, compiled for the state where the motion started, or for the last one if they have no values
-        there: beyond its corner exp(-abs(x)) grows without bound.
+        """The equations of a configuration, compiled for the state where the motion started, or for the last state if they have no values
+        at the start: exp(-abs(x)), continued beyond its corner, grows without bound.
         """
         try:
-            return setting(self.switched, configuration, self.binding, self.seat)
+            return setting(self.switched, configuration, self.binding, self.component)
         except StateError:
             if self._latest is None:
                 raise
@@ -135,14 +135,14 @@ class SurfaceValues:
         return self._rest
 
     def watched(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> Setting:
-        """A setting for a piece from a state, in which speeds that count as rest are known."""
+        """A setting for a piece from a state, with the speeds below which bodies are at rest."""
         here = self._with_depths(here, t, jets)
         modes = zip(self.switched.modes, here.configuration, strict=True)
         moving = [mode for mode, m in modes if isinstance(mode, Direction) and m != SLIDING]
         return self.resting.watched(here, t, jets, moving) if moving else here
 
     def _with_depths(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> Setting:
-        """The setting in which gaps that open from zero without speed, and so slower than their round-off, are not met again by it."""
+        """The setting with depths for gaps that open from zero without speed, so that their round-off is not taken for another contact."""
         depths = {}
         for k in self.switched.contacts:
             value, size = self._number(here, k, 0, t, jets) if here.configuration[k] != SLIDING else (np.inf, 0.0)
@@ -159,7 +159,7 @@ class SurfaceValues:
         return self._table(here, t, jets).values
 
     def wrong_side(self, here: Setting, t: float, jets: Mapping[Jet, float], met: int | None = None) -> str | None:
-        """Return a corner for which the state lies on the other side than its mode; None if all agree, as they must after a piece.
+        """Return a corner whose mode has the wrong sign at the state; None if all agree, as they must after a piece.
 
         The corner `met` that ended the piece is exempt: its root was located on the new side.
         """
@@ -173,10 +173,10 @@ class SurfaceValues:
         return self.switched.modes[beyond[0]].text if beyond else None
 
     def vanishing(self, here: Setting, t: float, jets: Mapping[Jet, float]) -> tuple[int, ...]:
-        """Return the modes whose functions vanish at a state: up to `NEAR` times the tolerance, relative to their largest terms so far and
-        to their change over the duration of the run.
+        """Return the modes whose functions vanish at a state: up to `ON_SURFACE` times the tolerance, relative to their largest terms so
+        far and to their change over the duration of the run.
 
-        Functions of time alone are known more exactly, and so is the order of two functions that differ by a constant: these vanish up to
+        Functions of time alone are more accurate, and so is the order of two functions that differ by a constant: these vanish up to
         round-off and the accuracy of located roots.
         """
         found: list[int] = []
@@ -194,7 +194,7 @@ class SurfaceValues:
             change = change if np.isfinite(change) else 0.0
             least, near = (
                 max(_ROUND_OFF_OF_ZERO * size, _ROOT_ACCURACY * change),
-                max(NEAR * self.tolerance, _ROUND_OFF_OF_ZERO) * max(size, change),
+                max(ON_SURFACE * self.tolerance, _ROUND_OFF_OF_ZERO) * max(size, change),
             )
             exactly |= {k} if abs(value) <= least else set()
             if abs(value) <= max(least, 0.0 if mode.of_time else near):
@@ -205,7 +205,7 @@ class SurfaceValues:
         """The rate of a gap, forwards in time; zero up to round-off of its terms."""
         rate, size = self._number(here, k, 1, t, jets)
         self._fastest[k, 1] = size = max(size, self._fastest.get((k, 1), 0.0))
-        return 0.0 if abs(rate) <= ROUND_OFF * size else rate * self.direction
+        return 0.0 if abs(rate) <= ROUND_OFF_OF_VALUES * size else rate * self.direction
 
     def acceleration(self, here: Setting, k: int, t: float, jets: Mapping[Jet, float]) -> float:
         """The second derivative of a gap along the flow."""
@@ -241,30 +241,30 @@ class SurfaceValues:
         """Return the side on which a switching function leaves zero along the flow of a configuration; 0 if it stays, up to `ORDERS`."""
         here = self.setting(configuration)
         state = jets(here)
-        if self.algebraic(here, k):  # such as sign(x''): it may not vanish at all on one side of the surface
+        if self.algebraic(here, k):  # such as sign(x''): its function need not vanish on one side of the surface
             value, size = self._number(here, k, 0, t, state)
-            if abs(value) > _APART * size:
+            if abs(value) > _OFF_SURFACE * size:
                 return int(np.sign(value))
         for order in range(1, ORDERS + 1):
             rate, size = self._number(here, k, order, t, state)
             if not np.isfinite(rate):
                 raise StateError("not finite", where="")
             self._fastest[k, order] = size = max(size, self._fastest.get((k, order), 0.0))
-            if abs(rate) > ROUND_OFF * size:
+            if abs(rate) > ROUND_OFF_OF_VALUES * size:
                 return int(np.sign(rate * self.direction**order))
         return 0
 
     def jumps_at(self, here: Setting, k: int, t: float, native: Array) -> bool:
-        """Whether a switching function changed its sign at a state without a root: shortly before, it has the other sign and does not
-        become smaller towards the state.
+        """Whether a switching function changed its sign at a state without a root: shortly before, it has the other sign and its size does
+        not decrease towards the state.
         """
         if not self.switched.may_jump(self.switched.modes[k]):
             return False
         rates, before = here.compiled.rhs(t, native, here.parameters(t)), []
-        for part in _BEFORE:
-            h = self.direction * max(part * self.span, part / _BEFORE[-1] * 16 * float(np.spacing(abs(t))))
+        for part in _TIMES_BEFORE:
+            h = self.direction * max(part * self.span, part / _TIMES_BEFORE[-1] * 16 * float(np.spacing(abs(t))))
             before.append(self._number(here, k, 0, t - h, here.named(native - h * rates))[0])
-        return bool(before[1] * here.configuration[k] > 0 and abs(before[1]) > _NO_SMALLER * abs(before[0]))
+        return bool(before[1] * here.configuration[k] > 0 and abs(before[1]) > _NOT_DECREASING * abs(before[0]))
 
     def algebraic(self, here: Setting, k: int) -> bool:
         """Whether a switching function depends on more than the state, and so on its own mode."""
@@ -288,7 +288,7 @@ class SurfaceValues:
         return None
 
     def _continues(self, here: Setting, k: int, t: float, native: Array, first: Array) -> bool:
-        """Whether the rates just beyond the surface of a mode are those before it, compared with the rates where the piece began. Beside a
+        """Whether the rates just beyond the surface of a mode equal those before it, relative to the rates where the piece began. Near a
         pole they are much larger.
         """
         later, beyond = self.just_beyond(here, k, t, native)
@@ -304,10 +304,10 @@ class SurfaceValues:
         return bool(np.all(np.isfinite(off)) and np.max(off) <= _CONTINUOUS * np.max(usual))
 
     def just_beyond(self, here: Setting, k: int, t: float, native: Array) -> tuple[float, dict[Jet, float]]:
-        """Time and state moved over the surface of a mode, by round-off, so that the other side has a value there."""
+        """Time and state moved across the surface of a mode by a few units of round-off, so that the other side has a value there."""
         jets = here.named(native)
         (value, size), (rate, _) = (self._number(here, k, order, t, jets) for order in (0, 1))
-        later = self.direction * max(2 * abs(value / rate), 4 * _EPSILON * max(size / abs(rate), abs(t)))
+        later = self.direction * max(2 * abs(value / rate), 4 * EPSILON * max(size / abs(rate), abs(t)))
         moved = native + later * here.compiled.rhs(t, native, here.parameters(t))
         if not np.all(np.isfinite(moved)):
             return t, jets
@@ -337,8 +337,8 @@ class SurfaceValues:
         sizes = np.abs(slopes * np.concatenate([[t], native, p])).sum(axis=1)
         rates = slopes[:, 0] + slopes[:, 1 : 1 + len(native)] @ here.compiled.rhs(t, native, p)
         jets = here.named(native)
-        self._latest = Seat(t, jets)
-        if here.flow.inputs:  # which change with time in p
+        self._latest = ComponentState(t, jets)
+        if here.flow.inputs:  # inputs in p change with time
             return Table(values, sizes, lambda k: self._number(here, k, 1, t, jets)[0])
         return Table(values, sizes, lambda k: float(rates[k]))
 
@@ -350,7 +350,7 @@ class SurfaceValues:
         return self._measured(here, key, t, jets)
 
     def _measured(self, here: Setting, key: Any, t: float, jets: Mapping[Jet, float]) -> tuple[float, float]:
-        """A function with slopes, at a state: its value and the size of its terms."""
+        """The value of a function at a state, and the size of its terms, from its slopes."""
         native = here.native(jets, 0.0)
         value, *slopes = here.numbers(self._functions[key][1], t, native)
         place = np.concatenate([[t], native, here.parameters(t)])
@@ -370,7 +370,7 @@ def _rate_and_size(here: Setting, k: int, order: int) -> ca.Function:
     """A derivative of a switching function, and its slopes by time, state and parameters."""
     switched, flow = here.switched, here.flow
     function = switched.driven(switched.modes[k].function, here.configuration)
-    along = order == 1 and not flow.inputs  # on the graph, where a derivative does not grow with the nesting of corners
+    along = order == 1 and not flow.inputs  # on the graph, where derivatives of nested corners stay small
     value = here.function([function if along or not order else flow.system.equations.total(function, order)])
     t, x, p = (ca.SX.sym(name, value.size1_in(i)) for i, name in enumerate("txp"))
     e = value(t, x, p)
@@ -387,7 +387,9 @@ def _with_slopes(value: ca.Function) -> ca.Function:
 
 
 def parallel(a: Mode, b: Mode) -> bool:
-    """Whether the functions of two modes differ by a constant that is not zero, up to a factor; found for those affine in a symbol."""
+    """Whether the functions of two modes differ by a constant other than zero, up to a factor; tested for functions that are affine in a
+    symbol.
+    """
     for z in sorted(jets_in(a.function) | ({TIME} & a.function.free_symbols), key=lambda z: str(z.name)):
         slopes = a.function.diff(z), b.function.diff(z)
         if all(slope.is_number and slope != 0 for slope in slopes):

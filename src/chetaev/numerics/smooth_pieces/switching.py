@@ -1,10 +1,9 @@
 r"""The motion on a switching surface: which side it takes, or whether it slides.
 
 A configuration of modes is *consistent* at a state if every switching function that vanishes there leaves zero to the side of its mode, and
-every sliding mode lies between -1 and 1 with the state on its surface. With one surface this is the test of Filippov: both sides lead to
-$s > 0$, the motion crosses or stays above; both to $s < 0$; the side above leads down and the side below up, it slides; each side leads
-away from the surface, it is not unique. Which way $s$ leaves zero is decided by the first of $s', s'', s'''$ along the flow of the
-configuration that is not zero (up to round-off of its own terms), so that continuous corners and tangencies need no special case.
+every sliding mode lies between -1 and 1 with the state on its surface. With one surface this is the test of Filippov: if both sides lead to
+$s > 0$, the motion crosses or stays above, and likewise below for $s < 0$; if the side above leads down and the side below up, it slides;
+if each side leads away from the surface, it is not unique. `surface_values` finds the side to which $s$ leaves zero.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from chetaev.numerics.corners.sliding import bends_momenta
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.smooth_pieces.piece import Setting
-from chetaev.numerics.smooth_pieces.surface_values import ORDERS, ROUND_OFF, Jets, SurfaceValues
+from chetaev.numerics.smooth_pieces.surface_values import ORDERS, ROUND_OFF_OF_VALUES, Jets, SurfaceValues
 
 _LATER_TIMES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
-"""Times, relative to the duration of the run, after which a force at its limit is tested again for exceeding it."""
+"""Times, relative to the duration of the run, after which a force at its limit is tested again."""
 _LEFT_LIMIT = 1e-13
-"""Relative difference from its limit beyond which a force has left the limit."""
+"""Difference of a force from its limit, relative to the limit, above which it has left the limit."""
 _SAME_RATES = 1e-9
-"""Relative difference of rates up to which two configurations move the state alike."""
+"""Relative difference of rates up to which two configurations give the same motion."""
 _MOST_SURFACES, _MOST_SURFACES_COMPILED = 8, 6
-"""Surfaces met at one moment of which all configurations are tried in which the motion leaves them, and the same where each configuration
-is compiled by itself. 256 take two seconds; each further surface doubles that."""
+"""Most surfaces met at one moment for which all configurations that leave them are tried, and the limit if each configuration is compiled
+separately. 256 configurations take two seconds; each further surface doubles that."""
 _MOST_SLIDING = 3
 """Most surfaces for which sliding on any subset is tried: each of the 19 choices is compiled."""
 
@@ -42,7 +41,7 @@ _OTHER_SIDE = "the motion leads to the other side"
 _NOT_HELD = "nothing holds the motion on the surface"
 _PULLS = "the contact would have to pull"
 _ORDINARY = (TOO_LARGE, _CROSSES, _OTHER_SIDE, _NOT_HELD, _PULLS)
-"""Reasons against one configuration that say nothing about the others."""
+"""Reasons that exclude one configuration but not others."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class Choice:
     configurations: tuple[Configuration, ...]
     reason: str = ""
     decided: bool = True
-    """Whether all configurations were tried, so that none means that there is none."""
+    """Whether all configurations were tried, so that an empty result means that none is consistent."""
 
 
 @dataclass
@@ -60,15 +59,15 @@ class Surfaces(SurfaceValues):
     """The switching surfaces of one run, and the choice of a configuration where the motion meets them."""
 
     def driven_by(self, binding: Binding) -> Surfaces:
-        """The same surfaces with other inputs; what was seen of the sizes of their functions stays known."""
-        fresh = Surfaces(self.switched, binding, self.tolerance, self.direction, self.span, self.seat, self.exact)
+        """A copy with other inputs, which keeps the largest sizes of the functions so far."""
+        fresh = Surfaces(self.switched, binding, self.tolerance, self.direction, self.span, self.component, self.exact)
         return replace(fresh, _largest=self._largest, _fastest=self._fastest)
 
     def choose(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
         """Return the consistent configurations in which `open_modes` may change and the other modes stay.
 
-        Signs of multipliers are open wherever a mode changes: a multiplier depends on all modes, and jumps with them. Where too many signs
-        are open for all choices to be tried, those of multipliers stay, if the result agrees with them.
+        Signs of multipliers are open whenever a mode changes: a multiplier depends on all modes, and jumps with them. If too many signs are
+        open for all choices to be tried, those of multipliers stay, provided that the result agrees with them.
         """
         implicit = self.switched.implicit_modes
         together = tuple(sorted({*open_modes, *implicit}))
@@ -95,7 +94,7 @@ class Surfaces(SurfaceValues):
         reasons: list[str] = []
         found: list[Configuration] = []
         implicit, contacts = self.switched.implicit_modes, self.switched.contacts
-        by_multipliers = implicit or self.switched.rough  # motion along a surface may be possible beside motion that leaves it
+        by_multipliers = implicit or self.switched.rough  # motion along a surface and motion that leaves it may both be possible
         options = [
             (1, SLIDING) if k in contacts else (before[k] or 1, -(before[k] or 1), *(() if k in implicit else (SLIDING,)))
             for k in open_modes
@@ -126,15 +125,15 @@ class Surfaces(SurfaceValues):
         """The sentence of Painleve's paradox."""
         signs = [self.switched.modes[k].text for k in self.switched.implicit_modes]
         names = ", ".join(signs or [self.switched.modes[k].unknown.name for k in self.switched.contacts])
-        return f"{how_many} sign of {names} agrees with the forces that it makes (Painleve's paradox)."
+        return f"{how_many} sign of {names} agrees with the forces that it causes (Painleve's paradox)."
 
     @property
     def _most(self) -> int:
-        """Surfaces of which all configurations are tried."""
+        """The largest number of surfaces for which all configurations are tried."""
         return _MOST_SURFACES_COMPILED if self.switched.by_itself else _MOST_SURFACES
 
     def go_on(self, changed: Configuration, met: Sequence[int], t: float, jets: Jets) -> Choice:
-        """Return the configurations that continue the motion from a state in which some modes are met.
+        """Return the configurations that continue the motion from a state on the surfaces of the modes `met`.
 
         Modes that hold the motion on their surfaces may also change, if a force jumps where another mode switches.
         """
@@ -161,12 +160,12 @@ class Surfaces(SurfaceValues):
         here = self.setting(configuration)
         slides = [k for k in slides if k not in self.switched.contacts]
         values = self.numbers(here, [self.switched.held(self.switched.modes[k], configuration) for k in slides], t, jets(here))
-        return tuple(k for k, v in zip(slides, values, strict=True) if not abs(v) <= 1 + ROUND_OFF)
+        return tuple(k for k, v in zip(slides, values, strict=True) if not abs(v) <= 1 + ROUND_OFF_OF_VALUES)
 
     def _many_held(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
-        """Find which of many surfaces hold the motion: first all, then without those whose force is too large, to the side it points to.
+        """Find which of many surfaces hold the motion: at first all; a surface whose force is too large is left to the side of the force.
 
-        Every one of them has to attract the motion from both sides, as dry friction does.
+        Each surface has to attract the motion from both sides, as dry friction does.
         """
         configuration = _with(before, dict.fromkeys(open_modes, SLIDING))
         for _ in open_modes:
@@ -177,7 +176,7 @@ class Surfaces(SurfaceValues):
             here = self.setting(configuration)
             forces = self.numbers(here, [self.switched.held(self.switched.modes[k], configuration) for k in slides], t, jets(here))
             configuration = _with(
-                configuration, {k: int(np.sign(v)) for k, v in zip(slides, forces, strict=True) if abs(v) > 1 + ROUND_OFF}
+                configuration, {k: int(np.sign(v)) for k, v in zip(slides, forces, strict=True) if abs(v) > 1 + ROUND_OFF_OF_VALUES}
             )
         reason = reason or self._fault(configuration, open_modes, t, jets)
         sides = ((k, side) for k in slides for side in (1, -1))
@@ -187,7 +186,7 @@ class Surfaces(SurfaceValues):
         return Choice((), reason, decided=False)
 
     def _rests(self, before: Configuration, still: Sequence[int], others: Sequence[int], t: float, jets: Jets) -> Choice:
-        """Whether bodies under planar friction that have no speed stay at rest; if they do not, the reason is TOO_LARGE."""
+        """The choice in which bodies under planar friction without speed stay at rest; if they do not, the reason is TOO_LARGE."""
         rest = _with(before, dict.fromkeys(still, SLIDING))
         if others:
             return self.choose(rest, others, t, jets)
@@ -196,8 +195,7 @@ class Surfaces(SurfaceValues):
 
     def _followed(self, before: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> Choice:
         """Find the sides on which many functions leave zero, from two guesses: all modes as before, and all on the other side. For
-        functions whose side depends on the modes of others, or on their own, all choices are tried; if no choice leaves, some surfaces
-        hold the motion.
+        functions whose side depends on modes, all choices are tried; if no choice leaves the surfaces, some of them hold the motion.
         """
         found: list[Configuration] = []
         for side in (1, -1):
@@ -213,7 +211,7 @@ class Surfaces(SurfaceValues):
             return self._many_held(before, open_modes, t, jets)
         if len(found) > 1 and not self._same_motion(found, t, jets):
             return Choice(tuple(found))
-        swayed = sorted({k for configuration in found for k in self._swayed(configuration, open_modes, t, jets)})
+        swayed = sorted({k for configuration in found for k in self._dependent_on_modes(configuration, open_modes, t, jets)})
         if len(swayed) > self._most:
             reason = f"{len(open_modes)} switching functions vanish together, and the sides of {len(swayed)} depend on each other."
             return Choice((), reason, decided=False)
@@ -225,7 +223,7 @@ class Surfaces(SurfaceValues):
             found = found[:1]
         return Choice(tuple(found))
 
-    def _swayed(self, configuration: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> list[int]:
+    def _dependent_on_modes(self, configuration: Configuration, open_modes: Sequence[int], t: float, jets: Jets) -> list[int]:
         """Return the functions whose side after zero may change if some modes change.
 
         Rates are affine in the modes except for products: the change by each mode alone, and by all together, bounds the total change.
@@ -239,7 +237,7 @@ class Surfaces(SurfaceValues):
             own, sizes = rates[0, :, 0], rates[:, :, 1].max(axis=0)
             changes = np.abs(rates[1:, :, 0] - own)
             change = np.maximum(changes[:-1].sum(axis=0), changes[-1])
-            still = (np.abs(own) <= ROUND_OFF * sizes) & (change <= ROUND_OFF * sizes)
+            still = (np.abs(own) <= ROUND_OFF_OF_VALUES * sizes) & (change <= ROUND_OFF_OF_VALUES * sizes)
             found += [k for k, rate, other, rests in zip(unknown, own, change, still, strict=True) if not (rests or abs(rate) > other)]
             unknown = [k for k, rests in zip(unknown, still, strict=True) if rests]
             if not unknown:
@@ -247,7 +245,7 @@ class Surfaces(SurfaceValues):
         return found
 
     def _same_motion(self, configurations: Sequence[Configuration], t: float, jets: Jets) -> bool:
-        """Tell whether configurations move the state alike: for a body held by two forces their shares of the load are undetermined."""
+        """Tell whether configurations give the same motion: for a body held by two forces, their shares of the load are not determined."""
         rates = []
         for configuration in configurations:
             here = self.setting(configuration)
@@ -257,10 +255,10 @@ class Surfaces(SurfaceValues):
         names = [z for z in rates[0] if all(z in r for r in rates)]
         table = np.array([[r[z] for z in names] for r in rates])
         sizes = np.abs(table).max(axis=0)
-        return bool(np.all(np.ptp(table, axis=0) <= np.maximum(_SAME_RATES * sizes, ROUND_OFF * sizes.max(initial=0.0))))
+        return bool(np.all(np.ptp(table, axis=0) <= np.maximum(_SAME_RATES * sizes, ROUND_OFF_OF_VALUES * sizes.max(initial=0.0))))
 
     def _one(self, before: Configuration, k: int, t: float, jets: Jets) -> Choice:
-        """The test for one surface, in which sliding is compiled only where it may happen."""
+        """The test for one surface; the equations of sliding are compiled only if it may happen."""
         sides = {m: _with(before, {k: m}) for m in (1, -1)}
         leaves = {m: self.leaves(sides[m], k, t, jets) for m in (1, -1)}
         if leaves[1] > 0 or leaves[-1] < 0:
@@ -308,7 +306,7 @@ class Surfaces(SurfaceValues):
     def nonlinear_multipliers(self, configuration: Configuration) -> str:
         """Return the reason why motion on a surface is refused if the state holds multipliers of reactions; empty if it holds none.
 
-        Rows that are linear in a multiplier determine it, so that it is no part of the state; it would jump where a force does.
+        Rows that are linear in a multiplier determine it, so that it is not part of the state; otherwise it would jump with a force.
         """
         reactions = {m.base for m in self.switched.base(configuration).lowered.reactions}
         names = sorted({z.base for z in self.jets(configuration) if isinstance(z, Multiplier) and z.base in reactions})
@@ -350,24 +348,24 @@ class Surfaces(SurfaceValues):
         ]
         if not np.all(np.isfinite(values)) or any(off):
             return _CROSSES
-        return "" if np.all(np.abs(self._later(here, modes, t, state, values)) <= 1 + ROUND_OFF) else TOO_LARGE
+        return "" if np.all(np.abs(self._later(here, modes, t, state, values)) <= 1 + ROUND_OFF_OF_VALUES) else TOO_LARGE
 
     def _presses(self, here: Setting, k: int, t: float, state: Mapping[Jet, float]) -> bool:
-        """Whether the multiplier of a closed contact is not negative, now or where it vanishes shortly after."""
+        """Whether the multiplier of a closed contact is not negative now, or, if it vanishes, shortly after."""
         value, size = self.press(here, k, t, state)
-        if not np.isfinite(value) or abs(value) > ROUND_OFF * size or not self.span:
-            return bool(value >= -ROUND_OFF * size)
+        if not np.isfinite(value) or abs(value) > ROUND_OFF_OF_VALUES * size or not self.span:
+            return bool(value >= -ROUND_OFF_OF_VALUES * size)
         native = here.native(state, 0.0)
         for part in _LATER_TIMES:
             step = self.direction * part * self.span
             ahead, size = self.press(here, k, t + step, here.named(self._moved(here, t, native, step)))
-            if abs(ahead) > ROUND_OFF * size:
+            if abs(ahead) > ROUND_OFF_OF_VALUES * size:
                 return bool(ahead > 0)
         return True
 
     def _usual(self, k: int | None, order: int, state: Mapping[Jet, float]) -> float:
-        """What a derivative of a switching function usually is: the sizes of its terms, and what it changes by in the run with the rates
-        seen on the two sides of its surface. Other jets have other units; they are used only where nothing else is known.
+        """The typical size of a derivative of a switching function: the largest size of its terms so far, and its change during the run
+        with the rates on the two sides of its surface. Jets have other units, and are used only if neither is known.
         """
         seen = [] if k is None else [self._fastest.get((k, order), 0.0), self._fastest.get((k, order + 1), 0.0) * abs(self.span)]
         return max(seen, default=0.0) or self._extent(state)
@@ -375,10 +373,11 @@ class Surfaces(SurfaceValues):
     def _later(self, here: Setting, modes: Sequence[Mode], t: float, jets: Mapping[Jet, float], values: Array) -> Array:
         """Return the forces that hold the motion on its surfaces, with infinity for those at their limit that exceed it shortly after.
 
-        The test is repeated after each time of `_LATER_TIMES` until they have left the limit, because they may leave it with any order.
+        The test is repeated after each of `_LATER_TIMES` until they have left the limit, because the order of their first derivative that
+        is not zero is unknown.
         """
         found = np.abs(values)
-        native, limit = here.native(jets, 0.0), np.abs(found - 1) <= ROUND_OFF
+        native, limit = here.native(jets, 0.0), np.abs(found - 1) <= ROUND_OFF_OF_VALUES
         if not limit.any() or not self.span:
             return found
         function = here.function([self.switched.held(mode, here.configuration) for mode in modes])
@@ -391,7 +390,7 @@ class Surfaces(SurfaceValues):
         return found
 
     def _moved(self, here: Setting, t: float, native: Array, h: float) -> Array:
-        """The state a short time later, by one step of Runge and Kutta."""
+        """The state after a short time `h`, by one classical Runge-Kutta step."""
 
         def rates(at: float, y: Array) -> Array:
             return np.array(here.compiled.rhs(at, y, here.parameters(at)))

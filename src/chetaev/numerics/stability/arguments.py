@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from chetaev.core.errors import InitialError, StateError, UsageError
+from chetaev.core.fixes import Ask, InPython
 from chetaev.core.state import State
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
@@ -19,7 +20,7 @@ from chetaev.numerics.stability.motion_near_state import Local
 from chetaev.numerics.start.completed import Completed, decided_by_state, on_its_component
 from chetaev.numerics.start.data import read_state
 from chetaev.numerics.start.initial import complete
-from chetaev.numerics.verdict.branch_choice import Wish
+from chetaev.numerics.verdict.branch_choice import Selection
 
 Start = State | Mapping[str, Any]
 
@@ -27,12 +28,12 @@ Start = State | Mapping[str, Any]
 def read_model(
     verb: str, equations: Any, parameters: Mapping[str, Any] | None, inputs: Mapping[str, Any] | None
 ) -> tuple[Equations, Mapping[str, Any], Mapping[str, Any]]:
-    """Return equations with values; those of a model are replaced by given ones."""
+    """Return equations, parameters and inputs; given values replace those of a model."""
     if isinstance(equations, Model):
         parameters, inputs = {**equations.parameters, **(parameters or {})}, {**equations.inputs, **(inputs or {})}
         equations = derive(equations)
     if not isinstance(equations, Equations):
-        hint = f"{verb}(ch.derive(system, principle), ...)"
+        hint = InPython(f"{verb}(ch.derive(system, principle), ...)")
         raise UsageError(f"{verb} takes equations or a model, not {type(equations).__name__}.", where=verb, hint=hint)
     return equations, parameters or {}, inputs or {}
 
@@ -45,7 +46,12 @@ def refuse_choice(verb: str, branch: Any, gauge: Any) -> None:
                 f"{verb} takes no {option}.",
                 where=verb,
                 why="It works where the equations as stated determine the motion.",
-                hint=f"simulate(..., {option}=...) and evaluate(..., {option}=...) follow a motion that is chosen so",
+                hint=(
+                    Ask("simulate", f"..., {option}=..."),
+                    " and ",
+                    Ask("evaluate", f"..., {option}=..."),
+                    " follow a motion with this choice",
+                ),
             )
 
 
@@ -65,7 +71,7 @@ def local_motion(
     where = f"{verb} {equations.system.label}"
     require_no_contact(equations.system, verb)
     if start is None:
-        raise UsageError("no state is given.", where=where, hint=f'{verb}(equations, {{"x": 0, ...}}, ...)')
+        raise UsageError("no state is given.", where=where, hint=InPython(f'{verb}(equations, {{"x": 0, ...}}, ...)'))
     binding = bind(equations.system, parameters, inputs, where)
     t = number(0.0 if t is None else t, dict(binding.parameters), f"{where}, t", InitialError)
     problem = Problem(determined(equations, start, parameters, t, inputs, verb), binding, t, where)
@@ -87,7 +93,7 @@ def determined(
     """The rows and their derivatives, if they determine the motion."""
     where = f"{verb} {equations.system.label}"
     stated = square_prolongation(equations)
-    if stated is not None and stated.generic_nullity is None:  # random states do not decide; the given one does
+    if stated is not None and stated.generic_nullity is None:  # random states do not decide, so the given one must
         found = decided_by_state(equations, start, bind(equations.system, parameters, inputs, where), t, where)
         if found is not None:
             return found.problem.system
@@ -99,7 +105,7 @@ def determined(
 
 
 def explain(equations: Equations, start: Start, parameters: Mapping[str, Any], t: float, inputs: Mapping[str, Any], verb: str) -> None:
-    """Raise the error of `evaluate` about a state, which names the singular locus, on behalf of another function."""
+    """Raise the error that `evaluate` raises at this state, which names the singular locus, under the name of another `verb`."""
     where = f"{verb} {equations.system.label}"
     binding = bind(equations.system, parameters, inputs, where)
-    evaluate_as(equations, binding, Wish(start, t, None, None, where, "evaluate", instant=True))  # hints must name `evaluate`
+    evaluate_as(equations, binding, Selection(start, t, None, None, where, "evaluate", instant=True))  # hints must name `evaluate`

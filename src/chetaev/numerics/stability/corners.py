@@ -1,7 +1,7 @@
 r"""Whether a linearisation exists: not on a surface where sign, abs, min or max switch, if the two sides differ to first order.
 
-Dry friction at rest is any force up to its limit; sign(0) = 0 would be another system. The equations are taken with each of the two modes
-in turn, which are smooth, and both are linearised. If they agree, as for $x\,|x|$ at $x = 0$, the result is the linearisation.
+Dry friction at rest is any force up to its limit; sign(0) = 0 would be another system. The equations are smooth with the sign fixed at
+either value, and both are linearised. If they agree, as for $x\,|x|$ at $x = 0$, the result is the linearisation.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.stability.motion_near_state import Local
 
 _ON_SURFACE = 1e-12
-"""Relative to its terms: a smaller switching function vanishes at the state."""
-_ALIKE = 1e-9
+"""Size of a switching function, relative to its terms, below which the state lies on its surface."""
+_SAME_LINEARISATION = 1e-9
 """Relative difference up to which the linearisations of two sides agree; it exceeds their round-off."""
 _MOST_SURFACES = 5
 """Most surfaces through one state for which all sides are compared; the number of sides doubles with each. More are refused."""
@@ -100,7 +100,7 @@ def _agree(above: Local | None, below: Local | None) -> bool:
 
 def _close(a: Matrix, b: Matrix) -> bool:
     size = max(float(np.abs(a).max(initial=0.0)), float(np.abs(b).max(initial=0.0)))
-    return float(np.abs(a - b).max(initial=0.0)) <= _ALIKE * size
+    return float(np.abs(a - b).max(initial=0.0)) <= _SAME_LINEARISATION * size
 
 
 def _refusal(problem: Problem, surface: str) -> StateError:

@@ -1,4 +1,4 @@
-"""equilibria: states that stay, and steady motions with given velocities."""
+"""equilibria: states of rest, and steady motions with given velocities."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 from chetaev.core.errors import InitialError, UsageError
+from chetaev.core.fixes import Ask, InPython, SetArgument
 from chetaev.core.state import State
+from chetaev.core.support.public import public
 from chetaev.mechanics.model import Model
 from chetaev.numerics.stability.arguments import Start, read_model, refuse_choice
 from chetaev.numerics.stability.search import Equilibrium, Search
 
 
+@public
 @overload
 def equilibria(
     equations: Any,
@@ -26,6 +29,7 @@ def equilibria(
 ) -> Equilibrium: ...
 
 
+@public
 @overload
 def equilibria(
     equations: Any,
@@ -40,6 +44,7 @@ def equilibria(
 ) -> list[Equilibrium]: ...
 
 
+@public
 def equilibria(
     equations: Any,
     guess: Start | Sequence[Start] | None = None,
@@ -59,7 +64,7 @@ def equilibria(
 
     Args:
         equations: Equations or a model.
-        guess: Values of coordinates and multipliers, 0 if they are left out; or a list of guesses. A model brings its start as a guess.
+        guess: Values of coordinates and multipliers, 0 if they are left out; or a list of guesses. By default the start of a model.
         parameters: Values of the parameters, by name.
         t: The time.
         inputs: Functions of time for the inputs, by name.
@@ -68,7 +73,7 @@ def equilibria(
         gauge: Not supported; only None is accepted.
 
     Returns:
-        The equilibrium; for a list of guesses, the list of different equilibria that they lead to.
+        The equilibrium; for a list of guesses, the list of different equilibria found from them.
 
     Raises:
         UsageError: If no guess is given, or `guess` is not of this form.
@@ -86,12 +91,12 @@ def equilibria(
     equations, parameters, inputs = read_model("equilibria", equations, parameters, inputs)
     where = f"equilibria of {equations.system.label}"
     if guess is None:
-        raise UsageError("no guess is given.", where=where, hint='equilibria(equations, {"x": 0, ...})')
+        raise UsageError("no guess is given.", where=where, hint=Ask("equilibria", 'equations, {"x": 0, ...}'))
     search = Search(equations, parameters, inputs, 0.0 if t is None else t, _names(fixed, where), where)
     if isinstance(guess, Mapping | State):
         return search.near(guess)
     if isinstance(guess, str) or not isinstance(guess, Sequence) or not guess:
-        hint = '{"x": 0}, or a list of such guesses'
+        hint = (InPython('{"x": 0}'), ", or a list of such guesses")
         raise UsageError(f"a guess is a mapping from names to values, not {guess!r}.", where=where, hint=hint)
     found: list[Equilibrium] = []
     failures: list[InitialError] = []
@@ -116,5 +121,7 @@ def _same(a: Equilibrium, b: Equilibrium) -> bool:
 def _names(given: Sequence[str] | str, where: str) -> tuple[str, ...]:
     names = given.split() if isinstance(given, str) else given
     if isinstance(names, Mapping) or not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise UsageError("fixed is not a list of names.", where=where, hint='fixed=["x", "psi\'"]; values are those of the guess')
+        raise UsageError(
+            "fixed is not a list of names.", where=where, hint=(SetArgument("fixed", ["x", "psi'"]), "; values are those of the guess")
+        )
     return tuple(names)

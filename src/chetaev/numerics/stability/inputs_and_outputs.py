@@ -19,6 +19,7 @@ from sympy import Expr
 
 from chetaev.core.calculus import SYMBOLIC, Calculus
 from chetaev.core.errors import ParameterError, StateError, UsageError, did_you_mean
+from chetaev.core.fixes import SetPart, sentences
 from chetaev.core.notation import from_sympy, parse_expression
 from chetaev.core.notation.lexer import spell
 from chetaev.core.symbols import Input, Jet
@@ -32,7 +33,7 @@ from chetaev.numerics.stability.spectrum import inverse_of
 
 @dataclass(frozen=True)
 class Ports:
-    """How inputs act on the linearised motion, and how outputs depend on it."""
+    """The matrices of inputs and outputs of a linearised motion."""
 
     inputs: tuple[str, ...]
     operating: Matrix
@@ -68,8 +69,9 @@ def read_inputs(system: System, given: Any, where: str) -> tuple[tuple[str, ...]
     known = [z.base for z in system.inputs]
     for name in bound:
         if name not in known:
-            listed = f"inputs: {' '.join(known)}." if known else 'the system has no input; declare it: inputs={"u": None}.'
-            raise ParameterError(f"{name} is not an input.", where=where, hint=f"{listed}  {did_you_mean(name, known)}".rstrip())
+            listed = sentences(f"inputs: {' '.join(known)}.", did_you_mean(name, known))
+            declared = ("the system has no input; declare it: ", SetPart("inputs", {"u": None}), ".")
+            raise ParameterError(f"{name} is not an input.", where=where, hint=listed if known else declared)
     return tuple(bound), bound
 
 

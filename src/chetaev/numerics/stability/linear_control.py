@@ -16,8 +16,10 @@ import sympy
 from scipy.linalg import matrix_balance, solve_continuous_are
 
 from chetaev.core.errors import StateError, UsageError
+from chetaev.core.fixes import InPython, SetArgument
 from chetaev.core.notation import Vocabulary, parse_expression
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Coordinate
 from chetaev.mechanics.ranks.generic import Matrix
 from chetaev.numerics.stability.spectrum import Complex, ordered
@@ -25,19 +27,19 @@ from chetaev.numerics.stability.spectrum import Complex, ordered
 _UNREACHABLE_DIRECTION = 1e-9
 """Relative to the largest entry of the balanced pair: smaller directions of the reachable space count as zero. Round-off is near 1e-14."""
 _ZERO_GAIN = 1e-12
-"""Relative to the largest gain: a smaller one is round-off and is not written."""
+"""Gain, relative to the largest, below which it is round-off and left out of the printed feedback."""
 
 
 def reachable(a: Matrix, b: Matrix) -> Matrix:
     r"""Return an orthonormal basis of the space that inputs reach, $\mathrm{span}(B, AB, A^2B, \dots)$, in balanced coordinates.
 
-    Every power is orthogonalised against what is there already, so that no large power of $A$ hides a small direction.
+    Every power is orthogonalised against the previous ones, so that no large power of $A$ hides a small direction.
     """
     found = np.zeros((len(a), 0))
     fresh = b / np.maximum(np.abs(b).max(axis=0, initial=0.0), np.finfo(float).tiny)
     while fresh.size and found.shape[1] < len(a):
         size = float(np.abs(fresh).max(initial=0.0))
-        for _ in range(2):  # twice is enough
+        for _ in range(2):  # orthogonalising twice removes the round-off of the first pass
             fresh = fresh - found @ (found.T @ fresh)
         u, s, _ = np.linalg.svd(fresh, full_matrices=False)
         rank = int(np.sum(s > _UNREACHABLE_DIRECTION * max(size, np.finfo(float).tiny)))
@@ -61,13 +63,14 @@ def observable(a: Matrix, c: Matrix) -> bool:
 
 
 def _balanced(a: Matrix) -> tuple[Matrix, Matrix]:
-    """A matrix in units in which its rows and columns are of one size, and these units."""
+    """The matrix in units in which its rows and columns have similar sizes, and these units."""
     if not len(a):
         return a, np.zeros(0)
     balanced, (scale, _) = matrix_balance(a, permute=False, separate=True)
     return balanced, scale
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Gain:
     r"""An optimal feedback $u = u_0 - K (y - y_0)$, and the linearised motion under it."""
@@ -101,16 +104,18 @@ class Gain:
 
 
 def lqr(a: Matrix, b: Matrix, q: Any, r: Any, names: Sequence[str], inputs: Sequence[str], where: str) -> tuple[Matrix, Complex, int]:
-    r"""Return the gain that minimises $\int (y^T Q y + u^T R u)\,dt$, the eigenvalues of $A - BK$, and how many directions it ignores.
+    r"""Return the gain that minimises $\int (y^T Q y + u^T R u)\,dt$, the eigenvalues of $A - BK$, and the number of directions it ignores.
 
-    Directions that cost nothing for all times (those the pair $(Q, A)$ does not observe) are divided out where no feedback can stabilise
-    them: the place of a vehicle, or the speed that no input changes.
+    Directions without cost at all times (those that the pair $(Q, A)$ does not observe) are divided out if no feedback can stabilise them,
+    such as the position of a vehicle, or a speed that no input changes.
     """
     weight, price = _form(q, names, "Q", where), _form(r, inputs, "R", where)
     if not inputs:
-        raise UsageError("the linearisation has no inputs.", where=where, hint='linearize(..., inputs=["u"]).lqr(Q, R)')
+        raise UsageError("the linearisation has no inputs.", where=where, hint=InPython('linearize(..., inputs=["u"]).lqr(Q, R)'))
     if np.linalg.eigvalsh(price).min(initial=1.0) <= 0:
-        raise UsageError("R is not positive definite.", where=where, why="Otherwise an unbounded input costs nothing.", hint="R=1")
+        raise UsageError(
+            "R is not positive definite.", where=where, why="Otherwise an unbounded input costs nothing.", hint=SetArgument("R", 1)
+        )
     if len(weight) and np.linalg.eigvalsh(weight).min() < -_UNREACHABLE_DIRECTION * np.abs(weight).max():
         raise UsageError("Q is not positive semidefinite.", where=where, hint="a sum of squares of names of the linearisation")
     scale = _balanced(a)[1]
@@ -130,7 +135,7 @@ def lqr(a: Matrix, b: Matrix, q: Any, r: Any, names: Sequence[str], inputs: Sequ
 
 
 def _costly(a: Matrix, weight: Matrix, scale: Matrix) -> Matrix:
-    """A basis, in the units of `scale`, of a complement of what costs nothing for all times."""
+    """A basis, in the units of `scale`, of a complement of the directions without cost at all times."""
     balanced = a / scale[:, None] * scale
     cost = weight * np.outer(scale, scale)
     return scale[:, None] * reachable(balanced.T, cost)
@@ -165,7 +170,7 @@ def _form(given: Any, names: Sequence[str], what: str, where: str) -> Matrix:
         found = np.diag(found)
     if found.shape != (n, n) or not np.isfinite(found).all():
         hint = f'a {n} x {n} matrix, {n} numbers, a number, or a text such as "{names[0] if names else "x"}^2"'
-        raise UsageError(f"{what} is no quadratic form in {' '.join(names)}.", where=where, hint=hint)
+        raise UsageError(f"{what} is not a quadratic form in {' '.join(names)}.", where=where, hint=hint)
     return (found + found.T) / 2
 
 
@@ -179,8 +184,8 @@ def quadratic_form(text: str, names: Sequence[str], what: str, where: str) -> Ma
     form = sympy.hessian(expression, variables) / 2 if variables and not wrong else sympy.zeros(len(variables))
     column = sympy.Matrix(variables)
     if wrong or form.free_symbols or sympy.expand(expression - (column.T * form * column)[0]) != 0:
-        what_it_is = f"{what} = {text} is no quadratic form in {' '.join(plain)}."
-        raise UsageError(what_it_is, where=where, hint=f'{what}="{plain[0] if plain else "x"}^2"')
+        what_it_is = f"{what} = {text} is not a quadratic form in {' '.join(plain)}."
+        raise UsageError(what_it_is, where=where, hint=SetArgument(what, f"{plain[0] if plain else 'x'}^2"))
     found = np.zeros((len(names), len(names)))
     places = [k for k, name in enumerate(names) if name in plain]
     found[np.ix_(places, places)] = np.array(form.tolist(), dtype=float)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from chetaev.core.errors import StateError, UsageError
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.system import System
 from chetaev.mechanics.ranks.generic import Matrix
 from chetaev.numerics.stability.arguments import Start, local_motion, refuse_choice
@@ -22,6 +23,7 @@ from chetaev.numerics.stability.spectrum import Complex, ordered
 from chetaev.numerics.stability.state_chart import require_digits
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Linearization:
     """The linearised motion about a state, in independent jets of the state."""
@@ -49,7 +51,7 @@ class Linearization:
     title: str
     """The heading of the printed linearisation."""
     ports: Ports | StateError
-    """The matrices of inputs and outputs; where an input moves the constraints, the error that says so."""
+    """The matrices of inputs and outputs, or the error to raise if an input occurs in the constraints."""
 
     def __post_init__(self) -> None:
         for name in ("matrix", "eigenvalues", "full", "tangent"):
@@ -109,18 +111,18 @@ class Linearization:
     def lqr(self, Q: Any, R: Any = 1.0) -> Gain:
         r"""The feedback $u = u_0 - K(y - y_0)$ that minimises $\int (\delta y^T Q\, \delta y + \delta u^T R\, \delta u)\,dt$.
 
-        Directions that cost nothing and that no feedback can stabilise, such as the place of a vehicle, are left alone.
+        Directions that cost nothing and that no feedback can stabilise, such as the position of a vehicle, are ignored.
 
         Args:
             Q: A matrix or a diagonal in the order of `names`, a number, or a text: a quadratic form in jets of the state.
-            R: The same for the inputs; positive definite.
+            R: A positive definite form for the inputs, in the same notation.
 
         Returns:
             The gain K, the eigenvalues of the controlled motion, and the feedback as texts.
 
         Raises:
-            StateError: If no feedback stabilises what Q weighs.
-            UsageError: If Q or R is no quadratic form.
+            StateError: If no feedback stabilises a direction that Q weighs.
+            UsageError: If Q or R is not a quadratic form.
         """
         where = f"lqr, {self.title}"
         if isinstance(Q, str):
@@ -175,6 +177,7 @@ class Linearization:
         return "\n".join(lines)
 
 
+@public
 def linearize(
     equations: Any,
     state: Start | None = None,
@@ -189,7 +192,7 @@ def linearize(
     r"""The linearised motion at a state, reduced to independent jets $y$ of it: $\delta y' = A_y X\, \delta y$.
 
     The state need not be an equilibrium: at a steady motion, such as straight rolling, the eigenvalues decide in the same way. Zero
-    eigenvalues are disregarded if a family of steady motions explains them (another place, heading or speed); after another zero
+    eigenvalues are disregarded if a family of steady motions explains them (another position, heading or speed); with another zero
     eigenvalue, or a pair on the imaginary axis, `stable` is None, because terms of higher order decide.
 
     Args:
@@ -207,8 +210,8 @@ def linearize(
         The matrix, its eigenvalues, and a verdict on stability.
 
     Raises:
-        StateError: On a surface where sign, abs, min or max switch, such as rest under dry friction, and where the motion is not
-            determined.
+        StateError: If the state lies on a surface where sign, abs, min or max switch, such as rest under dry friction, or does not
+            determine the motion.
 
     >>> from chetaev import System, derive
     >>> pendulum = derive(System("theta", "g l", lagrangian="l^2*theta'^2/2 + g*l*cos(theta)", name="pendulum"))
@@ -244,7 +247,7 @@ def _described(local: Local, inputs: Sequence[str], outputs: Sequence[Any] | Non
     except StateError as error:
         if not lenient or outputs is not None:
             raise
-        ports = error  # the motion along given functions of time has a linearisation all the same
+        ports = error  # for inputs that are functions of time the motion still has a linearisation
     return Linearization(
         matrix=local.view.matrix,
         names=tuple(names[i] for i in local.chart.free),

@@ -15,15 +15,15 @@ from chetaev.mechanics.ranks.generic import Matrix
 from chetaev.mechanics.tolerances import CUT
 from chetaev.numerics.flow.prolongation import Problem
 from chetaev.numerics.stability.position import carried, centred, directions, jets_at
-from chetaev.numerics.stability.spectrum import Complex, beside, inverse_of, spectrum_of, without_null
+from chetaev.numerics.stability.spectrum import Complex, inverse_of, sizes_around, spectrum_of, without_null
 from chetaev.numerics.stability.state_chart import NEGLIGIBLE, Chart, Spot, View, chart_at, natural, spot_at, view_at
 
 _DISTANCE_OF_NEIGHBOURS = 0.05
-"""Relative distance at which neighbouring steady motions are sought: large enough for a bifurcation to show, small enough to stay near."""
+"""Relative distance at which neighbouring steady motions are sought: large enough to reveal a bifurcation, small enough to stay near."""
 _VANISHING_RATE = 1e-8
 """Relative size up to which rates vanish at such a neighbour, and constraint rows are satisfied by the tangent space."""
 _LAST_STEP = 1e-13
-"""Relative to the sizes of bound jets: a smaller step of Newton's iteration is the last one."""
+"""Step of Newton's iteration, relative to the sizes of bound jets, below which it ends."""
 _NOTHING = (np.zeros(0), np.zeros((0, 0)))
 
 
@@ -37,7 +37,7 @@ class Local:
 
     @classmethod
     def of(cls, problem: Problem, jets: Mapping[Jet, float]) -> Local:
-        """At a consistent state."""
+        """The motion near a consistent state `jets`."""
         problem, x = centred(problem, jets)
         chart = chart_at(problem, x)
         found = cls(problem, chart, view_at(problem, chart, x))
@@ -48,9 +48,9 @@ class Local:
         if left.any():
             label = problem.system.label(problem.system.hidden()[int(np.argmax(left.any(axis=1)))])
             raise StateError(
-                f"the constraints have a singular point here: {label} binds no direction of its own.",
+                f"the constraints have a singular point here: {label} binds no further direction.",
                 where=problem.where,
-                why="The states that satisfy all constraints form no manifold at this one.",
+                why="The set of states that satisfy all constraints is not a manifold near this one.",
                 hint="a state nearby",
             )
         return found
@@ -65,13 +65,13 @@ class Local:
     def quotient(self) -> tuple[Matrix, Matrix]:
         """Return coordinates $z = L y$ of the quantities that influence the motion, and a lift $y = R z$.
 
-        Directions in which the rates are constant, at this state and nearby, are divided out: places, headings, the sum of angles of
+        Directions in which the rates are constant, at this state and nearby, are divided out: positions, headings, the sum of angles of
         coupled rotors. The quotient may have new such directions; this is repeated until none is found.
         """
         return self.quotient_over([self.problem])
 
     def quotient_over(self, problems: Sequence[Problem]) -> tuple[Matrix, Matrix]:
-        """Return the same for problems with several values of a parameter: what influences the motion for one of them is kept."""
+        """As `quotient`, for several values of a parameter: a quantity that influences the motion for one of them is kept."""
         matrices = [self.view.matrix]
         for problem in problems:
             for shift in np.random.default_rng(3).uniform(-0.03, 0.03, (3, len(self.y))):
@@ -88,7 +88,7 @@ class Local:
 
     @cached_property
     def spectrum(self) -> tuple[Complex, Matrix]:
-        """Return eigenvalues with bounds of their round-off; those of directions divided out are zero."""
+        """Return eigenvalues with bounds of their round-off; the eigenvalues of divided-out directions are zero."""
         down, up = self.quotient
         values, doubts = spectrum_of(down @ self.view.matrix @ up)
         more = len(self.y) - len(values)
@@ -103,7 +103,7 @@ class Local:
             return True
         down, up = self.quotient
         matrix = down @ self.view.matrix @ up
-        beyond = NEGLIGIBLE * np.maximum(beside(matrix, np.max(np.abs(down) * self._units, axis=1, initial=0.0)), np.abs(matrix))
+        beyond = NEGLIGIBLE * np.maximum(sizes_around(matrix, np.max(np.abs(down) * self._units, axis=1, initial=0.0)), np.abs(matrix))
         for s in self._moments:
             later = replace(self.problem, t=self.problem.t + s)
             x = self.on_manifold(later, self.y)
@@ -116,19 +116,19 @@ class Local:
 
     @property
     def at_rest(self) -> bool:
-        """Whether all quantities that influence the motion are at rest now; a sleeping top is steady without this."""
+        """Whether all quantities that influence the motion are at rest now; a sleeping top is steady but not at rest."""
         return self._rests(self.view.spot)
 
     def _turns_steadily(self) -> bool:
         """Tell whether constant velocities of group coordinates move the state without changing accelerations or matrix.
 
-        This does not require a direction of the state without influence: a sleeping top turns about the vertical through every state.
+        The quotient need not show this: a sleeping top turns about the vertical although no direction is without influence.
         """
         system = self.problem.system
         if not system.equations.system.groups or self.depends_on_time():
             return False
         accelerating = [i for i, z in enumerate(directions(system)) if z.order or not isinstance(z, Coordinate)]
-        beyond = NEGLIGIBLE * np.maximum(beside(self.view.matrix, self._units), np.abs(self.view.matrix))
+        beyond = NEGLIGIBLE * np.maximum(sizes_around(self.view.matrix, self._units), np.abs(self.view.matrix))
         for s in (0.0, *self._moments):
             problem, x = carried(self.problem, self.view.spot.x, s)
             view = view_at(problem, self.chart, x)
@@ -140,7 +140,7 @@ class Local:
 
     @property
     def _moments(self) -> list[float]:
-        """Return times after which a steady motion is checked again, from the typical time and from the fastest motion nearby."""
+        """Return times at which a steady motion is checked again, from the typical time and from the fastest eigenvalue."""
         unit = self.problem.sizes.get(TIME, 1.0)
         fastest = float(np.abs(self.spectrum[0]).max(initial=0.0)) or 1 / unit
         return [0.37 * unit, 1.23 * unit, 0.37 / fastest, 1.23 / fastest]
@@ -164,7 +164,7 @@ class Local:
         """Return whether the motion is stable, as far as the eigenvalues decide, and the reason."""
         values, doubts = self.spectrum
         if not self.steady:
-            return None, "undecided: this is no steady motion, the matrix changes along it; ch.equilibria finds steady ones."
+            return None, "undecided: this is not a steady motion, the matrix changes along it; ch.equilibria finds steady ones."
         moving = np.abs(values) > doubts
         zeros = int(np.sum(~moving))
         if not moving.any():

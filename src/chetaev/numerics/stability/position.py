@@ -31,7 +31,7 @@ def directions(system: Prolongation) -> tuple[Jet, ...]:
 
 
 def centred(problem: Problem, jets: Mapping[Jet, float]) -> tuple[Problem, Matrix]:
-    """The problem around the places of a state, and the vector of that state."""
+    """The problem around the group elements of a state, and the vector of that state."""
     places = {z: jets[z] for group in problem.system.equations.system.groups.values() for z in group.places}
     turning = problem.system.equations.system.frame.turning
     vector = np.array([0.0 if z in turning else jets[z] for z in directions(problem.system)])
@@ -77,7 +77,7 @@ def normalised(system: System, jets: Mapping[Jet, float]) -> dict[Jet, float]:
 
 def tangent(system: System, jets: Sequence[Jet], at: Mapping[Jet, float]) -> Matrix:
     """The directions in which jets may move, as columns: one for each jet, and the fields of a group of matrices for its numbers."""
-    values = np.array([at.get(z, 0.0) for z in jets], dtype=float)  # only numbers of groups count
+    values = np.array([at.get(z, 0.0) for z in jets], dtype=float)  # only the numbers of groups matter
     return fields(system, jets, values, [group for group in system.groups.values() if isinstance(group.group, MatrixGroup)])
 
 
@@ -102,7 +102,7 @@ def fields(system: System, jets: Sequence[Jet], values: Matrix, groups: Sequence
 
 
 def _turned(group: GroupCoordinate, place: Sequence[float], velocity: Sequence[float], time: float) -> list[float]:
-    """A place after a time with constant velocity, by Runge and Kutta's rule in many small steps."""
+    """The stored numbers of a group element after a time at constant velocity, by the classical Runge-Kutta method."""
     here, h = np.array(place, dtype=float), time / _STEPS_PER_ROTATION
 
     def rates(q: Matrix) -> Matrix:

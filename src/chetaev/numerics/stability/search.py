@@ -1,4 +1,4 @@
-"""The search for equilibria: damped Gauss-Newton steps of least norm from a guess, then a test that the equations keep the state."""
+"""The search for equilibria: damped Gauss-Newton steps of least norm from a guess, then a test that the state persists."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import numpy as np
 
 from chetaev.core.declarations import read_value
 from chetaev.core.errors import InitialError, StateError, did_you_mean
+from chetaev.core.fixes import InPython, SetArgument, sentences
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Action, Jet, Multiplier
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.generic import Matrix
@@ -19,21 +21,23 @@ from chetaev.mechanics.ranks.sizes import units_of
 from chetaev.numerics.evaluation.evaluate import Evaluation
 from chetaev.numerics.flow.prolongation import Pair, Problem
 from chetaev.numerics.graphs.binding import bind, number
+from chetaev.numerics.graphs.rounding_bounds import EPSILON
 from chetaev.numerics.stability.arguments import Start, determined, explain
 from chetaev.numerics.stability.motion_near_state import Local
 from chetaev.numerics.stability.position import directions, normalised, tangent
 from chetaev.numerics.stability.spectrum import inverse_of
-from chetaev.numerics.stability.state_chart import EPSILON, cyclic
+from chetaev.numerics.stability.state_chart import cyclic
 from chetaev.numerics.start.data import read_state
 
 _MOST_STEPS = 200
 """Most Gauss-Newton steps from one guess."""
 _MOST_HALVINGS = 12
 """Most halvings of a step that does not reduce the residual; then the search ends."""
-_SOLVED = 1e-9
-"""Relative to its terms: largest residual of a row at an equilibrium."""
+_LARGEST_RESIDUAL = 1e-9
+"""Largest residual of a row at an equilibrium, relative to its terms."""
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Equilibrium(Mapping[str, float]):
     """An equilibrium or steady motion: its jets by name, usable as a start; `now` has multipliers and accelerations too."""
@@ -77,7 +81,7 @@ class Search:
     where: str
 
     def near(self, guess: Start) -> Equilibrium:
-        """Return the equilibrium to which a guess leads."""
+        """Return the equilibrium found from `guess`."""
         binding = bind(self.equations.system, self.parameters, self.inputs, self.where)
         t = number(self.t, dict(binding.parameters), f"{self.where}, t", InitialError)
         system = determined(self.equations, guess, self.parameters, t, self.inputs, "equilibria of")
@@ -98,10 +102,12 @@ class Search:
         for name in self.fixed:
             jet = read_value(name, self.equations.vocabulary, self.where)
             if not isinstance(jet, Jet) or jet.base not in known:
-                hint = f"jets of {' '.join(known)}.  {did_you_mean(name, known)}".rstrip()
+                hint = sentences(f"jets of {' '.join(known)}.", did_you_mean(name, known))
                 raise InitialError(f"{name} is not an unknown of the motion.", where=self.where, hint=hint)
             if jet not in given:
-                raise InitialError(f"{name} is fixed, and the guess gives it no value.", where=self.where, hint=f'{{"{name}": ...}}')
+                raise InitialError(
+                    f"{name} is fixed, and the guess gives it no value.", where=self.where, hint=InPython(f'{{"{name}": ...}}')
+                )
             held[jet] = given[jet]
         steep = [z.name for z in held if z.order > 1]
         if steep:
@@ -109,7 +115,7 @@ class Search:
         return held
 
     def _settled(self, problem: Problem, given: Mapping[Jet, float], held: Mapping[Jet, float]) -> dict[Jet, float]:
-        """Damped Gauss-Newton of least norm for the coordinates and multipliers, all derivatives zero but the fixed ones."""
+        """Solve for the coordinates and multipliers by damped Gauss-Newton steps, with all derivatives zero except the fixed ones."""
         structure = problem.system.structure
         pairs = [*problem.system.hidden(), *problem.system.stage(0)]
         jets = [*structure.state, *structure.top]
@@ -128,12 +134,16 @@ class Search:
         sizes = np.where(sizes > 0, sizes, np.abs(jacobian).max(axis=1, initial=0.0))
         scaled = np.abs(residual) / np.where(sizes > 0, sizes, 1.0)
         worst = int(np.argmax(scaled)) if len(scaled) else 0
-        if len(scaled) and scaled[worst] > _SOLVED:
+        if len(scaled) and scaled[worst] > _LARGEST_RESIDUAL:
             raise InitialError(
                 f"no equilibrium found from this guess: {problem.system.label(pairs[worst])} is left with {residual[worst]:.3g}.",
                 where=self.where,
                 why=f"With all other rates zero, the search ends at {_listed(at, unknowns)}.",
-                hint=f'another guess; or fix a velocity, such as fixed=["{structure.unknowns[0].base}\'"], to look for a steady motion',
+                hint=(
+                    "another guess; or fix a velocity, such as ",
+                    SetArgument("fixed", [f"{structure.unknowns[0].base}'"]),
+                    ", to look for a steady motion",
+                ),
             )
         return at
 
@@ -180,7 +190,7 @@ class Search:
         return None
 
     def _checked(self, problem: Problem, at: Mapping[Jet, float], held: Mapping[Jet, float]) -> Equilibrium:
-        """Return the state as an equilibrium; raise if the equations do not keep it."""
+        """Return the state as an equilibrium; raise if it does not persist."""
         state = problem.system.structure.state
         try:
             local = Local.of(problem, at)

@@ -1,4 +1,4 @@
-r"""Linear algebra of small matrices whose entries have different units: scaling, inverses, quotients, eigenvalues with their doubts."""
+r"""Linear algebra of small matrices whose entries have different units: scaling, inverses, quotients, eigenvalues with error bounds."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from chetaev.mechanics.tolerances import CUT
 
 Complex = NDArray[np.complex128]
 
-_DOUBT = 1e-12
-"""Relative to the largest eigenvalue: smallest bound of the round-off of an eigenvalue."""
+_SMALLEST_BOUND = 1e-12
+"""Smallest bound of the round-off of an eigenvalue, relative to the largest eigenvalue."""
 _SWEEPS = 12
-"""Alternating scalings of rows and columns; they converge in a few."""
+"""Number of alternating scalings of rows and columns; a few converge."""
 
 
 def scaled(matrix: Matrix) -> tuple[Matrix, Matrix, Matrix]:
     """Row scales, scaled matrix and column scales: the largest entry of each row and column becomes 1.
 
-    Entries that are small because a value of the state is round-off do not count here, as they would in geometric means.
+    Entries that are round-off of zero do not affect these scales, as they would affect geometric means.
     """
     a = np.array(matrix, dtype=float)
     rows, columns = np.ones(a.shape[0]), np.ones(a.shape[1])
@@ -48,7 +48,7 @@ def inverse_of(matrix: Matrix) -> tuple[Matrix, int]:
         if other[2] > rank:
             (rows, balanced, columns), (u, s, vt), rank = other
     if rank == len(rows) == len(columns):
-        inverse = np.linalg.inv(balanced)  # keeps zeros that the singular vectors would fill with round-off
+        inverse = np.linalg.inv(balanced)  # singular vectors would fill exact zeros with round-off
     else:
         inverse = (vt[:rank].T / s[:rank]) @ u[:, :rank].T
     found: Matrix = inverse / columns[:, None] / rows
@@ -65,10 +65,10 @@ def _decomposed(found: Scaled) -> tuple[Scaled, tuple[Matrix, Matrix, Matrix], i
     return found, (u, s, vt), int(np.sum(s > CUT * s[0])) if len(s) and s[0] > 0 else 0
 
 
-def beside(matrix: Matrix, units: Matrix) -> Matrix:
+def sizes_around(matrix: Matrix, units: Matrix) -> Matrix:
     """The smaller of the largest entries in the row and in the column of each entry of a map from variables to their rates.
 
-    Entries are compared in units of the variables: a momentum by a speed is a small number beside a rate where lengths are small.
+    Entries are compared in units of the variables, since a derivative of a momentum may be a much smaller number than one of a velocity.
     """
     change = units[:, None] / units[None, :]
     sizes = np.abs(matrix) / change
@@ -77,7 +77,7 @@ def beside(matrix: Matrix, units: Matrix) -> Matrix:
 
 
 def without_null(matrices: Sequence[Matrix]) -> tuple[Matrix, Matrix]:
-    """Maps down to the quotient by the common null space of several matrices, and up; zero columns are left out as they stand."""
+    """The projection to the quotient by the common null space of several matrices, and a lift; variables with zero columns are left out."""
     size = len(matrices[0])
     stacked = np.vstack(matrices)
     kept = np.any(stacked != 0, axis=0)
@@ -93,9 +93,10 @@ def without_null(matrices: Sequence[Matrix]) -> tuple[Matrix, Matrix]:
 
 
 def spectrum_of(matrix: Matrix) -> tuple[Complex, Matrix]:
-    """Eigenvalues with their doubts, block by block: a block is a set of variables that all influence each other.
+    """Eigenvalues with error bounds, block by block; the variables of a block all influence each other.
 
-    Blocks keep the zero eigenvalues of nested quadratures exact, where a Jordan block would spread them as a root of round-off.
+    Blocks keep the zero eigenvalues of nested quadratures exact; computed together, a Jordan block would spread them by a root of
+    round-off.
     """
     values: list[complex] = []
     doubts: list[float] = []
@@ -103,14 +104,14 @@ def spectrum_of(matrix: Matrix) -> tuple[Complex, Matrix]:
         _, labels = connected_components(csr_array(matrix != 0), directed=True, connection="strong")
         for label in range(labels.max() + 1):
             block = matrix[np.ix_(labels == label, labels == label)]
-            with np.errstate(invalid="ignore"):  # SciPy takes scales above 2^63, of entries such as 1e-78, for places
+            with np.errstate(invalid="ignore"):  # SciPy converts scales above 2^63, from entries such as 1e-78, to indices
                 balanced = matrix_balance(block)[0]
             w, left, right = eig(balanced, left=True, right=True)
             condition = np.maximum(np.abs(np.sum(left.conj() * right, axis=0)), 1e-9)
             values += w.tolist()
             doubts += (2e-14 * np.linalg.norm(balanced, 2) / condition).tolist()
     found = np.array(values, dtype=complex)
-    return found, np.maximum(np.array(doubts), _DOUBT * np.abs(found).max(initial=0.0))
+    return found, np.maximum(np.array(doubts), _SMALLEST_BOUND * np.abs(found).max(initial=0.0))
 
 
 def ordered(values: Complex) -> Complex:
@@ -121,7 +122,7 @@ def ordered(values: Complex) -> Complex:
 
 
 def matched(rows: Sequence[Complex], points: Matrix, found: Complex) -> NDArray[np.int64]:
-    """Return which new eigenvalue continues each old one, by extrapolation of the last two rows."""
+    """Return the index of the new eigenvalue that continues each old one, by extrapolation of the last two rows."""
     expected = rows[-1]
     if len(rows) > 1 and points[-2] != points[-3]:
         expected = expected + (rows[-1] - rows[-2]) * (points[-1] - points[-2]) / (points[-2] - points[-3])

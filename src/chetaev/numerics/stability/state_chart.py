@@ -21,25 +21,25 @@ from chetaev.mechanics.ranks.generic import Matrix
 from chetaev.mechanics.ranks.sizes import units_of
 from chetaev.mechanics.tolerances import CUT
 from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation
+from chetaev.numerics.graphs.rounding_bounds import EPSILON
 from chetaev.numerics.stability.position import directions, jets_at
-from chetaev.numerics.stability.spectrum import beside, inverse_of, scaled
+from chetaev.numerics.stability.spectrum import inverse_of, scaled, sizes_around
 
-EPSILON = 2.220446049250313e-16
-"""The distance from 1 to the next double."""
 NEGLIGIBLE = 1e-6
-"""Relative to the terms of its derivatives: a smaller rate counts as zero, so that a state given to six digits can be an equilibrium."""
-_CLEARED = 1e-13
-"""Relative to the sums that form an entry: smaller entries are round-off and set to zero."""
+"""Rate, relative to the terms of its derivatives, below which it counts as zero, so that a state given to six digits can be an
+equilibrium."""
+_ROUND_OFF_ENTRY = 1e-13
+"""Entry, relative to the absolute sum of its terms, below which it is round-off and set to zero."""
 _ZERO_RATE = 1e-12
-"""Relative to the typical size of a rate: smaller rates count as zero where no slope gives a size."""
+"""Rate, relative to its typical size, below which it counts as zero if no slope gives a size."""
 
 _LOST_SLOPE = 1e-6
-"""Relative to a slope, or to the largest of its row in units of the jets: a larger bound of its rounding error means that its digits are
-lost."""
+"""Bound of the rounding error of a slope, relative to the slope or to the largest of its row in units of the jets, above which the slope
+has lost its digits."""
 _SLOPE_DIGITS = 60
-"""Decimal digits with which slopes are computed where bounds of their errors are too large to tell; the slopes have sixteen."""
+"""Decimal digits with which slopes are computed if bounds of their errors in doubles do not decide."""
 _NEGLIGIBLE_BOUND = 1e-300
-"""A bound that does not matter where all slopes vanish."""
+"""Error bound that is allowed where all slopes vanish."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,10 @@ class Spot:
 
 
 def natural(x: Matrix, units: Matrix) -> Matrix:
-    """Return the sizes by which a state is displaced to neighbours: those of its jets, for small jets that of the largest, or the typical
-    one.
+    """Return units for displacements of a state: the sizes of its jets, for small jets that of the largest, or the typical size.
 
-    If lengths are nanometres and no scale says so, all jets are small, and a displacement by the typical size would not be a neighbour.
+    If lengths are in nanometres without a declared scale, all jets are small, and a displacement by the typical size would leave the
+    neighbourhood.
     """
     sizes = np.abs(x) / units
     largest = float(sizes.max(initial=0.0))
@@ -120,7 +120,7 @@ def slopes_by(problem: Problem, spot: Spot, parameter: Symbol) -> tuple[Matrix, 
     tops[reached[:, 1]] = spot.rates[reached[:, 0]]
     jets = {**jets_at(problem, spot.x), **dict(zip(top, map(float, tops), strict=True))}
     inverse = inverse_of(problem.numbers(system.stage(0), top, jets)[1])[0]
-    # multipliers at the top are no rates; the rows are affine in them, or one step of Newton's iteration finds them
+    # multipliers among the tops are not rates; the rows are affine in them, or one step of Newton's iteration finds them
     jets |= dict(zip(top, map(float, tops - inverse @ problem.numbers(system.stage(0), top, jets)[0]), strict=True))
     slopes = -inverse @ problem.numbers(system.stage(0), [parameter], jets)[1][:, 0]
     rates = np.zeros(len(spot.x))
@@ -131,7 +131,7 @@ def slopes_by(problem: Problem, spot: Spot, parameter: Symbol) -> tuple[Matrix, 
 
 
 def require_digits(problem: Problem, x: Matrix) -> None:
-    """Raise if rounding makes a slope of an acceleration wrong: numbers cancel in the equations at this state."""
+    """Raise a StateError if the slope of an acceleration has no correct digits, because numbers cancel in the equations."""
     system = problem.system
     state, top = directions(system), system.structure.top
     pairs, both, n = system.stage(0), (*state, *top), len(state)
@@ -147,7 +147,7 @@ def require_digits(problem: Problem, x: Matrix) -> None:
     slopes = np.abs(inverse @ found)
     with np.errstate(invalid="ignore"):
         errors = np.abs(inverse) @ doubts[:, :n]
-    # where all slopes of a jet vanish, their round-off is measured by the largest of all slopes, or if there is none by the typical one
+    # if all slopes of a jet vanish, their round-off is compared with the largest of all slopes, or with the typical slope
     typical = units_of(top, problem.sizes)[:, None] / units
     clear = (slopes / typical)[slopes > errors]
     typical *= min(1.0, float(clear.max())) if clear.size else 1.0
@@ -166,7 +166,7 @@ def require_digits(problem: Problem, x: Matrix) -> None:
 
 @lru_cache(maxsize=32)
 def _places(system: Prolongation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs of places: a jet and its derivative within the state, and a jet of the state whose derivative is at the top."""
+    """Pairs of indices: of a jet and its derivative within the state, and of a jet of the state and its derivative among the tops."""
     state = {z: i for i, z in enumerate(directions(system))}
     top = {z: j for j, z in enumerate(system.structure.top)}
     rises = [(i, state[z.d()]) for z, i in state.items() if z.d() in state]
@@ -176,7 +176,7 @@ def _places(system: Prolongation) -> tuple[NDArray[np.int64], NDArray[np.int64]]
 
 @lru_cache(maxsize=32)
 def _brackets(system: Prolongation) -> list[tuple[int, int, int, float]]:
-    r"""Where $\eta'^c = \delta\xi^c - C^c_{ab}\,\xi^a \eta^b$ has structure constants: the numbers of $\eta^c$, $\eta^b$ and $\xi^a$, and
+    r"""The structure constants of $\eta'^c = \delta\xi^c - C^c_{ab}\,\xi^a \eta^b$: the indices of $\eta^c$, $\eta^b$ and $\xi^a$, and
     $C^c_{ab}$.
     """
     frame, state = system.equations.system.frame, directions(system)
@@ -204,9 +204,9 @@ class Chart:
         if bound:
             inverse, right = inverse_of(spot.rows[:, bound])[0], spot.rows[:, free]
             found = -inverse @ right
-            found[np.abs(found) <= _CLEARED * (np.abs(inverse) @ np.abs(right))] = 0.0
+            found[np.abs(found) <= _ROUND_OFF_ENTRY * (np.abs(inverse) @ np.abs(right))] = 0.0
             tangent[bound] = found
-        return tangent, spot.full[free] @ tangent, _CLEARED * (spot.sizes[free] @ np.abs(tangent))
+        return tangent, spot.full[free] @ tangent, _ROUND_OFF_ENTRY * (spot.sizes[free] @ np.abs(tangent))
 
 
 def chart_at(problem: Problem, x: Matrix) -> Chart:
@@ -252,7 +252,7 @@ def cyclic(system: Prolongation) -> set[str]:
 
 @dataclass(frozen=True)
 class View:
-    """A state seen in a chart."""
+    """A state in a chart: rates and constraints, tangent space, and the matrix of the motion."""
 
     spot: Spot
     tangent: Matrix
@@ -260,15 +260,14 @@ class View:
 
 
 def view_at(problem: Problem, chart: Chart, x: Matrix) -> View:
-    """Return the view of a state, with zeros for entries of the matrix that are round-off: those that change with the last digits of the
-    state.
+    """Return the view of a state, with entries of the matrix that change with the last digits of the state set to zero.
 
-    Only then do the blocks of the matrix separate.
+    Without these zeros the blocks of the matrix would not separate.
     """
     spot = spot_at(problem, x)
     tangent, matrix, noise = chart.reduced(spot)
     for digits in np.random.default_rng(4).uniform(-8, 8, (3, len(x))):
         other = chart.reduced(spot_at(problem, x + digits * EPSILON * natural(x, spot.units)))[1]
         noise = np.maximum(noise, 10 * np.abs(other - matrix))
-    cleared = np.maximum(noise, 0.1 * _CLEARED * beside(matrix, spot.units[list(chart.free)]))
+    cleared = np.maximum(noise, 0.1 * _ROUND_OFF_ENTRY * sizes_around(matrix, spot.units[list(chart.free)]))
     return View(spot, tangent, np.where(np.abs(matrix) <= cleared, 0.0, matrix))

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.errors import ParameterError, StateError, UsageError, did_you_mean
+from chetaev.core.fixes import InPython, sentences
 from chetaev.core.notation.lexer import spell
 from chetaev.core.state import State
+from chetaev.core.support.public import public
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
 from chetaev.mechanics.ranks.generic import Matrix
@@ -17,6 +19,7 @@ from chetaev.numerics.stability.arguments import Start, local_motion, read_model
 from chetaev.numerics.stability.spectrum import Complex, matched, ordered
 
 
+@public
 def eigenvalue_sweep(
     equations: Any,
     state: Start | Callable[[float], Start] | None,
@@ -87,13 +90,13 @@ def _is_jet(equations: Equations, parameter: str, where: str) -> bool:
     names = [z.base for z in equations.unknowns]
     if spell(parameter).rstrip("'") in names:
         return True
-    hint = f"parameters: {' '.join(known)}.  " if known else "the system has no parameter.  "
-    hint += did_you_mean(parameter, known) or "A jet such as psi' will do, too."
+    listed = f"parameters: {' '.join(known)}." if known else "the system has no parameter."
+    hint = sentences(listed, did_you_mean(parameter, known) or "A jet such as psi' is accepted too.")
     raise ParameterError(f"{parameter} is not a parameter.", where=where, hint=hint)
 
 
 def _with_value(start: Any, name: str, v: float) -> Any:
-    """A state with one more fixed value."""
+    """The start with the jet `name` fixed at `v`."""
     if isinstance(start, State):
         guess = {k: g for k, g in start.guess.items() if spell(str(k)) != spell(name)}
         return State({**without(start.fixed, name), name: v}, guess)
@@ -106,7 +109,7 @@ def without(given: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _points(values: Any, where: str) -> Matrix:
-    hint = "numpy.linspace(0, 1, 50)"
+    hint = InPython("numpy.linspace(0, 1, 50)")
     try:
         points = np.array(values, dtype=float)
     except (TypeError, ValueError):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sympy import Symbol
 
 from chetaev.core.errors import InitialError, UsageError
+from chetaev.core.fixes import InPython
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.groups.kinds import SIDES
 from chetaev.core.groups.matrix_group import MatrixGroup
@@ -24,11 +25,11 @@ from chetaev.numerics.start.matrix_element import matrices_of, read_matrix, writ
 Array = NDArray[np.float64]
 
 _OFF_GROUP = 1e-8
-"""Largest error of orthogonality of a given matrix: matrices typed with eight digits are accepted, and made orthogonal."""
+"""Largest error of orthogonality of a given matrix: matrices with eight correct digits are accepted, and made orthogonal."""
 _NEAR_GROUP = 1e-2
 """Error of orthogonality up to which a square array may be meant as one matrix, so that reading it as rows would be ambiguous."""
-_ROUND_OFF = 1e-9
-"""Relative to the largest number of an element: smaller numbers are printed as zero."""
+_PRINTED_AS_ZERO = 1e-9
+"""Number, relative to the largest of an element, below which it is printed as zero."""
 
 _MOST_NUMBERS = 16
 """Numbers of an element, or rows of a matrix, that are read; the largest group that can be registered has nine rows, SE3 seven numbers."""
@@ -41,7 +42,7 @@ def read_element(group: GroupCoordinate, given: Any, names: Mapping[Symbol, floa
             f"{group.name} has no position here.",
             where=where,
             why=f"In a reduced system only the velocity of {group.name} is known.",
-            hint=f'leave it out; reduction.reconstruct(motion, {{"{group.name}": ...}}) adds the position to a motion',
+            hint=("leave it out; ", InPython(f'reduction.reconstruct(motion, {{"{group.name}": ...}})'), " adds the position to a motion"),
         )
     if isinstance(group.group, MatrixGroup):
         numbers = read_matrix(group, _nested(_one(group, given, where), where), names, where)
@@ -55,7 +56,7 @@ def read_element(group: GroupCoordinate, given: Any, names: Mapping[Symbol, floa
 def read_elements(
     group: GroupCoordinate, given: Any, names: Mapping[Symbol, float], where: str, members: tuple[int, ...] | None
 ) -> dict[Place, Any]:
-    """Return the numbers of elements for many members, whose number other data give: one element for all, or one in each row.
+    """Return the numbers of elements for many members: one element for all, or one in each row; other data give the number of members.
 
     A square array may be both: three rotation vectors look like a matrix. It is one matrix if the number of members differs from its number
     of rows. It is an element per row if the numbers agree and it is far from the group; near the group it is refused. Without `members` it
@@ -92,7 +93,7 @@ def _in_each_row(group: GroupCoordinate, given: Array, members: tuple[int, ...],
     if last == n and _off_group(group, given) > _NEAR_GROUP:
         return True
     reason = (
-        "Nothing else tells the number of members."
+        "No other data give the number of members."
         if last == 1
         else f"There are {n} members, and it is an element of {group.word} too, or almost."
     )
@@ -107,7 +108,7 @@ def _in_each_row(group: GroupCoordinate, given: Array, members: tuple[int, ...],
 
 
 def _lengths(group: GroupCoordinate) -> tuple[int, ...]:
-    """Return how many numbers an element may be given by: as many as are stored, or a rotation vector in place of a quaternion."""
+    """Return the possible numbers of numbers of an element: those that are stored, or a rotation vector in place of a quaternion."""
     if isinstance(group.group, MatrixGroup):
         return ()
     stored = len(group.places)
@@ -148,7 +149,9 @@ def matrices(group: GroupCoordinate, places: Array) -> Array:
 def quaternions(group: GroupCoordinate, places: Array) -> Array:
     """The unit quaternions (scalar first) of places, one in each row, continuous in time."""
     if group.group.orthogonal != 3:
-        raise UsageError(f"{group.name} is an element of {group.word}, which has no quaternion.", where="quaternion", hint="rotation(...)")
+        raise UsageError(
+            f"{group.name} is an element of {group.word}, which has no quaternion.", where="quaternion", hint=InPython("rotation(...)")
+        )
     found = np.asarray(places, dtype=float)[..., -4:]
     unit: Array = found / np.linalg.norm(found, axis=-1, keepdims=True)
     return unit
@@ -157,7 +160,7 @@ def quaternions(group: GroupCoordinate, places: Array) -> Array:
 def on_side(group: GroupCoordinate, places: Array, velocities: Array, side: str, where: str) -> Array:
     """Velocities in body or in spatial components, from those in which the coordinate is declared."""
     if side not in SIDES:
-        raise UsageError(f"{side!r} is no side.", where=where, hint='"body" or "spatial"')
+        raise UsageError(f"{side!r} is not a side.", where=where, hint='"body" or "spatial"')
     return velocities if not group.group.sided or (side == "body") == group.body else other_side(group, places, velocities)
 
 
@@ -173,16 +176,16 @@ def other_side(group: GroupCoordinate, places: Array, velocities: Array) -> Arra
     found: Array = wanted @ np.linalg.pinv(flat)
     if np.abs(found @ flat - wanted).max(initial=0.0) > _OFF_GROUP * np.abs(wanted).max(initial=0.0):
         raise UsageError(
-            f"the velocity of {group.name} on the other side is no combination of the basis of {group.word}.",
+            f"the velocity of {group.name} on the other side is not a combination of the basis of {group.word}.",
             where=f"velocity of {group.name}",
             why="The start does not lie in the group, and its coset has another Lie algebra on the other side.",
-            hint=f"motion.matrix({group.name!r}) and the velocities of the declared side",
+            hint=(InPython(f"motion.matrix({group.name!r})"), " and the velocities of the declared side"),
         )
     return found
 
 
 def _blocks(group: GroupCoordinate, places: Array) -> Array:
-    """The real matrices of places, those of blocks for a complex group."""
+    """The real matrices of places; real blocks for a complex group."""
     kind = group.group
     if not isinstance(kind, MatrixGroup):
         return matrices(group, places)
@@ -191,19 +194,21 @@ def _blocks(group: GroupCoordinate, places: Array) -> Array:
 
 
 def written_element(group: GroupCoordinate, places: Sequence[float]) -> str:
-    """An element as a user may give it, to six digits: a rotation by its vector, a rigid motion by its position and this vector."""
+    """An element in a form that a user may give, to six digits: a rotation by its vector, a rigid motion by position and rotation
+    vector.
+    """
     numbers = np.array(places, dtype=float)
     if isinstance(group.group, MatrixGroup):
         return written_matrix(group.group, numbers)
     if group.group.orthogonal == 3:
         numbers = np.concatenate([numbers[:-4], rotation_vector(numbers[-4:])])
     size = max(float(np.abs(numbers).max()), 1e-300)
-    digits = ["0" if abs(v) <= _ROUND_OFF * size else f"{v:.6g}" for v in numbers]
+    digits = ["0" if abs(v) <= _PRINTED_AS_ZERO * size else f"{v:.6g}" for v in numbers]
     return digits[0] if len(digits) == 1 else f"[{', '.join(digits)}]"
 
 
 def rotation_vector(quaternion: Array) -> Array:
-    """The vector of the rotation, of length at most pi, that a quaternion of any length means."""
+    """The rotation vector, of length at most pi, of a quaternion of any length."""
     unit = quaternion / np.linalg.norm(quaternion) * (1.0 if quaternion[0] >= 0 else -1.0)
     sine = float(np.linalg.norm(unit[1:]))
     found: Array = unit[1:] * (2 * np.arctan2(sine, unit[0]) / sine if sine > 0 else 2.0)
@@ -211,7 +216,7 @@ def rotation_vector(quaternion: Array) -> Array:
 
 
 def quaternion_of(rotation: Array) -> Array:
-    """The unit quaternion of a rotation matrix: the eigenvector that loses the least digits."""
+    """The unit quaternion of a rotation matrix, as an eigenvector, which loses no digits for any angle."""
     (a, b, c), (d, e, f), (g, h, i) = rotation
     symmetric = np.array(
         [
@@ -240,14 +245,16 @@ def _of_matrix(group: GroupCoordinate, given: Array, where: str) -> Array:
     rotation, shift = given[:turn, :turn], given[:turn, turn:].ravel()
     if off > _OFF_GROUP or (turn and np.linalg.det(rotation) < 0):
         what = "it is a reflection" if off <= _OFF_GROUP else f"it is off the group by {off:.2g}"
-        raise InitialError(f"the matrix given for {group.name} is no element of {group.word}: {what}.", where=where, hint=group.group.forms)
+        raise InitialError(
+            f"the matrix given for {group.name} is not an element of {group.word}: {what}.", where=where, hint=group.group.forms
+        )
     if turn == 3:
         return np.concatenate([shift, quaternion_of(rotation)])
     return np.append(shift, np.arctan2(rotation[1, 0], rotation[0, 0])) if turn else np.array(group.group.of_matrix(given.tolist()))
 
 
 def _off_group(group: GroupCoordinate, given: Array) -> float:
-    """How far a matrix is from being orthogonal, with a last row 0 ... 0 1 if it is homogeneous; or from the matrix of its own place."""
+    """The distance of a matrix from an orthogonal or homogeneous one; for other groups from the matrix of its own place."""
     n, turn = group.group.size, group.group.orthogonal
     if not turn:
         try:
@@ -264,8 +271,8 @@ def _rotation(given: Array, where: str) -> Array:
     if len(given) == 4:
         largest = float(np.abs(given).max())
         if not largest > 0:
-            raise InitialError("a quaternion of length zero is no rotation.", where=where, hint="[1, 0, 0, 0] for no rotation")
-        unit: Array = given / largest  # first, because squares of very large or small numbers overflow or underflow
+            raise InitialError("a quaternion of length zero is not a rotation.", where=where, hint="[1, 0, 0, 0] for no rotation")
+        unit: Array = given / largest  # scaled first: squares of very large or small numbers would overflow or underflow
         return unit / np.linalg.norm(unit)
     half = float(np.linalg.norm(given)) / 2
     found: Array = np.array([np.cos(half), *(np.sinc(half / np.pi) / 2 * given)])

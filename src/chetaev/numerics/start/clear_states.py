@@ -28,12 +28,12 @@ from chetaev.numerics.start.data import read_state
 from chetaev.numerics.start.direct_completion import Completion, completion_of, excesses, positive
 
 HOLDS = 1e-11
-"""Relative to the sum of its terms: largest residual of a row of motion with the accelerations found. Those of good divisors leave 1e-15;
-the checks of a motion allow 1e-8."""
-LOST = 1e-9
-"""Relative bound of the error of a value above which it is computed with more digits."""
-VIOLATED = 1e-8
-"""Relative to what its jets contribute: a row that is off by more does not hold."""
+"""Largest residual of a row of motion with the computed accelerations, relative to the sum of its terms. Good divisors give 1e-15; the
+checks of a motion allow 1e-8."""
+LOST_DIGITS = 1e-9
+"""Relative error bound of a value above which it is computed with more digits."""
+VIOLATED_ROW = 1e-8
+"""Residual of a row, relative to the contributions of its jets, above which the row does not hold."""
 _FIRST = np.zeros(1, dtype=np.int64)
 _KNOWN: Remembered[Clear | None]
 
@@ -46,11 +46,11 @@ class ClearState:
     jets: Mapping[Jet, float]
     """All reported jets, in the order of the unknowns."""
     digits: bool
-    """Whether bounds of round-off show that rows and jets have their digits; False where they do not show it, or were not asked for."""
+    """Whether bounds of round-off show that rows and jets have correct digits; False if they do not, or were not computed."""
 
 
 class Clear:
-    """States of rows with a flow."""
+    """Evaluates states that are clearly regular, for one system of rows."""
 
     def __init__(self, completion: Completion, flow: Flow) -> None:
         self.completion, self.flow, self.system = completion, flow, completion.system
@@ -60,14 +60,14 @@ class Clear:
             self.reported += [*structure.at_order(z, 1, 0), *[z.d(k) for k in range(1, order + 1)]]
         self.places = frozenset(structure.state)
         self.asked = False
-        """Whether a state was asked for."""
+        """Whether a state was computed before."""
         self.above = [z for z in self.reported if z not in self.places]
         self.rows = len(self.system.hidden())
-        """How many rows restrict the state."""
+        """The number of rows that restrict the state."""
 
     @cached_property
     def tape(self) -> GraphTape:
-        """The jets above the state, and a number that is zero where nothing about them is in doubt."""
+        """The jets above the state, and a number that is zero if they are clearly determined."""
         flow, system = self.flow, self.system
         rows, top = ca.vertcat(*[system.row(pair) for pair in system.stage(0)]), list(system.structure.top)
         column = ca.vertcat(*excesses(ca.vertsplit(ca.densify(rows)), HOLDS))
@@ -81,7 +81,7 @@ class Clear:
 
     @cached_property
     def losses(self) -> GraphTape:
-        """The jets above the state, the rows that restrict it, and the sum of what the jets of the state contribute to each of these."""
+        """The jets above the state, the rows that restrict it, and the sum of the contributions of the jets of the state to each row."""
         flow, system, state = self.flow, self.system, self.completion.state
         rows = [system.row(pair) for pair in system.hidden()]
         leaves = [flow.graph.leaf(z) for z in state]
@@ -89,25 +89,25 @@ class Clear:
         return flow.graph.tape([*[flow.jet(z) for z in self.above], *rows, *terms])
 
     def at(self, problem: Problem, fixed: Mapping[Jet, float], digits: bool = False) -> ClearState | None:
-        """The state for given values of some of its jets; None if anything about it is in doubt. With `digits` bounds of round-off too."""
+        """The state for given values of some of its jets; None if it is not clear in every respect. With `digits` also check round-off."""
         state = self.completion.state
         x, points = np.array([[fixed.get(z, 0.0) for z in state]]), Alone(problem, state)
         try:
             done = self.completion.complete(points, fixed, x, _FIRST)
             above = self.values(points, x) if done is not None and done[0] else None
-        except Undefined:  # an input, or a derivative of one
+        except Undefined:  # an input or one of its derivatives has no value
             return None
         if above is None:
             return None
         values = dict(zip(state, x[0].tolist(), strict=True))
         known = {**values, **dict(zip(self.above, above.tolist(), strict=True))}
-        kept = digits and not problem.binding.inputs and self.keeps_digits(points, x)  # inputs are computed, and have errors of their own
+        kept = digits and not problem.binding.inputs and self.keeps_digits(points, x)  # inputs are computed, and have errors too
         return ClearState(values, {z: known[z] for z in self.reported}, kept)
 
     def keeps_digits(self, points: Alone, x: Matrix) -> bool:
-        """Whether bounds of round-off show that the jets above a state have their digits, and that no row hides a violation in them.
+        """Whether bounds of round-off show that the jets above a state have correct digits, and that round-off hides no violated row.
 
-        The bounds go through all operations, the divisions by pivots included: they are those of the jets themselves.
+        The bounds cover all operations, the divisions by pivots included, so they are bounds for the jets themselves.
         """
         found = self.losses.between(points.point(self.losses, x))
         if found is None:
@@ -115,9 +115,9 @@ class Clear:
         n, m = len(self.above), len(self.above) + self.rows
         above, below = found
         sizes = [min(abs(u), abs(v)) for u, v in zip(above, below, strict=True)]
-        allowed = [*[LOST * size for size in sizes[:n]], *[VIOLATED * size for size in sizes[m:]]]
+        allowed = [*[LOST_DIGITS * size for size in sizes[:n]], *[VIOLATED_ROW * size for size in sizes[m:]]]
         bounds = [0.5 * abs(u - v) for u, v in zip(above[:m], below[:m], strict=True)]
-        return all(bound <= most for bound, most in zip(bounds, allowed, strict=True))  # false where one is no number
+        return all(bound <= most for bound, most in zip(bounds, allowed, strict=True))  # false where one is not a number
 
     def values(self, points: Alone, x: Matrix) -> Matrix | None:
         """The jets above a state; None where the system Jacobian is not clearly regular."""
@@ -126,7 +126,7 @@ class Clear:
 
 
 def _contributed(slopes: Sequence[ca.SX], leaves: Sequence[ca.SX]) -> ca.SX:
-    """The sum of the sizes of slopes times values."""
+    """The sum of |slope * value|."""
     return sum((ca.fabs(slope * leaf) for slope, leaf in zip(slopes, leaves, strict=True) if not is_nothing(slope)), ca.SX(0))
 
 
@@ -140,10 +140,10 @@ def state_at_once(
     often: bool = True,
     digits: bool = False,
 ) -> ClearState | None:
-    """The state for a user's data; None if anything about it is in doubt, or if the data are more than values of jets of the state.
+    """The state for a user's data; None if it is not clear in every respect, or if the data are not only values of jets of the state.
 
-    With `often` false, None where no state of these equations was asked for before: the graphs take longer to make than one judgement,
-    which gives the same state.
+    With `often` false, None if no state of these equations was computed before: making the graphs takes longer than the general completion
+    of one start, which gives the same state.
     """
     system = square_prolongation(equations)
     clear = None if system is None else clear_states(system)
@@ -159,12 +159,12 @@ def state_at_once(
 
 
 def clear_states(system: Prolongation) -> Clear | None:
-    """What evaluates states of rows that determine their motion; None where each state has to be judged; cached."""
+    """The evaluator of clear states, for rows that determine their motion; None if every state needs the general completion; cached."""
     return _KNOWN.get(system, (), lambda: _clear(system))
 
 
 def _clear(system: Prolongation) -> Clear | None:
-    if not system.shown_regular:  # a slope that is round-off wherever it was looked at has to be judged at each state
+    if not system.shown_regular:  # a slope that is round-off at every random point has to be checked at each state
         return None
     completion = completion_of(system)
     flow = None if completion is None else flow_of(system)

@@ -41,7 +41,7 @@ class Completed:
 
 
 def state_at(equations: Equations, start: Given, binding: Binding, t: float, where: str) -> Completed:
-    """Return the state; whether the equations determine the accelerations is not checked if they do at random states."""
+    """Return the completed state; if the equations determine the accelerations at random states, that is not checked again here."""
     stated = square_prolongation(equations)
     if stated is None or stated.generic_nullity is None:
         found = decided_by_state(equations, start, binding, t, where)
@@ -66,7 +66,7 @@ def decided_by_state(
     problem = Problem(stated, binding, t, where)
     try:
         state = complete(problem, data, explain=False)
-    except StateError:  # the rows may need consequences before they can be applied to data
+    except StateError:  # the rows may need their consequences before they can complete data
         return None
     except InitialError:
         if not _determined_with_more(problem, data):
@@ -78,7 +78,7 @@ def decided_by_state(
 
 
 def _determined_with_more(problem: Problem, data: Data) -> bool:
-    """Tell whether the stated rows would determine the motion with the missing values: then only these values are missing."""
+    """Tell whether the stated rows would determine the motion if the missing values were given, so that only these are missing."""
     missing = {z: 0.0 for z in problem.system.structure.state if z not in data.fixed and z not in data.guess and not isinstance(z, Place)}
     if not missing or problem.system.curved(problem.system.hidden(), list(missing)):
         return False
@@ -90,9 +90,9 @@ def _determined_with_more(problem: Problem, data: Data) -> bool:
 
 
 def on_its_component(found: Completed) -> Completed:
-    """Return the same with the ranks near the state, where they differ from those at random states.
+    """Return `found` with the ranks near the state, if they differ from those at random states.
 
-    Constraints may have several branches: a linkage of equal cranks moves where another assembly of the same rods is rigid.
+    Constraints may have several components: a linkage of equal cranks moves while another assembly of the same rods is rigid.
     """
     if found.regular:
         return found
@@ -122,7 +122,7 @@ def _completed(problem: Problem, data: Data) -> tuple[Problem, dict[Jet, float]]
         jets = complete(problem, data)
     except (InitialError, StateError) as failed:
         fault = failed
-    given = {z: data.fixed.get(z, v) for z, v in jets.items()}  # projection may have moved them where a consequence has a pole
+    given = {z: data.fixed.get(z, v) for z, v in jets.items()}  # a consequence with a pole may have moved them
     if fault is None and not has_pole(problem.system, problem.point(given)):
         return problem, jets
     better = _without_poles(problem, data)

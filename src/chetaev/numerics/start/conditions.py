@@ -23,10 +23,10 @@ from chetaev.mechanics.ranks.sizes import Sizes, units_of
 from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation
 from chetaev.numerics.graphs.graph_tape import GraphTape
 
-EXACT = 1e-16
-"""Scaled residual (and relative size of a slope) that is exact in double precision."""
+EXACT_RESIDUAL = 1e-16
+"""Scaled residual, and relative size of a slope, that double precision cannot improve."""
 _GUESSED = 0.3
-"""Weight of a move of a guessed jet, relative to a jet without a value: guesses move less."""
+"""Unit for moves of a guessed jet, relative to that of a jet without a value: guesses move less."""
 _LEAST_SIZE_IN_ORDER = 1e-6
 """Smallest size of a jet relative to the largest of its order."""
 _LEAST_TYPICAL_SIZE = 1e-12
@@ -83,7 +83,7 @@ class Conditions:
         return found[0, :m] - self.asked, found[0, m:].reshape(m, len(unknowns))
 
     def undefined(self, at: Mapping[Jet, float]) -> StateError:
-        """What to say where a row, a demand or one of their slopes has no value."""
+        """The error if a row, a demand or one of their slopes has no value."""
         rows = Conditions(self.problem, self.pairs)
         if self.demands and alone(rows, at).look(line(at), FIRST)[2][0]:
             return StateError("the data have no finite value at this state (not a finite number).", where=self.problem.where)
@@ -97,7 +97,7 @@ class Conditions:
         return [z for z in unknowns if z in nonlinear]
 
     def tape(self, unknowns: tuple[Jet, ...]) -> GraphTape:
-        """What evaluates rows and demands, then their Jacobian with respect to some jets; remembered."""
+        """The tape of rows and demands, then their Jacobian with respect to `unknowns`; cached."""
         system = self.problem.system
         if not self.demands:
             return system.tape(self.pairs, unknowns)
@@ -107,7 +107,7 @@ class Conditions:
         return self._tapes[unknowns]
 
     def summands(self) -> tuple[GraphTape, list[int]]:
-        """What evaluates the terms of all rows and demands as they stand, and how many each has."""
+        """The tape of the terms of all rows and demands, and the number of terms of each."""
         if not self.demands:
             return _summands_of(self.problem.system, self.pairs)
         system = self.problem.system
@@ -134,7 +134,7 @@ class Members(Protocol):
         """The problem of one member."""
 
     def values(self, tape: GraphTape, x: Matrix, which: Indices) -> Matrix:
-        """A tape at states of some members, a line each, finite or not."""
+        """The values of a tape at states of some members, a line each, finite or not."""
 
 
 class Alone:
@@ -150,7 +150,7 @@ class Alone:
         return self._problem
 
     def values(self, tape: GraphTape, x: Matrix, which: Indices) -> Matrix:
-        """A tape at the states of the lines of x."""
+        """The values of a tape at the states in the lines of x."""
         if len(x) == 1:
             return tape.at(self.point(tape, x))[None, :]
         places, columns, point = self._places_of(tape)
@@ -161,13 +161,13 @@ class Alone:
         return np.array(found)
 
     def point(self, tape: GraphTape, x: Matrix) -> Matrix:
-        """The point of a tape at the one state of x; valid until the next call."""
+        """The input vector of a tape at the single state of x; valid until the next call."""
         places, columns, point = self._places_of(tape)
         point[places] = x[0, columns]
         return point
 
     def _places_of(self, tape: GraphTape) -> tuple[Indices, Indices, Matrix]:
-        """Where a tape reads which jets, and a point with the values of its other symbols."""
+        """The positions of jets in the inputs of a tape, the columns of these jets, and an input vector with the other values."""
         if tape not in self._points:
             if not self._known or self._problem.binding.inputs:
                 self._known = self._problem.binding.at(tape.symbols, self._problem.t)
@@ -181,7 +181,7 @@ class Alone:
 
 @lru_cache(maxsize=256)
 def _places(tape: GraphTape, jets: tuple[Jet, ...]) -> tuple[Indices, Indices, list[tuple[int, Symbol]]]:
-    """Where a tape reads jets of a state, which jets these are, and where it reads which other symbols."""
+    """The positions of jets in the inputs of a tape, the columns of these jets, and the positions of other symbols."""
     column = {z: k for k, z in enumerate(jets)}
     places = [k for k, z in enumerate(tape.order) if z in column]
     others = [(k, z) for k, z in enumerate(tape.order) if z not in column]
@@ -198,12 +198,12 @@ class Rows:
         self._alike = [np.flatnonzero(orders == order) for order in set(orders.tolist())]
 
     def columns(self, jets: Sequence[Jet]) -> list[int]:
-        """The places of some jets in a state."""
+        """The columns of `jets` in a state."""
         place = {z: k for k, z in enumerate(self.jets)}
         return [place[z] for z in jets]
 
     def look(self, x: Matrix, which: Indices) -> tuple[Matrix, Matrix, Flags]:
-        """Residuals, their Jacobian with respect to all jets, and which members have finite ones; the others get zeros."""
+        """Residuals, their Jacobian with respect to all jets, and which members have finite values; the others get zeros."""
         found = self.members.values(self.conditions.tape(self.jets), x, which)
         finite: Flags = np.asarray(np.isfinite(found).all(axis=1))
         if not finite.all():
@@ -212,26 +212,26 @@ class Rows:
         return found[:, :m] - self._asked, found[:, m:].reshape(len(x), m, len(self.jets)), finite
 
     def largest(self, x: Matrix) -> Matrix:
-        """Of each member the largest jet of each order, at the places of the jets of that order, in units of their usual sizes."""
+        """For each member and jet the largest jet of the same order, in units of their typical sizes."""
         relative = np.abs(x) / self.units
         for alike in self._alike:
             relative[:, alike] = relative[:, alike].max(axis=1, keepdims=True)
         return relative
 
     def typical(self, x: Matrix) -> Matrix:
-        """How large jets of each order are at a state, in the units of each jet; the usual sizes if all are zero."""
+        """The size of the jets of each order at a state, in the units of each jet; the typical sizes if all are zero."""
         largest = self.largest(x)
         return np.where(largest == 0, 1.0, largest) * self.units
 
     def weights(self, columns: Sequence[int], x: Matrix, guessed: Container[Jet] = ()) -> Matrix:
-        """How far each jet may move: as far as jets of its order are large, and guesses less than what was never given."""
+        """The units in which moves of jets are measured: the size of jets of their order, smaller for guesses, which then move less."""
         return self.typical(x)[:, columns] * [_GUESSED if self.jets[k] in guessed else 1.0 for k in columns]
 
     def sizes(self, x: Matrix) -> Matrix:
         """The sizes of jets at a state.
 
-        A jet counts with its value, or with a millionth of the largest jet of its order: a velocity that is zero up to round-off among
-        velocities of order one contradicts nothing. Jets of one order are compared in units of their usual sizes.
+        The size is the value, or a millionth of the largest jet of its order, so that a velocity that is zero up to round-off among
+        velocities of order one contradicts nothing. Jets of one order are compared in units of their typical sizes.
         """
         return np.maximum(np.abs(x), self.units * np.maximum(_LEAST_SIZE_IN_ORDER * self.largest(x), _LEAST_TYPICAL_SIZE))
 
@@ -241,14 +241,16 @@ class Rows:
         return np.where(scale > 0, scale, 1.0)
 
     def significant(self, jacobian: Matrix, x: Matrix) -> Matrix:
-        """The Jacobian without slopes that are round-off: those of jets that could not change their row by a digit of its largest term."""
+        """The Jacobian without slopes that are round-off: those of jets whose term is below the last digit of the largest term of the
+        row.
+        """
         terms = np.abs(jacobian) * self.sizes(x)[:, None, :]
-        return np.where(terms > EXACT * terms.max(axis=2, keepdims=True, initial=0.0), jacobian, 0.0)
+        return np.where(terms > EXACT_RESIDUAL * terms.max(axis=2, keepdims=True, initial=0.0), jacobian, 0.0)
 
     def terms(self, x: Matrix, which: Indices) -> Matrix:
-        """The largest term of each row as it stands, constants included: at rest in the origin the jets are zero and give no size.
+        """The largest term of each row as written, constants included, since jets give no size if they are zero.
 
-        It is at least what a demand asks for, and zero where a term has no value.
+        It is at least the demanded value, and zero if a term has no value.
         """
         tape, counts = self.conditions.summands()
         found = np.abs(self.members.values(tape, x, which))
@@ -257,7 +259,7 @@ class Rows:
         return np.where(np.isfinite(found).all(axis=1, keepdims=True), np.maximum(largest, np.abs(self._asked)), 0.0)
 
     def residuals(self, x: Matrix, which: Indices) -> tuple[Matrix, Matrix, Flags]:
-        """Residuals relative to the sizes of their terms, residuals as they are, and which members have finite ones."""
+        """Residuals relative to the sizes of their terms, plain residuals, and which members have finite values."""
         residual, jacobian, finite = self.look(x, which)
         terms = self.slopes_by(jacobian, x)
         scaled = np.abs(residual) / terms

@@ -10,6 +10,7 @@ from sympy import Expr
 
 from chetaev.core.declarations import read_value
 from chetaev.core.errors import InitialError, NotationError, did_you_mean, require_mapping
+from chetaev.core.fixes import Advice, InPython, SetArgument, SetInitial, sentences
 from chetaev.core.groups.matrix_group import MatrixGroup
 from chetaev.core.notation.lexer import spell
 from chetaev.core.state import State
@@ -42,7 +43,7 @@ class Data:
 def read_state(equations: Equations, start: State | Mapping[str, Any], binding: Binding, where: str, *, expressions: bool = False) -> Data:
     """Return the user's data with resolved names and numbers; `expressions` allows values of expressions too."""
     if not isinstance(start, State):
-        require_mapping(start, "the state is", where, '{"x": 0, "x\'": 1}')
+        require_mapping(start, "the state is", where, InPython('{"x": 0, "x\'": 1}'))
         start = State(fixed=start)
     fixed, demands = _read(equations, start.fixed, binding, where, expressions)
     guess, _ = _read(equations, start.guess, binding, where, False)
@@ -53,7 +54,7 @@ def read_state(equations: Equations, start: State | Mapping[str, Any], binding: 
 
 
 def require_elements(problem: Problem, data: Data) -> None:
-    """Raise if the value of a group coordinate is not given, at least as a guess: there is no default to start from."""
+    """Raise an InitialError if a group coordinate has no fixed value: there is no default, and a guess cannot be moved."""
     for name, group in problem.system.equations.system.groups.items():
         if isinstance(group.group, MatrixGroup) and any(z in data.guess for z in group.places):
             raise InitialError(
@@ -67,7 +68,7 @@ def require_elements(problem: Problem, data: Data) -> None:
                 f"no initial value for {name}.",
                 where=problem.where,
                 why=f"{name} is an element of {group.word}.",
-                hint=f'{{"{name}": {group.group.example}, ...}}',
+                hint=SetInitial((name,), group.group.example),
             )
 
 
@@ -95,8 +96,9 @@ def _read(
         moving = {z for z in jets_in(equations.system.charted(jet)) if z.base in known or isinstance(z, Place)}
         is_jet = isinstance(jet, Jet) and not isinstance(jet, Input) and bool(moving)
         if not is_jet and not (expressions and moving):
-            hint = f"jets of {' '.join(known)}.  {did_you_mean(str(key), known)}".rstrip()
-            hint = f"evaluate(..., t={v})" if jet == TIME else hint
+            hint: Advice = sentences(f"jets of {' '.join(known)}.", did_you_mean(str(key), known))
+            if jet == TIME:
+                hint = SetArgument("t", v, "evaluate")
             raise InitialError(f"{key} is not an unknown of the motion.", where=where, hint=hint)
         if jet in values or any(d.expression == jet for d in demands):
             raise InitialError(f"{key if not is_jet else jet.name} is given twice.", where=where, hint="give it once")

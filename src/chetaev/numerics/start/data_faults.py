@@ -1,16 +1,17 @@
-"""Errors for missing, ambiguous or contradictory initial data: the free data by name, the roots found, the values needed."""
+"""Errors for missing, ambiguous or contradictory initial data, with the free data, the roots found, or the values needed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 
 from chetaev.core.errors import InitialError, StateError
-from chetaev.core.fixes import Ask, Guess, SetInitial
+from chetaev.core.fixes import Ask, Fix, Guess, LeaveOut, SetInitial
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.groups.matrix_group import MatrixGroup
-from chetaev.core.symbols import Jet, Multiplier, Place
+from chetaev.core.symbols import Jet, Multiplier, Place, jets_in
 from chetaev.mechanics.ranks.factored import open_jets
 from chetaev.mechanics.ranks.generic import rank
 from chetaev.numerics.start.attitude import written_element
@@ -18,18 +19,20 @@ from chetaev.numerics.start.blocks import solved_in_blocks
 from chetaev.numerics.start.conditions import Conditions, Residual, residual_of
 from chetaev.numerics.start.newton import Root, flat_here, null_at, roots, settle
 
-ROUGH = 1e-6
-"""Relative to slopes nearby: smaller ones count as zero after an iteration, which finds a double root to half the digits."""
+SLOPELESS_AFTER_ITERATION = 1e-6
+"""Slope, relative to slopes nearby, below which it counts as zero after an iteration, which finds a double root to half the digits."""
+_PRINTED_AS_ZERO = 1e-6
+"""Value, relative to the others or to the given one, below which a message prints it as 0; iterations may leave half the digits."""
 _MOST_LISTED = 6
 """Solutions or values that a message lists."""
-_HOLDS = 1e-9
-"""Relative to its terms: a row with a smaller residual holds."""
+_LARGEST_RESIDUAL = 1e-9
+"""Residual of a row, relative to its terms, below which the row holds."""
 
 
 def needs_guess(
     rows: Conditions, curved: Sequence[Jet], unknowns: Sequence[Jet], known: Mapping[Jet, float], guess: Mapping[Jet, float]
 ) -> InitialError:
-    """Missing jets that enter some rows nonlinearly, with the solutions found for them."""
+    """The error for missing jets that enter some rows nonlinearly, with the solutions found for them."""
     where = rows.problem.where
     found = roots(rows, unknowns, known, guess, solved_in_blocks(rows.problem, known, guess).several)
     if found and _freedom(found[0], unknowns, guess) > 0:
@@ -40,7 +43,8 @@ def needs_guess(
     hint = f"give the value{'s' * (not one)}, or ", Guess(tuple(z.name for z in curved))
     if not found:
         fixed = {z: v for z, v in known.items() if z not in guess}
-        return InitialError(what, where=where, why=f"No solution was found.{_needed(rows, fixed, known, unknowns, guess)}", hint=hint)
+        told = _in_words(_needed(rows, fixed, known, unknowns, guess))
+        return InitialError(what, where=where, why="  ".join(filter(None, ("No solution was found.", told))), hint=hint)
     return InitialError(what, where=where, why=_listed(rows, curved, unknowns, found), hint=hint)
 
 
@@ -49,13 +53,13 @@ def _listed(rows: Conditions, curved: Sequence[Jet], unknowns: Sequence[Jet], fo
     shown = list(dict.fromkeys(", ".join(f"{z.name} = {_digits(root.at, z)}" for z in differing) for root in found))
     more = " | ..." if len(shown) > _MOST_LISTED else ""
     text = f"{len(shown)} solution{'s' * (len(shown) > 1)} found: {' | '.join(shown[:_MOST_LISTED])}{more}."
-    flat = flat_here(rows, unknowns, found[0].at, ROUGH) if len(found) == 1 else []
+    flat = flat_here(rows, unknowns, found[0].at, SLOPELESS_AFTER_ITERATION) if len(found) == 1 else []
     return f"{text}  {turning_point(flat)}" if flat else text
 
 
 def turning_point(flat: Sequence[Jet]) -> str:
     """Return the reason why some jets are not determined here although they are at nearby states."""
-    return f"These data sit on a turning point: the rows have no slope in {' '.join(z.name for z in flat)} here."
+    return f"These data are at a turning point: the rows have no slope in {' '.join(z.name for z in flat)} here."
 
 
 def too_few(
@@ -73,7 +77,7 @@ def too_few(
     why = [f"{z.name} at t = {problem.t:g} is free data{moving * varied(z)}." for z in names if isinstance(z, Multiplier)][:1]
     if rest:
         why.append(f"{' '.join(rest)} then follow{'s' * (len(rest) == 1)} from the constraints.")
-    flat = [z for z in flat_here(rows, unknowns, at, ROUGH) if z in missing] if found else []
+    flat = [z for z in flat_here(rows, unknowns, at, SLOPELESS_AFTER_ITERATION) if z in missing] if found else []
     if flat:
         why.append(turning_point(flat))
     what = f"no initial value{'s' * (len(names) > 1)} for {' '.join(z.name for z in names)}."
@@ -82,14 +86,14 @@ def too_few(
 
 
 def _free_data(rows: Conditions, missing: Sequence[Jet], unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> list[Jet]:
-    """As many missing jets as the rows leave free, chosen greedily from the lowest order up."""
+    """Missing jets that can be given independently, chosen greedily from the lowest order up."""
     null = null_at(rows, unknowns, at)
     lines = dict(zip(unknowns, null, strict=True))
     chosen: list[Jet] = []
     for z in sorted(missing, key=lambda z: z.order):
         if null.shape[1] and rank(np.array([lines[w] for w in [*chosen, z]])) > len(chosen):
             chosen.append(z)
-    return chosen or list(missing)  # none is free at nearby states: the rows determine them there, but not here
+    return chosen or list(missing)  # at nearby states the rows determine all of them, but not here
 
 
 def contradiction(
@@ -101,36 +105,62 @@ def contradiction(
     note: str = "",
     explain: bool = True,
 ) -> InitialError:
-    """The row that fails and by how much, and, with an explanation, what each fixed value alone would have to be."""
+    """The error for the row that fails, with its residual; with `explain` also the values that each fixed value alone would have to be."""
     if not explain:
         return InitialError(f"the data contradict {rows.labels[size.worst]}: it is off by {size.value:.3g}.", where=rows.problem.where)
     loose = [z for z in at if z not in fixed]
     needed = _needed(rows, fixed, at, loose, guess)
+    concerned = list(needed) or _names_in(rows, size.worst, fixed)
     named = rows.pairs[size.worst : size.worst + 1] if needed else rows.pairs
-    needed = needed or f"  These must vanish on every state: {', '.join(rows.labels)}."
+    said = _in_words(needed) or f"These must vanish on every state: {', '.join(rows.labels)}."
     return InitialError(
         f"the data contradict {rows.labels[size.worst]}: it is off by {size.value:.3g}.",
         where=rows.problem.where,
-        why=f"{needed.strip()}{f'  {note}' if note else ''}",
-        hint=(
-            "leave out one of the values, or give it as a guess; ",
-            Ask("classify"),
-            " shows whether the rows themselves contradict each other",
-        ),
-        rows=tuple(rows.problem.system.label((row, 0)) for row, _ in named),
+        why=f"{said}{f'  {note}' if note else ''}",
+        hint=(*_without(rows, concerned), Ask("classify"), " shows whether the rows themselves contradict each other"),
+        origins=tuple(rows.problem.system.origin(row) for row, _ in named),
     )
 
 
-def _needed(rows: Conditions, fixed: Mapping[Jet, float], at: Mapping[Jet, float], loose: Sequence[Jet], guess: Mapping[Jet, float]) -> str:
+def _without(rows: Conditions, names: Sequence[str]) -> list[str | Fix]:
+    """The advice to leave out one of the values `names`, or to give it as a guess.
+
+    An element of a group cannot be left out, and one of a group of matrices cannot be a guess.
+    """
+    groups = rows.problem.system.equations.system.groups
+    loose = [name for name in names if name not in groups]
+    guessed = [name for name in names if name not in groups or not isinstance(groups[name].group, MatrixGroup)]
+    if not guessed:
+        return ["leave out some of the values, or give them as guesses; "]
+    one = "it" if len(guessed) == 1 else "one of them"
+    if not loose:
+        return [f"give {guessed[0]} as a guess: ", Guess((guessed[0],)), "; "]
+    return [LeaveOut(tuple(loose)), f", or give {one} as a guess: ", Guess((guessed[0],)), "; "]
+
+
+def _needed(
+    rows: Conditions, fixed: Mapping[Jet, float], at: Mapping[Jet, float], loose: Sequence[Jet], guess: Mapping[Jet, float]
+) -> dict[str, str]:
     """Return `x = 0.6 would have to be 0.43589` for each fixed value, or element of a group, whose change alone removes the fault."""
     start = {**dict.fromkeys(loose, 0.0), **at}
     _, slopes = rows.numbers(list(fixed), start)
     steep = [z for z, slope in zip(fixed, np.abs(slopes).max(axis=0, initial=0.0), strict=True) if slope > 0]
     groups = [g for g in rows.problem.system.equations.system.groups.values() if not set(steep).isdisjoint(g.places)]
-    needed_texts = [_element_needed(rows, group, start, loose, guess) for group in groups]
-    needed_texts += [_value_needed(rows, z, start, loose, guess) for z in steep if not isinstance(z, Place)]
-    said = [text for text in needed_texts if text]
-    return f"  {', or '.join(said[:_MOST_LISTED])}." if said else ""
+    found = {group.name: _element_needed(rows, group, start, loose, guess) for group in groups}
+    found |= {z.name: _value_needed(rows, z, start, loose, guess) for z in steep if not isinstance(z, Place)}
+    return dict(islice(((name, text) for name, text in found.items() if text), _MOST_LISTED))
+
+
+def _names_in(rows: Conditions, row: int, fixed: Mapping[Jet, float]) -> list[str]:
+    """Return the names of the fixed values in one of the rows; places of an element of a group are given under the name of the group."""
+    system, count = rows.problem.system, len(rows.pairs)
+    found = system.symbols([rows.pairs[row]]) if row < count else jets_in(rows.demands[row - count].expression)
+    owner = {z: group.name for group in system.equations.system.groups.values() for z in group.places}
+    return list(dict.fromkeys(owner.get(z, z.name) for z in fixed if z in found))[:_MOST_LISTED]
+
+
+def _in_words(needed: Mapping[str, str]) -> str:
+    return f"{', or '.join(needed.values())}." if needed else ""
 
 
 def _value_needed(rows: Conditions, z: Jet, start: Mapping[Jet, float], loose: Sequence[Jet], guess: Mapping[Jet, float]) -> str:
@@ -142,7 +172,7 @@ def _value_needed(rows: Conditions, z: Jet, start: Mapping[Jet, float], loose: S
 def _element_needed(
     rows: Conditions, group: GroupCoordinate, start: Mapping[Jet, float], loose: Sequence[Jet], guess: Mapping[Jet, float]
 ) -> str:
-    """Return an element of a group that removes the fault, if there is one: usually there are many, and a nearby one is named."""
+    """Return an element of a group that removes the fault, if there is one: usually there are many, and a nearby one is shown."""
     if isinstance(group.group, MatrixGroup):  # the entries cannot be moved one by one
         return f"{group.name} would have to be another matrix of its coset"
     at, opened = _released(rows, group.places, start, loose, guess)
@@ -161,7 +191,7 @@ def _released(
     unknowns = [*loose, *released]
     try:
         at = settle(rows, unknowns, start, guess)
-        if residual_of(rows, at).scaled > _HOLDS:
+        if residual_of(rows, at).scaled > _LARGEST_RESIDUAL:
             return {}, set()
         null = null_at(rows, unknowns, at)
     except StateError:
@@ -180,4 +210,4 @@ def _freedom(root: Root, unknowns: Sequence[Jet], guess: Mapping[Jet, float]) ->
 def _digits(at: Mapping[Jet, float], z: Jet, given: float = 0.0) -> str:
     """Return a value to six digits; round-off relative to the others, or to the `given` value, is written 0."""
     size = max(abs(given), *[abs(v) for w, v in at.items() if w.order == z.order])
-    return "0" if abs(at[z]) <= ROUGH * max(size, 1e-300) else f"{at[z]:.6g}"
+    return "0" if abs(at[z]) <= _PRINTED_AS_ZERO * max(size, 1e-300) else f"{at[z]:.6g}"

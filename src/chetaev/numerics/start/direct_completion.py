@@ -1,14 +1,14 @@
-r"""Initial data completed at once, where nothing about them is in doubt.
+r"""Initial data completed directly, by divisions, if they are clear in every respect.
 
-Which jets a set of given ones determines, and by which divisions, follows from the rows: it is decided once for all values. A start then
-costs a few evaluations of graphs. What this gives is used only where it is clear:
+The rows decide, once for all values, which jets follow from a set of given ones, and by which divisions. A start then takes a few
+evaluations of graphs. The result is used only if it is clear:
 
 - every row that restricts the state holds up to round-off, as do the equations of motion with the accelerations found;
-- no divisor is small: neither in units of its row and column (`Flow.watch`), nor beside its own values at neighbouring states, whatever the
-  units are. A divisor of round-off, such as a cosine at a right angle, is small beside its neighbours.
+- no divisor is small, neither in units of its row and column (`Flow.watch`) nor, independently of units, compared with its values at
+  neighbouring states. A divisor of round-off, such as a cosine at a right angle, is small compared with its values there.
 
-Any other start is judged by `chetaev.numerics.start.initial`, with all its cases. Which of the two completes a start depends on its values
-only, never on what was computed before, so that equal starts have equal digits.
+Any other start is completed by `chetaev.numerics.start.initial`, with all its cases. Which of the two completes a start depends only on its
+values, never on what was computed before, so that equal starts have equal digits.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.graphs.magnitude import magnitudes
 from chetaev.numerics.graphs.residues import residues_of
 
-EXACT = 1e-14
-"""Relative to the sum of its terms: largest residual of a row that counts as round-off. With more, the data may have to be moved."""
+ROUND_OFF_RESIDUAL = 1e-14
+"""Largest residual of a row, relative to the sum of its terms, that counts as round-off. With more, the data may have to be moved."""
 _LEAST_DIVISOR = 1e-3
 """Smallest ratio of a divisor to its values at neighbouring states; a smaller one may be round-off, or a turning point."""
-_AWAY = 1e-3
-"""How far neighbouring states are, relative to the largest jet of the same order."""
+_DISTANCE_OF_NEIGHBOURS = 1e-3
+"""Distance of neighbouring states, relative to the largest jet of the same order."""
 _MOST_TOPS = 24
-"""Most unknowns of systems that are completed here: for more, graphs of solutions take longer to make than a start."""
+"""Most unknowns of systems that are completed directly: for more, making the graphs takes longer than a start."""
 _SIDES = np.random.default_rng(16).choice([-1.0, 1.0], (2, 512)) * np.random.default_rng(17).uniform(0.5, 1.0, (2, 512))
 """Directions to two neighbouring states, the same in every run."""
 _KNOWN: Remembered[Completion | None]
@@ -48,21 +48,21 @@ class Points(Protocol):
     """Starts with values for parameters, inputs and time (`chetaev.numerics.start.conditions.Members`)."""
 
     def values(self, tape: GraphTape, x: Matrix, which: Indices) -> Matrix:
-        """A tape at states of some starts, a line each, finite or not."""
+        """The values of a tape at states of some starts, a line each, finite or not."""
 
 
 @dataclass(frozen=True)
 class Solution:
-    """How the jets that are not given follow from given ones."""
+    """The missing jets as functions of given ones."""
 
     missing: list[int]
-    """Their places in the state."""
+    """The columns of the missing jets in the state."""
     tape: GraphTape
-    """Their values, and a number that is zero where nothing about them is in doubt."""
+    """Their values, and a number that is zero if they are clearly determined."""
 
 
 class Completion:
-    """Initial data of one system of rows."""
+    """Completes initial data of one system of rows."""
 
     def __init__(self, system: Prolongation) -> None:
         self.system, self.state = system, system.structure.state
@@ -85,9 +85,9 @@ class Completion:
             x[:, solution.missing] = np.where(clear[:, None], found[:, :-1], 0.0)
         return clear
 
-    def beside(self, e: Sequence[ca.SX], known: Sequence[Jet]) -> list[list[ca.SX]]:
-        """Expressions at two neighbouring states, where some jets are known and others zero; the second state is not nearer where all jets
-        of an order are small.
+    def at_neighbours(self, e: Sequence[ca.SX], known: Sequence[Jet]) -> list[list[ca.SX]]:
+        """Expressions at two neighbouring states, where `known` jets have values and others are zero; the distance of the second state does
+        not shrink if all jets of an order are small.
         """
         algebra, column = self.system.algebra, ca.vertcat(*e)
         leaves = {z: algebra.leaf(z) for z in known}
@@ -100,14 +100,14 @@ class Completion:
         ]
         found = []
         for size, sides in zip(sizes, _SIDES, strict=True):
-            moved = [leaf + _AWAY * float(sides[self.state.index(z)]) * size[z.order] for z, leaf in leaves.items()]
+            moved = [leaf + _DISTANCE_OF_NEIGHBOURS * float(sides[self.state.index(z)]) * size[z.order] for z, leaf in leaves.items()]
             found.append(ca.vertsplit(ca.substitute(column, ca.vertcat(*leaves.values()), ca.vertcat(*moved))) if moved else list(e))
         return found
 
     def doubts(self, pivots: Sequence[ca.SX], known: Sequence[Jet]) -> list[ca.SX]:
-        """Numbers that are positive where a divisor is small beside its values at neighbouring states."""
+        """Numbers that are positive where a divisor is small compared with its values at neighbouring states."""
         own = moving(self.system.algebra, pivots)
-        others = self.beside(own, known) if own else []
+        others = self.at_neighbours(own, known) if own else []
         return [_LEAST_DIVISOR * ca.fabs(there) - ca.fabs(here) for near in others for here, there in zip(own, near, strict=True)]
 
     def _solved(self, given: frozenset[Jet]) -> Solution | None:
@@ -132,7 +132,7 @@ class Completion:
             known |= set(missing)
         if any(z not in known for z in self.state):
             return None
-        rows = excesses([system.row(pair) for pair in system.hidden()], EXACT)
+        rows = excesses([system.row(pair) for pair in system.hidden()], ROUND_OFF_RESIDUAL)
         if rows and found:
             rows = ca.vertsplit(ca.substitute(ca.vertcat(*rows), algebra.vector(list(found)), ca.vertcat(*found.values())))
         doubt = positive([*rows, *self.doubts(pivots, [z for z in self.state if z in given])])
@@ -140,7 +140,7 @@ class Completion:
 
 
 def completion_of(system: Prolongation) -> Completion | None:
-    """What completes starts of rows that determine their motion at random states, each unknown by a row of its own; cached."""
+    """The direct completion, for rows that determine their motion at random states, with one row per unknown; else None; cached."""
     return _KNOWN.get(system, (), lambda: _completion(system))
 
 
@@ -155,17 +155,17 @@ _KNOWN = Remembered(64)
 
 
 def excesses(rows: Sequence[ca.SX], allowed: float) -> list[ca.SX]:
-    """By how much rows are larger than a part of the sum of their terms."""
+    """The amounts by which rows exceed `allowed` times the sum of their terms."""
     return [ca.fabs(row) - allowed * size for row, size in zip(rows, magnitudes(rows), strict=True)]
 
 
 def moving(algebra: GraphAlgebra, pivots: Sequence[ca.SX]) -> list[ca.SX]:
-    """Those divisors that depend on more than parameters."""
+    """The divisors that do not depend on parameters alone."""
     return [e for e in pivots if not all(isinstance(z, Parameter) for z in algebra.symbols(e))]
 
 
 def positive(excess: Sequence[ca.SX]) -> ca.SX:
-    """Zero if no number is positive, and not a number if one is none."""
+    """A graph that is zero if no number is positive, and NaN if one is NaN."""
     return sum((e + ca.fabs(e) for e in excess), ca.SX(0))
 
 

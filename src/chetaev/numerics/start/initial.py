@@ -1,8 +1,8 @@
 """Consistent initial data: the user's values, completed from the constraints.
 
 The rows that restrict the state are taken in Pryce's stages, positions first. At each stage the missing jets are solved for where they
-enter affinely, or have one root only; any other needs a guess. A value given for a jet above the state, or for an expression, adds a row.
-Jets that are still missing at the end are free data, and the error names them. Fixed values keep every bit, unless only they can remove a
+enter affinely, or have one root only; all others need a guess. A value given for a jet above the state, or for an expression, adds a row.
+Jets that are still missing at the end are free data, and the error names them. Fixed values are not changed, unless only that can remove a
 residual of round-off.
 """
 
@@ -24,22 +24,22 @@ from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation
 from chetaev.numerics.start.blocks import solved_in_blocks
 from chetaev.numerics.start.conditions import Alone, Conditions, Demand, Members, Residual, Rows, residual_of
 from chetaev.numerics.start.data import Data, require_elements
-from chetaev.numerics.start.data_faults import ROUGH, contradiction, needs_guess, too_few, turning_point
+from chetaev.numerics.start.data_faults import SLOPELESS_AFTER_ITERATION, contradiction, needs_guess, too_few, turning_point
 from chetaev.numerics.start.direct_completion import completion_of
 from chetaev.numerics.start.newton import flat_here, null_at, ranks_beside, settle, settle_together
 
-_ROUND_OFF = 1e-14
+_ROWS_HOLD = 1e-14
 """Relative residual up to which rows hold."""
 _SLOPELESS = 1e-12
-"""Slopes below this part of those nearby count as none where all values were given or follow by one linear solution."""
+"""Slope, relative to slopes nearby, below which it counts as zero if all values were given or follow by one linear solution."""
 
 
 class MissingData(InitialError):
-    """Data are missing; raised without naming them where the caller does not need the names, which take long to find."""
+    """Data are missing; raised without their names if the caller does not need these, since finding them takes long."""
 
 
 Fault = Callable[[bool], ChetaevError]
-"""What keeps a member from having a state, with an explanation or without: an explanation takes longer than a completion."""
+"""The error of a member without a state, with an explanation if the argument is true, which takes longer than a completion."""
 
 
 def complete(problem: Problem, data: Data, *, explain: bool = True) -> dict[Jet, float]:
@@ -55,10 +55,10 @@ def complete(problem: Problem, data: Data, *, explain: bool = True) -> dict[Jet,
 
 
 def complete_together(members: Members, data: Data, size: int) -> tuple[Matrix, dict[int, Fault]]:
-    """The states of all members, a line each, and what kept some from having one.
+    """The states of all members, a line each, and the errors of members without a state, by index.
 
-    The values of the data are numbers or columns over the members. Members stay together as long as the same jets are determined; one
-    that has to be judged by itself goes on alone, by the same steps.
+    The values of the data are numbers or columns over the members. Members are completed together as long as the same jets are determined;
+    a member that needs a decision of its own is completed alone, by the same steps.
     """
     problem, column = members.one(0), {z: k for k, z in enumerate(members.jets)}
     require_elements(problem, data)
@@ -79,19 +79,19 @@ def complete_together(members: Members, data: Data, size: int) -> tuple[Matrix, 
             else:
                 part.finish()
                 x[part.which] = part.x
-        except _Apart as apart:
+        except _Split as apart:
             work += [part.of(some) for some in apart.parts if len(some)]
         except (InitialError, StateError) as refused:
-            faults[int(part.which[0])] = partial(_as_it_is, refused)
+            faults[int(part.which[0])] = partial(_unchanged, refused)
     return x, faults
 
 
-def _as_it_is(refused: ChetaevError, explain: bool) -> ChetaevError:
+def _unchanged(refused: ChetaevError, explain: bool) -> ChetaevError:
     return refused
 
 
-class _Apart(Exception):
-    """Members, by their places, do not go on together."""
+class _Split(Exception):
+    """Raised to continue with parts of the members, given by their indices, instead of all together."""
 
     def __init__(self, parts: Sequence[Indices]) -> None:
         super().__init__()
@@ -112,11 +112,11 @@ class _Work:
     known: dict[Jet, None]
     stages: tuple[int, ...]
     inexact: bool
-    """Whether some of what is known was found by an iteration."""
+    """Whether some known values were found by an iteration."""
     faults: dict[int, Fault]
 
     def of(self, some: Indices) -> _Work:
-        """The same for some of the members, given by their places."""
+        """A copy for some of the members, given by their indices."""
         return replace(self, which=self.which[some], x=self.x[some], known=dict(self.known))
 
     @property
@@ -133,28 +133,28 @@ class _Work:
         return replace(self.data, fixed=_of_member(self.data.fixed, at), guess=_of_member(self.data.guess, at))
 
     def _at(self, k: int = 0, x: Matrix | None = None, jets: Iterable[Jet] = ()) -> dict[Jet, float]:
-        """What is known of one of the members, in its state or in a trial of it, with some jets more."""
+        """The known values of member `k`, and those of `jets`, in its state or in the trial state `x`."""
         line = (self.x if x is None else x)[k].tolist()
         return {z: line[self.place[z]] for z in (*self.known, *jets)}
 
     def _alone(self, some: Flags | None = None) -> None:
-        """Let members, all or some, go on one by one: what follows judges one state."""
+        """Continue with all or some members one by one, because the next step handles a single state."""
         if len(self.which) > 1:
             apart = np.ones(len(self.which), dtype=bool) if some is None else some
-            raise _Apart([*[np.array([k]) for k in np.flatnonzero(apart)], np.flatnonzero(~apart)])
+            raise _Split([*[np.array([k]) for k in np.flatnonzero(apart)], np.flatnonzero(~apart)])
 
     def _without(self, faults: Mapping[int, Fault]) -> None:
-        """Go on without members that have no state."""
+        """Continue without members that have no state, and record their errors."""
         if faults:
             self.faults.update({int(self.which[k]): fault for k, fault in faults.items()})
-            raise _Apart([np.setdiff1d(np.arange(len(self.which)), list(faults))])
+            raise _Split([np.setdiff1d(np.arange(len(self.which)), list(faults))])
 
     def _require_finite(self, rows: Rows, x: Matrix, finite: Flags, jets: Iterable[Jet] = ()) -> None:
         if not finite.all():
             self._without({k: partial(_undefined, rows.conditions, self._at(k, x, jets)) for k in np.flatnonzero(~finite).tolist()})
 
     def next_stage(self) -> _Work:
-        """The fixed values and the guesses completed by what one more stage of the constraints determines."""
+        """The work after one more stage of the constraints, with the jets that it determines."""
         k, *later = self.stages
         after = replace(self, stages=tuple(later))
         system, data = self.problem.system, self.data
@@ -184,10 +184,10 @@ class _Work:
         return after
 
     def _solved(self, pairs: tuple[Pair, ...], missing: Sequence[Jet], nonlinear: bool) -> tuple[Matrix, list[Jet]]:
-        """The missing jets that one stage determines, guesses counted as given though moved."""
+        """A trial state of each member, and the missing jets that one stage determines; guesses count as given, although they may move."""
         data, rows = self.data, Rows(Conditions(self.problem, pairs), self.members)
         unguessed = [z for z in missing if z not in data.guess]
-        slopeless = ROUGH if self.inexact else _SLOPELESS
+        slopeless = SLOPELESS_AFTER_ITERATION if self.inexact else _SLOPELESS
         trial = self.x.copy()
         for z, k in zip(missing, self._columns(missing), strict=True):
             trial[:, k] = data.guess[z][self.which] if z in data.guess and np.ndim(data.guess[z]) else data.guess.get(z, 0.0)
@@ -197,18 +197,18 @@ class _Work:
         steep = self._columns([z for z in unguessed if z not in turning])
         if steep:
             trial[:, steep] += FactoredStack(jacobian[:, :, steep]).solved(-residual)
-        if len(unguessed) < len(missing):  # guesses have to move where the rows do not hold
+        if len(unguessed) < len(missing):  # move guesses if the rows do not hold
             scaled, _, finite = rows.residuals(trial, self.which)
             self._require_finite(rows, trial, finite, missing)
-            far = np.flatnonzero(scaled.max(axis=1, initial=0.0) > _ROUND_OFF)
+            far = np.flatnonzero(scaled.max(axis=1, initial=0.0) > _ROWS_HOLD)
             if len(far):
                 moved = trial[far]
                 settle_together(rows, self._columns(missing), moved, self.which[far], data.guess)
                 trial[far] = moved
                 jacobian = rows.look(trial, self.which)[1]
-                turning = self._turning(rows, unguessed, missing, trial, jacobian, ROUGH if nonlinear else slopeless)
+                turning = self._turning(rows, unguessed, missing, trial, jacobian, SLOPELESS_AFTER_ITERATION if nonlinear else slopeless)
         all_fixed = all(z in data.fixed for z in self.known)
-        if turning or (nonlinear and all_fixed):  # no later stage can mend what fails here
+        if turning or (nonlinear and all_fixed):  # no later stage can remove a failure here
             scaled = rows.residuals(trial, self.which)[0]
             if all_fixed or not nonlinear:
                 failing = np.flatnonzero(scaled.max(axis=1, initial=0.0) > CONTRADICTION).tolist()
@@ -216,7 +216,7 @@ class _Work:
                 faults = {
                     k: partial(_fails_here, rows.conditions, self._at(k), self._at(k, trial, missing), self._data(k), note) for k in failing
                 }
-                if turning and faults:  # one member, whose turning point has to be explained
+                if turning and faults:  # there is one member, and its turning point is explained
                     raise faults[0](True)
                 self._without(faults)
         opened = self._open(rows, unguessed, trial, self._at(0, trial, missing), not (turning or nonlinear))
@@ -225,7 +225,7 @@ class _Work:
     def _turning(
         self, rows: Rows, unguessed: Sequence[Jet], missing: Sequence[Jet], trial: Matrix, jacobian: Matrix, cut: float
     ) -> list[Jet]:
-        """The unknowns at a turning point; a member that may be at one is judged alone."""
+        """The unknowns at a turning point; a member that may be at one is continued alone."""
         found, usual, _ = ranks_beside(rows, self._columns(unguessed), trial, self.which, jacobian, cut)
         suspicious = found < usual
         if not suspicious.any():
@@ -234,7 +234,7 @@ class _Work:
         return flat_here(rows.conditions, unguessed, self._at(0, trial, missing), cut)
 
     def _open(self, rows: Rows, unguessed: Sequence[Jet], trial: Matrix, first: Mapping[Jet, float], judged: bool) -> list[Jet]:
-        """The unknowns that the rows leave open, the same for all members; a rank that is not clear is judged for each alone."""
+        """The unknowns that the rows leave open, the same for all members; if a rank is not clear, members are continued alone."""
         columns = self._columns(unguessed)
         _, jacobian, finite = rows.look(trial, self.which)
         self._require_finite(rows, trial, finite, first)
@@ -256,11 +256,11 @@ class _Work:
         pattern = moved > OPEN * moved.max(axis=1, keepdims=True)
         differing = (pattern != pattern[0]).any(axis=1)
         if differing.any():
-            raise _Apart([np.flatnonzero(~differing), np.flatnonzero(differing)])
+            raise _Split([np.flatnonzero(~differing), np.flatnonzero(differing)])
         return [z for z, is_open in zip(unguessed, pattern[0], strict=True) if is_open]
 
     def finish(self) -> None:
-        """What the stages leave open, from demands and guesses; then the states moved onto all hidden constraints."""
+        """Complete jets that the stages leave open from demands and guesses, then move the states onto all hidden constraints."""
         problem, state = self.problem, self.members.jets
         if _asks_more(problem, self.data):
             self._alone()
@@ -282,7 +282,7 @@ class _Work:
         self._project()
 
     def _project(self) -> None:
-        """Guesses and computed values moved as far as needed, fixed ones only where nothing else can take up round-off."""
+        """Move guesses and computed values onto the constraints, and fixed values only if nothing else can remove round-off."""
         problem, state, data = self.problem, self.members.jets, self.data
         loose = self._columns([z for z in state if z not in data.fixed])
         if _asks_more(problem, data):
@@ -298,7 +298,7 @@ class _Work:
         size = scaled.max(axis=1, initial=0.0)
         failing = np.flatnonzero(size > CONTRADICTION).tolist()
         self._without({k: self._contradiction(rows, k, scaled[k], residual[k]) for k in failing})
-        some = np.flatnonzero(size >= _ROUND_OFF)
+        some = np.flatnonzero(size >= _ROWS_HOLD)
         if not len(some):
             return
         residual, jacobian, _ = rows.look(self.x[some], self.which[some])
@@ -309,7 +309,7 @@ class _Work:
             residual, jacobian, _ = rows.look(self.x[some], self.which[some])
 
     def _contradiction(self, rows: Rows, k: int, scaled: Matrix, residual: Matrix) -> Fault:
-        """What to say of data that leave a residual."""
+        """The error for data that leave a residual."""
         worst = int(np.argmax(scaled))
         at, conditions = self._at(k), replace(rows.conditions, problem=self.members.one(int(self.which[k])))
         fixed = {z: v for z, v in at.items() if z in self.data.fixed}
@@ -334,7 +334,7 @@ def _undefined(rows: Conditions, at: Mapping[Jet, float], explain: bool) -> Chet
 
 
 def _missing_data(problem: Problem, known: Mapping[Jet, float], missing: Sequence[Jet], data: Data, explain: bool) -> InitialError:
-    """What to say of jets that neither constraints nor demands determine, or determine nonlinearly."""
+    """The error for jets that constraints and demands do not determine, or determine nonlinearly."""
     if not explain:
         return MissingData("data are missing.", where=problem.where)
     rows, tops = _conditions(problem, data)
@@ -342,7 +342,7 @@ def _missing_data(problem: Problem, known: Mapping[Jet, float], missing: Sequenc
     curved = [z for z in rows.curved([*missing, *tops]) if z in missing]
     if curved:
         return needs_guess(rows, curved, [*missing, *tops], {**known, **given}, data.guess)
-    fixed = {z: v for z, v in known.items() if z in data.fixed}  # what follows from them here may not follow beside this state
+    fixed = {z: v for z, v in known.items() if z in data.fixed}  # values that follow from these here need not follow at nearby states
     loose = [z for z in problem.system.structure.state if z not in fixed]
     return too_few(rows, missing, [*loose, *tops], {**fixed, **given}, {**data.guess, **{z: v for z, v in known.items() if z in loose}})
 
@@ -350,7 +350,7 @@ def _missing_data(problem: Problem, known: Mapping[Jet, float], missing: Sequenc
 def _fails_here(
     rows: Conditions, known: Mapping[Jet, float], trial: Mapping[Jet, float], data: Data, note: str, explain: bool
 ) -> InitialError:
-    """A contradiction in one stage, judged together with the stages before."""
+    """The error for a contradiction in one stage, with the rows of the stages before it."""
     system = rows.problem.system
     through = system.hidden()[: system.hidden().index(rows.pairs[-1]) + 1]
     at = {**dict.fromkeys(_missing(system, through, trial), 0.0), **trial}
@@ -399,7 +399,7 @@ def _on_state(problem: Problem, data: Data) -> tuple[Demand, ...]:
 
 
 def _conditions(problem: Problem, data: Data) -> tuple[Conditions, list[Jet]]:
-    """All rows that data and demands must satisfy together, and the jets at the top that have to be found along with the state."""
+    """All rows that data and demands must satisfy together, and the tops that have to be found with the state."""
     system = problem.system
     above = len(_on_state(problem, data)) < len(data.demands) or any(z in system.structure.top for z in data.fixed)
     pairs = [*system.hidden(), *(system.stage(0) if above else [])]
@@ -419,7 +419,7 @@ def _affine_later(system: Prolongation, k: int, known: Container[Jet], missing: 
 
 
 def _meeting_demands(problem: Problem, at: dict[Jet, float], loose: Sequence[Jet], data: Data) -> dict[Jet, float]:
-    """Move the data, where they may move, until the demands hold too. `evaluate._check_given` checks fixed accelerations later."""
+    """Move the jets in `loose` until the demands hold too. `evaluate._check_given` checks fixed accelerations later."""
     rows, tops = _conditions(problem, data)
     given = {z: v for z, v in data.fixed.items() if z in problem.system.structure.top}
     start = {**at, **given, **dict.fromkeys(tops, 0.0)}

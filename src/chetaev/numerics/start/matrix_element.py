@@ -22,10 +22,10 @@ from chetaev.numerics.graphs.group_equations import equations_of
 Array = NDArray[np.float64]
 
 _ON_GROUP = 1e-8
-"""Residual of the equations of the group, relative to the squares of the entries: below it a matrix typed with eight digits is meant as an
+"""Residual of the equations of the group, relative to the squares of the entries: below it a matrix with eight correct digits counts as an
 element of the group."""
 _SINGULAR = 1e-13
-"""Smallest ratio of singular values of a start; a product with the inverse of a worse one has no correct digit."""
+"""Smallest ratio of singular values of a start; with a smaller one a product with the inverse has no correct digit."""
 
 
 def read_matrix(group: GroupCoordinate, rows: Any, names: Mapping[Symbol, float], where: str) -> Array:
@@ -126,7 +126,7 @@ def _symmetrised(a: Array, n: int) -> Array:
 
 
 def _numbers(group: GroupCoordinate, rows: Any, names: Mapping[Symbol, float], where: str) -> NDArray[Any] | None:
-    """An array of real or complex numbers; None if it is no matrix."""
+    """An array of real or complex numbers; None if it is not a matrix."""
     if isinstance(rows, np.ndarray):
         rows = rows.tolist()
     if not isinstance(rows, list | tuple) or not all(isinstance(row, list | tuple) and len(row) == len(rows) for row in rows):

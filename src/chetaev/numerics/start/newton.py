@@ -1,8 +1,8 @@
 r"""Solving rows for some jets: damped steps far from the constraints, steps of frozen rank near them.
 
-Far away a Levenberg-Marquardt step with $\mu \sim |F|$ cannot overshoot; rows and jets are scaled, so units drop out. Near the
-constraints the rank of the Jacobian is taken once and kept: with redundant rows its smallest singular value is of the order of the
-distance, and a Newton step of full rank would divide by it and leave again.
+Far away a Levenberg-Marquardt step with $\mu \sim |F|$ cannot overshoot; rows and jets are scaled, so units drop out. Near the constraints
+the rank of the Jacobian is determined once and kept: with redundant rows its smallest singular value is of the order of the distance, and a
+Newton step of full rank would divide by it and move away again.
 """
 
 from __future__ import annotations
@@ -21,32 +21,33 @@ from chetaev.mechanics.ranks.sizes import Sizes
 from chetaev.mechanics.tolerances import NOISE
 from chetaev.numerics.flow.prolongation import Pair, Prolongation
 from chetaev.numerics.flow.sampling import points_near
-from chetaev.numerics.start.conditions import EXACT, FIRST, Conditions, Rows, alone, line, residual_of
+from chetaev.numerics.start.conditions import EXACT_RESIDUAL, FIRST, Conditions, Rows, alone, line, residual_of
 
 _MOST_STEPS = 60
 """Most steps of each of the two phases."""
 _END_OF_DAMPING = 1e-6
 """Scaled residual below which damped steps end and steps of frozen rank begin."""
 _ZERO_SINGULAR_VALUE = 1e-8
-"""Relative to the largest singular value: smaller ones count as zero. A smaller number would divide by round-off at redundant rows."""
+"""Singular value, relative to the largest, below which it counts as zero. A smaller number would divide by round-off at redundant rows."""
 _LEAST_DAMPING = 1e-6
 """Smallest damping; with less, steps far from the constraints overshoot."""
 _USUAL_RANK = 1e-6
-"""Relative to the largest singular value: the cut of ranks at nearby states, which lie off the rows by about as much."""
-_SOLVED = 1e-9
+"""Singular value, relative to the largest, below which it counts as zero in ranks at nearby states, which are off the rows by about as
+much."""
+_LARGEST_RESIDUAL = 1e-9
 """Scaled residual of a solution."""
 _SAME_SOLUTION = 1e-5
 """Relative difference up to which two solutions are the same: a double root is found to half the digits."""
 _STARTS = 12
 """Starting values of the search for roots; roots may be missed with fewer."""
 _NEIGHBOURS = 3
-"""Nearby states at which the usual rank of the rows is determined."""
+"""Number of nearby states at which the usual rank of the rows is determined."""
 _MOST_DAMPING = 1e9
-"""Damping at which the damped steps are abandoned: they no longer move."""
+"""Damping at which the damped steps end, because they no longer move the state."""
 
 
 def settle(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float], guessed: Container[Jet]) -> dict[Jet, float]:
-    """The values nearest to the rows that some jets can reach from where they are; others keep theirs, bit by bit."""
+    """Move `unknowns` from `at` as near to the rows as an iteration comes; other jets keep their values exactly."""
     if not unknowns:
         return dict(at)
     jets, x, single = list(at), line(at), alone(rows, at)
@@ -57,7 +58,7 @@ def settle(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float], g
 
 
 def settle_together(rows: Rows, columns: Sequence[int], x: Matrix, which: Indices, guessed: Container[Jet]) -> Flags:
-    """Move some jets of some members to the rows, as near as they come; which members the rows have values for."""
+    """Move some jets of some members as near to the rows as they come; return the members at which the rows have values."""
     if not len(columns):
         return rows.look(x, which)[2]
     path = _Path(rows, list(columns), x, which, guessed)
@@ -69,7 +70,7 @@ def settle_together(rows: Rows, columns: Sequence[int], x: Matrix, which: Indice
 class _Path:
     """Iterations of several members towards the rows, in scaled variables; `x` is moved in place.
 
-    Each member goes its own way. One that has arrived, or that gets no nearer, stays where it is.
+    Members are independent. One that has converged, or comes no nearer, is not moved any more.
     """
 
     def __init__(self, rows: Rows, columns: list[int], x: Matrix, which: Indices, guessed: Container[Jet]) -> None:
@@ -92,18 +93,18 @@ class _Path:
             going = np.flatnonzero(self.finite & (self.size >= _END_OF_DAMPING) & (damping <= _MOST_DAMPING))
             if not len(going):
                 return
-            # not by the normal equations: a slope near a pole leaves them without digits
+            # not by the normal equations, which lose all digits if a slope is near a pole
             u, s, vt = thin_svd(self.jacobian[going])
             damped = s / (np.square(s) + (damping[going] * self.size[going])[:, None])
-            went = self._goes(going, _combined(u, damped, vt, -self.residual[going]), 1.0)
+            went = self._step_if_nearer(going, _combined(u, damped, vt, -self.residual[going]), 1.0)
             damping[going] = np.where(went, np.maximum(damping[going] / 4, _LEAST_DAMPING), damping[going] * 4)
 
     def polish(self) -> None:
-        """Gauss-Newton steps of least weighted norm, with the rank of the first."""
+        """Gauss-Newton steps of least weighted norm, with the rank of the first step."""
         going = np.flatnonzero(self.finite & (self.size < _END_OF_DAMPING))
         ranks = np.full(len(self.x), -1)
         for _ in range(_MOST_STEPS):
-            going = going[self.size[going] >= EXACT]
+            going = going[self.size[going] >= EXACT_RESIDUAL]
             if not len(going):
                 return
             u, s, vt = thin_svd(self.jacobian[going])
@@ -113,10 +114,10 @@ class _Path:
                 ranks[going] = np.where(first, ((s > cut) & (s > 0)).sum(axis=1), ranks[going])
             kept = np.arange(s.shape[1]) < ranks[going][:, None]
             inverse = np.where(kept, 1 / np.where(kept, s, 1.0), 0.0)
-            going = going[self._goes(going, _combined(u, inverse, vt, -self.residual[going]), 0.9)]
+            going = going[self._step_if_nearer(going, _combined(u, inverse, vt, -self.residual[going]), 0.9)]
 
-    def _goes(self, going: Indices, step: Matrix, factor: float) -> Flags:
-        """Take the steps of those members whose residual they shorten to less than a factor of what it was."""
+    def _step_if_nearer(self, going: Indices, step: Matrix, factor: float) -> Flags:
+        """Take the steps of members whose residual becomes less than `factor` times the old one; return these members."""
         trial = self.x[going]
         trial[:, self.columns] += step * self.move[going]
         residual, jacobian, finite = self.rows.look(trial, self.which[going])
@@ -147,7 +148,7 @@ def flat_here(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float]
     found, usual, scaled = ranks_beside(single, columns, line(at), FIRST, jacobian, cut)
     if found[0] >= usual[0]:
         return []
-    beside = _on_the_set(rows, unknowns, at)  # off it rows may be independent that depend on each other wherever they hold
+    beside = _on_the_set(rows, unknowns, at)  # off the set, rows may be independent that depend on each other wherever they hold
     if beside and found[0] >= max(_rank_of(scaled(a[None])) for a in beside):
         return []
     here = scaled(jacobian[:, :, columns])[0]
@@ -166,7 +167,7 @@ def _slopes_at(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float
 def ranks_beside(
     rows: Rows, columns: Sequence[int], x: Matrix, which: Indices, jacobian: Matrix, cut: float
 ) -> tuple[Indices, Indices, Callable[[Matrix], Matrix]]:
-    """The ranks of the slopes in some jets at the states of members, those at states nearby, and the scales they are measured in."""
+    """The ranks of the slopes in some jets at the states of members, the ranks at nearby states, and the function that scales slopes."""
     here = jacobian[:, :, columns]
     around = [_neighbours(rows, columns, x, which, seed) for seed in range(_NEIGHBOURS)]
     scale_rows, _, scale_columns = equilibrated_stack(np.maximum.reduce([np.abs(a) for a in around]))
@@ -187,7 +188,7 @@ def _rank_of(scaled: Matrix) -> int:
 
 
 def _on_the_set(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> list[Matrix]:
-    """The slopes at states nearby that satisfy the rows, and those below them."""
+    """The slopes at nearby states that satisfy all hidden rows whose jets have values in `at`."""
     system = rows.problem.system
     known = [pair for pair in system.hidden() if jets_in_rows(system, pair) <= at.keys()]
     point = {**rows.problem.binding.at(system.symbols([*known, *rows.pairs]), rows.problem.t), **at}
@@ -218,7 +219,7 @@ def _chances(seed: int, count: int) -> list[float]:
 
 
 def _typical(z: Jet, at: Mapping[Jet, float], sizes: Sizes) -> float:
-    """The size of jets of the same order at a state, in units of their usual sizes; the usual size if all are zero."""
+    """The size of jets of the same order at a state, in units of their typical sizes; the typical size if all are zero."""
     relative = max((abs(v) / sizes.get(w, 1.0) for w, v in at.items() if w.order == z.order), default=0.0)
     return (relative or 1.0) * sizes.get(z, 1.0)
 
@@ -261,7 +262,7 @@ def roots(
         start = {**known, **first}
         try:
             at = settle(rows, unknowns, start, guess)
-            if residual_of(rows, at).scaled > _SOLVED:
+            if residual_of(rows, at).scaled > _LARGEST_RESIDUAL:
                 continue
             root = Root(at, null_at(rows, unknowns, at))
         except StateError:
@@ -272,7 +273,7 @@ def roots(
 
 
 def _angles(rows: Conditions, unknowns: Sequence[Jet], known: Mapping[Jet, float]) -> set[Jet]:
-    """Unknown positions that a whole turn changes without changing the rows: angles, declared or not."""
+    """Unknown positions by whose whole turns the rows do not change: angles, declared or not."""
     kinds = rows.problem.system.equations.system.kinds
     found = {z for z in unknowns if z.order == 0 and kinds.get(z.base) == "angle"}
     at = {**known, **{z: float(c) * rows.sizes.get(z, 1.0) for z, c in zip(unknowns, _chances(0, len(unknowns)), strict=False)}}
@@ -282,7 +283,7 @@ def _angles(rows: Conditions, unknowns: Sequence[Jet], known: Mapping[Jet, float
         for z in unknowns:
             if z.order == 0 and z not in found and not isinstance(z, Place):
                 there = rows.numbers([], {**at, z: at[z] + 2 * np.pi})[0]
-                if np.all(np.abs(there - here) <= _SOLVED * terms):
+                if np.all(np.abs(there - here) <= _LARGEST_RESIDUAL * terms):
                     found.add(z)
     except StateError:  # no value here: use the declared kinds
         return found
@@ -290,7 +291,7 @@ def _angles(rows: Conditions, unknowns: Sequence[Jet], known: Mapping[Jet, float
 
 
 def _alike(a: Mapping[Jet, float], b: Mapping[Jet, float], spread: Mapping[Jet, float], turns: set[Jet], sizes: Sizes) -> bool:
-    """Tell whether two solutions are the same, relative to the spread of the starting values: a double root is found to half the digits,
+    """Tell whether two solutions are the same, relative to the spread of the starting values, since a double root has half the digits only
     and zero has no size.
     """
     for z, size in spread.items():

@@ -29,7 +29,7 @@ def signs_at(switched: Switched, binding: Binding, start: State | Mapping[str, A
 
 
 def apart_at(switched: Switched, binding: Binding, start: State | Mapping[str, Any], t: float, where: str) -> set[Mode]:
-    """The contacts that the data leave open: their gaps have values, which are positive."""
+    """The contacts that are open according to the data: their gaps have positive values."""
     data = read_state(switched.original, start, binding, where, expressions=True)
     found = set()
     for k in switched.contacts:
@@ -41,7 +41,7 @@ def apart_at(switched: Switched, binding: Binding, start: State | Mapping[str, A
 
 
 def _one_by_one(switched: Switched, binding: Binding, point: Mapping[Symbol, float], t: float) -> Configuration:
-    """The signs where some functions vanish or have no value: each is known before the functions that contain it."""
+    """The signs if some functions vanish or have no value; each sign is found before those of functions that contain it."""
     tape = Tape(mode.function for mode in switched.modes)
     here = {**_known(binding, tape.symbols, t), **point}
     signs = []
@@ -63,7 +63,7 @@ def _known(binding: Binding, symbols: frozenset[Symbol], t: float) -> dict[Symbo
 
 
 def _all_at_once(switched: Switched, binding: Binding, point: Mapping[Symbol, float], t: float) -> Configuration | None:
-    """The signs where all functions have values and none vanishes; nested ones share their parts, and are evaluated once."""
+    """The signs if all functions have values and none vanishes, else None; shared parts are evaluated once."""
     functions = {mode.symbol: mode.function for mode in switched.modes}
     tape = Tape(functions.values(), lambda z: Sign(functions[z], evaluate=False) if z in functions else None)
     try:

@@ -1,11 +1,11 @@
-r"""All roots of a row in one missing value, where it is proved that there are no others.
+r"""All roots of a row in one missing value, with a proof that there are no others.
 
 Branch and bound over the whole line: a part on which the range of the row does not contain zero has no root; a part on which its slope
 keeps its sign has one root or none, by the signs at its ends; any other part is divided. Towards infinity a row keeps its sign if one of
 its derivatives does and all lower ones have that sign at the end: $y^4 - y^3 - 5$ for $y > 4$, whose fourth derivative is 24. An angle that
 the row contains in sines, cosines and tangents only has roots modulo a whole turn.
 
-A multiple root, or one that the ranges do not resolve, is not proved; then nothing is known.
+If a root is multiple, or the ranges do not resolve it, the answer is None.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from chetaev.core.exact.program import Program
 from chetaev.numerics.enclosures.ranges import OPERATIONS_OF_TWO, NoValue, Range, ranges
 
 _ORDERS = 5
-"""Highest derivative whose sign is looked at towards infinity: enough for polynomials of degree five and sums with exponentials."""
+"""Highest derivative whose sign is used towards infinity: enough for polynomials of degree five and sums with exponentials."""
 _REACH = 24
 """Powers of four, in units of the value's size, at which the end of the line is tried."""
 _MOST_PARTS = 2000
-"""Parts of the line that are looked at: about a tenth of a second. Beyond this the root counts as not proved."""
+"""Most parts of the line that are examined: about a tenth of a second. With more, the roots count as not proved."""
 _NARROW = 1e-11
-"""Width of a part, relative to its place and to the size of the value, below which it is not divided any more."""
-_ASKEW = 0.4871
-"""Where a part is divided: not in the middle, because roots are often round numbers and must not lie on a bound."""
+"""Width of a part, relative to its place and to the size of the value, below which it is not divided further."""
+_DIVISION = 0.4871
+"""Relative position at which a part is divided: not the middle, because roots are often round numbers and must not lie on a bound."""
 _TURN = (-math.pi * 0.999, math.pi * 1.001)
-"""A whole turn whose ends are no usual roots."""
+"""A whole turn, with ends that are unlikely to be roots."""
 _TURNING = frozenset(("sin", "cos", "tan"))
 """Functions that repeat after a whole turn."""
 
@@ -42,7 +42,7 @@ class Row:
     derivative: Callable[[int], tuple[Program, list[float | None]]]
     """The program of the k-th derivative, and its inputs: numbers, and None for the missing value."""
     size: float
-    """The usual size of the value."""
+    """The typical size of the value."""
     angle: bool
     """Whether the value is an angle."""
 
@@ -53,7 +53,7 @@ class Row:
         return found.found[0], not (found.partial or found.jumps)
 
     def sign(self, k: int, at: float) -> int:
-        """The sign of a derivative at a place; 0 if it is not certain."""
+        """The sign of the k-th derivative at a point; 0 if it is not certain."""
         low, high = self.ranges(k, (at, at))[0]
         return (low > 0) - (high < 0)
 
@@ -83,7 +83,7 @@ def _middle(program: Program, inputs: Sequence[float | None], y: float) -> float
 
 
 def _ends(row: Row) -> tuple[float, float] | None:
-    """Return two places beyond which the row has no root; None if none are found."""
+    """Return two numbers beyond which the row has no root; None if none are found."""
     found = []
     for side in (-1.0, 1.0):
         place = next((p for k in range(_REACH) if _free_beyond(row, p := side * row.size * 4.0**k)), None)
@@ -94,7 +94,7 @@ def _ends(row: Row) -> tuple[float, float] | None:
 
 
 def _free_beyond(row: Row, place: float) -> bool:
-    """Tell whether the row has no root from a place to the end of the line."""
+    """Tell whether the row has no root from `place` to infinity, on the side of its sign."""
     beyond = (place, inf) if place > 0 else (-inf, place)
     wanted = 0
     for k in range(_ORDERS + 1):
@@ -116,7 +116,7 @@ def _free_beyond(row: Row, place: float) -> bool:
 
 
 def _parts_with_roots(row: Row, ends: tuple[float, float]) -> list[Range] | None:
-    """Return parts of the line with exactly one root each, and all of them; None if that is not decided."""
+    """Return all parts of the line with roots, each with exactly one; None if that is not decided."""
     found: list[Range] = []
     left = [ends]
     for _ in range(_MOST_PARTS):
@@ -151,20 +151,20 @@ def _monotone(row: Row, part: Range) -> bool:
 
 
 def _divided(row: Row, part: Range) -> float:
-    """Where to divide a part: at zero if that is no root, since poles and ends of domains often lie there."""
+    """The point at which to divide a part: zero if that is not a root, since poles and ends of domains often lie there."""
     if part[0] < 0 < part[1]:
         try:
             if row.sign(0, 0.0):
                 return 0.0
         except NoValue:
             return 0.0
-    return part[0] + _ASKEW * (part[1] - part[0])
+    return part[0] + _DIVISION * (part[1] - part[0])
 
 
 def _repeats(program: Program, inputs: Sequence[float | None]) -> bool:
     """Tell whether a program has the same value after a whole turn of the missing value, by its form."""
     multiples: dict[int, Any] = {}
-    """For each slot the whole multiple of the missing value that it contains besides terms that repeat; None for anything else."""
+    """For each slot the integer multiple of the missing value in it, apart from periodic terms; None for any other dependence."""
     numbers: dict[int, Any] = {}
     for operation, target, a, b in program.lines:
         numbers[target] = a if operation == "number" else None

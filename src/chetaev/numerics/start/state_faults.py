@@ -1,4 +1,4 @@
-"""Errors where accelerations are not determined."""
+"""Errors for states and equations that do not determine accelerations."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def not_determined(equations: Equations, where: str) -> StateError:
         return StateError(
             f"the equations do not determine the accelerations: {names} {'is' if len(found.free) == 1 else 'are'} left open.",
             where=where,
-            why=f"They leave {count}, whatever the state.",
-            hint=(Ask("analyze"), " gives details; ", Ask("derive"), " and ch.residual work"),
+            why=f"They leave {count} at every state.",
+            hint=(Ask("analyze"), " gives details; ", Ask("derive"), " and ", Ask("residual"), " work"),
         )
     if found.end is End.EMPTY:
         last = found.consequences[-1] if found.consequences else None
@@ -40,13 +40,13 @@ def not_determined(equations: Equations, where: str) -> StateError:
         f"the equations do not determine the accelerations: {rows} rows for {unknowns} unknowns, and differentiation does not close them.",
         where=where,
         why="They contain a further constraint, or a free function, that no single row shows.",
-        hint=("this system needs the constraint algorithm; ", Ask("derive"), " and ch.residual work"),
+        hint=("this system needs the constraint algorithm; ", Ask("derive"), " and ", Ask("residual"), " work"),
     )
 
 
 def with_origins(fault: InitialError, equations: Equations) -> InitialError:
     """Return an error about data with its consequences explained: relations that follow from several rows."""
-    consequences = [c for c in closure_of(equations).consequences if c.label in fault.rows]
+    consequences = [c for c in closure_of(equations).consequences if c.origin in fault.origins]
     parts = [fault.why, *[f"{c.label} follows from {', '.join(c.origins)}." for c in consequences]]
     rows, unknowns = equations.counts
     if rows > unknowns:
@@ -56,7 +56,7 @@ def with_origins(fault: InitialError, equations: Equations) -> InitialError:
 
 
 def singular_here(problem: Problem, jets: Sequence[Jet], point: Mapping[Jet, float]) -> StateError:
-    """What is left open at a singular state, and the locus it lies on if a formula is found."""
+    """The error for a singular state: the jets that are left open, and the singular locus if a formula is found."""
     names = " ".join(z.name for z in jets) + (" is" if len(jets) == 1 else " are")
     locus = vanishing_factor(problem.system.equations, problem.point(point))
     parameters = [p.name for p in problem.system.equations.system.parameters]
@@ -71,7 +71,7 @@ def singular_here(problem: Problem, jets: Sequence[Jet], point: Mapping[Jet, flo
 
 
 def inconsistent(problem: Problem, pairs: Sequence[Pair], left: Matrix) -> StateError:
-    """Which row cannot be met together with those it depends on."""
+    """The error for dependent rows that no acceleration satisfies together."""
     worst = int(np.argmax(np.abs(left)))
     return StateError(
         f"no acceleration satisfies all rows here: {problem.system.label(pairs[worst])} is left with {left[worst]:.3g}.",

@@ -1,7 +1,7 @@
 """analyze: the verdict on a system, before anything is simulated.
 
-Structural analysis and ranks at random points judge every system. Where they find the system Jacobian singular, or several families of
-states, the constraint algorithm runs as well, with a small budget, and `combined_verdict` combines the two results.
+Every system has a structural analysis and ranks at random points. If these show a singular system Jacobian, or several families of states,
+the constraint algorithm runs as well, with a small budget, and `combined_verdict` combines the two results.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from sympy import Dummy, Expr, Number, S
 from chetaev.core.errors import ParameterError, UsageError, did_you_mean
 from chetaev.core.exact.constants import cancelled
 from chetaev.core.exact.signature import has_values, vanishing
+from chetaev.core.fixes import Ask, sentences
 from chetaev.core.functions import in_own_functions
 from chetaev.core.notation import show
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.letters import spell
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Input, Jet, Multiplier, jets_in, largest_constants, long
 from chetaev.core.system import lowest_written
 from chetaev.core.values import Undefined
@@ -29,7 +31,7 @@ from chetaev.mechanics.analysis import NOTHING_COMMON, Analysis, Verdict
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.origins import Sliding, Slope, Stated
+from chetaev.mechanics.origins import Origin, RowLabel, Sliding, Slope, Stated
 from chetaev.mechanics.ranks.factored import null_space
 from chetaev.mechanics.ranks.generic import Matrix, Point, matrices_at
 from chetaev.mechanics.ranks.sizes import units_of
@@ -38,31 +40,31 @@ from chetaev.numerics.corners.modes import smooth, with_shown_corners
 from chetaev.numerics.flow.closure import Closure, End
 from chetaev.numerics.flow.prolongation import Pair, Prolongation
 from chetaev.numerics.flow.state_families import families
+from chetaev.numerics.graphs.rounding_bounds import EPSILON
 from chetaev.numerics.verdict.branch_choice import bends_in_tops, decided_by_numbers, stated_only_as_written
 from chetaev.numerics.verdict.branches import SECONDS, SECONDS_DECIDED, Branches, branches_of, with_rows
 from chetaev.numerics.verdict.combined_verdict import free_jets, joined
-from chetaev.numerics.verdict.contradiction import contradicting_rows
 from chetaev.numerics.verdict.corner_sides import by_side, sides_of
-from chetaev.numerics.verdict.products import factor_closures
-from chetaev.numerics.verdict.redundant_rows import without_redundant_rows
 from chetaev.numerics.verdict.regular_points import Irregular, rows_lost, rows_without_regular_point, rows_without_slope
+from chetaev.numerics.verdict.special_rows import contradicting_rows, factor_closures, without_redundant_rows
 
-_EPSILON = 2.0**-52
-"""The last digit of a double, relative to it."""
 _INDEPENDENT = 1e-7
-"""Smallest singular value of the directions of jets that can be given independently, in units of their sizes; points are found to 1e-11."""
+"""Smallest singular value of the directions of jets that can be given independently, in units of their sizes; points have errors of
+1e-11."""
 _ZERO_JET = 1e-9
-"""Part of its size below which a jet of a random point is zero; points are found to 1e-11, and to 1e-10 at a double root."""
-_MEASURED = 3
-"""Points at which slopes are compared with the bounds of their errors."""
-_SURE = 4.0
-"""Multiple of the bound of its error up to which a slope may be zero."""
+"""Value of a jet at a random point, relative to its size, below which it is zero; points have errors of 1e-11, and 1e-10 at a double
+root."""
+_POINTS_COMPARED = 3
+"""Number of points at which slopes are compared with the bounds of their errors."""
+_BOUND_FACTOR = 4.0
+"""A slope may be zero if it is at most this multiple of the bound of its error."""
 _MOST_PRINTED_PARTS = 12
 """Most parts of a row of the principle that is printed by its formula; longer ones are printed by their labels."""
 _COMPARISON_DIGITS = 30
-"""Digits of the comparison: enough to see a value below the last digit of a double."""
+"""Decimal digits with which a constant is compared with the round-off of its numbers."""
 
 
+@public
 def analyze(equations: Any, start: State | Mapping[str, Any] | None = None, parameters: Mapping[str, Any] | None = None) -> Analysis:
     """Structural analysis: verdict, hidden constraints, free data, singular locus.
 
@@ -79,7 +81,7 @@ def analyze(equations: Any, start: State | Mapping[str, Any] | None = None, para
 
     Raises:
         UsageError: If `equations` is neither equations nor a model.
-        ParameterError: If `parameters` names something else, or a value is no number.
+        ParameterError: If `parameters` names something else, or a value is not a number.
 
     >>> from chetaev import System
     >>> print(analyze(derive(System("x", "m k", lagrangian="m/2*x'^2 - k/2*x^2", name="spring"))))
@@ -93,12 +95,12 @@ def analyze(equations: Any, start: State | Mapping[str, Any] | None = None, para
     if not isinstance(equations, Equations):
         if not hasattr(equations, "principle"):
             what = f"analyze takes equations or a model, not {type(equations).__name__}."
-            raise UsageError(what, where="analyze", hint="analyze(ch.derive(...))")
+            raise UsageError(what, where="analyze", hint=Ask("analyze", "ch.derive(...)"))
         equations = derive(equations)
     known = {p.name for p in equations.system.parameters}
     unknown = [str(name) for name in parameters or () if spell(str(name)) not in known]
     if unknown:
-        hint = f"{did_you_mean(unknown[0], sorted(known))}  Parameters: {' '.join(sorted(known))}".strip()
+        hint = sentences(did_you_mean(unknown[0], sorted(known)), f"Parameters: {' '.join(sorted(known))}")
         raise ParameterError(f"{unknown[0]} is not a parameter.", where=f"analyze {equations.system.label}", hint=hint)
     sides = sides_of(equations, start, parameters)
     if not sides:
@@ -107,11 +109,11 @@ def analyze(equations: Any, start: State | Mapping[str, Any] | None = None, para
         if shown.rows:
             return found
         return replace(found, verdict=Verdict.GAUGE, free_functions=free, evidence="all rows vanish identically")
-    if equations.system.unilateral:  # no set of rows holds throughout
+    if equations.system.unilateral:  # contacts open and close, so no set of rows always holds
         return by_side(equations, [(side.words, _analysis(side.equations)) for side in sides], sides[0].all)
     whole = families(equations)
-    undecided = _slopes_missing(whole)  # where rows hold only on the surfaces, the analysis of the sides does not apply
-    if undecided is None and whole.end is End.EMPTY:  # the equations of a side may hold only beyond it
+    undecided = _slopes_missing(whole)  # an analysis of the sides does not apply to rows that hold on the surfaces only
+    if undecided is None and whole.end is End.EMPTY:  # the solutions of a side's equations may all lie on other sides
         undecided = _not_closed(whole)
     found = undecided or by_side(equations, [(side.words, _analysis(side.equations)) for side in sides], sides[0].all)
     signs = smooth(equations, Frozen({})).implicit_modes
@@ -120,9 +122,10 @@ def analyze(equations: Any, start: State | Mapping[str, Any] | None = None, para
 
 _PARADOX = (
     "forces depend on signs of multipliers: where such a force turns the sign of the determinant, no motion or several motions fit a state "
-    "(Painleve's paradox), and evaluate tells which"
+    "(Painleve's paradox); evaluate decides at a state"
 )
-"""A question that the analysis of the sides leaves open: at which states the sign of a multiplier agrees with the force that it makes."""
+"""A remark on a question that the analysis of the sides leaves open: where the sign of a multiplier agrees with the force that it
+causes."""
 
 
 def _analysis(equations: Equations) -> Analysis:
@@ -133,7 +136,7 @@ def _analysis(equations: Equations) -> Analysis:
         return undecided
     if (found.opened or found.consequences) and (rows := contradicting_rows(equations)):
         return replace(_not_closed(found), verdict=Verdict.INCONSISTENT, evidence=f"{', '.join(rows)} differ by a constant")
-    by_numbers = _judged(found)
+    by_numbers = _verdict_on(found)
     single = found.determined and not found.others and not bends_in_tops(equations)
     if single and decided_by_numbers(equations) and not found.system.rank_falls:
         return by_numbers
@@ -157,7 +160,7 @@ def _with_factors(decided: Analysis, found: Closure) -> Analysis:
 
 
 def _states(found: Closure) -> list[Point]:
-    """Return the states at the random points of a family, without jets that the rows determine, and with 0 for round-off."""
+    """Return the states at the random points of a family, without jets that the rows determine, and with 0 in place of round-off."""
     top, sizes = set(found.system.structure.top), found.system.sizes
     return [
         {z: 0.0 if isinstance(z, Jet) and abs(v) < _ZERO_JET * sizes.get(z, 1.0) else v for z, v in point.items() if z not in top}
@@ -166,7 +169,7 @@ def _states(found: Closure) -> list[Point]:
 
 
 def _slopes_missing(found: Closure) -> Analysis | None:
-    """Return the analysis where slopes of rows do not show how they restrict states; None if they do."""
+    """Return UNDECIDED if the slopes of rows do not show how they restrict states; None if they do."""
     lost = rows_lost(found.system)
     if lost:
         reason = f"{', '.join(lost)}: a row that depends on a jet by jumps only restricts states in a way that slopes do not show"
@@ -176,15 +179,19 @@ def _slopes_missing(found: Closure) -> Analysis | None:
 
 
 def _without_value(found: Closure) -> Analysis | None:
-    """Return the analysis where a slope on which the motion rests vanishes at every point tried; None if there is none.
+    """Return UNDECIDED if a slope that determines the motion vanishes at every point tried; None if there is none.
 
-    The finite field does not show it as zero, so it stays in the equations. No digit of it is known, so no rank is.
+    It is not zero in the finite field, so it stays in the equations; but none of its digits is known, so the rank is not known either.
     """
     system = found.system
     entries = [(i, j, e) for i, line in enumerate(system.structure.jacobian) for j, e in enumerate(line) if not e.is_zero()]
     bounded = system.may_saturate
-    measured = [numbers for numbers in system.measured(system.points[:_MEASURED], bounded=bounded) if numbers is not None]
-    small = [(i, j, e) for i, j, e in entries if all(abs(a[i, j]) <= _SURE * doubts[i, j] for a, doubts in measured)] if measured else []
+    measured = [numbers for numbers in system.measured(system.points[:_POINTS_COMPARED], bounded=bounded) if numbers is not None]
+    small = (
+        [(i, j, e) for i, j, e in entries if all(abs(a[i, j]) <= _BOUND_FACTOR * doubts[i, j] for a, doubts in measured)]
+        if measured
+        else []
+    )
     if not small:
         return None
     program, _ = system.algebra.program([e for _, _, e in small])
@@ -199,7 +206,7 @@ def _without_value(found: Closure) -> Analysis | None:
 
 
 def _without_regular_point(found: Closure, irregular: Irregular) -> Analysis:
-    """Return the verdict of the constraint algorithm, where rows are smooth; ranks at nearby points do not describe the set itself.
+    """Return the verdict of the constraint algorithm if the rows are smooth; ranks at nearby points do not describe the set itself.
 
     The constraint algorithm differentiates the rows, which is not valid where slopes, or derivatives of slopes, jump.
     """
@@ -207,19 +214,20 @@ def _without_regular_point(found: Closure, irregular: Irregular) -> Analysis:
     undecided = replace(_not_closed(found), verdict=Verdict.UNDECIDED, evidence=reason)
     if irregular.open or not irregular.smooth:
         return undecided
-    symbolic = _with_slopes(equations, irregular.labels) if irregular.flat else branches_of(equations)
+    symbolic = _with_slopes(equations, irregular.origins) if irregular.flat else branches_of(equations)
     if symbolic.complete and any(b.leaf.real != "yes" for b in symbolic.branches):
         return _unfounded(undecided, symbolic)
     decided = joined(undecided, symbolic)
     return decided if reason in decided.evidence else replace(decided, evidence=f"{reason}; {decided.evidence}")
 
 
-def _with_slopes(equations: Equations, labels: Sequence[str]) -> Branches:
-    r"""The branches of equations where all slopes of some rows vanish together with these: $e^{x^2+y^2} = 1$ is $x = y = 0$ then.
+def _with_slopes(equations: Equations, origins: Sequence[Origin]) -> Branches:
+    r"""The branches of equations with the slopes of some rows as further rows, since they vanish too: $e^{x^2+y^2} = 1$ becomes
+    $x = y = 0$.
 
-    Several branches are returned as `simulate` has them, without the slopes, if these are as certain.
+    Several branches are returned as `simulate` uses them, without the slopes as rows, if they are equally certain.
     """
-    stated = [row.residual for row in equations.rows if row.label in labels]
+    stated = [row.residual for row in equations.rows if row.origin in origins]
     slopes = [in_own_functions(e.diff(z)) for e in stated for z in sorted(jets_in(e), key=lambda z: z.name) if not isinstance(z, Input)]
     rows = [Row(Slope(k), slope, S.Zero) for k, slope in enumerate(slopes)]
     found = branches_of(with_rows(equations, rows))
@@ -235,14 +243,14 @@ def _no_point_known(symbolic: Branches) -> bool:
 
 
 def _unfounded(numbers: Analysis, symbolic: Branches) -> Analysis:
-    """Return UNDECIDED: manifolds without a known real point may be empty, or smaller than their formulas suggest."""
+    """Return UNDECIDED, because manifolds without a known real point may be empty, or smaller than their formulas suggest."""
     unsure = sum(b.leaf.real != "yes" for b in symbolic.branches)
     several = f"{len(symbolic.branches)} manifold{'s' * (len(symbolic.branches) > 1)}"
     remark = f"the constraint algorithm finds {several}, {unsure} of them without a known real point"
     return replace(numbers, evidence=f"{numbers.evidence}; {remark}", tree=symbolic.tree)
 
 
-def _judged(found: Closure) -> Analysis:
+def _verdict_on(found: Closure) -> Analysis:
     """Return the verdict on a closed system, or on one that does not close."""
     if found.end is not End.CLOSED:
         return _not_closed(found)
@@ -291,12 +299,12 @@ def _closed(found: Closure) -> Analysis:
     )
 
 
-def _shown(system: Prolongation, pair: Pair) -> str:
+def _shown(system: Prolongation, pair: Pair) -> str | RowLabel:
     """Return a relation between initial values as it is printed: a short row of the principle by its formula, others by their labels."""
     i, order = pair
     rows = system.equations.rows
     if order or i >= len(rows) or isinstance(system.origin(i), Stated | Sliding) or long(rows[i].residual, _MOST_PRINTED_PARTS):
-        return system.label(pair)
+        return RowLabel(system.label(pair))
     _, e = rows[i].residual.primitive()
     return show(-e if e.could_extract_minus_sign() else e)
 
@@ -313,7 +321,7 @@ def _jets_of_free_functions(found: Closure) -> list[Jet]:
 
 
 def _together(jets: Sequence[Jet]) -> list[Jet]:
-    """Return jets with those of the same coordinate together."""
+    """Return the jets grouped by coordinate."""
     first: dict[str, int] = {}
     for z in jets:
         first.setdefault(z.base, len(first))
@@ -383,7 +391,7 @@ def _index(found: Structure) -> int:
 def _free_data(system: Prolongation, dimension: int | None) -> list[Jet]:
     """Jets of the state, lowest order first, whose values can be given independently; none if these are not known.
 
-    Ranks of numbers depend on the units, so those in the finite field count if they agree with the dimension.
+    Numerical ranks depend on the units, so ranks in the finite field are used if they agree with the dimension.
     """
     state = sorted(system.structure.state, key=lambda z: z.order)
     rows = [system.row(pair) for pair in system.hidden()]
@@ -392,7 +400,7 @@ def _free_data(system: Prolongation, dimension: int | None) -> list[Jet]:
     exact = system.exactly_free
     count = dimension + system.structure.surplus if dimension is not None else len(exact or ())
     chosen: tuple[Jet, ...] = exact or ()
-    if exact is None or system.curved(system.hidden(), state):  # of several components the field may show another one than the points
+    if exact is None or system.curved(system.hidden(), state):  # the field may show another component than the points
         nulls = [null for null in _directions(system, rows, state) if null.shape[1] == count]
         places = [k for k, z in enumerate(state) if z in chosen]
         fits = exact is not None and any(np.linalg.matrix_rank(null[places], tol=_INDEPENDENT) == count for null in nulls)
@@ -412,7 +420,7 @@ def below_round_off(equations: Equations) -> list[Expr]:
     r"""Return the constants in the Lagrangian and the rows that are smaller than the round-off of their own numbers.
 
     `cos(1.5707963267948966)` is 6e-17, not zero: a mass with this factor is formally a mass, and is treated as one. The user probably meant
-    `cos(pi/2)`. If the numbers $r_i$ are known to their last digit, the constant $c$ is known to
+    `cos(pi/2)`. If the numbers $r_i$ are exact to their last digit, the error of the constant $c$ is
     $\varepsilon \sum_i |r_i\, \partial c/\partial r_i|$.
     """
     found: list[Expr] = []
@@ -431,4 +439,4 @@ def _has_no_digit(constant: Expr) -> bool:
     general = constant.xreplace(numbers)
     values = {symbol: r for r, symbol in numbers.items()}
     spread = sum(abs(general.diff(symbol).xreplace(values) * r) for r, symbol in numbers.items())
-    return bool(abs(constant.evalf(_COMPARISON_DIGITS)) < _EPSILON * spread.evalf(_COMPARISON_DIGITS))
+    return bool(abs(constant.evalf(_COMPARISON_DIGITS)) < EPSILON * spread.evalf(_COMPARISON_DIGITS))

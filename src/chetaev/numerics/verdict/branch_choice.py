@@ -1,8 +1,8 @@
 r"""The choice of a motion: a branch, and a gauge for unknowns that the equations leave free.
 
-Regular equations pass through unchanged, at no cost. Where the system Jacobian is singular the constraint algorithm runs. A single branch
-is taken; among several, the named one, or the only one that contains the start. Free functions need a gauge. The result are equations whose
-motion is determined.
+Regular equations are returned unchanged. If the system Jacobian is singular, the constraint algorithm runs. A single branch is taken; among
+several, the named one, or the only one that contains the start. Free functions need a gauge. The result is equations that determine the
+motion.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from chetaev.numerics.verdict.gauge import Gauge, fixed, gauge_missing, gauge_mi
 
 
 @dataclass(frozen=True)
-class Wish:
-    """The user's data that select a motion."""
+class Selection:
+    """The user's data that select a motion, for the public function `verb`."""
 
     start: State | Mapping[str, Any]
     t: float
@@ -49,10 +49,10 @@ class Wish:
     gauge: Any
     where: str
     verb: str
-    """The function of the library that takes branch and gauge."""
+    """The public function that takes branch and gauge."""
     instant: bool = False
-    """Whether only the state is evaluated. A motion may continue where the stated rows become singular and those of a branch do not, so
-    for a motion the branch has to be known."""
+    """Whether only the state is evaluated. A motion needs its branch, because it may reach states where the stated rows are singular and
+    those of the branch are not."""
 
 
 @dataclass(frozen=True)
@@ -66,73 +66,73 @@ class Chosen:
     """The completed state, if it decided the choice."""
 
 
-def chosen(equations: Equations, binding: Binding, wish: Wish) -> Chosen:
+def chosen(equations: Equations, binding: Binding, selection: Selection) -> Chosen:
     """Return the equations of the chosen branch and gauge; raise a BranchError or GaugeError where a choice is missing."""
     if equations.system.unilateral:
-        return _with_contacts(equations, wish)
-    gauges = read_gauge(equations, wish.gauge, wish.where)
-    suffice = _random_states_suffice(equations, wish)
+        return _with_contacts(equations, selection)
+    gauges = read_gauge(equations, selection.gauge, selection.where)
+    suffice = _random_states_suffice(equations, selection)
     if not suffice:
-        there = _decided(equations, binding, gauges, wish)
+        there = _decided(equations, binding, gauges, selection)
         if there is not None:
-            return Chosen(equations, wish.start, wish.where, there)
+            return Chosen(equations, selection.start, selection.where, there)
     if decided_by_numbers(equations):
         if gauges:
-            raise _not_needed("gauge", "the equations leave no function free.", wish.where)
-        if wish.branch is None:
-            return Chosen(equations, wish.start, wish.where)
-    there = _decided(equations, binding, gauges, wish) if suffice else None
+            raise _not_needed("gauge", "the equations leave no function free.", selection.where)
+        if selection.branch is None:
+            return Chosen(equations, selection.start, selection.where)
+    there = _decided(equations, binding, gauges, selection) if suffice else None
     found = branches_of(equations, Frozen(binding.inputs), SECONDS if there is None else SECONDS_DECIDED)
     if there is not None and not found.complete:
-        return Chosen(equations, wish.start, wish.where, there)
+        return Chosen(equations, selection.start, selection.where, there)
     if not found.branches:
-        return _by_numbers(equations, found, binding, gauges, wish)
-    branch = _branch(found, equations, binding, gauges, wish)
+        return _by_numbers(equations, found, binding, gauges, selection)
+    branch = _branch(found, equations, binding, gauges, selection)
     if branch is None:
-        return _by_numbers(equations, found, binding, gauges, wish)
-    return _on_branch(branch, found, binding, gauges, wish)
+        return _by_numbers(equations, found, binding, gauges, selection)
+    return _on_branch(branch, found, binding, gauges, selection)
 
 
-def _with_contacts(equations: Equations, wish: Wish) -> Chosen:
+def _with_contacts(equations: Equations, selection: Selection) -> Chosen:
     """Return equations with contacts, which have to determine the motion while all contacts are open."""
-    if wish.branch is not None or wish.gauge is not None or not decided_by_numbers(equations):
+    if selection.branch is not None or selection.gauge is not None or not decided_by_numbers(equations):
         raise PrincipleError(
             "the equations with open contacts leave branches or free functions.",
-            where=wish.where,
+            where=selection.where,
             why="Contacts open and close on motions that the equations determine.",
-            hint="analyze(equations) shows what is left open; neither branch nor gauge can be chosen beside contacts",
+            hint=(Ask("analyze", "equations"), " shows what is left open; a system with contacts takes neither branch nor gauge"),
         )
-    return Chosen(equations, wish.start, wish.where)
+    return Chosen(equations, selection.start, selection.where)
 
 
-def _decided(equations: Equations, binding: Binding, gauges: Sequence[Gauge], wish: Wish) -> Completed | None:
+def _decided(equations: Equations, binding: Binding, gauges: Sequence[Gauge], selection: Selection) -> Completed | None:
     """Return the state if it determines the motion and the user names neither a branch nor a gauge."""
-    if gauges or wish.branch is not None:
+    if gauges or selection.branch is not None:
         return None
     if any(isinstance(mode, Direction) for mode in smooth(equations, Frozen(binding.inputs)).modes):
-        return None  # the direction of a speed has no value at rest: its side is chosen later
-    return decided_by_state(equations, wish.start, binding, wish.t, wish.where, instant=wish.instant)
+        return None  # at rest the direction of a velocity has no value: its side is chosen later
+    return decided_by_state(equations, selection.start, binding, selection.t, selection.where, instant=selection.instant)
 
 
-def several_at(equations: Equations, binding: Binding, wish: Wish) -> BranchError | None:
-    """Return an error if the motion is not determined at a state on several branches, such as a line and its envelope."""
+def several_at(equations: Equations, binding: Binding, selection: Selection) -> BranchError | None:
+    """Return an error if the state lies on several branches, such as a line and its envelope, which leave the motion undetermined."""
     if equations.system.unilateral or smooth(equations, Frozen(binding.inputs)).implicit_modes:
         return None  # all signs of multipliers were compared
     if not families(equations).others and not bends_in_tops(equations):
         return None
     found = branches_of(equations, Frozen(binding.inputs))
-    known = _known(equations, binding, (), wish)
+    known = _known(equations, binding, (), selection)
     there = [b for b in found.branches if b.contains(known)]
-    return _several(found, there, wish.where) if len(there) > 1 else None
+    return _ambiguous(found, there, selection.where) if len(there) > 1 else None
 
 
-def _random_states_suffice(equations: Equations, wish: Wish) -> bool:
+def _random_states_suffice(equations: Equations, selection: Selection) -> bool:
     """Tell whether the stated rows determine the motion at random states.
 
-    If not, random states may lie on another component than the given state, which then decides. An instant needs no more than that.
+    If not, random states may lie on another component than the given state, which then decides. For `instant` that is enough.
     """
     system = square_prolongation(smooth(equations, Frozen({})).smooth)
-    return system is None or (not wish.instant and system.generic_nullity is not None)
+    return system is None or (not selection.instant and system.generic_nullity is not None)
 
 
 def is_regular(equations: Equations) -> bool:
@@ -141,7 +141,7 @@ def is_regular(equations: Equations) -> bool:
     A row of motion that restricts the state may be a product, such as Cawley's $q_2 q_3 = 0$, and then hides branches. Where coordinates
     have accelerations, rows that restrict the state only because they are not affine in these do not count: a guess selects their roots.
     """
-    equations = smooth(equations, Frozen({})).smooth  # each side of a corner is judged separately
+    equations = smooth(equations, Frozen({})).smooth  # each side of a corner is tested separately
     system = prolongation(equations)
     if system is None or system.generic_nullity is None or not system.square or system.added:
         return False
@@ -151,7 +151,7 @@ def is_regular(equations: Equations) -> bool:
 def decided_by_numbers(equations: Equations) -> bool:
     """Tell whether a system is regular, or its rows, if rows and unknowns differ in number, determine the motion as stated.
 
-    The constraint algorithm could add nothing useful then, and on such systems it seldom ends within its budget.
+    The constraint algorithm would add nothing useful then, and seldom ends within its budget on such systems.
     """
     if is_regular(equations):
         return True
@@ -174,7 +174,7 @@ def stated_only_as_written(equations: Equations) -> bool:
 
 @lru_cache(maxsize=32)
 def bends_in_tops(equations: Equations) -> bool:
-    """Tell whether rows are not affine in their highest derivatives, so that an envelope of motions may be a motion, as Clairaut's is."""
+    """Tell whether rows are not affine in their highest derivatives, so that an envelope of motions may be a motion (Clairaut)."""
     system = square_prolongation(equations)
     if system is None or not system.hidden():
         return False
@@ -185,18 +185,18 @@ def bends_in_tops(equations: Equations) -> bool:
     return plain is not None and plain.unknown_offsets != system.structure.unknown_offsets
 
 
-def _on_branch(branch: Branch, found: Branches, binding: Binding, gauges: Sequence[Gauge], wish: Wish) -> Chosen:
-    several = len(found.branches) > 1 or wish.branch is not None
-    where = f"{wish.where}, branch {branch.text}" if several else wish.where
+def _on_branch(branch: Branch, found: Branches, binding: Binding, gauges: Sequence[Gauge], selection: Selection) -> Chosen:
+    several = len(found.branches) > 1 or selection.branch is not None
+    where = f"{selection.where}, branch {branch.text}" if several else selection.where
     if gauges and not branch.free:
         raise _not_needed("gauge", "the equations leave no function free.", where)
     if branch.free and not gauges:
-        raise gauge_missing(branch.free, where, wish.verb)
+        raise gauge_missing(branch.free, where, selection.verb)
     enough = not several and _suffices(branch)
     equations = branch.equations if enough else branch.restricted
-    start = _started(equations, binding, wish, branch.leaf.constraints if several else (), gauges)
+    start = _started(equations, binding, selection, branch.leaf.constraints if several else (), gauges)
     if gauges:
-        return Chosen(fixed(equations, gauges, len(branch.free), where, wish.verb), start, where)
+        return Chosen(fixed(equations, gauges, len(branch.free), where, selection.verb), start, where)
     if prolongation(equations) is None or not (enough or closure_of(equations).determined):
         raise StateError(
             "the rows of the branch do not close numerically.",
@@ -214,7 +214,7 @@ def on_one_branch(equations: Equations, inputs: Frozen[str, Expr]) -> bool:
 
 
 def _suffices(branch: Branch) -> bool:
-    """Tell whether the rows as stated leave as much free as the branch, so that its own rows are not needed."""
+    """Tell whether the rows as stated leave as many values free as the branch, so that the rows of the branch are not needed."""
     plain = closure_of(branch.equations)
     return plain.end is End.CLOSED and len(plain.free) == len(branch.free) and not _bends_away(plain, branch)
 
@@ -226,40 +226,40 @@ def _bends_away(plain: Closure, branch: Branch) -> bool:
     return hidden_rank(plain.system, [branch.point]) < hidden_rank(plain.system, plain.system.points)
 
 
-def _by_numbers(equations: Equations, found: Branches, binding: Binding, gauges: Sequence[Gauge], wish: Wish) -> Chosen:
+def _by_numbers(equations: Equations, found: Branches, binding: Binding, gauges: Sequence[Gauge], selection: Selection) -> Chosen:
     """Choose by the numerical analysis where the constraint algorithm has found no branch."""
-    if wish.branch is not None:
-        why = f"The account is not complete: {found.reason}." if found.reason else "There is no motion."
-        raise BranchError(f"no branch {wish.branch!r} is known.", where=wish.where, why=why, hint="leave it out")
-    there = _decided(equations, binding, gauges, wish)
+    if selection.branch is not None:
+        why = f"The branches are not all known: {found.reason}." if found.reason else "There is no motion."
+        raise BranchError(f"no branch {selection.branch!r} is known.", where=selection.where, why=why, hint="leave it out")
+    there = _decided(equations, binding, gauges, selection)
     if there is not None:  # the state lies on one of several families with different ranks
-        return Chosen(equations, wish.start, wish.where, there)
+        return Chosen(equations, selection.start, selection.where, there)
     closed = closure_of(equations)
     if found.complete and closed.end is not End.EMPTY and not found.branches:
         raise StateError(
             "the equations have no motion.",
-            where=wish.where,
+            where=selection.where,
             why="The constraint algorithm ends without a real manifold of states.",
             hint=(Ask("analyze"), " gives details"),
         )
     if closed.end is End.CLOSED and closed.free:
         if not gauges:
-            raise gauge_missing_by_numbers(closed, wish.where, wish.verb)
-        rows = fixed(equations, gauges, len(closed.free), wish.where, wish.verb)
-        return Chosen(rows, _started(equations, binding, wish, (), gauges), wish.where)
+            raise gauge_missing_by_numbers(closed, selection.where, selection.verb)
+        rows = fixed(equations, gauges, len(closed.free), selection.where, selection.verb)
+        return Chosen(rows, _started(equations, binding, selection, (), gauges), selection.where)
     if gauges and closed.determined:
-        raise _not_needed("gauge", "the equations leave no function free.", wish.where)
+        raise _not_needed("gauge", "the equations leave no function free.", selection.where)
     if closed.determined:
-        return Chosen(equations, wish.start, wish.where)
-    raise not_determined(equations, wish.where)
+        return Chosen(equations, selection.start, selection.where)
+    raise not_determined(equations, selection.where)
 
 
-def _branch(found: Branches, equations: Equations, binding: Binding, gauges: Sequence[Gauge], wish: Wish) -> Branch | None:
-    if wish.branch is not None:
-        return _named(found, equations, wish)
+def _branch(found: Branches, equations: Equations, binding: Binding, gauges: Sequence[Gauge], selection: Selection) -> Branch | None:
+    if selection.branch is not None:
+        return _named(found, equations, selection)
     if len(found.branches) == 1:
         return found.branches[0] if found.complete or not closure_of(equations).determined else None
-    known = _known(equations, binding, gauges, wish)
+    known = _known(equations, binding, gauges, selection)
     there = [b for b in found.branches if b.contains(known)]
     if len(there) > 1 and gauges:
         there = [b for b in there if b.free] or there
@@ -267,33 +267,33 @@ def _branch(found: Branches, equations: Equations, binding: Binding, gauges: Seq
         return there[0]
     if not there and not found.complete and closure_of(equations).determined:
         return None  # a branch that was not found in time may contain the state; the numerical analysis decides
-    raise _several(found, there, wish.where) if there else _none(found, known, wish.where)
+    raise _ambiguous(found, there, selection.where) if there else _off_all_branches(found, known, selection.where)
 
 
-def _named(found: Branches, equations: Equations, wish: Wish) -> Branch:
+def _named(found: Branches, equations: Equations, selection: Selection) -> Branch:
     """Return the branch named by number, by object or by some of its constraints."""
     from chetaev.singular.algorithm import Leaf  # already loaded if there are branches
 
-    given, branches = wish.branch, found.branches
+    given, branches = selection.branch, found.branches
     if len(branches) == 1 and found.complete:
-        raise _not_needed("branch", "the equations have one branch.", wish.where)
+        raise _not_needed("branch", "the equations have one branch.", selection.where)
     leaf = given if isinstance(given, Leaf) else getattr(given, "leaf", None)
     if leaf is not None:
         fitting = [b for b in branches if b.leaf.constraints == leaf.constraints]
     elif isinstance(given, int) and not isinstance(given, bool):
         fitting = [b for b in branches if b.number == given]
     elif isinstance(given, str):
-        wanted = _constraints(given, equations, f"{wish.where}, branch")
+        wanted = _constraints(given, equations, f"{selection.where}, branch")
         fitting = [b for b in branches if b.fulfils(wanted)]
     else:
-        raise UsageError(f"a branch given as {type(given).__name__}.", where=wish.where, hint=_how(branches))
+        raise UsageError(f"a branch given as {type(given).__name__}.", where=selection.where, hint=_how(branches))
     if len(fitting) == 1:
         return fitting[0]
     shown = given if isinstance(given, int | str) else "the given one"
     why = f"There are {_listed(branches)}."
     if fitting:
-        raise BranchError(f"branch {shown!r} fits {len(fitting)} branches.", where=wish.where, why=why, hint=_how(fitting))
-    raise BranchError(f"there is no branch {shown!r}.", where=wish.where, why=why, hint=_how(branches))
+        raise BranchError(f"branch {shown!r} fits {len(fitting)} branches.", where=selection.where, why=why, hint=_how(fitting))
+    raise BranchError(f"there is no branch {shown!r}.", where=selection.where, why=why, hint=_how(branches))
 
 
 def _constraints(text: str, equations: Equations, where: str) -> list[Expr]:
@@ -312,27 +312,27 @@ def _constraints(text: str, equations: Equations, where: str) -> list[Expr]:
     return found
 
 
-def _known(equations: Equations, binding: Binding, gauges: Sequence[Gauge], wish: Wish) -> dict[Symbol, float]:
+def _known(equations: Equations, binding: Binding, gauges: Sequence[Gauge], selection: Selection) -> dict[Symbol, float]:
     """Values of parameters, time, the jets that the start fixes, and those that follow from gauges."""
-    data = read_state(equations, wish.start, binding, wish.where, expressions=True)
+    data = read_state(equations, selection.start, binding, selection.where, expressions=True)
     fixed = {z: v for z, v in data.fixed.items() if not equations.lowered.is_reaction(z)}
-    known: dict[Symbol, float] = {**binding.at(frozenset(), wish.t), **fixed}
+    known: dict[Symbol, float] = {**binding.at(frozenset(), selection.t), **fixed}
     return _following(_derived(equations, binding, [g.target - g.value for g in gauges]), known)
 
 
 def _started(
-    equations: Equations, binding: Binding, wish: Wish, constraints: Sequence[Expr], gauges: Sequence[Gauge]
+    equations: Equations, binding: Binding, selection: Selection, constraints: Sequence[Expr], gauges: Sequence[Gauge]
 ) -> State | Mapping[str, Any]:
     """Return the start with guesses for jets that constraints of the branch, and the gauges, determine one by one."""
     rows = [*constraints, *_derived(equations, binding, [g.target - g.value for g in gauges])]
     if not rows:
-        return wish.start
-    data = read_state(equations, wish.start, binding, wish.where, expressions=True)
-    given: dict[Symbol, float] = {**binding.at(frozenset(), wish.t), **data.fixed}
+        return selection.start
+    data = read_state(equations, selection.start, binding, selection.where, expressions=True)
+    given: dict[Symbol, float] = {**binding.at(frozenset(), selection.t), **data.fixed}
     algebraic = equations.lowered.is_reaction
     values = _following(rows, given)
     found = {z.name: v for z, v in values.items() if z not in given and z not in data.guess and not algebraic(z)}
-    start = wish.start if isinstance(wish.start, State) else State(fixed=wish.start)
+    start = selection.start if isinstance(selection.start, State) else State(fixed=selection.start)
     return State(start.fixed, {**found, **start.guess})
 
 
@@ -345,7 +345,7 @@ def _derived(equations: Equations, binding: Binding, rows: Sequence[Expr]) -> li
 
 
 def _following(rows: Sequence[Expr], given: Mapping[Symbol, float]) -> dict[Symbol, float]:
-    """Return the given values with those of jets that are the only unknown of a row, and enter it affinely."""
+    """Return the given values, and those of jets that are the only unknown of a row and enter it affinely."""
     known = dict(given)
     left = list(rows)
     while True:
@@ -363,22 +363,22 @@ def _following(rows: Sequence[Expr], given: Mapping[Symbol, float]) -> dict[Symb
             known[z] = float(-rest / slope)
 
 
-def _several(found: Branches, there: Sequence[Branch], where: str) -> BranchError:
+def _ambiguous(found: Branches, there: Sequence[Branch], where: str) -> BranchError:
     return BranchError(
         f"the motions live on {len(found.branches)} branches, and this state lies on {len(there)} of them: {_listed(there)}.",
         where=where,
-        why="Where branches cross, or data are missing, the equations do not tell which motion is meant.",
+        why="Where branches cross, or data are missing, the equations do not decide which motion is meant.",
         hint=_how(there),
     )
 
 
-def _none(found: Branches, known: Mapping[Symbol, float], where: str) -> BranchError:
+def _off_all_branches(found: Branches, known: Mapping[Symbol, float], where: str) -> BranchError:
     offs = ", ".join(f"{b.distance(known):.2g} off {b.text}" for b in found.branches)
     jets = " ".join(z.name for z in known if isinstance(z, Jet))
     return BranchError(
         f"this state lies on none of the {len(found.branches)} branches: it is {offs}.",
         where=where,
-        why=f"No motion passes through it, judged by {jets}.",
+        why=f"No motion passes through it, according to its values of {jets}.",
         hint="a state on a branch",
     )
 

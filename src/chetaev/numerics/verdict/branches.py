@@ -3,9 +3,9 @@ r"""The branches of a system: the leaves of the constraint algorithm, as rows th
 Where the system Jacobian is singular the states of all motions form a union of manifolds, the leaves of `constraint_algorithm`. A leaf
 becomes equations like any other when its constraints are appended as rows: evaluation, projection and drift then work on the branch.
 
-The rates on a leaf may have denominators. Another leaf where they vanish is a separate branch if it fills these singular states and its
-motion is determined, as for an envelope. If it leaves more functions free, or is a smaller part of them, it describes the equations at
-singular states, such as the poles of Euler's angles.
+The rates on a leaf may have denominators. Another leaf at which they vanish is a separate branch if it consists of all these singular
+states and its motion is determined, as for an envelope. If it leaves more functions free, or is a smaller part of them, it only describes
+the equations at singular states, such as the poles of Euler's angles.
 """
 
 from __future__ import annotations
@@ -41,10 +41,11 @@ if TYPE_CHECKING:  # regular systems need no constraint algorithm, and do not lo
 SECONDS = 4.0
 """Budget of the constraint algorithm, in counted operations of about this many seconds. After it the numerical analysis decides alone."""
 SECONDS_DECIDED = 1.0
-"""The same where the numerical analysis decides already. The gallery's systems need at most 0.4; with less, branches that random points
-miss are not found, with more, known verdicts take longer."""
-_VANISHES = 1e-9
-"""Relative to its terms: an expression below this at the random point of a branch may vanish on the branch; the finite field decides."""
+"""Budget of the constraint algorithm, as `SECONDS`, if the numerical analysis has a verdict. The systems of the gallery need at most 0.4;
+with less, branches that random points miss are not found; with more, known verdicts take longer."""
+_MAY_VANISH = 1e-9
+"""Value of an expression at the random point of a branch, relative to its terms, below which it may vanish on the branch; the finite field
+decides."""
 _LONGEST_TEXT = 100
 """Characters of the constraints in the text of a branch; further ones are left out."""
 
@@ -56,7 +57,7 @@ class FreeFunction:
     name: str
     """`u1`, ..."""
     jet: Jet
-    """The jet it is the value of: `q2''`."""
+    """The jet whose value it is: `q2''`."""
     coordinate: Coordinate
     """A coordinate whose motion depends on it."""
     written: str
@@ -91,7 +92,7 @@ class Branch:
 
     @cached_property
     def free(self) -> tuple[FreeFunction, ...]:
-        """The free functions that move coordinates; those in multipliers alone are redundant constraints."""
+        """The free functions in the motion of coordinates; those in multipliers alone come from redundant constraints."""
         phase = {z.name: z for z in self.leaf.form.phase}
         found = []
         for name, rate in self.leaf.free.items():
@@ -144,7 +145,7 @@ class Branch:
 
     @cached_property
     def rows(self) -> tuple[Row[Expr], ...]:
-        """The constraints as rows, without those that stated rows, or other constraints, give by differentiation."""
+        """The constraints as rows, without those that follow by differentiation from stated rows or other constraints."""
         stated = [row.residual for row in self.equations.rows]
         few = _rows([e for e in self.leaf.constraints if not any(map(self.algebraic, e.free_symbols))], stated, self.text)
         if not any(self.algebraic(z) for e in self.leaf.constraints for z in e.free_symbols):
@@ -158,7 +159,8 @@ class Branch:
         r"""The equations on the branch.
 
         A stated row that follows from the constraints, as $x^2 = 2y^2$ does from $x = \sqrt2\,y$, is left out: it would determine the same
-        rates again, with other round-off. A branch that is one motion keeps all rows, because the constraints alone determine no rates.
+        rates again, with other round-off. A branch that is a single motion keeps all rows, because its constraints alone do not determine
+        rates.
         """
         if not self.rows or not self.dimension:
             return with_rows(self.equations, self.rows)
@@ -174,13 +176,13 @@ class Branch:
 
     def off(self, known: Mapping[Symbol, float]) -> float:
         """Return the largest residual of the constraints that the values determine, relative to their terms."""
-        judged = [e for e in self.leaf.constraints if e.free_symbols <= known.keys()]
-        return _largest_fault(judged, known)
+        decidable = [e for e in self.leaf.constraints if e.free_symbols <= known.keys()]
+        return _largest_fault(decidable, known)
 
     def distance(self, known: Mapping[Symbol, float]) -> float:
         """The largest value of a constraint that the values determine, in the user's units, for messages."""
-        judged = [e for e in self.leaf.constraints if e.free_symbols <= known.keys()]
-        return max((abs(float(v)) for v in Tape(judged)(known)), default=0.0)
+        decidable = [e for e in self.leaf.constraints if e.free_symbols <= known.keys()]
+        return max((abs(float(v)) for v in Tape(decidable)(known)), default=0.0)
 
     def contains(self, known: Mapping[Symbol, float]) -> bool:
         """Tell whether values, perhaps of some jets only, contradict no constraint."""
@@ -191,7 +193,7 @@ class Branch:
         rest = [e for e in expressions if e not in self.leaf.constraints and -e not in self.leaf.constraints]
         if not rest:
             return True
-        if self.point is None or _largest_fault(rest, self.point) >= _VANISHES:
+        if self.point is None or _largest_fault(rest, self.point) >= _MAY_VANISH:
             return False
         exact = exactly_zero(rest, self.leaf.constraints)
         return exact is None or all(exact)
@@ -273,15 +275,16 @@ def _bound(equations: Equations, inputs: Frozen[str, Expr] | None) -> Equations:
         return equations
     system = equations.system
     given: Frozen[Input, Expr | None] = Frozen({z: inputs.get(z.base, u) for z, u in system.inputs.items()})
-    return replace(equations, lowered=replace(equations.lowered, system=system.exchange(inputs=given)))
+    return replace(equations, lowered=equations.lowered.exchange(system=system.exchange(inputs=given)))
 
 
 def _singular_state(small: Branch, large: Branch) -> bool:
-    """Tell whether a leaf lies where formulas of a larger one divide by zero, and is only a part of this set or leaves more functions free.
+    """Tell whether the leaf `small` lies where formulas of `large` divide by zero, and is only a part of this set or leaves more functions
+    free.
 
-    A set that fills the singular states has one dimension less than the larger leaf. A set that does not lie on the manifold of the larger
-    leaf and leaves as few functions free, as the line $y = z = 0$ beside the plane $x = 0$, consists of other states; one that leaves more
-    functions free is where coordinates fail, as Euler's angles do at theta = 0.
+    The set of all singular states has one dimension less than the larger leaf. A set outside the manifold of the larger leaf that leaves as
+    few functions free, as the line $y = z = 0$ beside the plane $x = 0$, consists of other states; one that leaves more functions free
+    shows that coordinates fail, as Euler's angles do at theta = 0.
     """
     less = large.leaf.dimension - small.leaf.dimension
     if less < 1 or (less == 1 and len(small.free) <= len(large.free)):
@@ -322,7 +325,7 @@ def _low(e: Expr) -> bool:
 def _proportional(e: Expr, g: Expr) -> bool:
     r"""Tell whether an expression is proved to be a number times another one: $e\,\partial g = g\,\partial e$ for every symbol.
 
-    Values at random points only rule out most pairs before the proof: a row is left out only if the proof succeeds.
+    Values at random points exclude most pairs before the proof; a row is left out only if the proof succeeds.
     """
     if e.free_symbols != g.free_symbols or not _alike(e, g):
         return False

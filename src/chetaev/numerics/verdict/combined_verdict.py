@@ -1,8 +1,8 @@
 """The combined verdict: the numerical analysis at random points, and the constraint algorithm.
 
 The numerical analysis is fast and finds the generic behaviour; the constraint algorithm finds all branches, for generic parameters, if it
-ends within its budget. Then its verdict counts. Otherwise the numerical verdict stands and the evidence says so. Where the two contradict
-each other the verdict is UNDECIDED, with both results.
+ends within its budget. Then its verdict is used; otherwise the numerical verdict, and the evidence says so. If the two contradict each
+other, the verdict is UNDECIDED, with both results.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DECIDED = (Verdict.REGULAR, Verdict.CONSTRAINED, Verdict.GAUGE)
 
 
 def joined(numbers: Analysis, symbolic: Branches, sampled: Sequence[Sequence[Point]] = ()) -> Analysis:
-    """Return one verdict from both results; `sampled` are states of each numerical family, in the order of `numbers.branches`."""
+    """Return one verdict from both results; `sampled` has states of each numerical family, in the order of `numbers.branches`."""
     branches = symbolic.branches
     described = tuple(_described(numbers, b) for b in branches)
     if not symbolic.complete:
@@ -33,7 +33,7 @@ def joined(numbers: Analysis, symbolic: Branches, sampled: Sequence[Sequence[Poi
         return replace(numbers, branches=found, evidence=evidence, tree=symbolic.tree)
     fault = _disagreement(numbers, symbolic, sampled)
     if fault:
-        evidence = f"two accounts contradict each other: {fault}. Numbers: {numbers.verdict}, {numbers.evidence}"
+        evidence = f"two methods contradict each other: {fault}. Numbers: {numbers.verdict}, {numbers.evidence}"
         return replace(numbers, verdict=Verdict.UNDECIDED, branches=described, evidence=evidence, tree=symbolic.tree, **NOTHING_COMMON)
     if not branches:
         return _empty(numbers, symbolic)
@@ -123,7 +123,7 @@ def _described(numbers: Analysis, branch: Branch) -> Analysis:
 
 
 def _free_data(branch: Branch, phase: Sequence[Jet]) -> tuple[str, ...]:
-    """Return jets whose values can be given independently; none where these are not known."""
+    """Return jets whose values can be given independently; an empty tuple if they are not known."""
     found = branch.exactly_free
     if found is None and branch.tangents is not None:
         places = {z: k for k, z in enumerate(branch.leaf.form.phase)}
@@ -152,9 +152,9 @@ def _assumptions(numbers: Analysis, branches: Sequence[Branch]) -> tuple[str, ..
 def _disagreement(numbers: Analysis, symbolic: Branches, sampled: Sequence[Sequence[Point]]) -> str:
     """Return a numerical result that the constraint algorithm excludes; empty if there is none.
 
-    Where random points show several families, the algorithm excludes one only if a state of it lies on none of its manifolds. Where
-    manifolds cross, ranks at points describe none of them: of $x'' = yz$, $zx = 0$, $xy = 0$ the states with $x = y = z = 0$ and any $x'$
-    look like a family, and are states of the manifold $y = z = 0$.
+    If random points show several families, the algorithm excludes one only if a state of it lies on none of its manifolds. Where manifolds
+    cross, ranks at points describe none of them: of $x'' = yz$, $zx = 0$, $xy = 0$ the states with $x = y = z = 0$ and any $x'$ look like a
+    family, and are states of the manifold $y = z = 0$.
     """
     leaves = [*symbolic.branches, *symbolic.singular]
     sure = [b for b in leaves if b.leaf.real == "yes"]

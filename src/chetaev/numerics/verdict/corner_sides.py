@@ -21,7 +21,7 @@ from chetaev.numerics.graphs.binding import Binding, bind
 from chetaev.numerics.start.signs import apart_at, signs_at
 
 _MOST_CORNERS = 4
-"""Most corners for which all configurations are analysed, up to 16; for more corners only those that differ in one corner are."""
+"""Most corners for which all configurations are analysed, up to 16; for more corners only configurations that differ in one corner."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Side:
 
 
 def sides_of(equations: Equations, start: State | Mapping[str, Any] | None, parameters: Mapping[str, Any] | None) -> list[Side]:
-    """Return the configurations of the corners on which the structure may depend; with a start only its own configuration."""
+    """Return the configurations of the corners on which the structure may depend; with a `start` only those in which it lies."""
     switched = smooth(equations, Frozen({}))
     deciding = [mode for mode in switched.modes if mode.symbol in switched.chosen or isinstance(mode, Touch)]
     if not deciding:
@@ -59,7 +59,7 @@ def sides_of(equations: Equations, start: State | Mapping[str, Any] | None, para
 
 
 def _possible(signs: Mapping[Mode, int]) -> bool:
-    """Whether the sign of every product is that of its factors, where these have modes too: x*y > 0, x > 0 and y < 0 is no side."""
+    """Whether the sign of every product is that of its factors, where these have modes too: x*y > 0, x > 0 and y < 0 is not a side."""
     known = {mode.function: m for mode, m in signs.items() if not isinstance(mode, Touch)}
     for e, m in known.items():
         factors = [f.as_base_exp() for f in Mul.make_args(e)]

@@ -14,7 +14,7 @@ from sympy import Expr
 
 from chetaev.core.declarations import read_value
 from chetaev.core.errors import GaugeError, UsageError, require_mapping
-from chetaev.core.fixes import ChooseGauge
+from chetaev.core.fixes import ChooseGauge, SetArgument
 from chetaev.core.symbols import Jet, jets_in
 from chetaev.core.system import lowest_written
 from chetaev.mechanics.assemble import Row
@@ -23,7 +23,7 @@ from chetaev.mechanics.origins import Chosen
 from chetaev.numerics.flow.closure import Closure, End, closure_of
 from chetaev.numerics.verdict.branches import FreeFunction, with_rows
 
-_EXAMPLE = 'gauge={"q2": "sin(t)"}'
+_EXAMPLE = SetArgument("gauge", {"q2": "sin(t)"})
 _EXAMPLES = ("sin(t)", "cos(t)", "t", "0", "1")
 _WORDS = ("no", "one", "two", "three", "four", "five", "six")
 
@@ -71,7 +71,7 @@ def fixed(equations: Equations, gauges: Sequence[Gauge], expected: int, where: s
             f"{len(gauges)} gauge functions are given, and there {'is' if expected == 1 else 'are'} {count_of(expected)}.",
             where=where,
             why=f"{names} cannot be chosen independently, or not all are needed.",
-            hint="leave out what the equations determine",
+            hint="leave out functions that the equations determine",
         )
     if found.end is End.EMPTY:
         last = found.consequences[-1] if found.consequences else None
@@ -99,7 +99,7 @@ def gauge_missing(free: Sequence[FreeFunction], where: str, verb: str) -> GaugeE
 
 
 def gauge_missing_by_numbers(found: Closure, where: str, verb: str) -> GaugeError:
-    """Return the same error where only the numerical analysis found free functions."""
+    """Return the error of `gauge_missing` if only the numerical analysis found free functions."""
     jets: tuple[Jet, ...] = found.free
     names = [lowest_written(found.system.equations.system, z) for z in jets]
     return _missing(names, " ".join(z.name for z in jets), len(jets), where, verb)

@@ -1,13 +1,13 @@
 r"""The implicit differential equation $M_{KV} = C_K \cap M_V$ of a constrained system and its integrable part (001, section 5).
 
 $M_V \subset T^{(k)}Q$ consists of the jets at which the Euler-Lagrange covector lies in the span of $R_V$, the annihilator of $C_V$. A jet
-is *integrable* if a motion passes through it. The integrable part is found by steps: rows of order below $k$ that hold on $M_i$ restrict
-a submanifold $\tau(M_i)$ of $T^{(k-1)}Q$, to which the lift of a motion is tangent, so
+is *integrable* if a motion passes through it. The integrable part is found by steps: rows of order below $k$ that hold on $M_i$ define a
+submanifold $\tau(M_i)$ of $T^{(k-1)}Q$, to which the lift of a motion is tangent, so
 
 $$ M_{i+1} = M_i \cap j_k^{-1}\bigl(T\,\tau^{(k-1,k)}(M_i)\bigr), $$
 
-until nothing is added (Mendella, Marmo, Tulczyjew 1995). At general points of the result the dimension is that of the manifold of states,
-if the motion is unique; that is compared with `analyze`.
+until nothing is added (Mendella, Marmo, Tulczyjew 1995). If the motion is unique, the dimension at general points of the result is that of
+the manifold of states; it is compared with that of `analyze`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from sympy import Expr, count_ops
 
 from chetaev.core.calculus import SYMBOLIC
 from chetaev.core.errors import PrincipleError
-from chetaev.core.fixes import UsePrinciple
+from chetaev.core.fixes import Ask, UsePrinciple
 from chetaev.core.notation import show
+from chetaev.core.support.public import public
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import Coordinate
 from chetaev.core.system import System
@@ -36,12 +37,12 @@ from chetaev.numerics.verdict.analyze import analyze
 _MOST_STEPS = 12
 """Integrability steps. An equation of order k on n coordinates needs at most about k n; more mean that a zero was not recognised."""
 _MOST_OPERATIONS = 20_000
-"""Operations in all rows, above which no further step is made: each step may double them."""
+"""Operations in all rows above which no further step is made; each step may double them."""
 
 
 @dataclass(frozen=True)
 class IntegrabilityStep:
-    """One step: the rows it adds, and the dimension that is left."""
+    """One step: the rows it adds, and the dimension of the remaining set."""
 
     added: tuple[Expr, ...]
     dimension: int | None
@@ -53,7 +54,7 @@ class IntegrabilityStep:
 
 @dataclass(frozen=True)
 class IntegrablePart:
-    """The jets through which motions pass; of a union of manifolds one component each."""
+    """The jets through which motions pass, or one component of them if they form a union of manifolds."""
 
     rows: tuple[Expr, ...]
     """Expressions that vanish on it, in the jets of $T^{(k)}Q$."""
@@ -70,6 +71,7 @@ class IntegrablePart:
         return "\n".join([f"dimension {self.dimension}", *[f"  {show(e)} = 0" for e in self.rows]])
 
 
+@public
 @dataclass(frozen=True)
 class ImplicitEquation:
     """$M_{KV}$, its integrability steps and its integrable part."""
@@ -90,7 +92,7 @@ class ImplicitEquation:
     complete: bool
     """Whether the steps ended and agree with the analysis."""
     note: str = ""
-    """Why not, if they do not."""
+    """The reason if `complete` is False."""
 
     @property
     def integrable(self) -> bool | None:
@@ -108,6 +110,7 @@ class ImplicitEquation:
         return "\n".join([*lines, *([f"incomplete: {self.note}"] if self.note else [])])
 
 
+@public
 def implicit_equation(given: Any, principle: Any = None) -> ImplicitEquation:
     """The implicit differential equation of a system with reactions, its integrability steps and its integrable part.
 
@@ -146,7 +149,9 @@ def _derived(given: Any, principle: Any) -> Equations:
             hint=(
                 "a principle with reactions, such as ",
                 UsePrinciple(VirtualWork()),
-                "; vakonomic_as_free(...) makes coordinates of them",
+                "; ",
+                Ask("vakonomic_as_free", "..."),
+                " makes coordinates of them",
             ),
         )
     return equations
@@ -163,7 +168,7 @@ def _made(equations: Equations) -> ImplicitEquation:
     whole = _dimension(rows, jets)
     part, note = _integrable_part(found, rows, jets, analysis, note)
     assumptions = tuple(dict.fromkeys([*without.assumptions, *divisors]))
-    if len(part.components) > 1:  # the steps followed one of them
+    if len(part.components) > 1:  # the steps followed one component only
         steps = []
     return ImplicitEquation(equations, order, rows, assumptions, whole, tuple(steps), part, analysis, not note, note)
 
@@ -204,7 +209,7 @@ def _dimension(rows: Any, jets: list[Coordinate]) -> int | None:
 def _integrable_part(
     found: list[Expr], rows: tuple[Expr, ...], jets: list[Coordinate], analysis: Analysis, note: str
 ) -> tuple[IntegrablePart, str]:
-    """The integrable part, by the steps where they agree with the analysis, by its branches where there are several."""
+    """The integrable part: from the steps if they agree with the analysis, from the branches of the analysis if there are several."""
     if analysis.branches:
         parts = tuple(IntegrablePart((*rows, *_of_leaf(branch)), branch.dimension) for branch in analysis.branches)
         undecided = "the verdict of analyze is UNDECIDED" if analysis.verdict is Verdict.UNDECIDED else ""

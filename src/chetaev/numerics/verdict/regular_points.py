@@ -1,4 +1,4 @@
-r"""Rows without a regular point: nowhere on their set do their slopes describe it.
+r"""Rows without a regular point: their slopes do not describe their set at any of its points.
 
 A set $f_1 = \dots = f_m = 0$ is regular at a point where its codimension equals the rank of the gradients. For $x^2 + y^2 = 0$ this fails
 at every point of the set: off it the rank is one, on it the gradient vanishes, and yet the set is a point. A plane that touches a sphere,
@@ -21,14 +21,14 @@ from chetaev.core.functions import has_corner_in
 from chetaev.core.symbols import Input, Jet, jets_in
 from chetaev.core.values import Tape, Undefined
 from chetaev.core.zero import known_zero
-from chetaev.mechanics.origins import Sliding, Stated
+from chetaev.mechanics.origins import Origin, Sliding, Stated
 from chetaev.mechanics.ranks.exact import exact_rank
 from chetaev.mechanics.ranks.generic import Point
 from chetaev.mechanics.ranks.sizes import natural_sizes
 from chetaev.numerics.flow.prolongation import Prolongation
 from chetaev.numerics.verdict.row_slopes import RowSlopes
 
-_ROOT = 1e-6
+_ZERO_BASE = 1e-6
 """Relative size below which the base of a root counts as zero."""
 
 
@@ -36,7 +36,8 @@ _ROOT = 1e-6
 class Irregular:
     """Kinematic rows whose common set has no regular point among those that were found."""
 
-    labels: tuple[str, ...]
+    origins: tuple[Origin, ...]
+    """The origins of these rows."""
     flat: bool
     """Whether all slopes of each row vanish wherever it holds, so that these are rows as well."""
     jumps: bool
@@ -49,7 +50,7 @@ class Irregular:
     @property
     def reason(self) -> str:
         """The reason why the rows do not determine a reaction."""
-        named, several = ", ".join(self.labels), len(self.labels) > 1
+        named, several = ", ".join(origin.label for origin in self.origins), len(self.origins) > 1
         have, hold = ("have", "they hold") if several else ("has", "it holds")
         if self.open:
             fact = (
@@ -65,16 +66,19 @@ class Irregular:
         else:
             fact = f"{named} has no regular point: all its slopes vanish wherever it holds"
             example = "x^2 + y^2 = 0"
-        return f"{fact}, so that a reaction has no direction there. State what vanishes there itself, as x = 0, y = 0 instead of {example}"
+        advice = f"State the quantities that vanish there, as x = 0, y = 0 instead of {example}"
+        return f"{fact}, so that a reaction has no direction there. {advice}"
 
 
 def rows_without_regular_point(system: Prolongation) -> Irregular | None:
-    """The kinematic rows whose common set has no regular point, judged at random points of it; None if it has one or none is known."""
+    """The kinematic rows whose common set has no regular point, according to random points of it; None if it has one, or no point is
+    known.
+    """
     pairs = [pair for pair in system.hidden() if pair[1] == 0 and isinstance(system.origin(pair[0]), Stated | Sliding)]
     if not pairs:
         return None
     stated = [system.row(pair) for pair in pairs]
-    # where the whole system has no common units, as with the speed of light beside that of a train, these rows may have some
+    # these rows may have common units even if the whole system has none, as with the speed of light beside that of a train
     rows = RowSlopes(stated, system.algebra, system.sizes or natural_sizes(stated, system.algebra))
     if any(rows.full_rank(point) for point in system.points):
         return None
@@ -88,7 +92,7 @@ def rows_without_regular_point(system: Prolongation) -> Irregular | None:
     jumps = any(rows.jumps(k, point) for k in range(len(pairs)) for point in points)
     written = [system.equations.rows[i].residual for i, _ in pairs]
     return Irregular(
-        labels=tuple(map(system.label, jumping or flat or pairs)),
+        origins=tuple(system.origin(i) for i, _ in jumping or flat or pairs),
         flat=bool(flat) and not jumps,
         jumps=jumps,
         smooth=not jumps and not any(has_corner_in(e, jets_in(e)) or _has_vanishing_root(e, points) for e in written),
@@ -109,13 +113,13 @@ def _has_vanishing_root(e: Expr, points: Sequence[Point]) -> bool:
             values = tape(point)
         except Undefined:
             return True
-        if min(map(abs, values)) < _ROOT:
+        if min(map(abs, values)) < _ZERO_BASE:
             return True
     return False
 
 
 def rows_lost(system: Prolongation) -> tuple[str, ...]:
-    """Return kinematic rows with a sign that have zero slope everywhere: they depend on jets by jumps only, as sign(x) = 0 does."""
+    """Return kinematic rows that depend on jets by jumps only, as sign(x) = 0 does: all their slopes are zero."""
     equations = system.equations
     rows = zip(equations.origins, system.structure.rows, strict=False)
     flat = [i for i, (origin, row) in enumerate(rows) if isinstance(origin, Stated | Sliding) and _without_slope(system, row)]

@@ -7,7 +7,7 @@ usual condition.
 
 Newton's iteration approaches such points slowly, by half of the distance in each step at a double root and less at others, so that
 gradients are small but never zero; they are compared with those at random points off the set. Rows that repeat others on the set lose rank
-as well, but the other rows alone make them vanish; this is tested.
+as well, but vanish wherever the other rows do; this is tested.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from chetaev.mechanics.ranks.sizes import Sizes, units_of
 from chetaev.numerics.flow.sampling import points_near
 
 _VANISHING_SLOPE = 1e-5
-"""Relative to slopes elsewhere: smaller slopes vanish on the set. The iteration ends near a multiple root, not at it, so slopes are not
-exactly zero there."""
+"""Slope, relative to slopes off the set, below which it vanishes on the set. The iteration ends near a multiple root, not at it, so slopes
+are not exactly zero there."""
 _STARTS = 12
 """Random starts of the search for points of the set."""
 _POINTS_OF_SET = 4
-"""Points of the set that are used; more make the verdict surer and slower."""
+"""Number of points of the set that are used; more make the verdict more reliable and slower."""
 _MOST_STEPS = 400
 """Most steps of the iteration, which converges slowly at multiple roots."""
 _HALVINGS = 5
@@ -46,18 +46,18 @@ _ENTRIES = 2_000_000
 result does not depend on the load of the machine."""
 _STEP = 100
 """Cost of a step besides the entries of its Jacobian, in entries."""
-_ARRIVED = 1e-10
+_CONVERGED = 1e-10
 """Relative size of rows and steps at which the iteration has converged."""
 _ELSEWHERE = 9
-"""Random points off the set at which the usual sizes of rows and slopes are measured."""
+"""Number of random points off the set at which the typical sizes of rows and slopes are measured."""
 _SPREAD = 0.1
-"""Relative displacement of points that are nearby, but clearly off the point."""
-_VANISHES = 1e-10
+"""Relative displacement of points near a given point, but clearly different from it."""
+_ZERO_ROW = 1e-10
 """Relative size below which rows vanish at a point."""
-_NOISE = 1e-10
-"""Relative to slopes elsewhere: smaller slopes are round-off."""
-_ROUND_OFF = 1e-14
-"""Relative to rows elsewhere: smaller rows are round-off."""
+_ROUND_OFF_OF_SLOPES = 1e-10
+"""Slope, relative to slopes off the set, below which it is round-off."""
+_ROUND_OFF_OF_ROWS = 1e-14
+"""Value of a row, relative to values off the set, below which it is round-off."""
 _ASIDE = 1e-8
 """Relative displacement at which slopes on both sides of a point are compared: larger than the distance of points from the set, smaller
 than any realistic radius of curvature."""
@@ -66,7 +66,7 @@ _SIDES = 6
 _KEPT_RANK = 0.1
 """Smallest ratio of a singular value in the hull to that at the point for which the Jacobian keeps full rank."""
 _JUMP = 3e-5
-"""Relative to slopes elsewhere: a larger change between the two sides of a point is a jump, not curvature."""
+"""Change of a slope between the two sides of a point, relative to slopes off the set, above which it is a jump and not curvature."""
 
 
 class RowSlopes:
@@ -106,7 +106,7 @@ class RowSlopes:
         return independent and self._kept_in_hull(point, range(len(self.rows)))
 
     def regular(self, point: Point) -> bool:
-        """Whether the rows, or those of them that suffice near a point, have independent gradients there."""
+        """Whether the rows, or a subset that defines the same set near a point, have independent gradients there."""
         if self.full_rank(point):
             return True
         kept = self._independent(point)
@@ -130,14 +130,14 @@ class RowSlopes:
         for _ in range(_SIDES):
             shift = 3 * _SPREAD * chance.uniform(0.5, 1.5, len(self.jets)) * chance.choice([-1.0, 1.0], len(self.jets))
             values = self._values(self._shifted(point, shift))
-            if values is not None and float(np.abs(values / self.scales).max()) <= _ROUND_OFF * self.usual:
+            if values is not None and float(np.abs(values / self.scales).max()) <= _ROUND_OFF_OF_ROWS * self.usual:
                 return True
         return False
 
     def _stays(self, point: Point) -> bool:
         """Tell whether small slopes stay unchanged in a step of Newton's method, as on a small set such as a sphere of radius 1e-6.
 
-        At a multiple root they shrink, by half or less, unless the rows are round-off there; the square of a slope shows which.
+        At a multiple root they shrink, by half or less, unless the rows are round-off there, that is of the size of the square of a slope.
         """
         found = self._numbers(point)
         if found is None or len(self.rows) > len(self.jets):
@@ -148,10 +148,10 @@ class RowSlopes:
         if there is None:
             return False
         before, after = (float(np.linalg.svd(a, compute_uv=False)[-1]) for a in (jacobian, there))
-        return before > max(_NOISE, (_ROUND_OFF * self.usual) ** 0.5) and abs(after - before) < 0.1 * before
+        return before > max(_ROUND_OFF_OF_SLOPES, (_ROUND_OFF_OF_ROWS * self.usual) ** 0.5) and abs(after - before) < 0.1 * before
 
     def _kept_in_hull(self, point: Point, kept: Sequence[int]) -> bool:
-        """Tell whether Jacobians beside a point, and the means of opposite ones, keep the rank."""
+        """Tell whether Jacobians near a point, and the means of those at opposite points, keep the rank."""
         found = self._aside(point)
         if found is None or len(kept) > len(self.jets):
             return False
@@ -184,7 +184,7 @@ class RowSlopes:
         """Tell whether the other rows fail near a point wherever the rows `kept` hold: the set is smaller than the rank suggests."""
         nearby = points_near([self.rows[k] for k in kept], point, self.algebra, spread=_SPREAD, moved=self.jets, sizes=self.sizes)
         values = [found / self.scales for p in nearby if (found := self._values(p)) is not None]
-        return bool(values) and float(np.abs(values).max(axis=1).min()) > _VANISHES  # a single point might lie on another component
+        return bool(values) and float(np.abs(values).max(axis=1).min()) > _ZERO_ROW  # one point alone might lie on another component
 
     def _rank(self, point: Point) -> int | None:
         found = self._scaled(point)
@@ -195,7 +195,7 @@ class RowSlopes:
         return None if found is None else found[1] / self.scales[:, None]
 
     def _shifted(self, point: Point, shift: Matrix) -> Point:
-        """A point aside, by parts of the size of each jet."""
+        """A point displaced by `shift` times the size of each jet."""
         return self._moved(point, shift * np.maximum(1.0, np.abs([point[z] for z in self.jets]) / self.units))
 
     def _moved(self, point: Mapping[Symbol, float], step: Matrix) -> dict[Symbol, float]:
@@ -221,20 +221,22 @@ class RowSlopes:
             return None
 
     def _reached(self, start: Mapping[Symbol, float]) -> Point | None:
-        """Run Gauss-Newton of least norm, with many steps for multiple roots, and shorter steps where rows do not fall or have no value."""
+        """Run Gauss-Newton of least norm, with many steps for multiple roots, and shorter steps where rows do not decrease or have no
+        value.
+        """
         at, stuck = dict(start), 0
         for _ in range(_MOST_STEPS):
             self._spent += _STEP + len(self.rows) * len(self.jets)
             found = self._numbers(at)
             if found is None:  # the end of a domain, as of sqrt(x)
                 values = self._values(at)
-                return at if values is not None and float(np.abs(values / self.scales).max()) < _ARRIVED else None
+                return at if values is not None and float(np.abs(values / self.scales).max()) < _CONVERGED else None
             residual, jacobian = found[0] / self.scales, found[1] / self.scales[:, None]
             taken = least_norm(residual, jacobian)
             if taken is None:
                 return None
             step, length = taken
-            if length < _ARRIVED and float(np.abs(residual).max()) < _ARRIVED:
+            if length < _CONVERGED and float(np.abs(residual).max()) < _CONVERGED:
                 return at
             if not length:
                 return None
@@ -246,7 +248,7 @@ class RowSlopes:
         return None
 
     def _stepped(self, at: Mapping[Symbol, float], step: Matrix, size: float) -> tuple[dict[Symbol, float] | None, bool]:
-        """Return the first of ever shorter steps that reduces the rows, and True; otherwise the shortest step with values, and False."""
+        """Return the first of successively shorter steps that reduces the rows, and True; otherwise the shortest with values, and False."""
         last = None
         for k in range(_HALVINGS + 1):
             trial = self._moved(at, step / 2**k)

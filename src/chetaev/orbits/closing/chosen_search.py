@@ -1,13 +1,13 @@
 r"""Newton's iteration for a periodic orbit with chosen unknowns: some jets of the start, some parameters, the period.
 
-All that is not named keeps its value: the other jets, the other parameters, and the period. Named jets change along the constraints only;
-where an unknown parameter moves the constraints, they follow it. The orbit closes if
+Jets, parameters and a period that are not named keep their values. Named jets change along the constraints only; where an unknown parameter
+changes the constraints, the named jets follow. The orbit closes if
 
-$$ \varphi_T(x, p) = S_a(x), $$
+$$ \varphi_T(x, p) = S_a(x). $$
 
-which are as many conditions as the manifold of states has dimensions, less those that integrals make consequences of the others.
-Directions of time and of symmetries that the named jets allow lead to the same orbit; the step has no component along them, and they do
-not count as unknowns. More unknowns than conditions are refused. Fewer may be enough, for orbits that are symmetric; the residual decides.
+The number of these conditions is the dimension of the manifold of states, less those that integrals make consequences of the others.
+Directions of time and of symmetries that the named jets allow lead to the same orbit; a step has no component along them, and they do
+not count as unknowns. More unknowns than conditions are refused. Fewer may be enough for symmetric orbits; the residual decides.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.numerics.graphs.binding import number, slope_of_number
 from chetaev.numerics.prepared import end_and_slopes
 from chetaev.orbits.closing.orbit import Orbit
-from chetaev.orbits.closing.orbit_search import CLOSED, CUT, KEPT, LEAST, TURNS, Search
+from chetaev.orbits.closing.orbit_search import CLOSED, FAMILY_SINGULAR_VALUE, LARGEST_RESIDUAL, LEAST_PERIOD_RATIO, MOST_ITERATIONS, Search
 from chetaev.orbits.closing.unknowns import PERIOD, Unknowns
 from chetaev.orbits.flow import Array, Flow
 from chetaev.orbits.invariants import Invariants, phases
 
 _LEAST_SINGULAR_VALUE = 1e-7
-"""Singular values that count, for directions and slopes of length 1."""
+"""Smallest singular value that counts as nonzero, for directions and slopes of length 1."""
 _SETTLED = 1e-12
-"""Relative to the sizes of the jets: a start satisfies the constraints up to here."""
+"""Largest constraint residual of a start, relative to the sizes of the jets."""
 _LONGEST_STEP = 0.3
-"""The longest step, in units of the jets and of the parameters: a longer one is shortened, because it leaves the orbit meant."""
+"""Longest step, in units of the jets and of the parameters; longer ones are shortened, because they lead to other orbits."""
 _SHARES = (1.0, 0.5, 0.25, 0.125)
-"""Parts of a step that are tried one after the other, until the ends come nearer to each other."""
+"""Fractions of a step that are tried in this order until the gap between the ends shrinks."""
 _DIFFERENCE_STEP = 1e-5
-"""The step of differences of constraints by parameters, relative to the parameter."""
+"""Step of the differences of constraints with respect to a parameter, relative to the parameter."""
 _STATES_TRIED = 3
-"""States near the start at which directions are counted: at a special one, such as a turning point, a velocity changes along time."""
+"""Random states near the start at which directions are counted: at a special state, such as a turning point, the count may differ."""
 _SPEED_OF_REST = 1e-6
-"""Relative to the sizes of the jets per period: slower states are equilibria, to which the iteration converges with its last digits."""
+"""Rates relative to the sizes of the jets per period: a slower state counts as an equilibrium, to which the iteration converged."""
 
 
 @dataclass(frozen=True)
@@ -56,16 +56,16 @@ class _Point:
 
 @dataclass(frozen=True)
 class _Linear:
-    """Newton's equations at values of the unknowns."""
+    """Newton's equations, linearised at some values of the unknowns."""
 
     basis: Array
-    """Directions of the named jets."""
+    """Directions in which the named jets may change, as columns."""
     matrix: Array
     right: Array
 
     @property
     def length(self) -> float:
-        """How far the ends are from each other, in units of the jets."""
+        """The distance between the ends, in units of the jets."""
         return float(np.linalg.norm(self.right))
 
 
@@ -79,28 +79,28 @@ class ChosenSearch:
         self.nearest = np.inf
 
     def closed(self, relative: bool) -> Orbit | None:
-        """The orbit near the start; None if the iteration does not converge."""
+        """The orbit near the start, up to a symmetry if `relative`; None if the iteration does not converge."""
         x = self._settled(self.flow, self.flow.start)
         if x is None:
             raise StateError("the start does not satisfy the constraints.", where=self.flow.where, hint="another start")
         amounts = self.search.aligned(x, self.span) if relative else np.zeros(0)
         at = _Point(x, self.flow.p.copy(), self.span, amounts)
         now = self._linear(at)
-        for _ in range(TURNS):
+        for _ in range(MOST_ITERATIONS):
             if now is None:
                 return None
             u, s, vt = np.linalg.svd(now.matrix, full_matrices=False)
-            kept = s > CUT * max(1.0, float(s[0]))
+            kept = s > FAMILY_SINGULAR_VALUE * max(1.0, float(s[0]))
             step = -vt[kept].T @ ((u[:, kept].T @ now.right) / s[kept])
             size = float(np.abs(step).max(initial=0.0))
             if size < CLOSED:
                 last = self._stepped(at, now.basis, step)
-                return self._orbit(last, bool(np.all(kept))) if last is not None and now.length < KEPT else None
+                return self._orbit(last, bool(np.all(kept))) if last is not None and now.length < LARGEST_RESIDUAL else None
             at, now = self._nearer(at, now, step * min(1.0, _LONGEST_STEP / size))
         return None
 
     def _nearer(self, at: _Point, now: _Linear, step: Array) -> tuple[_Point, _Linear | None]:
-        """The values after a part of a step that brings the ends nearer to each other; after the whole step if none does."""
+        """The point after the first fraction of `step` that shrinks the gap; after the largest feasible fraction if none does."""
         tried = []
         for share in _SHARES:
             point = self._stepped(at, now.basis, share * step)
@@ -113,7 +113,7 @@ class ChosenSearch:
         return tried[0] if tried else (at, None)
 
     def _linear(self, at: _Point) -> _Linear | None:
-        """Newton's equations; None where there is no motion."""
+        """Newton's equations at a point; None if the motion from it has no end or no derivative."""
         flow = replace(self.flow, p=at.p)
         basis = self._directions(flow, at.x)
         try:
@@ -126,13 +126,13 @@ class ChosenSearch:
         return _Linear(basis, np.vstack([matrix, rows]), np.concatenate([right, np.zeros(len(rows))]))
 
     def require_few(self, relative: bool) -> None:
-        """Raise if the unknowns are more than the conditions, so that they are not determined, or if nothing can change."""
+        """Raise a UsageError if there are more unknowns than conditions, or if no named quantity can change."""
         named, (_, basis) = self.unknowns, self._general[0]
         if not (basis.shape[1] or named.parameters or named.period):
             raise UsageError(
                 f"the constraints determine {', '.join(named.names)} from the jets that are not unknown.",
                 where=self.flow.where,
-                hint="name the jets that follow too: x and y of a point on a circle",
+                hint="name the dependent jets too: both x and y of a point on a circle",
             )
         if self.determined(relative):
             return
@@ -140,12 +140,12 @@ class ChosenSearch:
         raise UsageError(
             f"{_counted(have, 'unknown')} cannot be found from {_counted(need, 'condition')}: {', '.join(self.unknowns.names)}.",
             where=self.flow.where,
-            why="An orbit closes by so many conditions; integrals and symmetries make the others follow, so that orbits come in families.",
-            hint="name fewer unknowns; what is not named keeps its value, the period too",
+            why="Closing an orbit gives only these conditions; integrals and symmetries imply the others, so that orbits come in families.",
+            hint="name fewer unknowns; everything else, including the period, keeps its value",
         )
 
     def determined(self, relative: bool) -> bool:
-        """Whether the unknowns are not more than the conditions."""
+        """Whether there are at most as many unknowns as conditions."""
         have, need = self.count(relative)
         return have <= need
 
@@ -163,7 +163,9 @@ class ChosenSearch:
 
     @cached_property
     def _general(self) -> list[tuple[Array, Array]]:
-        """States that differ from the start in named jets, with the directions of these jets there; the start if there are no others."""
+        """Random states near the start that differ in named jets, with the directions of these jets there; the start alone if there are
+        none.
+        """
         flow, chance, first = self.flow, np.random.default_rng(21), self.flow.start
         basis = self._directions(flow, first)
         moves = [0.1 * flow.sizes * (basis @ chance.normal(size=basis.shape[1])) for _ in range(_STATES_TRIED)]
@@ -172,7 +174,7 @@ class ChosenSearch:
 
     @cached_property
     def _phase_count(self) -> int:
-        """The number of directions of time and symmetries that the named jets allow, at general states."""
+        """The number of directions of time and symmetries that the named jets allow at the states of `_general`."""
         return min(len(self._phases(self.flow, x, basis)) for x, basis in self._general)
 
     def _phases(self, flow: Flow, x: Array, basis: Array) -> Array:
@@ -196,9 +198,9 @@ class ChosenSearch:
         return found
 
     def _settled(self, flow: Flow, x: Array) -> Array | None:
-        """The state moved onto the constraints by changes of named jets; None if these are not enough."""
+        """The state moved onto the constraints by changing named jets only; None if that is not possible."""
         named = np.eye(len(x))[:, list(self.unknowns.jets)]
-        for _ in range(TURNS):
+        for _ in range(MOST_ITERATIONS):
             residual, rows = flow.constraints(x)
             if float(np.abs(residual).max(initial=0.0)) <= _SETTLED:
                 return x
@@ -208,7 +210,9 @@ class ChosenSearch:
         return None
 
     def _moved(self, flow: Flow, x: Array, k: int, unit: float) -> Array:
-        """The derivative of the start, in units of the jets, by a parameter in its unit, where the parameter moves the constraints."""
+        """The derivative of the start with respect to parameter `k`, which changes the constraints; in units of the jets and of the
+        parameter.
+        """
         named = np.eye(len(x))[:, list(self.unknowns.jets)]
         rows = flow.constraints(x)[1]
         if not len(rows) or not named.shape[1]:
@@ -221,7 +225,7 @@ class ChosenSearch:
         return found
 
     def _equations(self, flow: Flow, at: _Point, basis: Array) -> tuple[Array, Array]:
-        """The conditions that the orbit closes, and their derivatives by all unknowns, in units of the jets."""
+        """The closing conditions and their derivatives with respect to all unknowns, in units of the jets."""
         sizes, places = flow.sizes[:, None], self.unknowns.parameters
         moved = [self._moved(flow, at.x, k, unit)[:, None] for k, unit in zip(places, self.units, strict=True)]
         first = np.hstack([basis, *moved])
@@ -244,14 +248,14 @@ class ChosenSearch:
         return np.hstack(columns) / sizes, gap / flow.sizes
 
     def _period_slope(self, p: Array, k: int) -> float:
-        """The derivative by a parameter of a period that is a text in the parameters and is kept."""
+        """The derivative of the period with respect to parameter `k`; 0 if the period is an unknown itself."""
         if self.unknowns.period:
             return 0.0
         symbols = self.flow.equations.system.parameters
         return slope_of_number(self.given, dict(zip(symbols, map(float, p), strict=True)), symbols[k], self.flow.where)
 
     def _stepped(self, at: _Point, basis: Array, step: Array) -> _Point | None:
-        """The values after a step; None if they leave the constraints, the signs of parameters, or the period meant."""
+        """The point after a step; None if constraints, signs of parameters or the range of allowed periods are violated."""
         d, places = basis.shape[1], list(self.unknowns.parameters)
         p, symbols = at.p.copy(), self.flow.equations.system.parameters
         p[places] += self.units * step[d : d + len(places)]
@@ -263,17 +267,17 @@ class ChosenSearch:
             period = at.period + self.span * float(step[d + len(places)])
         else:
             period = number(self.given, dict(zip(symbols, map(float, p), strict=True)), flow.where, UsageError)
-        if x is None or not LEAST * self.span < period < self.span / LEAST:
+        if x is None or not LEAST_PERIOD_RATIO * self.span < period < self.span / LEAST_PERIOD_RATIO:
             return None
         first = d + len(places) + int(self.unknowns.period)
         return _Point(x, p, period, at.amounts + step[first:])
 
     def _orbit(self, at: _Point, determined: bool) -> Orbit | None:
-        """The orbit, if it is one, and is determined by what was unknown."""
+        """The orbit at a point; None if it does not close. Raises for an equilibrium and for unknowns that are not `determined`."""
         flow = replace(self.flow, p=at.p, start=at.x)
         if flow.autonomous and np.all(np.abs(flow.rates(at.x)) * at.period <= _SPEED_OF_REST * flow.sizes):
             raise StateError(
-                "Newton's iteration ended at an equilibrium, which is no periodic orbit.",
+                "Newton's iteration ended at an equilibrium, which is not a periodic orbit.",
                 where=flow.where,
                 hint="a start nearer to an orbit of this period, if there is one",
             )
@@ -282,7 +286,7 @@ class ChosenSearch:
             raise StateError(
                 f"the orbit closes, but it does not determine {', '.join(self.unknowns.names)}: it closes for other values nearby as well.",
                 where=flow.where,
-                hint="name fewer unknowns, or others: for an oscillator whose period is the same for all amplitudes, a parameter",
+                hint="name fewer or other unknowns: for an oscillator whose period does not depend on the amplitude, a parameter",
             )
         orbit = Search(flow, self.invariants).orbit(at.x, at.period, at.amounts)
         if orbit is None or orbit.residual > CLOSED * max(1.0, float(np.abs(orbit.multipliers).max(initial=0.0))):

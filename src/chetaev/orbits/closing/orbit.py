@@ -1,4 +1,4 @@
-"""A periodic orbit: what is found."""
+"""The value that `periodic` returns."""
 
 from __future__ import annotations
 
@@ -9,42 +9,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.numerics.motion.trajectory import Trajectory
 
 Complex = NDArray[np.complex128]
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Orbit:
-    """A periodic orbit."""
+    """A periodic orbit with its Floquet multipliers."""
 
     period: float
-    """The time after which it closes."""
+    """The time after which the orbit closes."""
     start: Mapping[str, float]
-    """A state on it, at the first time of `motion`."""
+    """The state on the orbit at the first time of `motion`."""
     multipliers: Complex
-    """Floquet's multipliers on the manifold of states, the largest first: one for each dimension."""
+    """Floquet multipliers on the manifold of states, one for each dimension, the largest first."""
     explained: Complex
-    """The multipliers that time, integrals and symmetries explain: 1, and for a relative orbit those of the group, such as
+    """The multipliers that follow from time, integrals and symmetries: 1, and for a relative orbit those of the group, such as
     `exp(i*theta)` where a period turns the orbit by `theta`."""
     remaining: Complex
-    """The other multipliers, on what is left when time, integrals and symmetries are divided out."""
+    """The other multipliers, on the quotient by the directions of time, integrals and symmetries."""
     shift: Mapping[str, float]
-    """The displacement after a period, by coordinate, of a relative orbit; empty if the orbit closes."""
+    """For a relative orbit, the displacement after a period by coordinate; empty if the orbit closes."""
     amounts: Mapping[str, float]
-    """The symmetry that carries the start of a relative orbit into its end, `exp` of the sum of these amounts times their fields; empty if
-    the orbit closes."""
+    """For a relative orbit, the symmetry that maps its start to its end: `exp` of the sum of these amounts times their fields; empty if the
+    orbit closes."""
     motion: Trajectory
     """One period."""
     residual: float
     """The distance between the two ends, relative to the sizes of the jets."""
     title: str
     found: Mapping[str, float] = field(default_factory=lambda: Frozen({}))
-    """The values of what was `unknown`, by name; empty if nothing was named."""
+    """The values of the quantities named in `unknown`; empty if none were named."""
 
     @property
     def trivial(self) -> int:
-        """How many multipliers time, integrals and symmetries explain."""
+        """The number of multipliers that time, integrals and symmetries explain."""
         return len(self.explained)
 
     def __repr__(self) -> str:

@@ -1,9 +1,9 @@
 r"""Newton's iteration for an orbit that closes after a period, with the exact derivative of the flow.
 
 The unknowns are the start $x$ on the manifold of states, the period $T$ where the system does not depend on time, and, for relative orbits,
-the amounts $a$ by which symmetries displace the end: $\varphi_T(x) = S_a(x)$. Orbits come in families, of energies and of places, where
-Newton's equations are singular. So the integrals keep the values that they have at the start, and steps have no component along time and
-symmetries; of what remains the step of least norm is taken.
+the amounts $a$ by which symmetries displace the end: $\varphi_T(x) = S_a(x)$. Orbits come in families, parametrised by energies and by
+positions, where Newton's equations are singular. Therefore the integrals keep their values at the start, steps have no component along time
+and symmetries, and of the remaining steps that of least norm is taken.
 """
 
 from __future__ import annotations
@@ -19,23 +19,25 @@ from chetaev.orbits.displacement import displacement_of
 from chetaev.orbits.flow import Array, Flow
 from chetaev.orbits.invariants import Invariants, divided, phases
 
-TURNS = 40
-"""Newton's iterations. A start near an orbit needs about five."""
+MOST_ITERATIONS = 40
+"""Limit of Newton's iterations. A start near an orbit needs about five."""
 CLOSED = 1e-9
-"""Relative to the sizes of the jets: an orbit closes up to here. Its error is that of the integrator times the largest multiplier."""
-KEPT = 1e-6
-"""Relative to their sizes: the last equations before the end of the iteration hold up to here. Otherwise no orbit has the integrals of the
-start, and Newton's iteration ends at a compromise."""
-CUT = 1e-8
+"""Largest distance between the ends, relative to the sizes of the jets. The error of an orbit is that of the integrator times the largest
+multiplier."""
+LARGEST_RESIDUAL = 1e-6
+"""Largest residual of Newton's equations, relative to their sizes, where the iteration converges. A larger one means a least-squares
+compromise: no orbit has the integrals of the start."""
+FAMILY_SINGULAR_VALUE = 1e-8
 """Relative to the largest singular value: smaller ones belong to families, along which the step has no component."""
-LEAST = 0.4
-"""The least ratio of the period to the given one, and of the given one to it: beyond it Newton's iteration has left the orbit meant."""
+LEAST_PERIOD_RATIO = 0.4
+"""Least ratio of the period to the given period, and of the given one to it: beyond it Newton's iteration has left the intended orbit."""
 _WHOLE_TURN = 2 * np.pi
-"""A turn: places that differ by it are the same where the rates are."""
+"""Radians of a full turn, which does not change an angle."""
 _TIME_DIRECTION_ERROR = 1e-2
-"""Relative to the rates: what the direction of time may be off after a period. Orbits with digits have 1e-9 and less."""
+"""Largest change of the direction of time over a period, relative to the rates. Accurate orbits have 1e-9 and less; a larger change means
+that instability has destroyed all digits."""
 _UNMOVED = 1e-7
-"""A coordinate that changes less over a period has not moved."""
+"""Change of a coordinate over a period, below which it counts as unmoved; the change is relative to 1 or to itself."""
 
 
 class Search:
@@ -49,7 +51,7 @@ class Search:
         self.span = float(flow.run.t[1] - flow.run.t[0])
 
     def _turning(self) -> NDArray[np.bool_]:
-        """The places of the state that are angles: a full turn changes no rate."""
+        """Which entries of the state are angles: coordinates of which a full turn changes no rate."""
         flow, found = self.flow, []
         chance = np.random.default_rng(5)
         for i, z in enumerate(flow.run.jets):
@@ -67,11 +69,11 @@ class Search:
         return np.array(found)
 
     def closed(self, period: float, relative: bool) -> Orbit | None:
-        """The orbit near the start; None if the iteration does not converge."""
+        """The orbit near the start, up to a symmetry if `relative`; None if the iteration does not converge."""
         flow, x = self.flow, self.flow.start.copy()
         wanted = self.invariants.values(flow, x) if flow.autonomous else np.zeros(0)
         amounts = self.aligned(x, period) if relative else np.zeros(0)
-        for _ in range(TURNS):
+        for _ in range(MOST_ITERATIONS):
             basis = flow.tangent(x)
             try:
                 end, slopes, _ = flow.after(x, period, flow.sizes[:, None] * basis)
@@ -82,7 +84,7 @@ class Search:
             self.nearest = min(self.nearest, float(np.abs(gap / flow.sizes).max()))
             matrix, right = self._equations(x, end, slopes, basis, gap, wanted, amounts)
             u, s, vt = np.linalg.svd(matrix, full_matrices=False)
-            kept = s > CUT * s[0]
+            kept = s > FAMILY_SINGULAR_VALUE * s[0]
             step = -vt[kept].T @ ((u[:, kept].T @ right) / s[kept])
             d = basis.shape[1]
             size = float(np.abs(step[:d]).max(initial=0.0))
@@ -90,17 +92,17 @@ class Search:
             x = flow.settled(x + damping * flow.sizes * (basis @ step[:d]))
             if flow.autonomous:
                 period = period + damping * step[d] * self.span
-                if not LEAST * self.span < period < self.span / LEAST:
+                if not LEAST_PERIOD_RATIO * self.span < period < self.span / LEAST_PERIOD_RATIO:
                     return None
-            # a good start may need a better period only
+            # the period may still change where the start is exact
             rest = max(abs(float(step[d])), float(np.abs(matrix[: len(x), d + 1 :] @ step[d + 1 :]).max(initial=0.0)))
             amounts = amounts + damping * step[d + 1 :]
             if damping == 1.0 and max(size, rest) < CLOSED:
-                return self.orbit(x, period, amounts) if float(np.abs(right).max()) < KEPT else None
+                return self.orbit(x, period, amounts) if float(np.abs(right).max()) < LARGEST_RESIDUAL else None
         return None
 
     def aligned(self, x: Array, period: float) -> Array:
-        """Amounts of the symmetries that bring the start near its end: tried one after the other, then together."""
+        """Amounts of the symmetries that map the start near its end: by trial one after the other, then all by Gauss-Newton steps."""
         flow, count = self.flow, len(self.displacement)
         amounts = np.zeros(count)
         try:
@@ -129,7 +131,7 @@ class Search:
         return amounts
 
     def gap(self, x: Array, end: Array, amounts: Array) -> tuple[Array, Array]:
-        """The difference of the ends after the symmetries, full turns left out, and the signs of quaternions at the end."""
+        """The difference between the end and the displaced start, modulo full turns, and the signs of quaternions at the end."""
         target = self.displacement.moved(x, amounts) if len(amounts) else x
         side = self.flow.side(end, target)
         gap = side * end - target
@@ -139,7 +141,7 @@ class Search:
     def _equations(
         self, x: Array, end: Array, slopes: Array, basis: Array, gap: Array, wanted: Array, amounts: Array
     ) -> tuple[Array, Array]:
-        """Newton's equations in units of the sizes: closing, integrals that keep their values, no step along time and symmetries."""
+        """Newton's equations in units of the jets: the gap closes, integrals keep their values, no step along time and symmetries."""
         flow = self.flow
         unit = flow.sizes[:, None]
         period = [flow.rates(end)[:, None] / unit] if flow.autonomous else [np.zeros((len(x), 1))]
@@ -161,7 +163,7 @@ class Search:
         return np.vstack([matrix, rows]), np.concatenate([right, np.zeros(len(fixed))])
 
     def orbit(self, x: Array, period: float, amounts: Array) -> Orbit | None:
-        """The orbit through a state that closes after a period; None if instability has used up all digits."""
+        """The orbit through `x` that closes after `period`; None if instability leaves no accurate digits."""
         flow = self.flow
         basis = flow.tangent(x)
         end, slopes, motion = flow.after(x, period, flow.sizes[:, None] * basis)
@@ -194,13 +196,13 @@ class Search:
 
 
 def _carries_time(flow: Flow, x: Array, basis: Array, monodromy: Array) -> bool:
-    """Whether the direction of time returns to itself after a period, as it must: digits that instability has used up are not there."""
+    """Whether the computed monodromy maps the direction of time to itself; it fails to where instability leaves no accurate digits."""
     along = basis.T @ (flow.rates(x) / flow.sizes)
     return float(np.linalg.norm(monodromy @ along - along)) <= _TIME_DIRECTION_ERROR * float(np.linalg.norm(along))
 
 
 def _shifted(z: Jet, v: float) -> bool:
-    """Whether a coordinate has moved; the numbers of a group element say nothing by themselves."""
+    """Whether a coordinate has moved; single entries of a group element do not count."""
     return z.order == 0 and not isinstance(z, Place) and abs(v) > _UNMOVED * max(1.0, abs(v))
 
 

@@ -1,4 +1,4 @@
-"""What `periodic(..., unknown=[...])` may change: jets of the start, parameters, the period."""
+"""The argument `unknown` of `periodic`: names of jets of the start, of parameters, and the period."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chetaev.core.errors import ParameterError, UsageError, did_you_mean
+from chetaev.core.fixes import SetArgument
 from chetaev.core.notation.lexer import spell
 from chetaev.core.symbols import Place
 from chetaev.orbits.flow import Flow
@@ -21,9 +22,9 @@ class Unknowns:
 
     names: tuple[str, ...]
     jets: tuple[int, ...]
-    """Places in the state."""
+    """Indices in the state."""
     parameters: tuple[int, ...]
-    """Places among the parameters."""
+    """Indices among the parameters."""
     period: bool
 
 
@@ -32,13 +33,13 @@ def unknowns_of(flow: Flow, given: Sequence[str] | str) -> Unknowns:
 
     Args:
         flow: The flow of the equations.
-        given: Names in a list, or in a text with spaces.
+        given: Names in a list, or in one string, separated by blanks.
 
     Returns:
         The unknowns, in the order of the state and of the parameters.
 
     Raises:
-        UsageError: If nothing is named, or the period of equations that depend on time.
+        UsageError: If no unknown is named, or if the period is named and the equations depend on time.
         ParameterError: For a name that is neither a jet of the state nor a parameter.
     """
     jets = [z.name for z in flow.run.jets if not isinstance(z, Place)]
@@ -46,7 +47,9 @@ def unknowns_of(flow: Flow, given: Sequence[str] | str) -> Unknowns:
     known = [*jets, *parameters, *([] if PERIOD in parameters else [PERIOD])]
     names = list(dict.fromkeys(spell(_text(name, flow)) for name in (given.split() if isinstance(given, str) else given)))
     if not names:
-        raise UsageError("no unknown is named.", where=flow.where, hint=f'unknown=["{known[0]}"], of {" ".join(known)}; or leave it out')
+        raise UsageError(
+            "no unknown is named.", where=flow.where, hint=(SetArgument("unknown", [known[0]]), f", of {' '.join(known)}; or leave it out")
+        )
     for name in names:
         if name not in known:
             hint = did_you_mean(name, known) or f"jets: {' '.join(jets)}; parameters: {' '.join(parameters) or 'none'}; {PERIOD}"
@@ -54,9 +57,9 @@ def unknowns_of(flow: Flow, given: Sequence[str] | str) -> Unknowns:
     period = PERIOD in names and PERIOD not in parameters
     if period and not flow.autonomous:
         raise UsageError(
-            "the equations depend on time, so that their period is given and cannot be unknown.",
+            "the equations depend on time, so the period is given and cannot be unknown.",
             where=flow.where,
-            hint='leave "period" out of unknown; period="2*pi/w" follows an unknown parameter w',
+            hint=('leave "period" out of unknown; ', SetArgument("period", "2*pi/w"), " follows an unknown parameter w"),
         )
     state = list(flow.names)
     return Unknowns(
@@ -69,5 +72,5 @@ def unknowns_of(flow: Flow, given: Sequence[str] | str) -> Unknowns:
 
 def _text(name: Any, flow: Flow) -> str:
     if not isinstance(name, str):
-        raise UsageError(f"{name!r} is no name of an unknown.", where=flow.where, hint='unknown=["x\'", "k", "period"]')
+        raise UsageError(f"{name!r} is not the name of an unknown.", where=flow.where, hint=SetArgument("unknown", ["x'", "k", "period"]))
     return name

@@ -1,7 +1,7 @@
 r"""first_integrals: polynomials that are constant along every motion, up to a degree, by exact linear algebra.
 
-With rates $P_i/D$ a polynomial $F$ is an integral if $P_i\,\partial_i F$ vanishes where the relations hold. This is linear in the
-coefficients of $F$: the answer is complete up to the degree, and an empty one is a proof that there is none.
+With rates $P_i/D$ a polynomial $F$ is an integral if $P_i\,\partial_i F$ vanishes where the relations hold. This condition is linear in the
+coefficients of $F$, so the answer is complete up to the degree; an empty answer proves that there is no such integral.
 """
 
 from __future__ import annotations
@@ -19,25 +19,28 @@ from sympy.polys.matrices import DomainMatrix
 from sympy.polys.rings import PolyElement
 
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import SetArgument
 from chetaev.core.notation import show
+from chetaev.core.support.public import public
 from chetaev.orbits.exact.polynomial_field import RationalField, rational_field
 
 _MOST_MONOMIALS = 3000
-"""Monomials of an ansatz: more take minutes, and are refused."""
+"""Largest number of monomials in an ansatz: more would take minutes, and are refused."""
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Integrals:
     """The polynomial integrals of a reduced system up to a degree."""
 
     integrals: tuple[Expr, ...]
-    """Integrals that are no polynomials in those before them, by their degrees."""
+    """The integrals by degree; none is a polynomial in those before it."""
     degree: int
-    """The degree up to which all of them were found."""
+    """The degree up to which all integrals were found."""
     variables: tuple[str, ...]
     """The variables of the reduced system."""
     independent: int
-    """How many of the integrals are independent functions."""
+    """The number of functionally independent integrals."""
     title: str
 
     def __iter__(self) -> Iterator[Expr]:
@@ -59,25 +62,26 @@ class Integrals:
         return "\n".join(lines)
 
 
+@public
 def first_integrals(equations: Any, degree: int = 2, parameters: Mapping[str, Any] | None = None) -> Integrals:
     """All polynomial integrals of the reduced equations of a system, up to a degree.
 
-    The variables are velocities and what their rates depend on: coordinates, sines and cosines of angles, entries of group elements. The
-    equations must be quotients of polynomials in these. Sums and products of integrals that were found are not listed.
+    The variables are the velocities and the quantities on which their rates depend: coordinates, sines and cosines of angles, entries of
+    group elements. The equations must be quotients of polynomials in these. Sums and products of listed integrals are not listed.
 
     Args:
         equations: Equations, a model or a system.
         degree: The largest degree.
-        parameters: Values of parameters; decimal numbers are the fractions that they show. A parameter without a value stays a symbol, and
-            the integrals are those for all values of it.
+        parameters: Values of parameters; a decimal number such as 0.1 is read as the fraction 1/10. A parameter without a value stays a
+            symbol, and the integrals hold for all its values.
 
     Returns:
-        The integrals; none is an answer too.
+        The integrals; there may be none.
 
     Raises:
-        UsageError: For a degree that is no positive number, or so large that the search would take minutes.
-        ParameterError: For a value that is no rational number.
-        ModelError: If the equations depend on time, are singular, or are no quotients of polynomials.
+        UsageError: For a degree that is not a positive number, or so large that the search would take minutes.
+        ParameterError: For a value that is not a rational number.
+        ModelError: If the equations depend on time, are singular, or are not quotients of polynomials.
 
     >>> from chetaev import System
     >>> top = System({"A": "SO3 body"}, "I1 I2 I3", lagrangian="(I1*A1'^2 + I2*A2'^2 + I3*A3'^2)/2", name="top")
@@ -88,7 +92,7 @@ def first_integrals(equations: Any, degree: int = 2, parameters: Mapping[str, An
     """
     field = rational_field("first_integrals of", equations, parameters)
     if isinstance(degree, bool) or not isinstance(degree, int) or degree < 1:
-        raise UsageError(f"degree = {degree!r} is no positive number.", where=field.where, hint="degree=2")
+        raise UsageError(f"degree = {degree!r} is not a positive number.", where=field.where, hint=SetArgument("degree", 2))
     count = int(sympy.binomial(len(field.symbols) + degree, degree))
     if count > _MOST_MONOMIALS:
         what = f"{count} monomials have degrees up to {degree} in {len(field.symbols)} variables; at most {_MOST_MONOMIALS} are tried."
@@ -97,12 +101,12 @@ def first_integrals(equations: Any, degree: int = 2, parameters: Mapping[str, An
     for d in range(1, degree + 1):
         found += _new(field, found, d)
     shown = tuple(field.expression(_primitive(p)) for p in found)
-    title = f"integrals of {field.where.removeprefix('first_integrals of ')}"
+    title = f"integrals of {field.system}"
     return Integrals(shown, degree, field.names, _independent(field, found), title)
 
 
 def _new(field: RationalField, known: Sequence[PolyElement], degree: int) -> list[PolyElement]:
-    """The integrals up to a degree that are no polynomials in the known ones."""
+    """The integrals up to a degree that are not polynomials in the known ones."""
     monomials = field.monomials(degree)
     if not monomials:
         return []
@@ -114,13 +118,13 @@ def _new(field: RationalField, known: Sequence[PolyElement], degree: int) -> lis
     if not rows:
         return []
     matrix = DomainMatrix(dict(enumerate(rows)), (len(rows), len(monomials)), field.ring.domain).transpose()
-    pivots = matrix.rref()[1]  # the first columns that are independent: products of known ones come first
+    pivots = matrix.rref()[1]  # the first independent columns; products of known integrals come first
     chosen = [rows[k] for k in pivots if k >= len(rows) - len(vectors)]
     return [sum((monomials[k] * c for k, c in v.items()), field.ring.zero) for v in chosen]
 
 
 def null_vectors(field: RationalField, images: Sequence[PolyElement]) -> list[dict[int, Any]]:
-    """The coefficients with which sums of polynomials vanish, as sparse vectors."""
+    """A basis of the coefficients `c` with `sum(c[k]*images[k]) = 0`, as sparse vectors."""
     rows: dict[Any, dict[int, Any]] = {}
     for k, image in enumerate(images):
         for monomial, c in image.terms():
@@ -132,7 +136,7 @@ def null_vectors(field: RationalField, images: Sequence[PolyElement]) -> list[di
 
 
 def _products(field: RationalField, known: Sequence[PolyElement], degree: int) -> Iterator[PolyElement]:
-    """The products of known integrals whose degrees add up to at most `degree`, constants left out."""
+    """The products of known integrals of degree at most `degree`, without constants."""
     degrees = [max(map(sum, p.monoms())) for p in known]
     for length in range(1, degree + 1):
         for chosen in combinations_with_replacement(range(len(known)), length):
@@ -148,7 +152,7 @@ def _coordinates(field: RationalField, p: PolyElement, places: Mapping[Any, int]
 
 
 def _primitive(p: PolyElement) -> PolyElement:
-    """A polynomial without common factors and denominators in its coefficients, the first one positive."""
+    """The polynomial multiple whose coefficients have no denominators and no common factor, with a positive leading coefficient."""
     domain = p.ring.domain
     if not domain.is_QQ:  # coefficients are quotients of polynomials in parameters
         bottom = reduce(lambda a, b: a.lcm(b), [c.denom for c in p.coeffs()])
@@ -162,13 +166,13 @@ def _primitive(p: PolyElement) -> PolyElement:
 
 
 def _without_common(numbers: Sequence[Any]) -> Rational:
-    """The factor that makes rational numbers whole and without a common divisor."""
+    """The factor that turns rational numbers into integers without a common divisor."""
     read = [Rational(int(q.numerator), int(q.denominator)) for q in numbers]
     return Rational(math.lcm(*[int(q.q) for q in read]), math.gcd(*[int(q.p) for q in read]) or 1)
 
 
 def _independent(field: RationalField, found: Sequence[PolyElement]) -> int:
-    """The rank of the gradients of integrals at a random point, relations divided out."""
+    """The rank of the gradients of integrals at a random point, modulo the gradients of the relations."""
     point = [field.ring.domain(k * k + 3 * k + 1) / field.ring.domain(2 * k + 5) for k in range(len(field.symbols))]
 
     def rank(polynomials: Sequence[PolyElement]) -> int:

@@ -1,14 +1,14 @@
-r"""invariant_measure: a density that the reduced equations of a system keep, or a proof that there is none.
+r"""invariant_measure: an invariant density of the reduced equations of a system, or a proof that there is none.
 
 A density $\mu$ is invariant if $X(\log\mu) + \mathrm{div} X = 0$. With rates $P_i/D$ and the factors $f_j$ of $D$, such as the determinant
-of the masses, $\log\mu = \sum_j a_j \log f_j + p(x)$ is tried with numbers $a_j$ and a polynomial $p$: this is linear in the unknowns.
+of the mass matrix, the ansatz $\log\mu = \sum_j a_j \log f_j + p(x)$ with numbers $a_j$ and a polynomial $p$ is linear in the unknowns.
 
-Two observations show that no positive density with continuous derivatives exists:
+Two necessary conditions can show that no positive density with continuous derivatives exists:
 
 - at a state of rest, $X = 0$, the divergence must vanish;
 - where accelerations are quadratic in the velocities $v$ and the other rates linear, the equation has, to first order in $v$, no derivative
   of $\mu$ by $v$. So the divergence must vanish for every small velocity that leaves the other variables at rest. For the equations of
-  Euler, Poincare and Suslov, which have no others, it must vanish altogether (V. V. Kozlov, Funct. Anal. Appl. 22 (1988) 58;
+  Euler, Poincare and Suslov, which have no other variables, it must vanish identically (V. V. Kozlov, Funct. Anal. Appl. 22 (1988) 58;
   B. Jovanovic, J. Phys. A 31 (1998) 1415).
 """
 
@@ -24,32 +24,35 @@ from sympy.polys.matrices import DomainMatrix
 from sympy.polys.rings import PolyElement
 
 from chetaev.core.errors import ModelError, UsageError
+from chetaev.core.fixes import SetArgument
 from chetaev.core.groups.coordinate import coordinate_of
 from chetaev.core.notation import show
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Entry
 from chetaev.orbits.exact.first_integrals import null_vectors
 from chetaev.orbits.exact.polynomial_field import RationalField, rational_field
 
 _LONGEST_SHOWN = 200
-"""Characters of a divergence that is printed; nobody reads a longer one."""
+"""Longest divergence that is printed, in characters; a longer one is omitted from the text."""
 _ROTATION_DIMENSION = 3
-"""The dimension of the rotations that a quaternion gives."""
+"""Dimension of the space whose rotations quaternions describe."""
 _CONFIGURATIONS_TRIED = 3
-"""Rational configurations at which the necessary conditions are tested; a condition that fails at one of them fails."""
+"""Number of rational configurations at which the necessary conditions are tested; failure at one of them is a proof."""
 
 
+@public
 @dataclass(frozen=True, eq=False, repr=False)
 class Measure:
-    """What is known about an invariant measure of a reduced system."""
+    """The answer of `invariant_measure` about a reduced system."""
 
     exists: bool | None
-    """True: `density` is one. False: proved that none has a positive density with continuous derivatives. None: not decided."""
+    """True: `density` is invariant. False: proved that no positive density with continuous derivatives is. None: not decided."""
     density: Expr | None
-    """The density with respect to the volume of `variables`, where its factors do not vanish; None if none was found."""
+    """The density with respect to the volume of `variables`, where its factors do not vanish; None if the search found none."""
     variables: tuple[str, ...]
     """The variables of the reduced system."""
     reason: str
-    """Why there is none, or how far the search went."""
+    """Why there is no invariant density, or how far the search went."""
     divergence: Expr
     """The divergence of the rates in `variables`."""
     title: str
@@ -65,24 +68,25 @@ class Measure:
         return "\n".join(lines)
 
 
+@public
 def invariant_measure(equations: Any, degree: int = 2, parameters: Mapping[str, Any] | None = None) -> Measure:
-    """An invariant measure of the reduced equations of a system, a proof that there is none, or neither.
+    """Find an invariant measure of the reduced equations of a system, or a proof that there is none; both may fail.
 
-    The density is looked for as a product of powers of the factors of the denominators of the rates and of the exponential of a polynomial.
-    The variables are those of `first_integrals`.
+    The ansatz for the density is a product of powers of the factors of the denominators of the rates, times the exponential of a
+    polynomial. The variables are those of `first_integrals`.
 
     Args:
         equations: Equations, a model or a system.
         degree: The largest degree of the polynomial.
-        parameters: Values of parameters, as in `first_integrals`; what holds for a parameter without a value holds for almost all values.
+        parameters: Values of parameters, as in `first_integrals`; with a parameter without a value, the answer holds for almost all values.
 
     Returns:
-        The measure: `exists` is True, False or None.
+        The measure, whose `exists` is True, False or None.
 
     Raises:
-        UsageError: For a degree that is no number.
-        ParameterError: For a value that is no rational number.
-        ModelError: If the equations depend on time, are singular, or are no quotients of polynomials.
+        UsageError: For a degree that is not a number.
+        ParameterError: For a value that is not a rational number.
+        ModelError: If the equations depend on time, are singular, or are not quotients of polynomials.
 
     >>> from chetaev import gallery
     >>> print(invariant_measure(gallery("suslov")).exists)
@@ -92,7 +96,7 @@ def invariant_measure(equations: Any, degree: int = 2, parameters: Mapping[str, 
     """
     field = rational_field("invariant_measure of", equations, parameters)
     if isinstance(degree, bool) or not isinstance(degree, int) or degree < 0:
-        raise UsageError(f"degree = {degree!r} is no number.", where=field.where, hint="degree=2")
+        raise UsageError(f"degree = {degree!r} is not a number.", where=field.where, hint=SetArgument("degree", 2))
     if any(field.along(g) for g in field.relations):
         what = "the reduced equations keep a relation between their variables only where it holds."
         raise ModelError(what, where=field.where, hint="coordinates without this constraint")
@@ -127,11 +131,11 @@ class _Search:
     def _answer(self, exists: bool | None, density: Expr | None, reason: str) -> Measure:
         field = self.field
         whole = field.expression(self.rising) / field.expression(field.denominator * self.product)
-        title = f"measure of {field.where.removeprefix('invariant_measure of ')}"
+        title = f"measure of {field.system}"
         return Measure(exists, density, field.names, reason, sympy.factor(sympy.cancel(whole)), title)
 
     def _density(self) -> Expr | None:
-        """The powers and the polynomial, from a linear system in exact arithmetic."""
+        """The density of the ansatz, from a linear system in exact arithmetic; None if it has no solution."""
         field, ring = self.field, self.field.ring
         if not self.rising:
             return S.One
@@ -151,7 +155,7 @@ class _Search:
         return None
 
     def _impossible(self) -> str:
-        """Why no density exists, if a necessary condition fails at a rational state."""
+        """Why no density exists, if a necessary condition fails at a rational state; otherwise empty."""
         for point in _configurations(self.field):
             found = self._at_rest(point) or self._to_first_order(point)
             if found:
@@ -159,7 +163,7 @@ class _Search:
         return ""
 
     def _at_rest(self, point: Mapping[Any, Any]) -> str:
-        """A state of rest with a divergence."""
+        """Why no density exists, if the divergence is not zero at rest."""
         field = self.field
         still = {**point, **dict.fromkeys(self._speeds, field.ring.domain.zero)}
         if not _at(field.denominator, still) or any(_at(p, still) for p in field.numerators):
@@ -173,7 +177,7 @@ class _Search:
         return [x for x, z in zip(self.field.ring.gens, self.field.symbols, strict=True) if z in self.field.speeds]
 
     def _to_first_order(self, point: Mapping[Any, Any]) -> str:
-        """A small velocity that leaves the other variables at rest, with a divergence to first order."""
+        """Why no density exists, if a velocity that leaves the other variables at rest has a divergence to first order."""
         field, ring, speeds = self.field, self.field.ring, self._speeds
         places = [ring.gens.index(x) for x in speeds]
 
@@ -184,7 +188,7 @@ class _Search:
             if order(p) < (2 if z in field.speeds else 1):
                 return ""
         if any(_at(g, point) and order(_at(g, point)) > 1 for g in field.relations):
-            return ""  # the states near rest form no manifold of these velocities
+            return ""  # a relation of second order in the velocities: the states near rest are not a manifold
         if any(sum(m[k] for k in places) for m in field.denominator.monoms()) or not _at(field.denominator, point):
             return ""
 
@@ -224,7 +228,7 @@ def _product(ring: Any, factors: list[PolyElement]) -> PolyElement:
 
 
 def _positive(field: RationalField, f: PolyElement) -> PolyElement:
-    """A factor with the sign that makes it positive at some state, where the coefficients have signs."""
+    """The factor with the sign that makes it positive at some state, if its coefficients have known signs."""
     if not field.ring.domain.is_QQ:
         return f
     for point in _configurations(field):
@@ -235,7 +239,7 @@ def _positive(field: RationalField, f: PolyElement) -> PolyElement:
 
 
 def _at(p: PolyElement, point: Mapping[Any, Any]) -> PolyElement:
-    """A polynomial where some variables have values."""
+    """The polynomial with values for some variables."""
     ring = p.ring
     values = {ring.gens.index(x): v for x, v in point.items()}
     found = ring.zero
@@ -249,7 +253,7 @@ def _at(p: PolyElement, point: Mapping[Any, Any]) -> PolyElement:
 
 
 def _configurations(field: RationalField) -> list[dict[Any, Any]]:
-    """Values of the variables that are no velocities, which satisfy the relations at rest."""
+    """Values of the variables other than velocities that satisfy the relations at rest."""
     found, domain = [], field.ring.domain
     still = {x: domain.zero for x, z in zip(field.ring.gens, field.symbols, strict=True) if z in field.speeds}
     for k in range(-1, _CONFIGURATIONS_TRIED):
@@ -261,7 +265,7 @@ def _configurations(field: RationalField) -> list[dict[Any, Any]]:
 
 
 def _rational_values(field: RationalField, k: int) -> dict[Any, Expr]:
-    """A rational angle for every angle, a rational rotation for every group, other rational numbers for the rest; k = -1 is the origin."""
+    """Rational values of all configuration variables: points of circles for angles, rational rotations for groups; k = -1 is the origin."""
     found: dict[Any, Expr] = {}
     angles = sorted({str(e.args[0]) for e in field.written.values()})
     for number, z in enumerate(field.symbols):
@@ -289,7 +293,7 @@ def _turn(k: int) -> list[Expr]:
 
 
 def _rotation(k: int) -> sympy.Matrix:
-    """A rational rotation: from a quaternion of whole numbers."""
+    """A rational rotation matrix, from a quaternion of integers."""
     a, b, c, d = (1, 2, 3 + k, 4 - 3 * k) if k >= 0 else (1, 0, 0, 0)
     n = Rational(1, a * a + b * b + c * c + d * d)
     return n * sympy.Matrix(

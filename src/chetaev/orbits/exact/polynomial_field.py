@@ -1,11 +1,12 @@
 r"""The reduced equations of a system as a rational field in exact arithmetic.
 
-The equations are solved for accelerations and multipliers. The variables are the velocities and what their rates depend on, directly or by
-way of other rates: angles enter by their sines and cosines, group elements by the entries of their matrices, and what influences nothing is
-left out. For a heavy top these are the angular velocity and the vertical in the body, the reduction to Euler's and Poisson's equations.
+The equations are solved for accelerations and multipliers. The variables are the velocities and all quantities on which their rates depend,
+directly or through other rates: angles enter by their sines and cosines, group elements by the entries of their matrices; quantities
+without influence are omitted. For a heavy top these are the angular velocity and the vertical in the body, as in Euler's and Poisson's
+equations.
 
-The variables satisfy relations: $\cos^2 + \sin^2 = 1$, rows of a rotation are orthonormal, constraints hold. Constraints are used with
-their derivatives, so that the field keeps every level of these functions, not only the one on which the states lie.
+The variables satisfy relations: $\cos^2 + \sin^2 = 1$, rows of a rotation are orthonormal, constraints hold. Constraints are used in
+differentiated form, so that the field is tangent to every level set of their functions, not only to the one on which the states lie.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from sympy.polys.rings import PolyElement, PolyRing
 
 from chetaev.core.declarations import read_value
 from chetaev.core.errors import ModelError, ParameterError, did_you_mean
+from chetaev.core.fixes import Ask
 from chetaev.core.notation import show
 from chetaev.core.notation.lexer import spell
 from chetaev.core.symbols import TIME, Action, Entry, Input, Jet
@@ -42,7 +44,7 @@ class RationalField:
     symbols: tuple[Symbol, ...]
     """The variables, in the order of the ring."""
     written: Mapping[Symbol, Expr]
-    """Variables that stand for a sine or a cosine."""
+    """For each variable that stands for a sine or a cosine, that expression."""
     speeds: frozenset[Symbol]
     """The variables that are velocities, or unknowns of equations of first order."""
     numerators: tuple[PolyElement, ...]
@@ -51,6 +53,9 @@ class RationalField:
     relations: tuple[PolyElement, ...]
     """Polynomials that vanish at every state."""
     where: str
+    """The function and the system, for messages."""
+    system: str
+    """The system as it is called in titles."""
 
     @cached_property
     def basis(self) -> list[PolyElement]:
@@ -61,7 +66,7 @@ class RationalField:
         return [self.ring.from_expr(e) for e in found.exprs]
 
     def normal(self, p: PolyElement) -> PolyElement:
-        """A polynomial modulo the relations; zero exactly if it vanishes on all states."""
+        """The normal form of a polynomial modulo the relations."""
         return p.rem(self.basis) if self.basis else p
 
     def along(self, p: PolyElement) -> PolyElement:
@@ -96,7 +101,7 @@ class RationalField:
 
 
 def rational_field(verb: str, given: Any, parameters: Mapping[str, Any] | None) -> RationalField:
-    """The reduced equations of equations, a model or a system; parameters without a value stay symbols."""
+    """The reduced equations of `given` (equations, a model or a system); parameters without a value stay symbols."""
     if isinstance(given, Model):
         parameters = {**given.parameters, **(parameters or {})}
     equations = given if isinstance(given, Equations) else derive(given)
@@ -105,23 +110,23 @@ def rational_field(verb: str, given: Any, parameters: Mapping[str, Any] | None) 
 
 
 def _values(equations: Equations, given: Mapping[str, Any], where: str) -> dict[Symbol, Expr]:
-    """Exact values of parameters: a decimal number is the fraction that it shows."""
+    """Exact values of parameters; a decimal number such as 0.1 becomes the fraction 1/10."""
     known = {p.name: p for p in equations.system.parameters}
     found: dict[Symbol, Expr] = {}
     for key, v in given.items():
         name = spell(str(key))
         if name not in known:
-            raise ParameterError(f"{key} is no parameter.", where=where, hint=did_you_mean(name, list(known)) or " ".join(known))
+            raise ParameterError(f"{key} is not a parameter.", where=where, hint=did_you_mean(name, list(known)) or " ".join(known))
         value = read_value(v, equations.vocabulary, where) if isinstance(v, str) else _fraction(v)
         if value is None or not value.is_Rational:
             hint = "a decimal number or a fraction; a parameter that is left out stays a symbol"
-            raise ParameterError(f"{key} = {v} is no rational number.", where=where, hint=hint)
+            raise ParameterError(f"{key} = {v} is not a rational number.", where=where, hint=hint)
         found[known[name]] = value
     return found
 
 
 def _fraction(v: Any) -> Rational | None:
-    """The fraction that a number shows; None for infinities, NaN and what is no number."""
+    """The fraction with the decimal digits of a number; None for infinities, NaN and other types."""
     try:
         exact = Fraction(repr(float(v))) if isinstance(v, float) else Fraction(v)
     except (TypeError, ValueError, OverflowError):
@@ -130,7 +135,7 @@ def _fraction(v: Any) -> Rational | None:
 
 
 class _Reading:
-    """Solves equations for the rates, and finds the variables that they need."""
+    """Solves equations for the rates, and collects the variables on which these depend."""
 
     def __init__(self, equations: Equations, values: Mapping[Symbol, Expr], where: str) -> None:
         self.equations, self.values, self.where = equations, dict(values), where
@@ -140,7 +145,7 @@ class _Reading:
         if any(z == TIME or isinstance(z, Input) for z in present):
             raise ModelError("the equations depend on time.", where=where, hint="a system without t and inputs")
         if any(isinstance(z, Action) for z in present):
-            raise ModelError("the equations contain the action.", where=where, hint="integrals of contact systems are not looked for")
+            raise ModelError("the equations contain the action.", where=where, hint="a system without an action")
         self.top: dict[str, int] = {}
         for z in present:
             if isinstance(z, Jet):
@@ -183,7 +188,7 @@ class _Reading:
 
     def _not_rational(self, e: Expr) -> ModelError:
         return ModelError(
-            f"{show(e)} is no quotient of polynomials.",
+            f"{show(e)} is not a quotient of polynomials.",
             where=self.where,
             why="The search uses polynomials in velocities, coordinates, entries of group elements, and sines and cosines of angles.",
             hint="coordinates in which roots, exponentials and other functions do not occur",
@@ -203,7 +208,7 @@ class _Reading:
         entries = [[self._element(e, domain) for e in (*line, r)] for line, r in zip(slopes, right, strict=True)]
         reduced, pivots = DomainMatrix(entries, (len(rows), len(tops) + 1), domain).rref()
         if pivots != tuple(range(len(tops))):
-            raise ModelError("the equations do not determine the accelerations.", where=self.where, hint="ch.classify says why")
+            raise ModelError("the equations do not determine the accelerations.", where=self.where, hint=(Ask("classify"), " says why"))
         solution = reduced.to_Matrix()
         return {z: solution[k, len(tops)] for k, z in enumerate(tops)}
 
@@ -249,7 +254,7 @@ class _Reading:
         for z in used:  # grows
             if z not in rates:
                 raise ModelError(
-                    f"the rate of {show(z)} is not known.", where=self.where, hint="ch.classify says what the equations determine"
+                    f"the rate of {show(z)} is not known.", where=self.where, hint=(Ask("classify"), " says what the equations determine")
                 )
             used += [y for y in sorted(sympy.cancel(rates[z]).free_symbols - known, key=str) if y not in used]
         return self._assembled(used, [sympy.cancel(rates[z]) for z in used], [g for g in constraints if g != 0], frozenset(speeds))
@@ -276,10 +281,20 @@ class _Reading:
             common = common.lcm(b)
         numerators = tuple(a * common.exquo(b) for a, b in zip(tops[: len(rates)], bottoms[: len(rates)], strict=True))
         back = {symbol: e for e, symbol in self.angles.items()}
-        return RationalField(ring, tuple(used), back, speeds & set(used), numerators, common, tuple(tops[len(rates) :]), self.where)
+        return RationalField(
+            ring,
+            tuple(used),
+            back,
+            speeds & set(used),
+            numerators,
+            common,
+            tuple(tops[len(rates) :]),
+            self.where,
+            self.equations.system.label,
+        )
 
     def _identities(self) -> list[Expr]:
-        """What sines and cosines, and rows and columns of rotations, always satisfy."""
+        """The identities of sines and cosines, and of rows and columns of rotations."""
         found = [self.angles[cos(q)] ** 2 + self.angles[sin(q)] ** 2 - 1 for q in {e.args[0] for e in self.angles}]
         for group in self.equations.system.groups.values():
             if not group.places or not group.group.orthogonal:

@@ -1,4 +1,4 @@
-"""What eigenvalues of equilibria and steady motions mean: their real part is the rate of growth, and the trivial one is 0."""
+"""Eigenvalues of equilibria and steady motions: their real part is the rate of growth, and the trivial one is 0."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Rates:
 
     @staticmethod
     def gap(a: complex, b: complex) -> complex:
-        """A smooth function that vanishes where two eigenvalues meet: positive beside the axis of growth."""
+        """A smooth function of two eigenvalues that vanishes where they meet: the squared difference."""
         return (a - b) ** 2
 
     @staticmethod
     def mirrored(v: complex) -> complex:
-        """The eigenvalue that a conservative system has together with this one, in the same half of the plane."""
+        """The other eigenvalue of a conservative system's quadruple in the same half-plane."""
         return -v.conjugate()
 
     @staticmethod
@@ -38,12 +38,12 @@ class Rates:
 
     @staticmethod
     def period(_: Array) -> None:
-        """Equilibria and steady motions have no period."""
+        """None: equilibria and steady motions have no period."""
         return
 
     def check(self, _: Array) -> None:
-        """Nothing remains to be checked at a solution."""
+        """Do nothing: only periodic orbits need a check."""
 
     def carried(self, _: Array) -> dict[str, float]:
-        """No symmetry carries a motion along in which everything that influences it is at rest."""
+        """Empty: only relative equilibria have velocities of symmetries."""
         return {}

@@ -1,9 +1,9 @@
-r"""The curve of relative equilibria of a system: motions along which its symmetries carry the state, such as a precessing top.
+r"""The curve of relative equilibria of a system: motions along its symmetries, such as a precessing top.
 
 With the fields $X_k$ of the symmetries, $f(x) = \xi^k X_k(x)$: the rates are those of a displacement with constant velocities $\xi$. The
 unknowns are the jets of the state, these velocities, and the quantity along which the curve is followed, a parameter or an expression. The
-other equations are the constraints, that group elements stay on their groups, that the state has not moved along symmetries from the one
-before, and that some quantities keep their values. In a frame that moves along, the linearised motion has the constant matrix
+other equations are the constraints, that group elements stay on their groups, that the state has not moved along symmetries from a
+reference state, and that some quantities keep their values. In the moving frame the linearised motion has the constant matrix
 $Df - \xi^k DX_k$; the fields are affine, and the derivatives of the rates are differences of fourth order.
 """
 
@@ -27,17 +27,17 @@ from chetaev.orbits.invariants import Divided, Invariants, divided
 from chetaev.orbits.steady.eigenvalue_kind import Rates
 
 _DIFFERENCE_STEP = 1e-3
-"""The step of differences, in units of the jets: the fourth power, and round-off over it, are both about 1e-12."""
+"""Step of differences, in units of the jets: its fourth power (truncation) and round-off divided by it are both about 1e-12."""
 _EIGENVALUE_ERROR = 1e-9
-"""Error of an eigenvalue relative to the largest, from that of differences."""
+"""Error of an eigenvalue relative to the largest, which comes from differences."""
 _LEAST_COSINE = 0.3
-"""Least cosine of the angle between symmetries here and at the state from which no other moves along them."""
+"""Least cosine of the angle between the symmetries at a point and at the reference state; below it, a new reference is chosen."""
 _FAMILY_SINGULAR_VALUE = 1e-8
 """Relative to the largest singular value: smaller ones belong to families."""
 _UNITS_OF_INTERVAL = 10.0
-"""Units of the quantity along which the curve is followed in the interval; a step is at most a tenth of one."""
+"""Number of units of the quantity `along` in the interval; a step is at most a tenth of a unit."""
 _LEAST_VELOCITY = 1e-3
-"""Relative to the largest velocity of a symmetry: a smaller one has no size of its own."""
+"""Least unit of a velocity of a symmetry, relative to the largest velocity."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +49,12 @@ class Quantity:
 
     @classmethod
     def of(cls, name: str, expression: Expr, flow: Flow) -> Quantity:
-        """The quantity; entries of group elements become functions of the stored numbers."""
+        """Compile an expression; entries of group elements become functions of the stored numbers."""
         written = flow.equations.system.charted(expression)
         return cls(name, Tape([written, *SYMBOLIC.gradient(written, list(flow.run.jets))]))
 
     def at(self, flow: Flow, x: Array) -> tuple[float, Array]:
-        """Its value and its slopes by the jets."""
+        """The value and its derivatives with respect to the jets."""
         known = {**dict(zip(flow.run.jets, map(float, x), strict=True)), **flow.known}
         try:
             value, *slopes = self.tape(known)
@@ -70,31 +70,31 @@ class RelativeCurve(Rates):
     flow: Flow
     invariants: Invariants
     displacement: Displacement
-    """The fields of the symmetries that carry the state."""
+    """The symmetries that carry the state."""
     parameter: Symbol | None
     quantity: Quantity | None
-    """What the curve is followed along, where that is no parameter."""
+    """The expression along which the curve is followed; None if it is followed along a parameter."""
     origin: Array
     """The state that has the coordinates 0."""
     speeds: Array
     """The velocities of the symmetries that have the coordinates 0."""
     p0: float
-    """The value of the quantity along which the curve is followed that has the coordinate 0."""
+    """The value of the parameter or of `quantity` that has the coordinate 0."""
     unit: float
     time: float
-    """The unit of time: that in which the motion changes the state by about its size."""
+    """The unit of time, in which the motion changes the state by about its size."""
     reference: Array
-    """The state from which no other moves along symmetries."""
+    """The reference state of the phase conditions: states do not move away from it along symmetries."""
     kept: tuple[tuple[Quantity, float], ...]
     """Quantities that keep a value."""
     held: tuple[tuple[int, float], ...]
-    """Velocities of symmetries that keep a value: their numbers, and the values."""
+    """Velocities of symmetries that keep a value: their indices, and the values."""
     name: str
     where: str
     known: dict[bytes, tuple[Array, Array]] = field(default_factory=dict, repr=False)
-    """Residuals and derivatives that were computed already."""
+    """Cache of residuals and derivatives, by the bytes of the point."""
     seen: dict[bytes, Divided] = field(default_factory=dict, repr=False)
-    """Eigenvalues that were computed already."""
+    """Cache of eigenvalues, by the bytes of the point."""
 
     longest = 0.1
     close = 1e-10
@@ -139,12 +139,12 @@ class RelativeCurve(Rates):
         return 1 / (np.maximum(lengths, _LEAST_VELOCITY * lengths.max(initial=0.0)) * self.time)
 
     def _moved(self, x: Array) -> Array:
-        """The fields of the symmetries at a state, a column each."""
+        """The fields of the symmetries at a state, a column for each."""
         found: Array = (self.displacement.matrices @ np.append(x, 1.0))[:, :-1].T
         return found
 
     def flow_at(self, u: Array) -> Flow:
-        """The flow with the parameter of a point."""
+        """The flow with the value of the parameter at a point."""
         return self.flow if self.parameter is None else self._with(self.parameter, self.value(u))
 
     def _with(self, parameter: Symbol, value: float) -> Flow:
@@ -200,7 +200,7 @@ class RelativeCurve(Rates):
         return found
 
     def _in_the_frame(self, flow: Flow, x: Array, velocities: Array) -> Array:
-        """The matrix of the linearised motion in a frame that the symmetries carry along, in units of the jets."""
+        """The matrix of the linearised motion in the frame that moves with the symmetries, in units of the jets."""
         n, sizes = len(x), self.flow.sizes
 
         def along(direction: Array) -> Array:
@@ -212,7 +212,7 @@ class RelativeCurve(Rates):
         return found
 
     def _by_parameter(self, parameter: Symbol, u: Array, x: Array) -> tuple[Array, Array]:
-        """The slopes of rates and constraints by the parameter, in units."""
+        """The derivatives of rates and constraints with respect to the parameter, in units."""
         value = self.value(u)
 
         def both(s: float) -> Array:
@@ -224,13 +224,13 @@ class RelativeCurve(Rates):
 
     @cached_property
     def _phases(self) -> Array:
-        """Slopes of the amounts by which symmetries move a state away from the reference, a row each, orthonormal."""
+        """The slopes of the phase conditions: an orthonormal basis, as rows, of the symmetries at the reference."""
         left, s, _ = np.linalg.svd(self._moved(self.reference) / self.flow.sizes[:, None], full_matrices=False)
         found: Array = left[:, s > _FAMILY_SINGULAR_VALUE * s.max(initial=0.0)].T
         return found
 
     def renewed(self, u: Array) -> RelativeCurve:
-        """The same curve; with phases that refer to a point of it where the first ones no longer cut the symmetries."""
+        """This curve, with phase conditions that refer to the point `u` if the present ones no longer cut the symmetries transversally."""
         later = replace(self, reference=self.state(u), known={})
         if len(later._phases) == len(self._phases):
             s = np.linalg.svd(later._phases @ self._phases.T, compute_uv=False)
@@ -239,7 +239,7 @@ class RelativeCurve(Rates):
         return later
 
     def shown(self, u: Array) -> dict[str, float]:
-        """The state by name; group elements by the numbers that are stored."""
+        """The state by name, with the stored numbers of group elements."""
         return dict(zip(self.names, map(float, self.flow.normalised(self.state(u))), strict=True))
 
     def carried(self, u: Array) -> dict[str, float]:
@@ -248,7 +248,7 @@ class RelativeCurve(Rates):
         return dict(zip(names, map(float, self.velocities(u)), strict=True))
 
     def _divided(self, u: Array) -> Divided:
-        """The eigenvalues, with those explained by symmetries and integrals apart."""
+        """The eigenvalues, separated into those that symmetries and integrals explain and the others."""
         key = u.tobytes()
         if key not in self.seen:
             flow, x = self.flow_at(u), self.state(u)
@@ -258,7 +258,7 @@ class RelativeCurve(Rates):
         return self.seen[key]
 
     def spectrum(self, u: Array) -> tuple[Complex, Array]:
-        """The eigenvalues that neither symmetries nor integrals explain, with bounds of their errors."""
+        """The eigenvalues that neither symmetries nor integrals explain, with error bounds."""
         values, doubts = spectrum_of(self._divided(u).block)
         return values, np.maximum(doubts, _EIGENVALUE_ERROR * max(float(np.abs(values).max(initial=0.0)), 1 / self.time))
 
@@ -267,18 +267,18 @@ class RelativeCurve(Rates):
         return self._divided(u).explained
 
     def trivial(self, u: Array) -> int:
-        """How many of the other eigenvalues vanish at a point, up to their doubts or by the rank of the matrix."""
+        """The number of eigenvalues of `spectrum` that vanish at a point, within their error bounds or by the rank of the matrix."""
         values, doubts = self.spectrum(u)
         matrix = self._divided(u).block
         return max(int(np.sum(np.abs(values) <= doubts)), len(matrix) - inverse_of(matrix)[1])
 
     def keeping_all_but_one(self, across: Array, u: Array) -> RelativeCurve:
-        """Refuse to choose one of many families."""
-        what = f"{across.shape[1]} directions lead to other motions at {self.name} = {self.value(u):.6g}; which of them is not determined."
+        """Raise a StateError: of several families, none is chosen."""
+        what = f"{across.shape[1]} directions lead to other motions at {self.name} = {self.value(u):.6g}; continuation cannot choose one."
         raise StateError(what, where=self.where, hint="start on the other family")
 
     def holding_velocities(self, u: Array) -> RelativeCurve:
-        """The curve with as many velocities of symmetries held as its family has dimensions too many: rotations first."""
+        """The curve with enough velocities of symmetries held, rotations first, that its family has one dimension."""
         points, curve = [u], self
         for ahead in (0.1, -0.1):
             try:
@@ -297,7 +297,7 @@ class RelativeCurve(Rates):
 
 
 def _slope(at: Callable[[float], Array]) -> Array:
-    """The derivative of a function of one number at 0, by a difference of fourth order with the step 1."""
+    """The derivative at 0 of a function of one variable, by a fourth-order difference with step 1."""
     found: Array = (8 * (at(1.0) - at(-1.0)) - (at(2.0) - at(-2.0))) / 12
     return found
 
@@ -305,7 +305,7 @@ def _slope(at: Callable[[float], Array]) -> Array:
 def relative_curve(
     flow: Flow, invariants: Invariants, along: Expr, until: tuple[float, float], fixed: Sequence[tuple[str, Expr]], where: str
 ) -> RelativeCurve | None:
-    """The curve near the state of a flow; None without symmetries that move it."""
+    """The curve near the start of a flow; None if no symmetry moves that state."""
     x, sizes, n = flow.start, flow.sizes, len(flow.start)
     displacement = displacement_of(flow, invariants, x)
     if not len(displacement) or not flow.autonomous:

@@ -1,8 +1,8 @@
 r"""The curve of equilibria or of steady motions of a system.
 
-The unknowns are all jets of the state and, if the curve is followed along one, a parameter. The equations are the constraints, the rates of
-the quantities that influence the motion, and that nothing moves in directions without influence: places and headings keep their values.
-At an equilibrium all rates vanish. The energy makes some of these equations consequences of the others.
+The unknowns are all jets of the state and the parameter along which the curve is followed, if any. The equations are the constraints, that
+the rates of the quantities that influence the motion vanish (at an equilibrium all rates), and that quantities without influence, such as
+positions and headings, keep their values. Integrals make some of these equations consequences of the others.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from chetaev.orbits.arclength import Array, at_value, null_space, solved
 from chetaev.orbits.steady.eigenvalue_kind import Rates
 
 _LEAST_SINGULAR_VALUE = 1e-3
-"""Least singular value of the scaled constraints by the bound jets: below it another choice of independent jets is made."""
+"""Least relative singular value of the derivative of the scaled constraints with respect to the dependent jets: below it, other independent
+jets are chosen."""
 _FAMILY_SINGULAR_VALUE = 1e-9
 """Relative to the largest singular value: smaller ones belong to families."""
 _UNITS_OF_INTERVAL = 10.0
-"""Units of the quantity along which the curve is followed in the interval; a step is at most a tenth of one."""
+"""Number of units of the quantity `along` in the interval; a step is at most a tenth of a unit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,21 +49,21 @@ class RestCurve(Rates):
     p0: float
     """The value of the parameter that has the coordinate 0."""
     place: int
-    """The number of the coordinate along which the curve is followed."""
+    """The index of the unknown along which the curve is followed."""
     unit: float
     """The unit of that coordinate."""
     samples: tuple[float, ...]
-    """Values of the parameter at which influences are looked for."""
+    """Values of the parameter at which the quantities that influence the motion are determined."""
     at_rest: bool
     """Whether all rates vanish, not only those of quantities that influence the motion."""
     held: tuple[tuple[int, float], ...]
-    """Jets that keep a value: their numbers in the state, and the values."""
+    """Jets that keep a value: their indices in the state, and the values."""
     name: str
     where: str
     seen: dict[bytes, tuple[Complex, Array]] = field(default_factory=dict, repr=False)
-    """Eigenvalues that were computed already."""
+    """Cache of eigenvalues, by the bytes of the point."""
     known: dict[bytes, tuple[Array, Array]] = field(default_factory=dict, repr=False)
-    """Residuals and derivatives that were computed already."""
+    """Cache of residuals and derivatives, by the bytes of the point."""
 
     longest = 0.1
     close = 1e-11
@@ -114,13 +115,15 @@ class RestCurve(Rates):
 
     @cached_property
     def quotient(self) -> tuple[Array, Array]:
-        """Coordinates of what influences the motion, and a lift; for all values of the parameter."""
+        """The matrix from the free jets to the quantities that influence the motion at any value of the parameter, and a right inverse."""
         problems = [self.local.problem, *[self._with(v) for v in self.samples]] if self.parameter is not None else [self.local.problem]
         return self.local.quotient_over(problems)
 
     @cached_property
     def _rows(self) -> tuple[Array, Array]:
-        """The matrix from rates to equations, and that from changes of the state to the pins of what has no influence."""
+        """Two matrices: of the combinations of rates that vanish, and of the combinations of
+        jets without influence that keep their values.
+        """
         down = self.quotient[0]
         n, free = len(self.origin), list(self.local.chart.free)
         rates = np.zeros((len(free) if self.at_rest else len(down), n))
@@ -133,7 +136,7 @@ class RestCurve(Rates):
 
     @cached_property
     def _anchor(self) -> Array:
-        """The state whose places and headings are kept."""
+        """The state whose quantities without influence, such as positions and headings, are kept."""
         return np.asarray(self.local.view.spot.x, dtype=float)
 
     def numbers(self, u: Array) -> tuple[Array, Array]:
@@ -177,7 +180,7 @@ class RestCurve(Rates):
         return residual, np.hstack([by_state, column[:, None]])
 
     def _by_parameter(self, problem: Problem, spot: Spot, parameter: Symbol) -> tuple[Array, Array]:
-        """The slopes of rates and constraints by the parameter; by differences where inputs depend on it."""
+        """The derivatives of rates and constraints with respect to the parameter, by differences if inputs depend on it."""
         if not any(parameter in e.free_symbols for e in problem.binding.inputs.values()):
             return slopes_by(problem, spot, parameter)
         value, h = float(problem.binding.parameters[parameter]), 1e-5 * self.unit
@@ -185,7 +188,7 @@ class RestCurve(Rates):
         return (above.rates - below.rates) / (2 * h), (above.residual - below.residual) / (2 * h)
 
     def renewed(self, u: Array) -> RestCurve:
-        """The same curve; with other independent jets where the present ones wear out."""
+        """This curve, with other independent jets if the constraints no longer determine the others from the present ones."""
         if any(group.places for group in self.local.problem.system.equations.system.groups.values()):
             return self._centred(u)
         bound = list(self.local.chart.bound)
@@ -199,7 +202,7 @@ class RestCurve(Rates):
         return replace(self, local=Local.of(problem, jets_at(problem, self.state(u))), seen={}, known={})
 
     def _centred(self, u: Array) -> RestCurve:
-        """The same curve with directions of group coordinates that start from this point; its coordinates stay the same."""
+        """This curve with directions of group coordinates that start from the point `u`, which keeps its coordinates."""
         problem = self.problem(u)
         jets = normalised(problem.system.equations.system, jets_at(problem, self.state(u)))
         local = Local.of(problem, jets)
@@ -207,21 +210,21 @@ class RestCurve(Rates):
         return replace(self, local=local, origin=x - self.sizes * u[: len(x)], seen={}, known={})
 
     def shown(self, u: Array) -> dict[str, float]:
-        """The state by name; group elements by the numbers that are stored."""
+        """The state by name, with the stored numbers of group elements."""
         problem = self.problem(u)
         jets = normalised(problem.system.equations.system, jets_at(problem, self.state(u)))
         loose = problem.system.equations.system.frame.turning
         return {z.name: float(v) for z, v in jets.items() if z not in loose}
 
     def spectrum(self, u: Array) -> tuple[Complex, Array]:
-        """The eigenvalues of what influences the motion, with bounds of their round-off."""
+        """The eigenvalues of `matrix`, with bounds of their round-off."""
         key = u.tobytes()
         if key not in self.seen:
             self.seen[key] = spectrum_of(self.matrix(u)[0])
         return self.seen[key]
 
     def matrix(self, u: Array) -> tuple[Array, Array]:
-        """The matrix of what influences the motion, and the changes of the state that belong to its coordinates."""
+        """The matrix of the linearised motion of the quantities with influence, and the changes of the state that belong to them."""
         down, up = self.quotient
         view = view_at(self.problem(u), self.local.chart, self.state(u))
         return down @ view.matrix @ up, view.tangent @ up
@@ -231,13 +234,13 @@ class RestCurve(Rates):
         return np.zeros(len(self.local.chart.free) - len(self.quotient[0]), dtype=complex)
 
     def trivial(self, u: Array) -> int:
-        """How many eigenvalues vanish at a point, up to their doubts or by the rank of the matrix."""
+        """The number of eigenvalues that vanish at a point, within their error bounds or by the rank of the matrix."""
         matrix = self.matrix(u)[0]
         values, doubts = self.spectrum(u)
         return max(int(np.sum(np.abs(values) <= doubts)), len(matrix) - inverse_of(matrix)[1])
 
     def keeping_all_but_one(self, across: Array, u: Array) -> RestCurve:
-        """The curve with all but one of the directions `across` excluded: the jets that change most along the others are kept."""
+        """The curve with all but one of the directions `across` excluded by keeping the jets that change most along the others."""
         curve, x = self, self.state(u)
         order = qr(across[: len(x)].T, mode="r", pivoting=True)[1][: across.shape[1]]
         for i in sorted(map(int, order))[1:]:
@@ -245,9 +248,9 @@ class RestCurve(Rates):
         return curve
 
     def holding(self, candidates: Sequence[tuple[int, float]], u: Array) -> RestCurve:
-        """The curve with as many jets held as its family has dimensions too many, the first that are independent.
+        """The curve with enough of the first independent `candidates` held that its family has one dimension.
 
-        A point nearby decides together with the start, which may be a branch point and then has more directions than its family.
+        Points near `u` count too, because at a branch point the null space has more dimensions than the family.
         """
         points, curve = [u], self
         for ahead in (0.1, -0.1):

@@ -1,8 +1,8 @@
-r"""Group elements in boundary value problems: what stands for their values, their displacements and their typical sizes.
+r"""Group elements in boundary value problems: their values, displacements and typical sizes.
 
-An element A has no coordinates. It is given at an end by the entries of its matrix, so that an attitude is the same for any number of turns
-that leads to it. It moves along its fields, $\delta A = \eta^a X_a$; the components $\eta^a$ are its displacements, and Ostrogradsky's
-momenta of `A1`, `A2`, ... belong to them.
+An element A has no coordinates. At an end it is given by the entries of its matrix, so that the number of turns to an attitude does not
+matter. It moves along its fields, $\delta A = \eta^a X_a$; the components $\eta^a$ are its displacements, and the Ostrogradsky momenta of
+`A1`, `A2`, ... belong to them.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from chetaev.core.system import System
 Array = NDArray[np.float64]
 
 _OUTSIDE_ALGEBRA = 1e-9
-"""Relative to the velocity: a logarithm whose part outside the Lie algebra is larger is that of no element on a one-parameter subgroup."""
+"""Largest part of a matrix logarithm outside the Lie algebra, relative to the velocity; beyond it the element lies on no one-parameter
+subgroup."""
 
 
 def turning_in(symbols: Iterable[object]) -> set[Jet]:
-    """The components `A1`, `A2`, ... along which entries among some symbols move."""
+    """The components `A1`, `A2`, ... of the group elements whose entries occur among `symbols`."""
     return {Coordinate(name) for z in symbols if isinstance(z, Entry) for name in z.components}
 
 
@@ -35,7 +36,7 @@ def matrix_at(group: GroupCoordinate, places: Sequence[float]) -> Array:
 
 
 def entry_values(group: GroupCoordinate, places: Sequence[float]) -> dict[Entry, float]:
-    """The entries of an element that are not the same for all elements."""
+    """The values of the entries of an element, except entries that are constant on the group."""
     matrix, n = matrix_at(group, places), group.group.size
     cells = [(i, j) for i in range(n) for j in range(n) if isinstance(group.matrix[i, j], Entry)]
     return {group.matrix[c]: float(matrix[c]) for c in cells}
@@ -58,7 +59,7 @@ def wound(system: System, means: Mapping[Jet, float], turns: int) -> dict[Jet, f
 
 
 def displacements(system: System, jets: Sequence[Jet], y: Array, columns: Array, wanted: Sequence[Jet]) -> Array:
-    """The displacements of some jets when the state `y` moves along columns; those of a component `A1` are along its field."""
+    """The displacements of the jets `wanted` when the state `y` moves along `columns`; those of a component `A1` are along its field."""
     at = {z: k for k, z in enumerate(jets)}
     owners = {q: (group, a) for group in system.groups.values() for a, q in enumerate(group.components)}
     moved: dict[str, Array] = {}
@@ -85,7 +86,7 @@ def _along_fields(group: GroupCoordinate, at: Mapping[Jet, int], y: Array, colum
 def components_from_entries(group: GroupCoordinate, matrices: Array, slopes: Array) -> Array:
     """The components of displacements from derivatives of the matrix.
 
-    `slopes` has times, rows, columns and directions, the result times, components and directions.
+    `slopes` has the axes time, row, column, direction; the result has the axes time, component, direction.
     """
     first = np.linalg.inv(matrices)
     shifted = np.einsum("tij,tjkd->tikd", first, slopes) if group.body else np.einsum("tijd,tjk->tikd", slopes, first)
@@ -96,7 +97,7 @@ def components_from_entries(group: GroupCoordinate, matrices: Array, slopes: Arr
 
 
 def mean_velocities(system: System, start: Mapping[Jet, float], end: Mapping[Jet, float]) -> dict[Jet, float]:
-    """The velocities with which one-parameter subgroups lead from one element to the other in a unit of time, where there are such."""
+    """The velocities of the one-parameter subgroups that lead from `start` to `end` in a unit of time, where they exist."""
     found: dict[Jet, float] = {}
     for group in system.groups.values():
         if not all(z in start and z in end for z in group.places):
@@ -117,7 +118,7 @@ def mean_velocities(system: System, start: Mapping[Jet, float], end: Mapping[Jet
 def element_sizes(system: System, start: Mapping[Jet, float], end: Mapping[Jet, float]) -> dict[str, float]:
     """Typical sizes of stored numbers and of displacements by name: a radian for rotations, the distance of the ends for translations.
 
-    Zero stands for a translation about which the ends say nothing.
+    The size of a translation that the ends do not determine is zero.
     """
     found: dict[str, float] = {}
     for group in system.groups.values():

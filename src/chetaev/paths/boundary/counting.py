@@ -1,4 +1,4 @@
-"""Whether the conditions at both ends are as many as the unknowns, and whether they can be met at all."""
+"""Count conditions and unknowns of a boundary value problem, and detect ends that the constraints separate."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sympy
 from sympy import Expr
 
 from chetaev.core.errors import InitialError, UsageError
+from chetaev.core.fixes import InPython, SetArgument
 from chetaev.core.notation import show
 from chetaev.core.symbols import Jet
 from chetaev.core.values import Tape, Undefined
@@ -17,15 +18,15 @@ from chetaev.paths.boundary.ends import Array, Rows
 from chetaev.paths.boundary.shooting import Shooting, Unknowns
 
 _DEPENDENT_CONDITION = 1e-9
-"""Relative to the largest singular value of rows of length 1: smaller ones belong to conditions that follow from others."""
+"""Relative to the largest singular value of rows of length 1: smaller ones belong to dependent conditions."""
 _CONTRADICTION = 1e-8
-"""Relative to the sizes of the jets: ends whose holonomic rows are off by more contradict them."""
+"""Largest residual of a holonomic row at an end, relative to the sizes of the jets; with a larger one the end contradicts the row."""
 
 
 def check_count(shooting: Shooting, seeds: Sequence[Unknowns], where: str) -> None:
-    """Raise a UsageError that tells the count if there are fewer or more independent conditions than unknowns.
+    """Raise a UsageError with the numbers if there are fewer or more independent conditions than unknowns.
 
-    Conditions are counted modulo the rows on positions: x and y on a circle are one condition. The count is made at some of the seeds,
+    Conditions are counted modulo the rows on positions: x and y on a circle are one condition. The count is the largest over some seeds,
     because at a special state conditions may depend on each other.
     """
     ends, flow = shooting.ends, shooting.flow
@@ -52,17 +53,17 @@ def check_count(shooting: Shooting, seeds: Sequence[Unknowns], where: str) -> No
         missing = [f"{z.name} at the {e.word}" for e in (ends.start, ends.end) for z in ends.boundary.pairs if _open(shooting, e.stated, z)]
         if ends.boundary.equations.system.action is not None and ends.boundary.equations.system.action not in ends.start.values:
             missing.insert(0, f"{ends.boundary.equations.system.action.name} at the start")
-        named = f"  Nothing is said about {', '.join(missing)}." if missing else ""
+        named = f"  There is no condition on {', '.join(missing)}." if missing else ""
         raise UsageError(
             f"{given} independent conditions are given, and {needed} are needed: {text}.{named}",
             where=where,
-            hint='a value for each coordinate at each end, or None for a free one: {"x": 1, "y": None}',
+            hint=("a value for each coordinate at each end, or None for a free one: ", InPython('{"x": 1, "y": None}')),
         )
     raise UsageError(
         f"{given} independent conditions are given, and {needed} are needed: {text}.",
         where=where,
-        why="So many conditions contradict each other for general values.",
-        hint="leave out conditions, or let a parameter be found: unknown={...}",
+        why="In general, more conditions than unknowns contradict each other.",
+        hint=("omit conditions, or make a parameter unknown: ", SetArgument("unknown", {...: ...})),
     )
 
 
@@ -71,7 +72,7 @@ def _open(shooting: Shooting, stated: frozenset[Jet], z: Jet) -> bool:
 
 
 def _independent(rows: Rows, t: float, seed: Unknowns, first: Array, nu: Array) -> int:
-    """The number of conditions that rows impose on states: their rank, without what their own multipliers can do."""
+    """The number of independent conditions that `rows` impose on states: their rank modulo the columns of their own multipliers."""
     _, (_, by_y, _, by_nu) = rows.at(t, seed.y, seed.p, nu)
     return _rank(np.hstack([by_y @ first, by_nu])) - _rank(by_nu)
 
@@ -88,7 +89,7 @@ def _rank(matrix: Array) -> int:
 
 
 def check_reachable(shooting: Shooting, known: Sequence[Mapping[Jet, float]], where: str) -> str:
-    """Raise an InitialError for ends that rows on positions exclude; return a sentence where an integral of the rows separates them."""
+    """Raise an InitialError for ends that rows on positions exclude; return a sentence if an integral of the rows separates them."""
     system = shooting.ends.boundary.equations.system
     parameters = dict(zip(system.parameters, shooting.flow.p.tolist(), strict=True))
     for end, values, t in zip((shooting.ends.start, shooting.ends.end), known, (shooting.flow.t0, shooting.t1), strict=True):
@@ -131,7 +132,7 @@ def _scale(e: sympy.Expr, point: Mapping[sympy.Symbol, float], t: float | None) 
 
 
 def separation(known: Classification, integral: Expr, before: float, after: float) -> str:
-    """The sentence on ends that an integral of the constraints separates: the rows, their integral and its values at both ends."""
+    """A sentence on ends that an integral of the constraints separates: the rows, the integral and its values at both ends."""
     names = " ".join(known.system.kinematic_labels[k] for k in known.velocity_rows)
     word = "is holonomic in disguise" if len(known.velocity_rows) == 1 and known.integrable else "have an integral"
     return (

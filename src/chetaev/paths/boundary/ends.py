@@ -1,7 +1,7 @@
 r"""The conditions at the two ends of a path, as functions of the state there, with their derivatives.
 
-The variation of the action at an end is $p_i\,\delta q^i - E\,\delta t$, with Ostrogradsky's momenta $p$ of the lowered Lagrangian. Where
-an end is not fixed, it vanishes for all displacements that the stated conditions $c$ and the holonomic rows $\varphi$ allow:
+The variation of the action at an end is $p_i\,\delta q^i - E\,\delta t$, with the Ostrogradsky momenta $p$ of the lowered Lagrangian. At an
+end that is not fixed, it vanishes for all displacements that the stated conditions $c$ and the holonomic rows $\varphi$ allow:
 
 $$ p = \nu_j\, \partial_q c_j + \mu_h\, \partial_q \varphi_h, \qquad -E = \nu_j\, \partial_t c_j. $$
 
@@ -23,6 +23,7 @@ from sympy import Expr
 from chetaev.core.calculus import SYMBOLIC, Calculus
 from chetaev.core.declarations import read_value
 from chetaev.core.errors import UsageError, require_mapping
+from chetaev.core.fixes import InPython
 from chetaev.core.notation import Vocabulary, from_sympy, parse_expression, show
 from chetaev.core.notation.lexer import spell
 from chetaev.core.symbols import TIME, Coordinate, Entry, Jet, Multiplier, jets_in
@@ -37,8 +38,8 @@ from chetaev.transforms.tools.momenta import energy, momenta
 
 Array = NDArray[np.float64]
 
-_CONDITIONS = '{"x": 0, "y": None}: a value for each coordinate, or None where the end is free'
-"""How the conditions at an end are written, for messages."""
+_CONDITIONS = (InPython('{"x": 0, "y": None}'), ": a value for each coordinate, or None where the end is free")
+"""The form of the conditions at an end, for messages."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,9 @@ class End:
     others: tuple[tuple[Expr, Expr], ...]
     """Expressions with a value."""
     free: tuple[Jet, ...]
-    """Jets that were given as None; the components of a group element that was."""
+    """Jets that were given as None; for a group element given as None, its components."""
     places: Mapping[Jet, float] = field(default_factory=dict)
-    """The stored numbers of group elements that were given."""
+    """The stored numbers of the group elements that were given."""
     entries: tuple[tuple[Entry, float], ...] = ()
     """The entries of their matrices."""
 
@@ -65,19 +66,19 @@ class End:
 
     @property
     def stated(self) -> frozenset[Jet]:
-        """The jets about which the end says something."""
+        """The jets that occur in a condition of this end."""
         return self.fixed.union(self.free, *[moving_in(e) for e, _ in self.others])
 
 
 def moving_in(e: Expr) -> set[Jet]:
-    """The jets in an expression; for entries of a group element the components along which they move."""
+    """The jets in an expression; for entries of a group element, its components."""
     return jets_in(e) | turning_in(e.free_symbols)
 
 
 def read_end(given: Any, word: str, equations: Equations, where: str, parameters: Mapping[Any, float] | None = None) -> End:
-    """Read the conditions at an end; a UsageError in the user's words for what is no condition.
+    """Read the conditions at an end; raise a UsageError for an invalid one.
 
-    `parameters` are the values of those on which group elements may depend.
+    Group elements may depend on the values `parameters`.
     """
     place = f"{where}, {word}"
     require_mapping(given, f"{word} is", place, _CONDITIONS)
@@ -102,7 +103,7 @@ def read_end(given: Any, word: str, equations: Equations, where: str, parameters
             raise UsageError(f"{key} is given twice.", where=place, hint=_CONDITIONS)
         if value is None:
             if not isinstance(expression, Jet):
-                raise UsageError(f"{show(expression)} is free: None is for jets.", where=place, hint='{"x": None}')
+                raise UsageError(f"{show(expression)} cannot be None: only jets can be free.", where=place, hint=InPython('{"x": None}'))
             free.append(expression)
             continue
         read = parse_expression(value, names, place) if isinstance(value, str) else from_sympy(_number(value, key, place), names, place)
@@ -117,15 +118,15 @@ def read_end(given: Any, word: str, equations: Equations, where: str, parameters
 
 def _number(value: Any, key: Any, place: str) -> Any:
     if isinstance(value, bool) or not (isinstance(value, Expr) or np.isscalar(value)) or (np.isscalar(value) and not np.isfinite(value)):
-        hint = f'a finite number, a text such as "pi/6", or None: {{"{key}": None}}'
-        raise UsageError(f"{key} = {value!r} is no value.", where=place, hint=hint)
+        hint = ('a finite number, an expression such as "pi/6", or None: ', InPython(f'{{"{key}": None}}'))
+        raise UsageError(f"{key} = {value!r} is not a value.", where=place, hint=hint)
     found: Any = value
     return found if isinstance(found, Expr) else float(found)
 
 
 @dataclass(frozen=True)
 class Boundary:
-    """The jets at an end on which the action depends, below the highest derivatives in L, with their momenta."""
+    """The boundary terms of the action: the jets below the highest derivatives in L, with their momenta."""
 
     equations: Equations
 
@@ -136,14 +137,14 @@ class Boundary:
 
     @cached_property
     def holonomic(self) -> list[Expr]:
-        """The rows on positions, and their derivatives as far as they are rows on these jets."""
+        """The rows on positions, and those of their derivatives that contain only jets of `pairs`."""
         deepest = max((z.order for z in self.pairs), default=0)
         rows = [row.residual for row in self.equations.system.kinematic if row.order == 0]
         return [self.equations.total(row, k) if k else row for row in rows for k in range(deepest + 1)]
 
     @property
     def variational(self) -> bool:
-        """Whether the motions are extremals: no forces, no reactions of a principle that is none of the action."""
+        """Whether the motions are extremals of the action: there are no forces and no reactions."""
         system = self.equations.system
         return not (system.equations or system.forces or system.dissipation != 0 or self.equations.lowered.reactions)
 
@@ -158,7 +159,7 @@ class Rows:
     multipliers: int
 
     def at(self, t: float, y: Array, p: Array, nu: Array) -> tuple[Array, list[Array]]:
-        """The residuals, and their derivatives by time, state, parameters and multipliers."""
+        """The residuals, and their derivatives with respect to time, state, parameters and multipliers."""
         residual = np.array(self.value(t, y, p, nu)).ravel()
         widths = (1, len(y), len(p), self.multipliers)
         parts = [np.array(m, float).reshape(len(residual), n) for m, n in zip(self.slopes(t, y, p, nu), widths, strict=True)]
@@ -193,7 +194,7 @@ class Ends:
 
     @cached_property
     def between(self) -> Rows:
-        """Functions whose values at both ends agree."""
+        """Functions with the same value at both ends, for periodic conditions."""
         pairs, given = self.boundary.pairs, self.start.fixed | self.end.fixed
         moved = [z for z in self.periodic if z in pairs and z not in given and self.boundary.variational]
         functions: list[Expr] = [*self.periodic, *[pairs[z] for z in moved]]
@@ -207,14 +208,14 @@ class Ends:
         return self._compiled([z.name for z in pairs], [self._graph(p) for p in pairs.values()], ca.SX(0, 1))
 
     def displacements(self, end: End) -> list[Jet]:
-        """The jets whose displacements at an end are free or tied by expressions: they have transversality conditions."""
+        """The jets whose displacements at an end are free or restricted by expressions; each has a transversality condition."""
         if not end.free or not self.boundary.variational:
             return []
         tied = frozenset().union(*[moving_in(e) for e in self._tying(end)])
         return [z for z in self.boundary.pairs if z not in end.fixed and z not in self.periodic and (z in end.free or z in tied)]
 
     def _tying(self, end: End) -> list[Expr]:
-        """Conditions on the jets whose displacements count; a condition on a velocity is a condition and ties no displacement."""
+        """The conditions that restrict displacements of the jets of the boundary; conditions on other jets, such as velocities, do not."""
         return [e for e, _ in end.others if all(z in self.boundary.pairs for z in moving_in(e))]
 
     def _rows(self, end: End) -> Rows:
@@ -240,7 +241,7 @@ class Ends:
         return self._compiled(labels, rows, nu)
 
     def _slope(self, e: Expr, z: Jet) -> Expr:
-        """The derivative of a condition by a displacement; that of a group element is along its field."""
+        """The derivative of a condition with respect to a displacement; for a component of a group element, along its field."""
         found: Expr = Calculus(SYMBOLIC, self.boundary.equations.system.frame).gradient(e, [z])[0]
         return found
 
@@ -265,7 +266,7 @@ class Ends:
 
 
 def check_names(ends: Ends, where: str) -> None:
-    """Refuse what a principle gives no meaning: free ends of motions that are no extremals, free jets that are no displacements."""
+    """Raise a UsageError for free ends of motions that are not extremals, and for free jets that have no displacement."""
     for end in (ends.start, ends.end):
         if not end.free:
             continue
@@ -273,7 +274,7 @@ def check_names(ends: Ends, where: str) -> None:
             raise UsageError(
                 f"{end.free[0].name} is free at the {end.word}.",
                 where=where,
-                why="These motions are no extremals, so no transversality condition belongs to a free end.",
+                why="These motions are not extremals, so no transversality condition belongs to a free end.",
                 hint=f"leave {end.free[0].name} out, and give as many conditions as there are free initial values",
             )
         wrong = [z for z in end.free if z not in ends.boundary.pairs]
@@ -282,5 +283,5 @@ def check_names(ends: Ends, where: str) -> None:
             kind = "a multiplier" if isinstance(wrong[0], Multiplier) else "no coordinate" if not isinstance(wrong[0], Coordinate) else ""
             why = f"Displacements at an end are those of {named}." if not kind else f"It is {kind}; displacements are those of {named}."
             raise UsageError(
-                f"{wrong[0].name} = None means nothing at the {end.word}.", where=where, why=why, hint=f"leave {wrong[0].name} out"
+                f"{wrong[0].name} = None has no meaning at the {end.word}.", where=where, why=why, hint=f"leave {wrong[0].name} out"
             )

@@ -1,7 +1,7 @@
-r"""Shooting: the start of a motion is changed until the conditions at both ends hold.
+r"""Shooting: change the start of a motion until the conditions at both ends hold.
 
-The unknowns are the state $y_0$ on its manifold, the final time and parameters where they are unknown, and the multipliers of free ends.
-The derivatives of the end are those of the motion itself, so that Levenberg and Marquardt's iteration ends quadratically.
+The unknowns are the state $y_0$ on its manifold, the final time and parameters if they are unknown, and the multipliers of free ends.
+The derivatives of the end are those of the motion itself, so that the Levenberg-Marquardt iteration converges quadratically.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from chetaev.numerics.prepared import end_and_slopes
 from chetaev.orbits.flow import Flow
 from chetaev.paths.boundary.ends import Array, Ends, Rows
 
-_TURNS = 60
-"""Iterations for each seed. Most seeds that lead to a path need about ten."""
+_MOST_ITERATIONS = 60
+"""Limit of iterations for each seed. Most seeds that lead to a path need about ten."""
 _MET = 1e-13
-"""Relative to the sizes of the conditions: residuals up to here end the iteration; below is the error of the motion itself."""
+"""Residual, relative to the sizes of the conditions, at which the iteration ends; smaller ones are errors of the motion itself."""
 _NOISE = 1e-10
-"""Relative to the sizes of the conditions: residuals up to here may be errors of the motion, which no step makes smaller."""
-_FAILED = 3
-"""Steps in a row that do not reduce so small a residual before it counts as such an error. One step may fail by chance: the steps of two
-motions differ."""
-_CUT = 1e-9
+"""Residual, relative to the sizes of the conditions, below which failed steps may be due to errors of the motion."""
+_MOST_FAILED_STEPS = 3
+"""Number of successive failed steps below `_NOISE` after which the iteration ends. One step may fail by chance: errors of two motions
+differ."""
+_FAMILY_SINGULAR_VALUE = 1e-9
 """Relative to the largest singular value of the equations: smaller ones belong to families, along which a step has no component."""
-_FIRST = 1e-3
-"""The first damping of Levenberg and Marquardt, relative to the squared singular values. Larger values creep, smaller ones leap away."""
+_FIRST_DAMPING = 1e-3
+"""First damping of the Levenberg-Marquardt iteration, relative to the squared singular values. Larger values make it slow, smaller ones let
+it diverge."""
 _LARGEST_DAMPING = 1e9
-"""The largest damping: a seed whose residuals do not fall with it is given up."""
+"""Damping beyond which a seed is abandoned."""
 _LEADS_TO_KNOWN_PATH = 1e-3
-"""A shot whose residuals and distance from a known path are smaller, relative to the sizes, leads to that path."""
-_WINDING = 40.0
-"""The largest multiplier of a seed relative to its size. Paths with larger ones wind more often than six times."""
-_WORTH = 0.9
-"""Ten iterations in a row that reduce the residual by less than this factor each are a local minimum of the residual, and no path."""
+"""Residual and distance from a known path, relative to the sizes, below which a shot is taken to lead to that path."""
+_SLOW_REDUCTION = 0.9
+"""Factor of the residual in one iteration above which it counts as slow; ten slow iterations in a row mean a local minimum of the residual
+that is not a path."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class Unknowns:
 
 @dataclass(frozen=True)
 class Shot:
-    """A motion with the residuals of all conditions and their derivatives by all unknowns."""
+    """A motion with the residuals of all conditions and their derivatives with respect to all unknowns."""
 
     at: Unknowns
     residual: Array
-    """Relative to the sizes of the conditions."""
+    """The residuals relative to the sizes of the conditions."""
     slopes: Array
     """A column for each unknown, in units of their sizes."""
     basis: Array
@@ -75,7 +75,7 @@ class Shot:
     @property
     def next_step(self) -> float:
         """The length of Newton's next step, in units of the sizes of the unknowns."""
-        return float(np.linalg.norm(np.linalg.lstsq(self.slopes, self.residual, rcond=_CUT)[0]))
+        return float(np.linalg.norm(np.linalg.lstsq(self.slopes, self.residual, rcond=_FAMILY_SINGULAR_VALUE)[0]))
 
 
 @dataclass(frozen=True)
@@ -87,23 +87,23 @@ class Shooting:
     t1: float | None
     """The final time; None where it is free."""
     unknown: tuple[int, ...]
-    """The places of unknown parameters."""
+    """The indices of unknown parameters."""
     bounds: tuple[tuple[float, float] | None, ...]
-    """Their bounds."""
+    """Their bounds; None for no bounds."""
     span: float
     """A typical duration."""
     paces: dict[Any, float] = field(default_factory=dict)
-    """Typical velocities of seeds, where accelerations give them."""
+    """Cache: typical velocities of seeds that follow from accelerations at rest."""
     means: dict[Any, float] = field(default_factory=dict)
-    """How far coordinates and group elements move from one end to the other, by velocity."""
+    """Cache: the displacements of coordinates and group elements between the ends, by the jet of the velocity."""
     _scales: dict[str, Array] = field(default_factory=dict)
 
     def with_sizes(self, sizes: Array) -> Shooting:
-        """The same problem with other typical sizes of the jets."""
+        """This problem with other typical sizes of the jets."""
         return replace(self, flow=replace(self.flow, sizes=sizes), paces={}, means={}, _scales={})
 
     def with_run(self, run: Any) -> Shooting:
-        """The same problem with motions of another tolerance."""
+        """This problem with motions of another tolerance."""
         return replace(self, flow=replace(self.flow, run=run))
 
     def at_parameters(self, p: Array) -> Flow:
@@ -118,7 +118,7 @@ class Shooting:
         ]
 
     def shot(self, at: Unknowns) -> Shot | None:
-        """The motion from given unknowns; None if there is none, or it does not reach the end."""
+        """The motion from the unknowns `at`; None if it does not reach the end."""
         flow = self.at_parameters(at.p)
         try:
             basis = flow.tangent(at.y)
@@ -178,7 +178,7 @@ class Shooting:
         return found
 
     def row_scales(self, at: Unknowns, end: Array) -> Array:
-        """The size of each condition: what displacements of the typical sizes would change, decided at the first seed."""
+        """The size of each condition: its change under displacements of typical size at the first seed."""
         if "rows" not in self._scales:
             found = []
             for rows, t, y, nu in self.parts(at, end):
@@ -191,7 +191,7 @@ class Shooting:
         return self._scales["rows"]
 
     def moved(self, shot: Shot, step: Array) -> Unknowns | None:
-        """The unknowns after a step, on the manifold of states; None if that is out of bounds."""
+        """The unknowns after a step, on the manifold of states; None if they violate bounds."""
         at, d = shot.at, shot.basis.shape[1]
         count, widths = len(self.unknown), [len(nu) for nu in at.nu]
         p = at.p.copy()
@@ -211,14 +211,14 @@ class Shooting:
         return Unknowns(y, t1, p, nu) if np.isfinite(y).all() else None
 
     def closest(self, seed: Unknowns, met: float = _MET, known: Sequence[Shot] = ()) -> Shot | None:
-        """The best shot that the iteration reaches from a seed; None if the seed has no motion, or leads to a path that is known."""
+        """The shot at which the iteration from a seed ends; None if the seed has no motion, or leads to a path in `known`."""
         now = self.shot(seed)
         if now is not None and any(len(nu) for nu in seed.nu):
             now = self.shot(replace(seed, nu=self.fitted(seed, now.end)))
         if now is None:
             return None
-        damping, slow, failed = _FIRST, 0, 0
-        for _ in range(_TURNS):
+        damping, slow, failed = _FIRST_DAMPING, 0, 0
+        for _ in range(_MOST_ITERATIONS):
             if now.worst < met or damping > _LARGEST_DAMPING or slow >= 10:
                 break
             if now.worst < _LEADS_TO_KNOWN_PATH and any(self.distance(now, other) < _LEADS_TO_KNOWN_PATH for other in known):
@@ -227,7 +227,7 @@ class Shooting:
             if not s.size or s[0] == 0:
                 break
             weights = s / (s**2 + damping * s[0] ** 2 * min(1.0, np.linalg.norm(now.residual)))
-            weights[s < _CUT * s[0]] = 0.0
+            weights[s < _FAMILY_SINGULAR_VALUE * s[0]] = 0.0
             step = -vt.T @ (weights * (u.T @ now.residual))
             step = self._limited(step)
             then = self.moved(now, step)
@@ -235,12 +235,12 @@ class Shooting:
             before = float(np.linalg.norm(now.residual))
             if found is None or np.linalg.norm(found.residual) >= before:
                 failed += 1
-                if before < _NOISE * len(now.residual) and failed > _FAILED:
-                    break  # what remains is the error of the motion
+                if before < _NOISE * len(now.residual) and failed > _MOST_FAILED_STEPS:
+                    break  # the residual is the error of the motion
                 damping *= 8.0
                 continue
             failed = 0
-            slow = slow + 1 if np.linalg.norm(found.residual) > _WORTH * before else 0
+            slow = slow + 1 if np.linalg.norm(found.residual) > _SLOW_REDUCTION * before else 0
             damping = max(damping / 6.0, 1e-14)
             now = found
         return now
@@ -255,12 +255,12 @@ class Shooting:
         return float(np.max(np.concatenate(apart)))
 
     def _limited(self, step: Array) -> Array:
-        """A step of at most twice the sizes of the unknowns: beyond it the derivatives say nothing."""
+        """The step shortened to at most twice the sizes of the unknowns, beyond which the linearisation is useless."""
         largest = float(np.abs(step).max(initial=0.0))
         return step * (2.0 / largest) if largest > 2.0 else step
 
     def fitted(self, at: Unknowns, end: Array) -> tuple[Array, Array]:
-        """The multipliers of free ends that fit a motion best: they enter the rows linearly."""
+        """The least-squares multipliers of free ends for a motion; they enter the rows linearly."""
         found = []
         for rows, t, y, _ in self.parts(at, end):
             zero = np.zeros(rows.multipliers)
@@ -270,5 +270,5 @@ class Shooting:
         return found[0], found[1]
 
     def without_multipliers(self) -> tuple[Array, Array]:
-        """Multipliers of free ends that are zero."""
+        """Zero multipliers for the free ends."""
         return np.zeros(self.ends.at_start.multipliers), np.zeros(self.ends.at_end.multipliers)

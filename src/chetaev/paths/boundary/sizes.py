@@ -1,7 +1,7 @@
-"""Typical sizes of coordinates about which the ends say nothing: both ends at zero, or free.
+"""Typical sizes of coordinates that the ends do not determine, because they are zero or free at both ends.
 
-A size is known for a coordinate that has different values at the ends. The others follow from L, in which velocities of the typical sizes
-make terms of the same size, and from the rows, whose terms balance each other. So units of any size lead to the same seeds.
+The size of a coordinate with different values at the ends is known. The others are chosen such that velocities of typical size contribute
+equally to L, and that the terms of the rows balance. So the choice of units does not change the seeds.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from chetaev.paths.boundary.ends import Array
 from chetaev.paths.boundary.shooting import Shooting
 
 _TRIED = np.logspace(-18, 18, 145)
-"""Sizes that are tried, in any units: the one with which the terms of the rows balance best is taken."""
-_CHANCES = 7
-"""Random configurations over which terms are averaged."""
+"""Sizes that are tried, for any choice of units; the one with which the terms of the rows balance best is taken."""
+_CONFIGURATIONS_TRIED = 7
+"""Number of random configurations over which the median of terms is taken."""
 
 
 def completed_sizes(shooting: Shooting, own: dict[str, float]) -> float:
-    """Fill in the sizes that are zero, in place; return a usual size for what is left."""
+    """Fill in the zero sizes of `own` in place; return a typical size for jets that still have none."""
     terms = _Terms(shooting)
     open_ones = [base for base in terms.bases if not own.get(base)]
     if open_ones and len(open_ones) < len(terms.bases):
@@ -38,7 +38,7 @@ def completed_sizes(shooting: Shooting, own: dict[str, float]) -> float:
 
 
 class _Terms:
-    """The second derivatives of L by the velocities, and the terms of the rows, as functions of positions and velocities."""
+    """The second derivatives of L with respect to the velocities, and the terms of the rows, as functions of positions and velocities."""
 
     def __init__(self, shooting: Shooting) -> None:
         equations, graph = shooting.flow.equations, shooting.ends.flow.graph
@@ -61,19 +61,19 @@ class _Terms:
 
     def _values(self, sizes: Array) -> Array:
         chance, found = np.random.default_rng(4), []
-        for _ in range(_CHANCES):
+        for _ in range(_CONFIGURATIONS_TRIED):
             q, v = (sizes * chance.normal(size=len(sizes)) for _ in range(2))
             found.append(np.abs(np.array(self.function(q, v / self.span, self.t0, self.p)).ravel()))
         return np.nanmedian(np.array(found), axis=0)
 
     def weights(self, own: dict[str, float]) -> dict[str, float]:
-        """The second derivatives of L by the velocities."""
+        """The second derivatives of L with respect to the velocities."""
         sizes = np.array([own.get(b) or 0.0 for b in self.bases])
         values = self._values(sizes)[: len(sizes)]
         return {b: float(w) if np.isfinite(w) else 0.0 for b, w in zip(self.bases, values, strict=True)}
 
     def balanced(self, own: dict[str, float], unknown: list[str]) -> float | None:
-        """A common size of some coordinates with which the terms of the rows are as large as those of the others."""
+        """A common size of the coordinates `unknown` with which their terms in the rows are as large as those of the others."""
         if not self.rows:
             return None
         inside = np.array([b in unknown for b in self.bases])

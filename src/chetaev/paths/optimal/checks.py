@@ -1,4 +1,4 @@
-"""What was found, simulated: the inputs as samples, the motion they cause, and how well it keeps what was asked."""
+"""Check a path by simulation: the inputs as samples, the motion that they cause, and its errors at the end and along the path."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from chetaev.paths.optimal.sizes import Sizes
 from chetaev.paths.optimal.transcription import Path
 
 DENSE = 24
-"""Times in each interval at which relations along the path are looked at on the simulated motion."""
+"""Number of times in each interval at which relations are evaluated on the simulated motion."""
 _CONTINUOUS = 1e-9
-"""Relative to the size of an input: a smaller jump between intervals is none."""
+"""Jump of an input between intervals, relative to its size, below which the input counts as continuous."""
 _MOST_STEPS = 20_000
-"""Most steps of the simulation: more mean that the inputs lead to a singular state."""
+"""Largest number of steps of the simulation: more mean that the inputs lead to a singular state."""
 _GAUSS = 5
-"""Points of Gauss' quadrature in each interval for the cost: order 10."""
+"""Points of the Gauss rule in each interval for the cost: order 10."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -50,7 +50,7 @@ class Checked:
     inputs: dict[str, Drive]
     cost: float
     missed: Array
-    """Each condition at the end: value minus wish, on the simulated motion."""
+    """For each condition at the end, its value on the simulated motion minus the required value."""
     missed_sizes: Array
     """Typical sizes of these conditions."""
     distance: float
@@ -60,7 +60,7 @@ class Checked:
     where_violated: Array
     """The least value of each relation in each interval, in typical sizes: relations x intervals."""
     problem: str = ""
-    """Why there is no motion."""
+    """Why the simulation failed; empty if it did not."""
 
     @property
     def violation(self) -> float:
@@ -95,7 +95,7 @@ def drives(problem: Problem, sizes: Sizes, path: Path) -> dict[str, Drive]:
 
 
 def check(problem: Problem, sizes: Sizes, path: Path, scales: tuple[Array, Array], tolerance: float) -> Checked:
-    """Simulate the inputs of a path from its start, and compare; `scales` are those of conditions at the end and of relations."""
+    """Simulate the inputs of a path and compare; `scales` are the typical sizes of the conditions at the end and of the relations."""
     inputs = drives(problem, sizes, path)
     ends, relation_scales = scales
     start = _start(problem, path)
@@ -103,8 +103,8 @@ def check(problem: Problem, sizes: Sizes, path: Path, scales: tuple[Array, Array
     parameters = {z.name: v for z, v in problem.binding.parameters.items()}
     nothing = np.zeros(0)
     motion: Trajectory | None = None
-    told = ""
-    # a system that starts at rest has jets that are almost zero; where their own size is too small a measure, that of the path is used
+    reason = ""
+    # jets of a system that starts at rest are almost zero; if errors relative to them are too strict, use the sizes of the path
     for scale in (None, {z.name: float(size) for z, size in zip(problem.state, sizes.x, strict=True)}):
         try:
             motion = simulate(
@@ -119,13 +119,13 @@ def check(problem: Problem, sizes: Sizes, path: Path, scales: tuple[Array, Array
                 progress=False,
             )
         except ChetaevError as fault:
-            told = str(fault.what)
+            reason = str(fault.what)
             break
         if motion.outcome is Outcome.FINISHED:
             break
-        told = motion.message
+        reason = motion.message
     if motion is None or motion.outcome is not Outcome.FINISHED:
-        return Checked(motion, inputs, np.inf, nothing, nothing, np.inf, nothing, np.zeros((0, len(path.mesh))), told)
+        return Checked(motion, inputs, np.inf, nothing, nothing, np.inf, nothing, np.zeros((0, len(path.mesh))), reason)
     reading = _Reading(problem, motion, inputs)
     node_times = np.clip(problem.t0 + path.duration * path.mesh.nodes, problem.t0, t1)
     distance = float((np.abs(reading.states(node_times) - path.nodes) / sizes.x[:, None]).max(initial=0.0))
@@ -136,7 +136,7 @@ def check(problem: Problem, sizes: Sizes, path: Path, scales: tuple[Array, Array
 
 
 def _start(problem: Problem, path: Path) -> dict[str, float]:
-    """The start of the simulation; jets that the constraints determine by the inputs are left to it, since rounding would contradict."""
+    """The start of the simulation, without the jets that constraints and inputs determine: their rounded values would contradict these."""
     x = path.nodes[:, 0]
     given = {z.name: float(v) for z, v in zip(problem.state, x, strict=True)}
     if not problem.driven:
@@ -154,19 +154,19 @@ def _start(problem: Problem, path: Path) -> dict[str, float]:
 
 
 class _Reading:
-    """States and jets of inputs along a simulated motion."""
+    """Evaluates states, jets of inputs and functions along a simulated motion."""
 
     def __init__(self, problem: Problem, motion: Trajectory, inputs: dict[str, Drive]) -> None:
         self.problem, self.motion = problem, motion
         self._polynomials = [polynomials_of(inputs[each.name]) for each in problem.steered]
 
     def states(self, times: Array) -> Array:
-        """The states at times: jets x times."""
+        """The states at some times, in an array jets x times."""
         section = self.motion.at(times)
         return np.array([np.asarray(section[z.name], float) for z in self.problem.state]).reshape(len(self.problem.state), len(times))
 
     def jets(self, t: float, forward: bool) -> Array:
-        """The jets of inputs after a time, or before it."""
+        """The jets of inputs just after time `t` if `forward`, else just before it."""
         found = []
         for polynomial, order in zip(self._polynomials, self.problem.orders, strict=True):
             centre, half, *c = polynomial.numbers(polynomial.index(t, forward))
@@ -181,7 +181,7 @@ class _Reading:
 
 
 def _relations(problem: Problem, mesh: Mesh, duration: float, reading: _Reading, scales: Array) -> tuple[Array, Array]:
-    """The least values of the relations, and those in each interval in typical sizes."""
+    """The least values of the relations, and their least values in each interval in typical sizes."""
     if not problem.path:
         return np.zeros(0), np.zeros((0, len(mesh)))
     f = problem.function("relations", problem.relations)

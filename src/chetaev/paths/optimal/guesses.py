@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.errors import ParameterError, UsageError, did_you_mean
+from chetaev.core.fixes import Advice, SetArgument, sentences
 from chetaev.core.notation.lexer import spell
 from chetaev.core.sampled import Sampled, sampled_pair
 from chetaev.numerics.driving.polynomials import polynomials_of
@@ -19,15 +20,15 @@ from chetaev.paths.optimal.sizes import Sizes, middle
 from chetaev.paths.optimal.transcription import Path
 
 _BUMP = 0.6
-"""The height of random bumps of a guess, in typical sizes. With smaller ones all seeds lead to one path, larger ones do not converge."""
+"""Height of random bumps of a guess, in typical sizes. With lower bumps all seeds lead to one path, with higher ones few converge."""
 _SLOWER = (1.0, 1.0, 1.6, 1.0, 2.5, 0.7)
-"""Durations of the seeds relative to the first one, in turn."""
+"""Durations of successive seeds relative to that of the first one; the list is repeated."""
 
 Curve = Callable[[Array], Array]
 
 
 def seed(problem: Problem, sizes: Sizes, x0: Array, x1: Array, mesh: Mesh, k: int, given: Mapping[str, Curve]) -> Path:
-    """The k-th guess: straight between the ends for k = 0, with bumps otherwise; curves that are given replace it."""
+    """The k-th guess: straight between the ends for k = 0, with bumps otherwise; the curves `given` replace its components."""
     chance = np.random.default_rng(k)
     bases = {z.base: chance.normal() for z in problem.state}
     duration = sizes.duration if problem.fixed_time else sizes.duration * _SLOWER[k % len(_SLOWER)]
@@ -68,7 +69,7 @@ def seed(problem: Problem, sizes: Sizes, x0: Array, x1: Array, mesh: Mesh, k: in
 
 
 def with_tops(problem: Problem, path: Path) -> Path:
-    """The path with the top jets that the rows give at its states."""
+    """The path with the top jets that the rows determine at its states."""
     if not problem.tops:
         return path
     points = path.mesh.points()
@@ -109,15 +110,15 @@ def on_mesh(problem: Problem, path: Path, mesh: Mesh) -> Path:
 
 
 def read_guess(problem: Problem, given: Any) -> tuple[float | None, dict[str, Curve]]:
-    """Read `guess={"t": 3, "x": (times, values), "u": lambda t: ...}`; return the final time minus t0 and the curves by s in [0, 1]."""
+    """Read `guess={"t": 3, "x": (times, values), "u": lambda t: ...}`; return the duration and the curves as functions of s in [0, 1]."""
     where = f"{problem.where}, guess"
     if given is None:
         return None, {}
     if hasattr(given, "motion") and hasattr(given, "inputs"):  # an earlier result
         return _from_result(problem, given, where)
     if not isinstance(given, Mapping):
-        hint = 'guess={"t": 3, "x": ([0, 3], [0, 1])}, or a result of steer'
-        raise UsageError(f"a guess is no {type(given).__name__}.", where=where, hint=hint)
+        hint: Advice = SetArgument("guess", {"t": 3, "x": ([0, 3], [0, 1])}), ", or a result of steer"
+        raise UsageError(f"a guess cannot be of type {type(given).__name__}.", where=where, hint=hint)
     known = [*(z.name for z in problem.state), *(each.name for each in problem.steered)]
     curves: dict[str, Curve] = {}
     span = number(given["t"], {}, where, ParameterError) - problem.t0 if "t" in given else None
@@ -128,7 +129,7 @@ def read_guess(problem: Problem, given: Any) -> tuple[float | None, dict[str, Cu
         if name == "t":
             continue
         if name not in known:
-            hint = f"t, jets of the state and inputs: {' '.join(known)}.  {did_you_mean(name, known)}".rstrip()
+            hint = sentences(f"t, jets of the state and inputs: {' '.join(known)}.", did_you_mean(name, known))
             raise ParameterError(f"{name} is neither a jet of the state nor an input that is steered.", where=where, hint=hint)
         curves[name] = _curve(problem, v, span, f"{where}, {name}")
     return span, curves
@@ -141,7 +142,7 @@ def _curve(problem: Problem, v: Any, span: float | None, where: str) -> Curve:
         return lambda s: np.array([polynomials(first + (last - first) * float(a)) for a in s])
     if callable(v):
         if span is None:
-            raise UsageError("a function of time needs a final time.", where=where, hint='guess={"t": 3, ...}')
+            raise UsageError("a function of time needs a final time.", where=where, hint=SetArgument("guess", {"t": 3, ...: ...}))
         return lambda s: np.array([float(v(problem.t0 + span * float(a))) for a in s])
     constant = number(v, dict(problem.binding.parameters), where, ParameterError)
     return lambda s: np.full(len(s), constant)
@@ -149,7 +150,9 @@ def _curve(problem: Problem, v: Any, span: float | None, where: str) -> Curve:
 
 def _from_result(problem: Problem, given: Any, where: str) -> tuple[float | None, dict[str, Curve]]:
     if given.motion is None:
-        raise UsageError("the result given as a guess found no motion.", where=where, hint="guess=None, or a mapping of curves")
+        raise UsageError(
+            "the result given as a guess found no motion.", where=where, hint=(SetArgument("guess", None), ", or a mapping of curves")
+        )
     motion, first = given.motion, float(given.motion.t[0])
     last = float(motion.t[-1])
     names = {z.name for z in problem.state}

@@ -1,8 +1,8 @@
 r"""Intervals, collocation points, and the shapes of inputs on them.
 
 An input of which no derivative occurs is linear on each interval and may jump between intervals; one whose first derivative occurs is
-joined by lines; one whose second derivative occurs is a natural cubic spline, with its second derivatives as unknowns beside its values.
-These are the interpolations of `Sampled`, so that a simulation is driven by exactly what was found.
+piecewise linear; one whose second derivative occurs is a natural cubic spline, whose values and second derivatives are unknowns.
+These are the interpolations of `Sampled`, so that a simulation uses exactly the inputs that were found.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ import numpy as np
 from chetaev.paths.optimal.problem import Array
 
 STAGES = 4
-"""Collocation points of an interval, the last one at its end (Radau IIA): order 7.
-More make the program denser."""
+"""Number of collocation points in an interval, the last one at its end (Radau IIA, order 7). More points make the program denser."""
 
 
 @lru_cache(maxsize=1)
@@ -30,7 +29,7 @@ def _lagrange() -> tuple[np.poly1d, ...]:
 
 
 def basis_at(tau: Array) -> tuple[Array, Array]:
-    """These polynomials and their derivatives at points: points x polynomials."""
+    """The polynomials of `_lagrange` and their derivatives at points, in arrays points x polynomials."""
     return tuple(np.stack([f(tau) for f in family], axis=1) for family in (_lagrange(), [p.deriv() for p in _lagrange()]))  # type: ignore[return-value]
 
 
@@ -46,7 +45,7 @@ def collocation() -> tuple[Array, Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """Fractions of the duration, one for each interval, and which of the inner nodes may move."""
+    """The intervals as fractions of the duration, and which of the inner nodes may move."""
 
     widths: Array
     movable: tuple[bool, ...]
@@ -79,10 +78,10 @@ def unknowns_of(order: int, n: int) -> int:
 
 
 def jets_on(order: int, u: Any, n: int, taus: Array, h: Any) -> list[Any]:
-    """The jets of an input at fractions of every interval, as rows for all intervals; h holds the lengths, a row.
+    """The jets of an input at the fractions `taus` of every interval, as rows for all intervals; `h` has the lengths of the intervals.
 
-    `u` are the unknowns in units of the input: both ends of every interval; or the values at the nodes; or these and the second
-    derivatives, in units of the input over the square of the mean interval.
+    `u` are the unknowns in units of the input. For order 0 these are the values at both ends of every interval, for order 1 the values at
+    the nodes, for order 2 also the second derivatives, in units of the input over the square of the mean interval.
     """
     k = len(taus)
     spread = ca.kron(ca.DM.eye(n), ca.DM.ones(1, k))

@@ -1,7 +1,7 @@
 r"""A steering problem as graph functions of time, state, top jets and inputs.
 
-The equations are used as rows $A(x) y + b(x, u) = 0$ for the jets $y$ at the top (accelerations and multipliers), which are unknowns of
-the transcription: nothing is divided by a pivot that might vanish on the way. Where redundant constraints leave multipliers open, the
+The equations are used as rows $A(x) y + b(x, u) = 0$ for the top jets $y$ (accelerations and multipliers), which are unknowns of the
+transcription, so that there is no division by a pivot that might vanish. Where redundant constraints leave multipliers undetermined, the
 rates of the flow are used instead.
 """
 
@@ -20,6 +20,7 @@ from sympy import Expr, Integer
 from chetaev.core.calculus import total_derivative
 from chetaev.core.declarations import read_value
 from chetaev.core.errors import ModelError, StateError, UsageError
+from chetaev.core.fixes import Ask, SetArgument
 from chetaev.core.functions import has_corner
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Input, Jet, Place
@@ -34,14 +35,14 @@ from chetaev.paths.optimal.conditions import Condition, Relation, Steered, read_
 Array = NDArray[np.float64]
 
 _NONZERO_DENOMINATOR = 1e-300
-"""What stands for zero in a denominator."""
+"""Least denominator; it replaces zero."""
 MOST_DERIVATIVES = 2
-"""The highest derivative of an input that the equations may contain: its samples are joined by lines up to 1, by a cubic spline for 2."""
+"""Highest derivative of an input that the equations may contain: inputs are piecewise linear up to 1, and cubic splines for 2."""
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is to be steered, between which ends, at which cost."""
+    """A steering problem: inputs, conditions at both ends, relations along the path, cost and duration."""
 
     equations: Equations
     binding: Binding
@@ -111,14 +112,14 @@ class Problem:
 
     @cached_property
     def driven(self) -> bool:
-        """Whether an input moves the constraints, so that they determine a part of the state by it."""
+        """Whether an input occurs in the constraints, which then determine a part of the state from it."""
         return any(isinstance(z, Input) for z in self.flow.graph.symbols_of(self.hidden))
 
     @cached_property
     def pulled(self) -> Array:
-        """For each row that restricts the state, the jets that a projection onto it moves: those of the highest order in the row.
+        """For each row that restricts the state, the jets that a projection onto it changes: those of the highest order in the row.
 
-        A row of velocities moved by places too would have further solutions far away.
+        Changing positions for a row on velocities would admit further, distant solutions.
         """
         found = np.zeros((len(self.hidden), len(self.state)))
         for i, row in enumerate(self.hidden):
@@ -145,12 +146,16 @@ class Problem:
         beyond = [z for z in self.flow.graph.symbols(found) if isinstance(z, Jet) and not isinstance(z, Input) and z not in known]
         if beyond:
             names = " ".join(z.name for z in (*self.state, *self.tops))
-            raise UsageError(f"{beyond[0].name} lies above the motion.", where=where, hint=f"an expression in t, inputs and {names}")
+            raise UsageError(
+                f"{beyond[0].name} is neither in the state nor determined by it.",
+                where=where,
+                hint=f"an expression in t, inputs and {names}",
+            )
         return found
 
     @cached_property
     def orders(self) -> tuple[int, ...]:
-        """The highest derivative of each steered input that occurs."""
+        """The highest derivative of each steered input in the equations."""
         every = [*self.xdot, *self.rows, *self.hidden, *self.relations, self.integrand]
         present = [z for z in self.flow.graph.symbols_of(every) if isinstance(z, Input)]
         found = tuple(max((z.order for z in present if z.base == each.name), default=0) for each in self.steered)
@@ -159,7 +164,7 @@ class Problem:
                 raise ModelError(
                     f"the equations contain the derivative of order {order} of the input {each.name}.",
                     where=self.where,
-                    why=f"An input that is found is a spline, with at most {MOST_DERIVATIVES} derivatives.",
+                    why=f"steer represents an input by a spline with at most {MOST_DERIVATIVES} derivatives.",
                     hint=f"let {each.name} be a coordinate that a force moves, or take a derivative of it as the input",
                 )
         return found
@@ -174,7 +179,7 @@ class Problem:
         ]
 
     def function(self, name: str, expressions: Sequence[ca.SX]) -> ca.Function:
-        """A function of time, state, top jets and jets of steered inputs, with parameters and other inputs written out."""
+        """A function of time, state, top jets and jets of steered inputs, with parameters and other inputs substituted."""
         graph = self.flow.graph
         column = ca.vertcat(*expressions) if expressions else ca.SX(0, 1)
         steered = {each.name for each in self.steered}
@@ -207,13 +212,13 @@ class Problem:
         return self.function("rates", self.xdot)
 
     def matrices(self, t: float, x: Array, w: Array) -> tuple[Array, Array]:
-        """The matrix of the top jets and the rest of the rows: A y + b = 0."""
+        """The matrix A and the vector b of the rows A y + b = 0 for the top jets y."""
         m = len(self.tops)
         found = np.array(self._system(t, x, np.zeros(m), w)).ravel()
         return found[m:].reshape(m, m, order="F"), found[:m]
 
     def tops_along(self, t: Array, x: Array, w: Array) -> Array:
-        """The top jets that the rows give at many states: jets x times. NaN where rows have no value or are dependent."""
+        """The top jets that the rows determine at many states, in an array jets x times; NaN where rows have no value or are dependent."""
         m, count = len(self.tops), len(t)
         if not m:
             return np.zeros((0, count))
@@ -227,7 +232,7 @@ class Problem:
         return result.T
 
     def rates_along(self, t: Array, x: Array, w: Array) -> Array:
-        """The rates of the state at many states: jets x times."""
+        """The rates of the state at many states, in an array jets x times."""
         found: Array = np.array(self._rates.map(len(t))(t[None, :], x, self.tops_along(t, x, w), w))
         return found
 
@@ -262,7 +267,7 @@ def read_problem(
     found = Problem(equations, binding, steered, starts, free, ends, read_path(equations, path, where), cost, t0, shortest, longest, where)
     state_only(starts, found.state, f"{where}, start")
     state_only(ends, found.state, f"{where}, end")
-    _ = found.orders  # refuses what cannot be steered
+    _ = found.orders  # raises for an input that cannot be steered
     return found
 
 
@@ -272,7 +277,7 @@ def _cost(equations: Equations, minimise: Any, fixed: bool, where: str) -> Expr 
             raise UsageError(
                 'minimise="t", and the final time is given.',
                 where=where,
-                hint='t=(0, None) for a free final time, or an integrand: minimise="u^2"',
+                hint=(SetArgument("t", (0, None)), " for a free final time, or an integrand: ", SetArgument("minimise", "u^2")),
             )
         return None
     e = equations.system.charted(read_value(minimise, equations.vocabulary, f"{where}, minimise"))
@@ -289,7 +294,7 @@ def _cost(equations: Equations, minimise: Any, fixed: bool, where: str) -> Expr 
 def _require_smooth(equations: Equations, binding: Binding, where: str) -> None:
     if not decided_by_numbers(equations):
         raise StateError(
-            "the motion depends on a branch or a gauge, which steer does not choose.", where=where, hint="ch.analyze(equations)"
+            "the motion depends on a branch or a gauge, which steer does not choose.", where=where, hint=Ask("ch.analyze", "equations")
         )
     switched = smooth(equations, Frozen(binding.inputs))
     if switched.modes:

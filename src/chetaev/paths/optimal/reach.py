@@ -1,4 +1,4 @@
-"""The two ends of a steering problem: complete states, conditions that are independent, and ends that contradict the constraints."""
+"""The two ends of a steering problem: complete states, independent conditions, and ends that contradict the constraints."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from sympy import Expr
 
 from chetaev.core.errors import InitialError
+from chetaev.core.fixes import InPython
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Input, Parameter
 from chetaev.core.values import Tape, Undefined
@@ -23,22 +24,22 @@ from chetaev.paths.optimal.problem import Array, Problem
 from chetaev.paths.optimal.transcription import Ends
 
 _MISSED_CONDITION = 1e-8
-"""Relative to the sizes of its terms: conditions that are missed by more have no common solution, as for the starts of motions."""
+"""Largest residual of a condition, relative to its terms, at a state that satisfies it; the same as for starts of motions."""
 _DEPENDENT = 1e-8
-"""Relative to rows of length one: what is left of a row after projection onto others, if it depends on them."""
-_TURNS = 60
-"""Iterations of Newton's method with steps of least norm."""
+"""Length of a unit row after projection off others, below which it depends on them."""
+_MOST_ITERATIONS = 60
+"""Limit of Newton's iterations with steps of least norm."""
 _TRIES = 6
-"""Points from which a state at the end is sought."""
+"""Number of points from which a state at the end is searched."""
 
 
 @dataclass(frozen=True)
 class Placed:
-    """Both ends: states, as far as they are known, and the independent conditions."""
+    """Both ends: states, and the independent conditions."""
 
     start: Array
     end: Array
-    """A state that satisfies the conditions at the end; where they leave it open, near the start."""
+    """A state that satisfies the conditions at the end; where they do not determine it, it is near the start."""
     ends: Ends
 
 
@@ -79,7 +80,7 @@ def place(problem: Problem, start: Mapping[str, Any]) -> Placed:
 
 
 def _completed(problem: Problem, start: Mapping[str, Any]) -> Array:
-    """The start completed as `simulate` does."""
+    """The start, completed as in `simulate`."""
     span = problem.longest if np.isfinite(problem.longest) else 1.0
     switched = smooth(problem.equations, Frozen(problem.binding.inputs))
     surfaces = Surfaces(switched, problem.binding, 1e-9, 1.0, span)
@@ -88,7 +89,7 @@ def _completed(problem: Problem, start: Mapping[str, Any]) -> Array:
 
 
 def _require_inside(problem: Problem, x: Array, word: str) -> None:
-    """Refuse an end at which a relation along the path fails, whatever the inputs are."""
+    """Raise an error for an end at which a relation along the path fails for all inputs."""
     graph = problem.flow.graph
     for relation, e in zip(problem.path, problem.relations, strict=True):
         if any(isinstance(z, Input) or z in problem.tops for z in graph.symbols(e)):
@@ -109,7 +110,7 @@ def _require_inside(problem: Problem, x: Array, word: str) -> None:
 
 
 class _Rows:
-    """Conditions at an end, and then the rows that restrict the state, with their slopes by state and inputs."""
+    """Conditions at an end followed by the rows that restrict the state, with their derivatives with respect to state and inputs."""
 
     def __init__(self, problem: Problem, conditions: Sequence[Any]) -> None:
         graph = problem.flow.graph
@@ -126,12 +127,12 @@ class _Rows:
         return found[: self.count], found[self.count :].reshape(self.count, self.width, order="F")
 
     def slopes(self, x: Array) -> Array:
-        """The slopes at a state with all inputs zero."""
+        """The derivatives at a state with all inputs zero."""
         return self(np.concatenate([x, np.zeros(self.width - self.n)]))[1]
 
 
 def _solved(problem: Problem, conditions: Sequence[Any], where: str, near: Array | None) -> Array:
-    """A state that satisfies conditions and constraints, near another one."""
+    """A state that satisfies conditions and constraints, near the state `near` or the origin."""
     rows = _Rows(problem, conditions)
     place_of = {z: k for k, z in enumerate(problem.state)}
     base = np.zeros(rows.width) if near is None else np.concatenate([near, np.zeros(rows.width - rows.n)])
@@ -145,7 +146,7 @@ def _solved(problem: Problem, conditions: Sequence[Any], where: str, near: Array
     chance, worst = np.random.default_rng(7), (np.inf, 0)
     for attempt in range(_TRIES):
         v = base + (size * chance.normal(size=rows.width) * 0.3 * attempt if attempt else 0.0)
-        with np.errstate(all="ignore"):  # an attempt that leaves the doubles is not finite, and no solution
+        with np.errstate(all="ignore"):  # an attempt that overflows is rejected below
             found = _newton(rows, v)
             left, slopes = rows(found)
             terms = np.abs(left) + np.abs(slopes) @ np.maximum(np.abs(found), size * 1e-3)
@@ -164,7 +165,7 @@ def _solved(problem: Problem, conditions: Sequence[Any], where: str, near: Array
 
 
 def _newton(rows: _Rows, v: Array) -> Array:
-    for _ in range(_TURNS):
+    for _ in range(_MOST_ITERATIONS):
         left, slopes = rows(v)
         if not (np.isfinite(left).all() and np.isfinite(slopes).all()):
             return v
@@ -177,7 +178,7 @@ def _newton(rows: _Rows, v: Array) -> Array:
 
 
 def _independent(slopes: Array, first: Sequence[int], second: Sequence[int]) -> list[int]:
-    """Rows that do not depend on those before them; `first` come before `second`."""
+    """The indices of rows that do not depend on earlier ones, where `first` come before `second`."""
     basis: list[Array] = []
     found = []
     columns = np.maximum(np.abs(slopes).max(axis=0, initial=0.0), 1e-300)
@@ -187,7 +188,7 @@ def _independent(slopes: Array, first: Sequence[int], second: Sequence[int]) -> 
         if not length > 0 or not np.isfinite(length):
             continue
         row = row / length
-        for _ in range(2):  # twice is enough for orthogonality to round-off
+        for _ in range(2):  # two passes make the row orthogonal to round-off
             for b in basis:
                 row = row - (row @ b) * b
         if np.linalg.norm(row) > _DEPENDENT:
@@ -197,7 +198,7 @@ def _independent(slopes: Array, first: Sequence[int], second: Sequence[int]) -> 
 
 
 def _require_complete(problem: Problem, x0: Array) -> None:
-    """Refuse a start that neither conditions nor constraints nor the user's None complete."""
+    """Raise an error if conditions, constraints and jets given as None do not account for the whole start."""
     free = [np.eye(len(problem.state))[k] for k, z in enumerate(problem.state) if z.name in problem.free_start]
     rows = np.vstack([_Rows(problem, problem.start).slopes(x0)[:, : len(problem.state)], *free])
     _, s, vt = np.linalg.svd(rows / np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-300))
@@ -207,28 +208,30 @@ def _require_complete(problem: Problem, x0: Array) -> None:
         raise InitialError(
             f"no initial value for {' '.join(open_jets)}.",
             where=f"{problem.where}, start",
-            hint=f'a value, or {{"{open_jets[0]}": None}} to leave it to the search',
+            hint=("a value, or ", InPython(f'{{"{open_jets[0]}": None}}'), " to leave it to the search"),
         )
 
 
 def unreachable(problem: Problem, start: Array) -> str:
-    """Why no motion joins the ends: an integral of the constraints, such as `x - R*phi`, differs between them. Empty if none does."""
+    """Why no motion joins the ends: an integral of the constraints, such as `x - R*phi`,
+    that differs between them; empty if there is none.
+    """
     system = problem.equations.system
     if not any(kind in ("linear", "affine") for kind in (row.kind for row in system.kinematic)):
         return ""
     known = classify(system)
     for integral in known.integrals:
         values = [_value(problem, integral, dict(zip(problem.state, x, strict=True)), t) for x, t in ((start, problem.t0),)]
-        told = _told_at_end(problem, integral)
-        if values[0] is None or told is None:
+        at_end = _value_at_end(problem, integral)
+        if values[0] is None or at_end is None:
             continue
-        size = max(abs(values[0]), abs(told), _terms(problem, integral, start))
-        if abs(values[0] - told) > _MISSED_CONDITION * size:
-            return separation(known, integral, values[0], told)
+        size = max(abs(values[0]), abs(at_end), _terms(problem, integral, start))
+        if abs(values[0] - at_end) > _MISSED_CONDITION * size:
+            return separation(known, integral, values[0], at_end)
     return ""
 
 
-def _told_at_end(problem: Problem, integral: Expr) -> float | None:
+def _value_at_end(problem: Problem, integral: Expr) -> float | None:
     """The value of an integral at the end, if the conditions there fix it."""
     fixed = {c.expression: c.value for c in problem.end}
     moving = [z for z in integral.free_symbols if not isinstance(z, Parameter)]

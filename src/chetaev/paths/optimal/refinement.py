@@ -1,4 +1,6 @@
-"""The error of a path between its collocation points, and a finer mesh where it is large; nodes beside jumps of an input may move."""
+"""Estimate the error of a path between its collocation points, and refine the mesh where it is large; nodes at switches of an input may
+move.
+"""
 
 from __future__ import annotations
 
@@ -13,23 +15,23 @@ from chetaev.paths.optimal.sizes import Sizes
 from chetaev.paths.optimal.transcription import Path
 
 _SWITCH = 0.2
-"""Relative to the size of an input: a smaller change is no switch."""
+"""Least change of an input at a switch, relative to its size."""
 _STEEP = 3.0
-"""A switch is larger than the changes beside it by this factor."""
-_BEND = 1e-4
-"""Relative to the size of an input: a smaller jump between intervals needs no finer mesh."""
+"""Least ratio of the change at a switch to the changes in adjacent intervals."""
+_LARGEST_JUMP = 1e-4
+"""Jump of an input between intervals, relative to its size, above which the mesh is refined."""
 _DIVIDED_SHARE = 0.05
-"""Relative to the largest error of an interval: intervals with more than this are divided."""
+"""Intervals are divided if their error exceeds this fraction of the largest."""
 _ROUNDING = 1e-11
-"""In typical sizes: smaller errors are rounding, and say nothing about the mesh."""
+"""Error in typical sizes below which it is round-off and does not depend on the mesh."""
 MOST_INTERVALS = 160
-"""Of a mesh; with more, a program of ten jets takes minutes."""
+"""Largest number of intervals of a mesh; with more, a program of ten jets takes minutes."""
 
 
 def residuals(problem: Problem, sizes: Sizes, path: Path) -> Array:
-    """For each interval, by how much the rates of the path differ from those of the equations between collocation points.
+    """For each interval, the largest difference between the rates of the path and those of the equations between collocation points.
 
-    The largest over the jets and a few points, times the length of the interval, in typical sizes.
+    The maximum is over the jets and a few points; it is multiplied by the length of the interval, in typical sizes.
     """
     c = np.array([0.0, *collocation()[0]])
     taus = (c[:-1] + c[1:]) / 2
@@ -43,7 +45,7 @@ def residuals(problem: Problem, sizes: Sizes, path: Path) -> Array:
 
 @dataclass(frozen=True)
 class Changes:
-    """How inputs that may jump change: within intervals and at inner nodes, relative to their sizes; and where they switch."""
+    """The changes of inputs that may jump, within intervals and at inner nodes, relative to their sizes; and where they switch."""
 
     inside: Array
     jumps: Array
@@ -54,8 +56,8 @@ class Changes:
 def changes(problem: Problem, sizes: Sizes, path: Path) -> Changes:
     """The changes of inputs on a path.
 
-    A switch is a change that is large beside those around it: an optimal input that is merely steep changes by as much nearby. Only nodes
-    at switches may move, since the search would stretch other intervals to profit from their error.
+    A switch is a change much larger than those nearby; an input that is merely steep changes nearby as well. Only nodes at switches may
+    move, since the optimiser would stretch other intervals to exploit their error.
     """
     n = len(path.mesh)
     inside, jumps = np.zeros(n), np.zeros(max(n - 1, 0))
@@ -73,22 +75,22 @@ def changes(problem: Problem, sizes: Sizes, path: Path) -> Changes:
 
 
 def finer(problem: Problem, sizes: Sizes, path: Path, violated: NDArray[np.bool_], errors: Array) -> Mesh:
-    """A mesh with intervals divided where the error is large, an input bends, or a relation is violated between points.
+    """A mesh with intervals divided where the error is large, an input jumps or switches, or a relation fails.
 
-    `violated` marks intervals in which a relation along the path fails.
+    `violated` marks the intervals in which a relation along the path fails.
     """
     n, found = len(path.mesh), changes(problem, sizes, path)
-    bends = np.zeros(n)
-    bends[:-1] = np.maximum(bends[:-1], found.jumps)
-    bends[1:] = np.maximum(bends[1:], found.jumps)
-    worst, sharpest = float(errors.max(initial=0.0)), float(bends.max(initial=0.0))
+    jumps = np.zeros(n)
+    jumps[:-1] = np.maximum(jumps[:-1], found.jumps)
+    jumps[1:] = np.maximum(jumps[1:], found.jumps)
+    worst, largest = float(errors.max(initial=0.0)), float(jumps.max(initial=0.0))
     wrong = (errors > _DIVIDED_SHARE * worst) & (worst > _ROUNDING)
-    divide = wrong | violated | found.switch_inside | ((bends > _DIVIDED_SHARE * sharpest) & (bends > _BEND))
+    divide = wrong | violated | found.switch_inside | ((jumps > _DIVIDED_SHARE * largest) & (jumps > _LARGEST_JUMP))
     if any(problem.orders) or not divide.any():
-        divide = np.ones(n, dtype=bool)  # splines show no jumps that could tell where they are too coarse
+        divide = np.ones(n, dtype=bool)  # splines have no jumps that would show where the mesh is too coarse
     room = MOST_INTERVALS - n
     if divide.sum() > room:
-        order = np.argsort(-(errors / max(worst, 1e-300) + bends / max(sharpest, 1e-300) + violated))
+        order = np.argsort(-(errors / max(worst, 1e-300) + jumps / max(largest, 1e-300) + violated))
         divide = np.isin(np.arange(n), [k for k in order if divide[k]][: max(room, 0)])
     widths: list[float] = []
     moves: list[bool] = []

@@ -1,4 +1,4 @@
-"""Typical sizes of everything that is unknown, from the data of a problem: the search runs in these units, whatever the user's are."""
+"""Typical sizes of all unknowns, from the data of a problem; they make the search independent of the user's units."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from chetaev.core.symbols import Multiplier
 from chetaev.paths.optimal.problem import Array, Problem
 
 _MOST_CORNERS = 6
-"""Inputs whose bounds are combined to find the fastest rates; of more inputs one is moved at a time."""
+"""Largest number of inputs for which all combinations of bounds are tried to find the fastest rates; otherwise one input is varied at a
+time.
+"""
 _INSIDE = 8
-"""Random inputs within their bounds, at which rates are looked at too."""
+"""Number of random inputs within their bounds at which rates are also evaluated."""
 _STRENGTHS = (1.0, 0.3, 0.1, 0.03)
-"""Relative to their bounds: the inputs of crude integrations."""
+"""Sizes of the inputs in crude integrations, relative to their bounds."""
 _CRUDE_STEPS, _STEPS_PER_INPUT = 40, 10
-"""Steps of a crude integration, and those after which its inputs change."""
+"""Number of steps of a crude integration, and number of steps between changes of its inputs."""
 _ZERO_NUMBER = 1e-300
-"""Below this a number is zero: quotients would overflow."""
+"""Number below which a value counts as zero, because quotients by it would overflow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,12 +37,12 @@ class Sizes:
 
 
 def middle(problem: Problem) -> Array:
-    """Values of the inputs within their bounds, zero if possible."""
+    """Values of the inputs within their bounds, zero where the bounds allow it."""
     return np.array([min(max(0.0, each.low), each.high) for each in problem.steered])
 
 
 def sizes_of(problem: Problem, x0: Array, x1: Array, duration: float | None) -> Sizes:
-    """The sizes for a path between two states; `duration` is None where nothing is known about it."""
+    """The sizes for a path between two states; `duration` is None if it is unknown."""
     tries = _fast_rates(problem, x0, x1)
     distance = np.abs(x1 - x0)
     if duration is None:
@@ -66,7 +68,9 @@ def _fast_rates(problem: Problem, x0: Array, x1: Array) -> list[Array]:
 
 
 def _inside(problem: Problem, chance: np.random.Generator) -> Array:
-    """Random inputs within their bounds: an angle as an input has its fastest rates there. One without bounds is of order one."""
+    """Random inputs within their bounds, where an input that is an angle may have its fastest rates; inputs without bounds are of order
+    one.
+    """
     found = []
     for each in problem.steered:
         low = each.low if np.isfinite(each.low) else min(-1.0, each.high - 1)
@@ -76,7 +80,7 @@ def _inside(problem: Problem, chance: np.random.Generator) -> Array:
 
 
 def _duration(problem: Problem, distance: Array, rates: list[Array]) -> float:
-    """The time in which the fastest rates cover the distances, speed gained from rest included."""
+    """The time in which the fastest rates cover the distances, including acceleration from rest."""
     place = {z: k for k, z in enumerate(problem.state)}
     fastest = np.max(np.abs(rates), axis=0, initial=0.0) if rates else np.zeros(len(place))
     found = []
@@ -92,7 +96,7 @@ def _duration(problem: Problem, distance: Array, rates: list[Array]) -> float:
 
 
 def _of_state(problem: Problem, x0: Array, x1: Array, duration: float) -> Array:
-    """Values at the ends; where both are zero, how far random inputs lead from the start."""
+    """The sizes of the state: values at the ends or, where both are zero, distances from the start under random inputs."""
     place = {z: k for k, z in enumerate(problem.state)}
     found = np.maximum(np.abs(x0), np.abs(x1))
     kinds = problem.equations.system.kinds
@@ -115,7 +119,7 @@ def _of_state(problem: Problem, x0: Array, x1: Array, duration: float) -> Array:
 def _excursions(problem: Problem, x0: Array, duration: float, limits: Array) -> Array:
     """The largest distances from the start under random inputs that change a few times, by a crude integration.
 
-    A run ends where a jet leaves its limits: full inputs for the whole duration lead far beyond the path.
+    An integration ends where a jet exceeds `limits`: inputs at their bounds for the whole duration would lead far beyond the path.
     """
     chance, largest = np.random.default_rng(17), np.zeros(len(x0))
     rest, h = middle(problem), duration / _CRUDE_STEPS
@@ -135,7 +139,7 @@ def _excursions(problem: Problem, x0: Array, duration: float, limits: Array) -> 
 
 
 def _of_inputs(problem: Problem, x0: Array, x: Array, duration: float) -> Array:
-    """Bounds, or the inputs that make the rates which the path needs."""
+    """The sizes of the inputs: their bounds, or the inputs that produce the rates that the path needs."""
     found = []
     rest = middle(problem)
     base = problem.rates_at(problem.t0, x0, problem.input_jets(rest))

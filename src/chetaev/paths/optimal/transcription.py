@@ -16,20 +16,27 @@ import numpy as np
 from chetaev.paths.optimal.mesh import STAGES, Mesh, basis_at, collocation, jets_on, unknowns_of
 from chetaev.paths.optimal.problem import Array, Problem
 from chetaev.paths.optimal.sizes import Sizes
+from chetaev.paths.optimal.work import ENTRIES_PER_SECOND, Work
 
 _TOLERANCE = 1e-10
-"""Of the program, in units of typical sizes: the error of the mesh must not hide behind it."""
+"""Tolerance of the program in typical sizes; it must be below the error of the mesh."""
 _ITERATIONS = (250, 400)
-"""Of the interior point method, from a first path and from one on another mesh; a first path that needs more seldom leads to a solution."""
+"""Largest numbers of iterations of the interior-point method, from a first path and from a path on another mesh. A first path that needs
+more seldom leads to a solution."""
 _NARROWEST = 0.1
-"""A movable node leaves at least this fraction of both intervals beside it."""
+"""Least fraction of an adjacent interval that remains when a node moves."""
 SHORTEST = 1e-3
-"""The shortest duration relative to the first one, where the final time is free."""
+"""Shortest duration relative to the first one, if the final time is free."""
 LONGEST = 1e3
-"""The longest duration relative to the first one, where the final time is free."""
+"""Longest duration relative to the first one, if the final time is free."""
 _LONGEST_PULL = 0.1
-"""The largest multiplier of the projection at a node, in typical sizes: beyond it lie other sheets of the constraints."""
+"""Largest multiplier of the projection at a node, in typical sizes: a larger one could reach another sheet of the constraints."""
+_SHORTEST_CALL = 0.1
+"""Processor time, in seconds, that IPOPT gets at least; it refuses to run without any."""
 _ENOUGH = ("Solve_Succeeded", "Solved_To_Acceptable_Level")
+_MOST_ITERATIONS = "Maximum_Iterations_Exceeded"
+BY_CLOCK, OUT_OF_WORK = "Maximum_CpuTime_Exceeded", "Out_Of_Work"
+"""The words for a program that the clock ended, as IPOPT says it, and for one that exhausted the budget."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +54,7 @@ class Path:
     """The unknowns of each input (`mesh.jets_on`)."""
 
     def interpolated(self, s: Array) -> tuple[Array, Array]:
-        """States and rates by s = (t - t0)/duration at any fractions of the duration."""
+        """The states and their derivatives with respect to s = (t - t0)/duration at the fractions `s` of the duration."""
         edges, n = self.mesh.nodes, len(self.nodes)
         which = np.clip(np.searchsorted(edges, s, side="right") - 1, 0, len(self.mesh) - 1)
         tau, width = (s - edges[which]) / self.mesh.widths[which], self.mesh.widths[which]
@@ -56,7 +63,7 @@ class Path:
         return np.einsum("ijk,jk->ij", values, basis), np.einsum("ijk,jk->ij", values, slopes) / width
 
     def input_jets(self, orders: tuple[int, ...], taus: Array) -> Array:
-        """The jets of all inputs at fractions of every interval: jets x (intervals * fractions)."""
+        """The jets of all inputs at the fractions `taus` of every interval, in an array jets x (intervals * fractions)."""
         h = ca.DM(self.duration * self.mesh.widths).T
         rows = [r for order, u in zip(orders, self.inputs, strict=True) for r in jets_on(order, ca.DM(u), len(self.mesh), taus, h)]
         return np.array(ca.vertcat(*rows)) if rows else np.zeros((0, len(self.mesh) * len(taus)))
@@ -64,24 +71,24 @@ class Path:
 
 @dataclass(frozen=True)
 class Found:
-    """What IPOPT returned."""
+    """The result of IPOPT."""
 
     path: Path
     cost: float
     solved: bool
     status: str
     violation: float
-    """The largest violated equation, in typical sizes."""
+    """The largest residual of an equation, in typical sizes."""
     missed: tuple[float, ...] = ()
-    """By how much each condition at the end is missed, where they were relaxed."""
+    """The residual of each condition at the end, if they were relaxed."""
 
 
 @dataclass(frozen=True)
 class Ends:
-    """What fixes the two ends: which conditions and hidden rows are independent there."""
+    """The data of the two ends: which conditions and hidden rows are independent there."""
 
     start: Array | None
-    """The whole state, where it is known."""
+    """The whole state at the start, if it is known."""
     start_conditions: tuple[int, ...]
     start_hidden: tuple[int, ...]
     end_conditions: tuple[int, ...]
@@ -103,7 +110,7 @@ class Transcription:
         self.relation_scales = self._gradient_sizes(self._others)[1:]
 
     def _scaled(self, name: str, expressions: Any) -> ca.Function:
-        """The expressions with state, top jets and inputs in typical sizes. Time is in the user's unit."""
+        """A function of state, top jets and inputs in typical sizes, and of time in the user's unit."""
         return self._in_sizes(self.problem.function(name, expressions))
 
     def _ends(self, name: str, conditions: Any) -> ca.Function:
@@ -116,7 +123,7 @@ class Transcription:
         return ca.Function(f.name(), [t, x, y, w], [f(t, x * sizes.x, y * sizes.y, w * units)], {"cse": True})
 
     def _gradient_sizes(self, f: ca.Function) -> Array:
-        """Factors by which rows have slopes of order one in the state, at random states of typical size."""
+        """Factors that make the slopes of rows in the state of order one, at random states of typical size."""
         count = f.size1_out(0)
         if not count:
             return np.zeros(0)
@@ -133,14 +140,16 @@ class Transcription:
     # -- the program
 
     def solve(
-        self, guess: Path, *, relaxed: bool = False, seconds: float = 60.0, warm: bool = False, margins: Array | None = None
+        self, guess: Path, work: Work, seconds: float, *, relaxed: bool = False, warm: bool = False, margins: Array | None = None
     ) -> Found:
-        """Solve the program on the mesh of a guess.
+        """Solve the program on the mesh of a guess, with at most `seconds` of the budget `work`.
 
-        With `relaxed` the conditions at the end may be missed, at a price. `margins` are the least values of the relations, in typical
-        sizes: relations x intervals.
+        With `relaxed`, violations of the conditions at the end are penalised instead of forbidden. `margins` are the least values of the
+        relations in typical sizes, in an array relations x intervals.
         """
         program = _Program(self, guess.mesh, guess.duration, relaxed, margins)
+        entries = max(1, ca.jacobian_sparsity(program.g, program.v).nnz())
+        affordable = max(1, int(seconds * ENTRIES_PER_SECOND / entries))
         options: dict[str, Any] = {
             "ipopt.print_level": 0,
             "print_time": False,
@@ -149,8 +158,8 @@ class Transcription:
             "ipopt.constr_viol_tol": _TOLERANCE,
             "ipopt.acceptable_tol": 1e-8,
             "ipopt.acceptable_constr_viol_tol": 1e-9,
-            "ipopt.max_iter": _ITERATIONS[warm],
-            "ipopt.max_cpu_time": max(seconds, 0.1),
+            "ipopt.max_iter": min(_ITERATIONS[warm], affordable),
+            "ipopt.max_cpu_time": max(work.time_left, _SHORTEST_CALL),
             "ipopt.mu_strategy": "adaptive",
             "ipopt.bound_relax_factor": 0.0,
             "ipopt.fixed_variable_treatment": "make_parameter",
@@ -161,7 +170,11 @@ class Transcription:
             options |= {"ipopt.mu_strategy": "monotone", "ipopt.mu_init": 1e-4, "ipopt.bound_push": 1e-6, "ipopt.bound_frac": 1e-6}
         solver = ca.nlpsol("steer", "ipopt", {"x": program.v, "f": program.objective, "g": program.g}, options)
         found = solver(x0=program.packed(guess), lbx=program.lower, ubx=program.upper, lbg=program.least, ubg=program.most)
-        status = str(solver.stats()["return_status"])
+        status, iterations = str(solver.stats()["return_status"]), int(solver.stats()["iter_count"])
+        work.did(iterations + 1, entries)
+        work.by_clock = work.by_clock or status == BY_CLOCK
+        if status == _MOST_ITERATIONS and affordable < _ITERATIONS[warm]:
+            status = OUT_OF_WORK
         g, v = np.array(found["g"]).ravel(), np.array(found["x"]).ravel()
         low, high = np.array(program.least), np.array(program.most)
         outside = np.maximum(np.maximum(low - g, g - high), 0.0)
@@ -237,7 +250,7 @@ class _Program:
         return ca.horzcat(both[:, ::2], both[:, -1])
 
     def _nodes(self, x: Any, last: Any, mu: Any, w: Any, times: Any) -> None:
-        """The states at the ends of intervals, projected where rows restrict them."""
+        """The equations of the states at the ends of intervals, which are projected where rows restrict them."""
         owner, count, n = self.owner, len(self.mesh), self.owner.n
         if not self.h_count:
             self._equal(x[:, 1:] - last)
@@ -267,20 +280,20 @@ class _Program:
             self._equal(left - slack[: len(kept)] + slack[len(kept) :] if self.relaxed else left)
 
     def _joined(self, u: Any, order: int, count: int, h: Any) -> None:
-        """The slopes of a cubic spline agree at inner nodes."""
+        """The equations that the slopes of a cubic spline agree at inner nodes."""
         if order == 2:
             low, high = jets_on(2, u, count, np.array([0.0]), h)[1], jets_on(2, u, count, np.array([1.0]), h)[1]
             self._equal(low[:, 1:] - high[:, :-1])
 
     def _movable(self, widths: Any) -> None:
-        """Intervals between nodes that stay keep their common length."""
+        """The equations that intervals between fixed nodes keep their common length."""
         groups = self.groups()
         for group in groups:
             if len(group) > 1:
                 self._equal(ca.sum1(widths[group]) - float(self.mesh.widths[group].sum()))
 
     def groups(self) -> list[list[int]]:
-        """The intervals between nodes that stay."""
+        """Groups of the intervals between two fixed nodes."""
         found = [[0]]
         for k, moves in enumerate(self.mesh.movable):
             if moves:
@@ -372,6 +385,6 @@ class _Program:
         return unit
 
     def missed(self, v: Array) -> tuple[float, ...]:
-        """By how much the relaxed conditions at the end are missed, in the units of the conditions."""
+        """The residuals of the relaxed conditions at the end, in the units of the conditions."""
         kept, slack = list(self.owner.ends.end_conditions), v[len(v) - self.parts[-1].numel() :]
         return tuple(float(slack[j] - slack[len(kept) + j]) / self.owner.end_scales[k] for j, k in enumerate(kept))

@@ -1,5 +1,5 @@
-"""Where paths are sought.
+"""The search for paths.
 
-`seeds` proposes random starts, `transcription` rough curves of least action and `stationary` those at saddle points, `multiple` follows
-curves that are too unstable for one start.
+`seeds` proposes random starts, `transcription` rough curves of least action, `stationary` rough curves at saddle points; `multiple` solves
+problems that are too unstable for a single start.
 """

@@ -1,8 +1,8 @@
 r"""Multiple shooting: paths so unstable that no start in double precision leads to their end.
 
-Nearby motions of $x'' = k^2 x$ part by $e^{kT}$. Beyond about $10^{12}$ rounding errors of the start are errors of order one at the end,
-and shooting from the start cannot succeed. So the states at several times are unknowns, and each motion lasts only to the next of them.
-The conditions are those at both ends, and that each motion ends in the next state. Rough curves give the first states.
+Nearby motions of $x'' = k^2 x$ separate by the factor $e^{kT}$. Beyond about $10^{12}$, rounding errors of the start are errors of order
+one at the end, and shooting from the start cannot succeed. So the states at several times are unknowns, and each motion lasts only to the
+next of these times. The conditions are those at both ends, and that each motion ends in the next state. Rough curves give the first states.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from chetaev.numerics.prepared import end_and_slopes
 from chetaev.paths.boundary.ends import Array
 from chetaev.paths.boundary.shooting import Shooting, Unknowns
 
-_TURNS = 40
-"""Newton's iterations; from a rough curve about six are needed."""
+_MOST_ITERATIONS = 40
+"""Limit of Newton's iterations; from a rough curve about six are needed."""
 _MET = 1e-12
-"""Relative to the sizes: residuals up to here end the iteration."""
+"""Residual, relative to the sizes, at which the iteration ends."""
 _SHORTEST_STEP = 1e-3
-"""A step is shortened until the residual falls, at most to this part; a curve from which no such step leads on is given up."""
-_CUT = 1e-10
+"""Least fraction of Newton's step that is tried; if none reduces the residual, the iteration ends."""
+_FAMILY_SINGULAR_VALUE = 1e-10
 """Relative to the largest singular value of the equations: smaller ones belong to families, along which a step has no component."""
 
 
 @dataclass(frozen=True)
 class Chain:
-    """States at several times, each the end of the motion from the one before, up to the residual."""
+    """States at several times, each the end of the motion from the previous one, up to the residual."""
 
     times: Array
     """The times of the states; the last is the end."""
@@ -57,7 +57,7 @@ class Links:
 
 
 def chained(shooting: Shooting, states: Sequence[Array]) -> Chain | None:
-    """The chain near some states at equal parts of a fixed duration; None if the iteration does not lead to one."""
+    """The chain to which Newton's iteration leads from states at equal parts of a fixed duration; None if a motion fails."""
     if shooting.t1 is None or shooting.unknown:
         return None
     times = np.linspace(shooting.flow.t0, shooting.t1, len(states) + 1)
@@ -67,10 +67,10 @@ def chained(shooting: Shooting, states: Sequence[Array]) -> Chain | None:
     if now is not None and any(len(part) for part in nu):
         nu = shooting.fitted(Unknowns(here[0], shooting.t1, shooting.flow.p, nu), now.end)
         now = _links(shooting, times, here, nu)
-    for _ in range(_TURNS):
+    for _ in range(_MOST_ITERATIONS):
         if now is None or np.abs(now.residual).max() < _MET:
             break
-        step = np.asarray(-np.linalg.lstsq(now.matrix, now.residual, rcond=_CUT)[0], float)
+        step = np.asarray(-np.linalg.lstsq(now.matrix, now.residual, rcond=_FAMILY_SINGULAR_VALUE)[0], float)
         found = _moved(shooting, times, here, nu, now, step)
         if found is None:
             break  # the caller reports the residual
@@ -78,13 +78,13 @@ def chained(shooting: Shooting, states: Sequence[Array]) -> Chain | None:
     if now is None:
         return None
     s = np.linalg.svd(now.matrix, compute_uv=False)
-    return Chain(times, tuple(here), nu, now.end, float(np.abs(now.residual).max()), int(np.sum(s < _CUT * s[0])))
+    return Chain(times, tuple(here), nu, now.end, float(np.abs(now.residual).max()), int(np.sum(s < _FAMILY_SINGULAR_VALUE * s[0])))
 
 
 def _moved(
     shooting: Shooting, times: Array, states: Sequence[Array], nu: tuple[Array, Array], now: Links, step: Array
 ) -> tuple[list[Array], tuple[Array, Array], Links] | None:
-    """The states after a step, or a part of it, that reduces the residual; None if there is none."""
+    """The states, multipliers and equations after the largest fraction of a step that reduces the residual; None if there is none."""
     part = min(1.0, 2.0 / max(float(np.abs(step).max(initial=0.0)), 1e-300))
     places = np.cumsum([0, *[basis.shape[1] for basis in now.bases], *map(len, nu)])
     while part > _SHORTEST_STEP:
@@ -105,7 +105,7 @@ def _moved(
 
 
 def _links(shooting: Shooting, times: Array, states: Sequence[Array], nu: tuple[Array, Array]) -> Links | None:
-    """All conditions of a chain and their derivatives."""
+    """All conditions of a chain and their derivatives; None if a motion fails."""
     flow, p, names = shooting.flow, shooting.flow.p, shooting.flow.names
     try:
         bases = [flow.tangent(y) for y in states]

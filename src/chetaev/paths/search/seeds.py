@@ -1,8 +1,7 @@
-"""Seeds: starts from which paths are sought.
+"""Seeds: starts from which the search for paths begins.
 
-Motions from many random starts are computed without derivatives, which is fast; those that end nearest to where they should, and differ
-from each other, are the seeds. Paths that wind around a centre, or around the axis of a multiplier, have small basins of attraction, and
-are found in this way.
+Motions from many random starts are computed without derivatives, which is fast; the seeds are those that come nearest to the required end
+and differ from each other. This finds paths with small basins of attraction, which wind around a centre or around the axis of a multiplier.
 """
 
 from __future__ import annotations
@@ -18,26 +17,26 @@ from chetaev.core.errors import ChetaevError
 from chetaev.core.symbols import Jet, Multiplier, Place
 from chetaev.paths.boundary.attitudes import identities, mean_velocities, wound
 from chetaev.paths.boundary.shooting import Shooting, Shot, Unknowns
-from chetaev.paths.findings.conjugate import independent
+from chetaev.paths.properties.conjugate import independent
 
 _POOL = 25
-"""Random starts for each seed."""
+"""Number of random starts from which each seed is chosen."""
 _APART = 0.15
-"""Relative to the sizes of the unknowns: the least distance of two seeds."""
+"""Least distance of two seeds, relative to the sizes of the unknowns."""
 _SIGNS = 4
-"""The number of unknowns whose signs are changed to find mirror images: 15 seeds for each path."""
+"""Largest number of unknowns whose signs are changed to find mirror images; four give 15 seeds for each path."""
 _TURNS = (-1, 1, 0, -2, 2, -3, 3)
-"""Turns by which every second seed winds around the axis of a rotation more than the shortest one."""
+"""Additional turns around the axis of a rotation, beyond the shortest one, of every second seed."""
 _WIDEST = 60.0
-"""The largest velocity of a random start relative to its size. Paths that wind are that much faster than straight ones."""
+"""Largest velocity of a random start relative to its size; paths that wind are that much faster than straight ones."""
 _WINDING = 40.0
-"""The largest multiplier of a random start relative to its size. Paths with larger ones wind more often than six times."""
+"""Largest multiplier of a random start relative to its size; paths with larger ones wind more than six times."""
 
 
 def seeds_of(shooting: Shooting, given: Sequence[Mapping[Jet, float]], count: int, rough: Any) -> list[Unknowns]:
-    """Seeds for a boundary value problem: the first near the mean velocities, the others the best of a pool, from a fixed source of chance.
+    """Seeds for a boundary value problem: `count` random starts, the first near the mean velocities, and the `count` best of a larger pool.
 
-    `given` has the values at both ends by jet, `rough` is the motion prepared with a coarse tolerance.
+    `given` has the values at both ends by jet; `rough` is the motion prepared with a coarse tolerance. Random numbers have a fixed seed.
     """
     chance = np.random.default_rng(20)
     first = [seed for k in range(count) if (seed := _random(shooting, given, k, chance)) is not None]
@@ -53,7 +52,7 @@ def seeds_of(shooting: Shooting, given: Sequence[Mapping[Jet, float]], count: in
 
 
 def mirrored(shooting: Shooting, shot: Shot, given: Mapping[Jet, float]) -> Iterator[Unknowns]:
-    """The start of a path with other signs of its unknown velocities and multipliers: symmetric systems have paths in pairs."""
+    """The start of a path with other signs of its unknown velocities and multipliers; paths of symmetric systems come in pairs."""
     jets = shooting.flow.run.jets
     own = [k for k in independent(shot.basis) if jets[k] not in given][:_SIGNS]
     for signs in list(product((1.0, -1.0), repeat=len(own)))[1:]:
@@ -68,7 +67,7 @@ def mirrored(shooting: Shooting, shot: Shot, given: Mapping[Jet, float]) -> Iter
 
 
 def _residual(shooting: Shooting, seed: Unknowns, rough: Any) -> float:
-    """The residuals of the conditions at the end, relative to their sizes."""
+    """The norm of the residuals of the conditions at the end, relative to their sizes."""
     try:
         run = rough if seed.t1 == rough.t[1] else None
         if run is None:
@@ -88,7 +87,7 @@ def _distance(shooting: Shooting, a: Unknowns, b: Unknowns) -> float:
 
 
 def _random(shooting: Shooting, given: Sequence[Mapping[Jet, float]], k: int, chance: np.random.Generator) -> Unknowns | None:
-    """A random start on the constraints: velocities around the mean one, multipliers of both signs and several sizes."""
+    """The k-th random start on the constraints: velocities around the mean one, multipliers of both signs and several sizes."""
     start, end = given
     flow = shooting.flow
     wide = 0.1 if k == 0 else float(np.exp(chance.uniform(np.log(0.2), np.log(_WIDEST))))
@@ -131,7 +130,7 @@ def _random(shooting: Shooting, given: Sequence[Mapping[Jet, float]], k: int, ch
 
 
 def _means(shooting: Shooting, start: Mapping[Jet, float], end: Mapping[Jet, float]) -> dict[Jet, float]:
-    """How far each coordinate moves from one end to the other, by the jet of its velocity."""
+    """The displacement of each coordinate between the ends, by the jet of its velocity."""
     if not shooting.means:
         both = [z for z in start if z.order == 0 and z in end and not isinstance(z, Multiplier | Place)]
         shooting.means.update({z.d(): end[z] - start[z] for z in both})
@@ -150,7 +149,7 @@ def _splines(mean: Mapping[Jet, float], start: Mapping[Jet, float], end: Mapping
 
 
 def _paces(shooting: Shooting, start: Mapping[Jet, float]) -> dict[Jet, float]:
-    """Velocities that the accelerations at rest give over the typical sizes: those of orbits and oscillations, whatever the duration."""
+    """Velocities from accelerations at rest and typical sizes: those of orbits and oscillations, independent of the duration."""
     flow, found = shooting.flow, shooting.paces
     if not found:
         jets = list(flow.run.jets)
@@ -172,6 +171,6 @@ def _paces(shooting: Shooting, start: Mapping[Jet, float]) -> dict[Jet, float]:
 
 
 def _multiplier(k: int, chance: np.random.Generator) -> float:
-    """A multiplier relative to its size, of either sign: small ones by their logarithm, large ones evenly, for paths that wind often."""
+    """A random multiplier relative to its size, of either sign: log-uniform for every third `k`, otherwise uniform up to `_WINDING`."""
     sign = -1.0 if chance.uniform() < 0.5 else 1.0
     return sign * float(np.exp(chance.uniform(-2.0, 2.5)) if k % 3 == 0 else chance.uniform(0.0, _WINDING))

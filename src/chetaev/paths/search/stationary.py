@@ -1,8 +1,8 @@
-r"""Rough stationary curves: Newton's iteration on the discrete action from bent curves, for minima and saddle points alike.
+r"""Rough stationary curves: Newton's iteration on the discrete action from perturbed curves, for minima and saddle points alike.
 
 The conditions for a stationary point of the discrete action $S(x)$ under rows $g(x) = 0$ are $S_x + \lambda\, g_x = 0$, $g = 0$. Newton's
-iteration on them has no preference for minima, and all points of a curve are unknowns, so that curves far from a path lead to one: of bent
-curves between the clamped ends of an elastica nine in ten do, of random starts of a motion one in ten.
+iteration on them does not prefer minima, and all points of a curve are unknowns, so that it converges from curves far from a path: between
+the clamped ends of an elastica from nine in ten perturbed curves, while shooting converges from one in ten random starts.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ from scipy.sparse.linalg import splu
 
 from chetaev.paths.boundary.ends import Array
 
-_TURNS = 60
-"""Iterations for each bent curve; those that lead to a path need about ten."""
+_MOST_ITERATIONS = 60
+"""Limit of iterations for each curve; those that lead to a path need about ten."""
 _LONGEST_STEP = 1.5
-"""The longest step of a point of the curve, relative to the sizes of the coordinates: beyond it the derivatives say nothing."""
+"""Longest step of a point of the curve, relative to the sizes of the coordinates, beyond which the linearisation is useless."""
 _SHORTEST_STEP = 0.02
-"""A step is shortened until the residual falls, at most to this part; then it is taken nevertheless, to leave a flat place."""
+"""Least fraction of Newton's step: it is taken even if the residual does not fall, to leave a flat region."""
 _MET = 1e-8
-"""The residual at which an iteration ends; the error of the discrete curve itself is larger."""
+"""Residual at which the iteration ends; the error of the discrete curve itself is larger."""
 _STATIONARY_RESIDUAL = 1e-6
-"""The largest residual of a curve that counts as stationary."""
+"""Largest residual of a curve that counts as stationary."""
 
 
 class Discrete:
     """The derivatives of a discrete action, as IPOPT's solver holds them."""
 
     def __init__(self, solver: Any, free: Any) -> None:
-        """`free` are the places of the unknowns among the numbers of a curve; the others are given."""
+        """Take the derivatives from `solver`; `free` are the indices of the unknowns among the numbers of a curve."""
         self.free = free
         self._gradient, self._rows, self._second = (solver.get_function(name) for name in ("nlp_grad_f", "nlp_jac_g", "nlp_hess_l"))
 
     def stationary(self, x: Array) -> tuple[Array, Array] | None:
-        """A stationary curve near a given one with its multipliers; None if the iteration does not lead to one."""
+        """A stationary curve near `x` with its multipliers; None if the iteration does not converge."""
         gradient, _, slopes = self._first(x)
         duals: Array = np.linalg.lstsq(slopes.toarray().T, -gradient, rcond=_MET)[0]
         residual, slopes = self._residual(x, duals)
-        for _ in range(_TURNS):
+        for _ in range(_MOST_ITERATIONS):
             before = float(np.linalg.norm(residual))
             if before < _MET or not np.isfinite(before):
                 break
@@ -60,7 +60,7 @@ class Discrete:
         return (x, duals) if float(np.linalg.norm(residual)) < _STATIONARY_RESIDUAL else None
 
     def _first(self, x: Array) -> tuple[Array, Array, Any]:
-        """The gradient of the action by the unknowns, the rows, and their slopes."""
+        """The gradient of the action with respect to the unknowns, the rows, and their slopes."""
         gradient = np.array(self._gradient(x, 0)[1]).ravel()[self.free]
         rows, slopes = self._rows(x, 0)
         found = np.array(rows).ravel()

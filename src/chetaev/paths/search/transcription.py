@@ -1,10 +1,10 @@
-r"""Rough paths of least action: the action as a function of positions at a few times, minimised under the rows by IPOPT.
+r"""Rough paths of least action: IPOPT minimises the action, a function of positions at a few times, under the rows.
 
 With the midpoint rule a curve of $N$ pieces has the action $\sum_k h\, L(\bar q_k, \Delta q_k/h)$ and the rows
 $R(\bar q_k, \Delta q_k/h) = 0$. The minimiser is a path up to an error of order $h^2$, and the multipliers of its rows, divided by $h$,
-are those of vakonomic motion. Random bends of the straight line between the ends lead to several of them: a straight line itself may be
-a degenerate start, for which a solver finds no way out. Rotations enter by quaternions of length one and by angles, whose velocities are
-functions of their rates; the opposite quaternion of the end, or another number of turns, leads to paths of another class.
+are those of vakonomic motion. Random perturbations of the straight line between the ends lead to several minimisers; the straight line
+itself may be a degenerate start. Rotations enter by unit quaternions and by angles, whose velocities are functions of their rates; the
+opposite quaternion at the end, or another number of turns, leads to paths of another homotopy class.
 """
 
 from __future__ import annotations
@@ -24,19 +24,20 @@ from chetaev.paths.boundary.shooting import Shooting, Unknowns
 from chetaev.paths.search.stationary import Discrete
 
 LINKS = 20
-"""States of a rough path with which multiple shooting begins; it divides `_PIECES`."""
+"""Number of states of a rough path with which multiple shooting begins; it must divide `_PIECES`."""
 _PIECES = 40
-"""Pieces of a rough curve; shooting from it needs two digits of its velocities."""
-_BENT_STARTS = 4
-"""Bent starts that are tried."""
+"""Number of pieces of a rough curve; its velocities then have the two digits that shooting needs."""
+_TRIALS = 4
+"""Number of perturbed straight lines from which minima are searched."""
 _TURNS = (0, 0, -1, 1)
-"""Turns that are added to an angle at the end in each trial: the first two start from different bends."""
+"""Turns that are added to an angle at the end in each trial; the first two trials have different perturbations."""
 _WAVES = (1, 2, 3, 4)
-"""Half waves of the bends from which stationary curves are sought: paths up to the second conjugate time have no more."""
+"""Numbers of half waves of the perturbations from which stationary curves are searched: paths up to the second conjugate time have no more.
+"""
 _MORE_TURNS = (-1, 1, -2, 2, -3, 3)
-"""Turns by which every second bent curve winds around the origin of two coordinates; more would need more pieces."""
+"""Turns of every second perturbed curve around the origin of two coordinates; more turns would need more pieces."""
 _MOST_ITERATIONS = 150
-"""Iterations of IPOPT for each; a well posed problem needs about ten."""
+"""Limit of IPOPT's iterations in each trial; a well-posed problem needs about ten."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,9 @@ class Rough:
 
 
 def rough_paths(shooting: Shooting, given: tuple[Mapping[Jet, float], Mapping[Jet, float]], count: int) -> list[Rough]:
-    """Seeds from rough paths of least action, and from `count` curves that are bent more; none for problems that are not of this kind.
+    """Seeds from rough paths of least action, and from `count` stationary curves; none for problems that are not supported.
 
-    Transcribed are Lagrangians of first order without an action variable, inputs or general matrices, between fixed or free positions,
+    Supported are Lagrangians of first order without an action variable, inputs or general matrix groups, between fixed or free positions,
     over a fixed time.
     """
     equations = shooting.flow.equations
@@ -112,7 +113,7 @@ class _Transcribed:
         self.velocity_rows = [k for k, is_held in enumerate(held) if not is_held]
 
     def _velocities(self, q: Any, v: Any) -> Any:
-        """The velocities of the system, those of group elements by the rates of their stored numbers."""
+        """The velocities of the system; those of group elements follow from the rates of their stored numbers."""
         found: dict[Any, Any] = {z.d(): v[k] for k, z in enumerate(self.coordinates)}
         for group in self.groups:
             part = [self.coordinates.index(z) for z in group.places]
@@ -121,11 +122,11 @@ class _Transcribed:
         return ca.vertcat(*[found[z] for z in self.system.velocities])
 
     def _quaternions(self) -> list[list[int]]:
-        """The places of quaternions among the coordinates."""
+        """The indices of quaternions among the coordinates."""
         return [[self.coordinates.index(z) for z in group.places[-4:]] for group in self.groups if group.group.orthogonal == 3]
 
     def _turned(self, trial: int) -> Array:
-        """The end with opposite quaternions in every second trial, and with another number of turns of angles in the later ones."""
+        """The end with opposite quaternions in every second trial, and with other numbers of turns of angles in later trials."""
         last = np.array([self.last.get(z, self._unit.get(z, 0.0)) for z in self.coordinates])
         for group in self.groups:
             part = [self.coordinates.index(z) for z in group.places]
@@ -136,9 +137,9 @@ class _Transcribed:
         return last
 
     def minima(self) -> list[Rough]:
-        """The seeds from curves of least action, from several bent starts."""
+        """Seeds from curves of least action, found from several perturbed straight lines."""
         chance, found, fixed = np.random.default_rng(8), [], self._fixed()
-        for trial in range(_BENT_STARTS):
+        for trial in range(_TRIALS):
             curve = self._bent(trial, {wave: chance.normal(size=len(self.sizes)) for wave in (1, 2)})
             bounds = {"lbx": np.where(fixed, curve, -np.inf).ravel("F"), "ubx": np.where(fixed, curve, np.inf).ravel("F")}
             answer = self.solver(x0=curve.ravel("F"), lbg=0, ubg=0, **bounds)
@@ -147,7 +148,7 @@ class _Transcribed:
         return found
 
     def saddles(self, count: int) -> list[Rough]:
-        """The seeds from stationary curves of any kind, from curves with several waves."""
+        """Seeds from stationary curves of any kind, found from `count` lines with several waves."""
         chance, found = np.random.default_rng(9), []
         discrete = Discrete(self.solver, np.nonzero(~self._fixed().ravel("F"))[0])
         for trial in range(count):
@@ -162,7 +163,7 @@ class _Transcribed:
         return found
 
     def _wind(self, curve: Array, turns: int, chance: np.random.Generator) -> None:
-        """Turn two coordinates of a curve around their origin, a few times more: paths around a centre differ by their number of turns."""
+        """Wind two coordinates of a curve around their origin: paths around a centre differ by their number of turns."""
         plain = [i for i, z in enumerate(self.coordinates) if not isinstance(z, Place)]
         if len(plain) < 2:
             return
@@ -172,13 +173,13 @@ class _Transcribed:
         curve[pair] = [np.cos(angle) * one - np.sin(angle) * other, np.sin(angle) * one + np.cos(angle) * other]
 
     def _fixed(self) -> Any:
-        """Which points of a curve the ends give."""
+        """A mask of the numbers of a curve that the ends determine."""
         found = np.zeros((len(self.coordinates), _PIECES + 1), bool)
         found[:, 0], found[:, -1] = [z in self.first for z in self.coordinates], [z in self.last for z in self.coordinates]
         return found
 
     def _bent(self, trial: int, bends: Mapping[int, Array]) -> Array:
-        """The straight line between the ends with waves, in units of the sizes."""
+        """The straight line between the ends plus waves with the coefficients `bends`, in units of the sizes."""
         s = np.linspace(0, 1, _PIECES + 1)
         first = np.array([self.first.get(z, self._unit.get(z, 0.0)) for z in self.coordinates])
         curve = (first[:, None] * (1 - s) + self._turned(trial)[:, None] * s) / self.sizes[:, None]
@@ -196,7 +197,7 @@ class _Transcribed:
         return Rough(start, tuple(states))
 
     def _state(self, curve: Array, duals: Array, k: int) -> Array:
-        """The state at a point of a rough path: velocities by three points, multipliers by those of the two pieces nearby."""
+        """The state at point `k` of a rough path: velocities from three points, multipliers from the two adjacent pieces."""
         flow = self.shooting.flow
         points = curve.reshape(_PIECES + 1, -1).T * self.sizes[:, None]
         three = points[:, :3] if k == 0 else points[:, k - 1 : k + 2]

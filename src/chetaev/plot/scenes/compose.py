@@ -1,4 +1,4 @@
-"""From a scene and a motion to a drawing."""
+"""Make a drawing from a scene and a motion."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from chetaev.plot.scenes.values import Values, require_sizes
 from chetaev.plot.scenes.view import camera, extent, lowest, window
 
 _UNITS = 22
-"""Width of a picture in `unit`, the default size of small shapes. A smaller number makes dots, wheels and arrows larger."""
+"""Width of a picture relative to `unit`, the default size of small shapes. A smaller number makes dots, wheels and arrows larger."""
 _MOST_POINTS = 6000
-"""Points of a path; more would slow down a page without being visible."""
+"""Largest number of points of a path; more would slow down a page without being visible."""
 COLOURS = (BLUE, RED, GREEN, PURPLE, ORANGE)
 """Colours of motions that share a picture."""
 
@@ -87,7 +87,7 @@ def unit_of(scene: Scene, motions: Sequence[Values], dimension: int, follow: Arr
 
 
 def _reach(shape: Shape, values: Values) -> float:
-    """Return how far a shape with a given size extends around its place."""
+    """Return how far a shape with a given size extends around its position."""
     sizes = [getattr(shape, name, None) for name in ("radius", "length")]
     return max((values.constant(size) for size in sizes if size is not None), default=0.0)
 

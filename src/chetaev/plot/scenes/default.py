@@ -1,7 +1,7 @@
 """The scene of a model or motion: its own, or a default one by the declared kinds and the names of the coordinates.
 
-The default scene takes coordinates of the kind `line` with names such as `x y` for places. It never draws an angle as a place: an angle
-is a direction or a hand on a dial. The caption says what the scene assumed and what it leaves out.
+The default scene interprets coordinates of the kind `line` with names such as `x y` as positions. It never draws an angle as a position: an
+angle is a direction or a hand on a dial. The caption states the assumptions of the scene and the coordinates that it does not show.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import InPython
 from chetaev.core.scene import Body, Dial, Ground, Point, Scene, Shape, Slider, Trace
 from chetaev.core.scene.fields import BLUE, GREEN, ORANGE, PURPLE, RED
 from chetaev.core.system import System
@@ -17,17 +18,17 @@ from chetaev.plot.scenes.text import pretty
 
 _COLOURS = (RED, BLUE, GREEN, ORANGE, PURPLE)
 _ANGLES = ("theta", "phi", "varphi", "psi", "alpha", "beta", "chi")
-"""Names of coordinates that are taken for angles even if they are declared as lines, which is the default kind."""
+"""Names of coordinates that count as angles even if they are declared as lines, which is the default kind."""
 _POINTED = ("-1, -0.6", "1.4, 0", "-1, 0.6", "-0.5, 0")
 """The outline of a body that points along its heading, before scaling."""
 _APART = 2.4
-"""Distance between bodies without coordinates for their places; the bodies are 1.6 wide, so a smaller one could let them touch."""
+"""Distance between bodies whose positions no coordinate gives; the bodies are 1.6 wide, so with a smaller one they could touch."""
 
 Places = list[tuple[str, ...]]
 
 
 def scene_of(shown: Any) -> Scene:
-    """Return the scene of a model or of its motion; the default scene where there is none, and for equations or a system."""
+    """Return the scene of a model or of its motion; the default scene if there is none, and for equations or a system."""
     own = getattr(shown, "scene", None)
     return own if isinstance(own, Scene) else default_scene(_system(shown))
 
@@ -70,7 +71,9 @@ def default_scene(system: System) -> Scene:
     shapes = [shape for name in kinds for shape in _quantities(name, system, name in angles)]
     if not shapes:
         raise UsageError(
-            "only velocities are known, and they have no place.", where="scene_of", hint="reconstruct(motion, ...) gives it a position"
+            "only velocities are known, not positions.",
+            where="scene_of",
+            hint=(InPython("reconstruct(motion, ...)"), " computes positions"),
         )
     return Scene(shapes, caption=_said(assumed, []))
 
@@ -91,7 +94,7 @@ def _flat(bodies: list[tuple[tuple[str, ...], str | None]], left: list[str]) -> 
 
 
 def _solids(turning: list[str], points: Places, left: list[str], travels: dict[str, bool]) -> Scene:
-    """Return a scene with a box for every rotation; a single box stands at the place that the other coordinates give."""
+    """Return a scene with a box for every rotation; a single box has the position that the other coordinates give."""
     shapes: list[Shape] = []
     taken: Places = []
     for k, name in enumerate(turning):
@@ -111,7 +114,7 @@ def _solids(turning: list[str], points: Places, left: list[str], travels: dict[s
 
 
 def _quantities(name: str, system: System, is_angle: bool) -> list[Shape]:
-    """Return a dial or a slider for a coordinate; a slider for each entry that moves if it is an element of a group without rotations."""
+    """Return a dial or a slider for a coordinate; for an element of a group without rotations, a slider for each variable entry."""
     group = system.groups.get(name)
     if group is None:
         return [Dial(name) if is_angle else Slider(name)]
@@ -121,7 +124,7 @@ def _quantities(name: str, system: System, is_angle: bool) -> list[Shape]:
 
 
 def _points(names: list[str], angles: list[str]) -> tuple[Places, set[str]]:
-    """Return the places that the coordinates' names suggest, and the names used for them."""
+    """Return the positions that the names of coordinates suggest, and the names used for them."""
     for known in (("x", "y", "z"), ("X", "Y", "Z"), ("x", "y"), ("X", "Y"), ("a1", "a2")):
         if set(known) <= set(names):
             return [known], set(known)
@@ -141,7 +144,7 @@ def _points(names: list[str], angles: list[str]) -> tuple[Places, set[str]]:
 
 
 def _placed(places: Places) -> str:
-    """Say in the caption which coordinates were taken for places."""
+    """Return the part of the caption that names the coordinates interpreted as positions."""
     return f"{', '.join(f'({_names(place)})' for place in places)} {'is a place' if len(places) == 1 else 'are places'}" if places else ""
 
 

@@ -1,9 +1,9 @@
 r"""A drawing: a scene evaluated along a motion, the common input of both renderers (matplotlib and the web page).
 
-In the plane a piece is a set of strokes in its own axes, carried along by a place, an angle and a length. A vertex of a stroke is a triple
+In the plane a piece is a set of strokes in body axes, moved by a position, an angle and a length. A vertex of a stroke is a triple
 $(s, a, b)$: it lies $s \ell + a$ along the piece's direction and $b$ across it, where $\ell$ is the length at that time. So a rigid body
-is a piece with $s = 0$, and a spring or an arrow stretches without its coils or head becoming thinner. In space a solid is a mesh, carried
-along by a place, a rotation and a factor along its own third axis.
+is a piece with $s = 0$, and a spring or an arrow stretches without its coils or head becoming thinner. In space a solid is a mesh, moved by
+a position, a rotation and a factor along its third body axis.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Source:
-    """The texts from which the arrays of a part are made, for pages that compute motions themselves (`live`)."""
+    """The expressions from which the arrays of a part are computed, for pages that compute motions (`live`)."""
 
     place: str | Sequence[str | float]
     end: str | Sequence[str | float] | None = None
@@ -32,12 +32,12 @@ class Source:
     value: str | float | None = None
     """The number after a text."""
     tip: bool = False
-    """Whether the part stands at `end`, in the direction from `place` to it."""
+    """Whether the part is at `end`, in the direction from `place` to it."""
 
 
 @dataclass(frozen=True)
 class Stroke:
-    """A line or an area in a piece's own axes; `width` is in pixels."""
+    """A line or an area in the body axes of a piece; `width` is in pixels."""
 
     points: Array
     fill: str | None = None
@@ -57,7 +57,7 @@ class Piece:
     source: Source | None = None
 
     def vertices(self, stroke: Stroke, k: int) -> Array:
-        """A stroke in the picture at the sample k."""
+        """The vertices of a stroke in the picture at the sample k."""
         along = stroke.points[:, 0] * self.length[k] + stroke.points[:, 1]
         c, s = np.cos(self.angle[k]), np.sin(self.angle[k])
         across = stroke.points[:, 2]
@@ -90,7 +90,7 @@ class Track:
 
 @dataclass(frozen=True)
 class Words:
-    """A text at a moving place, with a number after it if there are `values`; the shift is in pixels, upwards."""
+    """A text at a moving position, with a number after it if there are `values`; `shift` is in pixels, upwards positive."""
 
     place: Array
     text: str
@@ -201,7 +201,7 @@ def still(value: Array) -> Array:
 
 
 def mixed(colour: str, other: str, share: float) -> str:
-    """Mix `colour` with the share `share` of `other`."""
+    """Mix `colour` with the fraction `share` of `other`."""
     r, g, b = np.rint(255 * ((1 - share) * rgb(colour) + share * rgb(other))).astype(int)
     return f"#{r:02x}{g:02x}{b:02x}"
 

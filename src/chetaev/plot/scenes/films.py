@@ -22,19 +22,19 @@ _PICTURES = (".png", ".svg", ".pdf")
 _GIF_DELAY = 0.04
 """Seconds between the frames of a GIF. The format counts hundredths of a second, and players slow down below 0.02."""
 _GIF_WIDTH = 560
-"""Pixels. The default is narrower than for films because GIFs are stored frame by frame."""
+"""Default width of a GIF in pixels; it is smaller than that of films because GIFs are stored frame by frame."""
 
 
 def write(animation: Animation, path: Path, width: int | None) -> Path:
-    """Write the kind of file that the ending of `path` names."""
+    """Write a file in the format of the extension of `path`."""
     kind = path.suffix.lower()
     if not path.parent.is_dir():
         raise UsageError(f"there is no folder {str(path.parent)!r}.", where=f"save {path.name}", hint="make the folder first")
     if kind not in (".html", ".mp4", ".gif", *_PICTURES):
         raise UsageError(
-            f"no animation is written to {kind or 'a file without an ending'}.",
+            f"an animation cannot be written to {kind or 'a file without an extension'}.",
             where=f"save {path.name}",
-            hint="an ending among .mp4 .gif .html .png .svg .pdf",
+            hint="one of .mp4 .gif .html .png .svg .pdf",
         )
     try:
         with replacing(path) as beside:

@@ -1,8 +1,8 @@
-"""A scene as recipes: how a page makes the arrays of a drawing from the values of expressions along a motion that it computes itself.
+"""A scene as recipes, from which a page makes the arrays of a drawing, with the values of expressions along a motion that it computes.
 
 A recipe names columns. A column is a number, or the values of an expression of the scene over time. Sizes of shapes are values of columns
 at the start; the vertices of strokes and meshes are affine functions of these sizes, found by evaluating the shape at several sizes and
-checked at one more. A shape of which this is not true keeps its form, and the caption says so.
+checked at another one. A shape that fails the check keeps its form, and the caption states that.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _SAME_VERTICES = 1e-7
 _VERTEX_DIGITS = 4
 """Significant digits of vertices: finer than a pixel of a shape that fills the screen."""
 _QUARTER = ROUND // 4
-"""Corners of a quarter of a circle."""
+"""Number of corners of a quarter of a circle."""
 
 
 @dataclass(frozen=True)
 class _Probed(Values):
-    """Values whose sizes are given, and which keeps the texts of the sizes that a shape reads."""
+    """Values with given sizes, which record the expressions of the sizes that a shape reads."""
 
     sizes: Mapping[str, float] = field(default_factory=dict)
     read: dict[str, float] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class _Probed(Values):
 
 @dataclass
 class Columns:
-    """The columns of a page: numbers, and texts of expressions, each once."""
+    """The columns of a page: numbers and expressions, without repetition."""
 
     entries: list[str | float] = field(default_factory=list)
 
@@ -108,13 +108,13 @@ def live_data(motion: Trajectory, scene: Scene, times: Array, finer: int) -> tup
         middle = drawing.view.target if isinstance(drawing.view, Camera) else drawing.view.centre
         data["follow"] = [columns.of(e) for e in (*(scene.follow or ()), *("0",) * scene.dimension)[: scene.dimension]]
         data["offset"] = [float(f"{v:.7g}") for v in middle[0] - follow[0]]
-        for name in ("cx", "cy", "tx", "ty", "tz"):  # the page computes them
+        for name in ("cx", "cy", "tx", "ty", "tz"):  # computed by the page
             data.pop(name, None)
     return {**data, **packed(meshes), **_shared(items)}, columns
 
 
 def _shared(items: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return items whose strokes are indices into one list, in which equal ones stand once."""
+    """Return items whose strokes are indices into a list without repetition."""
     strokes: list[dict[str, Any]] = []
     for item in items:
         for stroke in item.get("strokes", ()):
@@ -131,7 +131,7 @@ def _scale(shape: Slider, k: int, columns: Columns) -> dict[str, Any]:
 
 
 def _multiplied(shape: Shape) -> Shape:
-    """A body whose corners contain its scale: products of two sizes are not affine."""
+    """A body whose scale is multiplied into its corners, because products of two sizes are not affine."""
     if not isinstance(shape, sh.Body) or shape.fit or number_of(str(shape.scale)) is not None:
         return shape
 
@@ -205,7 +205,7 @@ def _recipe(
 ) -> dict[str, Any]:
     """Return an item without its arrays, with the columns that make them."""
     source = item.source
-    if source is None:  # nothing in it moves
+    if source is None:  # a part that does not move
         return item_data(item, size, [])
     data = item_data(_bare(item), size, [])
     for name in ("x", "y", "z", "a", "l", "q", "values", "mesh"):
@@ -237,7 +237,9 @@ def _recipe(
 
 
 def _affine(form: dict[str, Any], key: str, base: Array, parts: Mapping[int, Array], size: float) -> None:
-    """Write vertices as those at sizes zero and their slopes by each size; those of rigid strokes without their first, zero entry."""
+    """Write vertices as their values at zero sizes and their derivatives with respect to each
+    size; rigid strokes without the zero entry s.
+    """
     parts = {c: slope for c, slope in parts.items() if slope.any()}
     flat = key == "p" and not base[:, 0].any() and not any(slope[:, 0].any() for slope in parts.values())
     if not parts and not flat:
@@ -258,7 +260,7 @@ def _affine(form: dict[str, Any], key: str, base: Array, parts: Mapping[int, Arr
 
 
 def _is_ring(points: Array) -> bool:
-    """Tell whether points are the corners of an ellipse about the origin, whose half axes then say everything."""
+    """Tell whether points are the corners of an ellipse about the origin, which its semiaxes determine."""
     if len(points) != 4 * _QUARTER:
         return False
     u = 2 * np.pi * np.arange(len(points)) / len(points)
@@ -267,7 +269,7 @@ def _is_ring(points: Array) -> bool:
 
 
 def _bare(item: Item) -> Item:
-    """An item with a single sample: its arrays are made in the page."""
+    """An item with a single sample, whose arrays the page makes."""
     first: dict[str, Any] = {"place": item.place[:1]}
     match item:
         case Piece():

@@ -1,8 +1,8 @@
-"""Pages with sliders: one file that computes the motion anew while a slider moves.
+"""Pages with sliders: one file that computes the motion while a slider moves.
 
-The page has the module that `chetaev.code(model, "javascript")` writes, with the expressions of the scene as further formulas, the recipes
-of the drawing (`live`), and scripts of `plot/web`. Its policy allows these scripts by their digests and nothing else: no network, no
-other script, no style but its own. Every text of the model stands in the page as escaped text or as data.
+The page contains the module that `chetaev.code(model, "javascript")` writes, with the expressions of the scene as further formulas, the
+recipes of the drawing (`live`), and scripts of `plot/web`. Its content security policy allows only these scripts and its style, by their
+digests, and no network. Every text of the model is in the page as escaped text or as data.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from chetaev.export.browser_problem import browser_problem
 from chetaev.export.javascript_file import javascript_file
-from chetaev.export.shorter import renamed, squeezed
+from chetaev.export.minified import renamed, squeezed
 from chetaev.plot.scenes.live import live_data
 from chetaev.plot.scenes.pages import in_script, script
 from chetaev.plot.scenes.sliders import Slide
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from chetaev.plot.animation import Animation
 
 _MOST_FRAMES = 301
-"""Frames of a page with sliders, which it computes for every motion. More cost time while one drags; the page interpolates between them."""
+"""Largest number of frames that a page computes for every motion and interpolates. More make dragging a slider slow."""
 _POINTS_OF_PATH = 1200
-"""Points of a path, about: a path with fewer looks angular, more cost time."""
+"""Approximate number of points of a path: with fewer it looks angular, more cost time."""
 
 
 def live_page(animation: Animation) -> str:
@@ -114,5 +114,5 @@ def _row(slide: Slide) -> str:
 
 
 def _digest(text: str) -> str:
-    """The word of a policy that allows a script or style of exactly this text."""
+    """The source expression of a content security policy that allows a script or style with exactly this text."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

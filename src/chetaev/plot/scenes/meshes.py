@@ -1,4 +1,4 @@
-"""Meshes of bodies in their own axes: round things about the third axis, long things from the origin along it; and meshes as data."""
+"""Meshes of bodies in body axes: round bodies about the third axis, long bodies from the origin along it; and meshes as data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chetaev.core.scene.fields import DARK, ORANGE, WHITE
 from chetaev.plot.scenes.drawing import Array, Mesh, mixed
 
 _PLACES = 4
-"""Decimal digits of coordinates relative to the largest of a list: a tenth of a pixel of a body that fills the screen."""
+"""Decimal digits of coordinates, relative to the largest of a list: a tenth of a pixel of a body that fills the screen."""
 
 
 def ball(radius: float, colour: str, marked: bool) -> Mesh:
@@ -27,7 +27,7 @@ def ball(radius: float, colour: str, marked: bool) -> Mesh:
 
 
 def ellipsoid(semiaxes: Array, half: bool, colour: str) -> Mesh:
-    """An ellipsoid in two tints, or the lower half of it under a flat top."""
+    """An ellipsoid in two tints, or with `half` its lower half with a flat top."""
     around, across = 36, 16
     angles = np.linspace(0, np.pi / 2 if half else np.pi, across + 1)
     profile = [(float(np.sin(v)), -float(np.cos(v))) for v in angles]
@@ -67,7 +67,7 @@ def wheel(radius: float, spokes: int, colour: str) -> Mesh:
 
 
 def cylinder(radius: float, around: int, colour: str, pieces: int = 6, start: float = 0.0, length: float = 1.0) -> Mesh:
-    """A closed cylinder along the third axis, cut into pieces that can be sorted by depth."""
+    """A closed cylinder along the third axis, divided into pieces that can be sorted by depth."""
     profile = [(0.0, start), *((radius, start + length * k / pieces) for k in range(pieces + 1)), (0.0, start + length)]
     return _revolved(profile, around, lambda i, j: colour)
 
@@ -84,7 +84,7 @@ def cone(radius: float, height: float, colour: str) -> Mesh:
 
 
 def box(size: Array, colour: str, parts: int = 4) -> Mesh:
-    """A box about the origin, its sides tinted by direction and the front one marked; cut into parts that can be sorted by depth."""
+    """A box about the origin with sides tinted by direction and a marked front, divided into parts that can be sorted by depth."""
     light, dark = mixed(colour, WHITE, 0.45), mixed(colour, DARK, 0.25)
     paints = ((colour, ORANGE), (dark, dark), (light, light))
     u = np.linspace(-0.5, 0.5, parts + 1)
@@ -200,10 +200,11 @@ def _revolved(profile: list[tuple[float, float]], around: int, paint: Callable[[
 
 
 def packed(meshes: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return meshes as data of a page in few characters: a page with several bodies would otherwise consist of their corners.
+    """Return meshes as compact data of a page, which would otherwise consist mostly of corners of bodies.
 
-    Numbers are whole multiples of a unit, equal lists stand once, and faces are runs, since those of tubes and balls follow each other in
-    constant steps. `meshes` refer to `lists` and to `faces` by index; no list is None. `unpacked` in `plot/web/recipes.js` is the inverse.
+    Numbers are integer multiples of a unit, lists do not repeat, and faces are runs, since the faces of tubes and balls follow each other
+    in constant steps. `meshes` refer to `lists` and to `faces` by index; no list is None. `unpacked` in `plot/web/recipes.js` is the
+    inverse.
     """
     lists: list[Any] = []
     faces: list[Any] = []
@@ -228,14 +229,14 @@ def packed(meshes: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _whole(values: Sequence[float]) -> list[float | int]:
-    """The unit, and the numbers as multiples of it."""
+    """The unit, followed by the numbers as integer multiples of it."""
     largest = max(map(abs, values))
     places = _PLACES - math.ceil(math.log10(largest)) if largest > 0 else 0
     return [float(f"1e{-places}"), *[round(v * 10.0**places) for v in values]]
 
 
 def _runs(faces: Sequence[Sequence[int]]) -> list[Any]:
-    """Faces as runs [face, step, count]: the corners of each are those of the one before plus the step."""
+    """Faces as runs [face, step, count]: the corners of each are those of the previous one plus the step."""
     runs: list[Any] = []
     last: Sequence[int] = []
     for face in faces:
@@ -251,5 +252,5 @@ def _runs(faces: Sequence[Sequence[int]]) -> list[Any]:
 
 
 def _repeated(values: Sequence[int]) -> list[int]:
-    """Values and how often each follows itself."""
+    """The run-length encoding of values."""
     return [entry for value, group in groupby(values) for entry in (value, len(list(group)))]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from chetaev.plot.animation import Animation
 
 _PLACE_DIGITS = 5
-"""Decimal digits of places, relative to the picture's size: finer than a pixel. More digits make pages larger."""
+"""Decimal digits of positions, relative to the size of the picture: finer than a pixel. More digits make pages larger."""
 _numbers = count(1)
 
 
@@ -83,7 +83,7 @@ def in_script(data: Any) -> str:
 
 
 def drawing_data(drawing: Drawing) -> dict[str, Any]:
-    """Return what a drawing has besides its items."""
+    """Return the data of a drawing without its items."""
     view = drawing.view
     return {
         "title": drawing.title[:1].upper() + drawing.title[1:],
@@ -141,9 +141,9 @@ def _axes(drawing: Drawing) -> dict[str, Any]:
 
 
 def item_data(item: Item, size: float, meshes: list[Mesh]) -> dict[str, Any]:
-    """Return a part of a drawing with its arrays; a mesh is added to `meshes` unless it is there."""
+    """Return a part of a drawing with its arrays; a new mesh is added to `meshes`."""
     names = "xyz"[: item.place.shape[1]]
-    moves = isinstance(item, Track)  # a path is needed point by point even if it is straight
+    moves = isinstance(item, Track)  # all points of a path are needed even if it does not move
     where = {name: _list(item.place[:, i] if moves else still(item.place[:, i]), size) for i, name in enumerate(names)}
     match item:
         case Piece():
@@ -185,7 +185,7 @@ def mesh_data(mesh: Mesh, size: float) -> dict[str, Any]:
 
 
 def _list(values: Array, size: float) -> list[float | int]:
-    """Round numbers to `_PLACE_DIGITS` digits of `size`; whole numbers have no decimal point."""
+    """Round numbers to `_PLACE_DIGITS` digits of `size`; integers have no decimal point."""
     digits = int(np.clip(_PLACE_DIGITS - np.floor(np.log10(size)), 0, 15)) if size > 0 else _PLACE_DIGITS
     rounded = np.round(np.nan_to_num(values), digits)
     return [int(v) if v == int(v) else v for v in rounded.tolist()]

@@ -16,11 +16,11 @@ from chetaev.plot.scenes.perspective import Projection, paint_space
 from chetaev.plot.scenes.text import number, pretty, time_digits
 
 WIDTH = 800
-"""Pixels: the width of a picture. The web page uses the same width."""
+"""Width of a picture in pixels; the web page uses the same width."""
 _DPI = 100
-"""Pixels per inch: it fixes the size of texts relative to the picture."""
+"""Pixels per inch; they determine the size of texts relative to the picture."""
 _HEAD, _LEFT, _FOOT, _RIGHT = 34, 70, 52, 20
-"""Pixels: the strip for title and time, and the margins for numbers on axes."""
+"""Pixels for title and time at the top, and for numbers on axes at the other sides."""
 
 
 @dataclass

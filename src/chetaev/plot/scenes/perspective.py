@@ -23,7 +23,7 @@ class Projection:
     k: int
 
     def pictured(self, points: Array) -> tuple[Array, Array]:
-        """Return places in the picture, and distances from the eye along its line of sight."""
+        """Return positions in the picture, and distances from the eye along its line of sight."""
         camera = self.camera
         right, up, back = axes_of(camera.azimuth, camera.elevation)
         near = (points - camera.target[min(self.k, len(camera.target) - 1)]) @ np.column_stack([right, up, back])
@@ -33,14 +33,14 @@ class Projection:
 
     @property
     def eye(self) -> Array:
-        """The place of the eye."""
+        """The position of the eye."""
         back = axes_of(self.camera.azimuth, self.camera.elevation)[2]
         found: Array = self.camera.target[min(self.k, len(self.camera.target) - 1)] + self.camera.distance * back
         return found
 
 
 def paint_space(axes: Any, drawing: Drawing, k: int) -> list[Any]:
-    """All solids and paths at the sample k."""
+    """Draw all solids and paths at the sample k."""
     import matplotlib.collections as artists_of
 
     lines_of: Any = artists_of.LineCollection  # its type stubs lack arrays

@@ -1,4 +1,4 @@
-"""Shapes in the plane as strokes; and quantities that have no place in space, as markers on axes and hands on dials, laid out in rows."""
+"""Shapes in the plane as strokes; and quantities without a position, as markers on axes and hands on dials, laid out in rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chetaev.plot.scenes.text import number, pretty
 from chetaev.plot.scenes.values import Values
 
 ROUND = 64
-"""Corners of the polygon that stands for a circle; with fewer, large wheels look angular."""
+"""Number of corners of the polygon that approximates a circle; with fewer, large wheels look angular."""
 
 
 def planar(shape: sh.Shape, values: Values, path: Values, unit: float) -> list[Item]:
@@ -58,7 +58,7 @@ def size(given: sh.Size, values: Values, otherwise: float) -> float:
 
 
 def _strokes(shape: sh.Shape, values: Values, unit: float) -> Iterable[Stroke]:
-    """A rigid shape in its own axes."""
+    """The strokes of a rigid shape in its body axes."""
     match shape:
         case sh.Wheel():
             r = size(shape.radius, values, 1.5 * unit)
@@ -177,7 +177,7 @@ ROW, _DIAL, _COLUMNS = 0.24, 0.13, 3
 
 
 def abstract(shapes: Sequence[Shape], values: Values) -> tuple[list[Item], Array]:
-    """Return the parts of all quantities, and the box (left, right, bottom, top) that holds them and their labels."""
+    """Return the parts of all quantities, and the box (left, right, bottom, top) that contains them and their labels."""
     sliders = [shape for shape in shapes if isinstance(shape, Slider)]
     dials = [shape for shape in shapes if isinstance(shape, Dial)]
     items: list[Item] = []
@@ -193,7 +193,7 @@ def abstract(shapes: Sequence[Shape], values: Values) -> tuple[list[Item], Array
 
 
 def dial_items(shapes: Sequence[Shape], values: Values) -> list[Item]:
-    """Return the parts of the dials alone, at their places below the axes of the sliders."""
+    """Return the parts of the dials, which are below the axes of the sliders."""
     dials = [shape for shape in shapes if isinstance(shape, Dial)]
     top, columns, pitch = _below([shape for shape in shapes if isinstance(shape, Slider)]), min(_COLUMNS, len(dials)), 3.4 * _DIAL
     items: list[Item] = []

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from chetaev.core.errors import InitialError, UsageError, did_you_mean
+from chetaev.core.fixes import Fix, SetArgument, sentences
 from chetaev.core.notation.lexer import spell
 from chetaev.core.state import State
 from chetaev.export.problem import right_hand_side
@@ -27,18 +28,18 @@ class Slide:
 
     @property
     def words(self) -> str:
-        """The slider as a screen reader says it."""
+        """The name of the slider for screen readers."""
         return self.name if self.kind == "parameters" else f"{self.name} at the start"
 
     @property
     def data(self) -> dict[str, Any]:
-        """The slider as the script reads it."""
+        """The slider as data for the script of the page."""
         return {"name": self.name, "kind": self.kind, "low": self.low, "high": self.high, "value": self.value}
 
 
 def read_sliders(given: Any, motion: Trajectory, model: Model, where: str) -> tuple[Slide, ...]:
-    """Return the sliders that a mapping from names to ranges describes. A range is widened to hold the value of the motion."""
-    hint = """sliders={"a": (0.1, 1), "theta'": (-1, 1)}"""
+    """Return the sliders that a mapping from names to ranges describes. A range is widened to contain the value of the motion."""
+    hint = SetArgument("sliders", {"a": (0.1, 1), "theta'": (-1, 1)})
     if not isinstance(given, Mapping) or not given:
         raise UsageError("sliders are a mapping from names to ranges.", where=where, hint=hint)
     parameters = {p.name: float(motion[p.name][0]) for p in motion.equations.system.parameters}
@@ -50,7 +51,7 @@ def read_sliders(given: Any, motion: Trajectory, model: Model, where: str) -> tu
         if word not in known:
             suggestion = did_you_mean(word, [*parameters, *state])
             what = f"{word} is neither a parameter nor in the state of the motion."
-            raise UsageError(what, where=where, hint=f"{suggestion}  Known: {' '.join([*parameters, *state])}".strip())
+            raise UsageError(what, where=where, hint=sentences(suggestion, f"Known: {' '.join([*parameters, *state])}"))
         low, high = _range(word, limits, f"{where}, slider {word}", hint)
         value = known[word]
         kind = "parameters" if known is parameters else "start"
@@ -62,7 +63,7 @@ def read_sliders(given: Any, motion: Trajectory, model: Model, where: str) -> tu
     return tuple(found)
 
 
-def _range(name: str, given: Any, where: str, hint: str) -> tuple[float, float]:
+def _range(name: str, given: Any, where: str, hint: Fix) -> tuple[float, float]:
     try:
         low, high = (number_of(name, v, where, UsageError) for v in given)
     except (TypeError, ValueError):
@@ -73,7 +74,7 @@ def _range(name: str, given: Any, where: str, hint: str) -> tuple[float, float]:
 
 
 def _require_free(name: str, limits: tuple[float, float], model: Model, where: str) -> None:
-    """Raise for an initial value whose other values all contradict the constraints, because what is given besides determines it."""
+    """Raise for an initial value that the constraints and the other given values determine, so that no other value is possible."""
     fixed = {key: value for key, value in model.start.fixed.items() if spell(str(key)) != name}
     guess = {key: value for key, value in model.start.guess.items() if spell(str(key)) != name}
     for value in limits:

@@ -44,7 +44,7 @@ def spatial(shape: sh.Shape, values: Values, path: Values, unit: float) -> list[
 
 
 def _mesh(shape: sh.Shape, values: Values, unit: float) -> Mesh:
-    """A rigid shape in its own axes."""
+    """The mesh of a rigid shape in its body axes."""
     match shape:
         case sh.Pivot():
             return meshes.ball(0.28 * unit, shape.colour, False)
@@ -82,7 +82,7 @@ def _mesh(shape: sh.Shape, values: Values, unit: float) -> Mesh:
 
 
 def _turned(shape: sh.Shape) -> str | None:
-    """Return the orientation of a shape as a text: its `rotation`, or its `angle` about the vertical."""
+    """Return the orientation of a shape as an expression: its `rotation`, or its `angle` about the vertical."""
     rotation, angle = getattr(shape, "rotation", None), getattr(shape, "angle", None)
     return rotation if rotation is not None else None if angle is None else f"z {angle}"
 

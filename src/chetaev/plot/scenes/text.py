@@ -1,4 +1,4 @@
-"""Names and numbers as a picture shows them: `theta1'` becomes θ₁′."""
+"""Names and numbers as text of a picture: `theta1'` becomes θ₁′."""
 
 from __future__ import annotations
 

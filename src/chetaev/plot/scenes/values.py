@@ -87,7 +87,7 @@ class Values:
 
 
 def require_sizes(shapes: Iterable[Shape], values: Values) -> None:
-    """Raise for sizes that are negative or not a number: such shapes would be drawn inside out, or not at all."""
+    """Raise a UsageError for sizes that are negative or not a number: such shapes would be drawn inside out, or not at all."""
     for shape in shapes:
         for name in _SIZES:
             given = getattr(shape, name, None)
@@ -96,7 +96,7 @@ def require_sizes(shapes: Iterable[Shape], values: Values) -> None:
                 v = 0.0 if text is None else float(text) if plain else values.constant(text)
                 if not 0 <= v < np.inf:
                     raise UsageError(
-                        f"{text} is no size." if plain else f"{text} is {v:g} at the start, which is no size.",
+                        f"{text} is not a size." if plain else f"{text} is {v:g} at the start, which is not a size.",
                         where=f"scene, {type(shape).__name__}, {name}",
                         hint="a number or an expression that is not negative, such as abs(...); leave it out for one that fits the picture",
                     )
@@ -115,7 +115,7 @@ def quaternions(rotations: Array) -> Array:
     """Return unit quaternions (x, y, z, w) of rotation matrices, with signs that are continuous in time."""
     m = rotations
     trace = m[:, 0, 0] + m[:, 1, 1] + m[:, 2, 2]
-    # the row of q q^T with the largest diagonal entry is the best-conditioned one
+    # use the row of q q^T with the largest diagonal entry, which is the best conditioned
     outer = np.empty((len(m), 4, 4))
     for i in range(3):
         for j in range(3):
@@ -132,5 +132,5 @@ def quaternions(rotations: Array) -> Array:
 
 
 def number_of(text: str) -> float | None:
-    """Return the number that a text is, or None for an expression."""
+    """Return the number that a string contains, or None for an expression."""
     return float(text) if re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", text) else None

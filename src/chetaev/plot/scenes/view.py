@@ -1,4 +1,4 @@
-"""The view: the smallest window, or the nearest place of the camera, for which everything stays in the picture."""
+"""The view: the smallest window, or the nearest position of the camera, that keeps everything in the picture."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from chetaev.plot.scenes.drawing import Array, Camera, Dot, Item, Piece, Solid, Track, Window, Words
 
 _EMPTY_BORDER = 0.08
-"""Empty border, as a part of the picture's larger side."""
+"""Width of the empty border, relative to the larger side of the picture."""
 _WIDEST, _TALLEST = 2.0, 1.1
-"""Largest and smallest width over height of a window; the page and the films assume a picture that is wider than tall."""
+"""Largest and smallest ratio of width to height of a window; pages and films assume a picture that is wider than tall."""
 _FOV = 32.0
-"""Degrees: the vertical field of view. A larger one distorts bodies near the border."""
+"""Vertical field of view in degrees. A larger one distorts bodies near the border."""
 
 
 def window(items: Sequence[Item], follow: Array | None, room: float = 1.0, box: Array | None = None, line: float | None = None) -> Window:
@@ -93,7 +93,7 @@ def _planar_points(item: Item, centre: Array, following: bool) -> Iterable[Array
                 yield np.column_stack([(place[:, :1] + x).ravel(), (place[:, 1:] + y).ravel()])
         case Dot() | Words():
             yield item.place - centre
-        case Track() if not following:  # a window that follows the motion need not hold the whole path
+        case Track() if not following:  # a window that follows the motion need not contain the whole path
             yield item.place - centre
 
 
@@ -114,6 +114,6 @@ def _spatial_points(item: Item, centre: Array, following: bool) -> Iterable[Arra
 
 
 def _hull(vertices: Array) -> Array:
-    """Return the vertices that lie furthest in a set of directions: enough to bound a body."""
+    """Return the extreme vertices in a set of directions, which are enough to bound a body."""
     ways = np.array([[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if x or y or z], float)
     return vertices[np.unique(np.argmax(vertices @ ways.T, axis=0))]

@@ -13,7 +13,7 @@ const now = sliders.map((slider) => slider.value), milliseconds = [], PACES = [1
 const charts = ["curve", "curve-energy"].map((name) => ({ ctx: find(name).getContext("2d"), w: 0, h: 0, density: 1 }));
 const energyShown = find("energy"), driftShown = find("drift");
 const LONG = 10, REST = 150, MOST = 2000, COARSE = 1e-5;
-// milliseconds: a motion that takes longer is coarse while one drags; a slider that rests so long has a fine one; the longest computation
+// milliseconds: LONG, above which a motion is coarse during a drag; REST of a slider before a fine one; MOST, the longest computation
 const SLOW = 50, MANY = 6; // milliseconds from a picture in space to the next frame, and how many slow ones make pictures simpler
 let spent = 0, later = 0, heavy = 0;
 let motion = null, painter = null, first = null, f = 0, last = data.n - 1, playing = false, before = 0, rest = 0, chosen = 0, wide = 0;
@@ -27,7 +27,7 @@ function settings() {
 }
 
 /* The motion at the present values; its picture, unless the values contradict the constraints. A motion that takes long is computed with a
-   coarse tolerance while a slider is dragged, and anew when it rests. */
+   coarse tolerance while a slider is dragged, and with its own tolerance when the slider rests. */
 function moved(coarse) {
   let run;
   const since = performance.now(), rough = coarse && spent > LONG;

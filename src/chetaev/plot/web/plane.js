@@ -1,6 +1,6 @@
-/* Drawings in the plane on a canvas, and what both painters need. */
+/* Drawings in the plane on a canvas, and functions that both painters share. */
 
-/* A value between two samples; arrays of one sample stand still. */
+/* A value between two samples; arrays of one sample are constant. */
 function at(list, f) {
   if (list.length === 1) return list[0];
   const i = Math.min(Math.floor(f), list.length - 2), w = f - i;

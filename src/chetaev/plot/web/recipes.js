@@ -58,7 +58,7 @@ function swing(a, b) {
   return q.map((v) => v / size);
 }
 
-/* A step of 1, 2 or 5 times a power of ten that divides a length into about so many parts. */
+/* A step of 1, 2 or 5 times a power of ten that divides a length into about the given number of parts. */
 function niceStep(length, parts) {
   if (!(length > 0)) return 1;
   const raw = length / parts, power = 10 ** Math.floor(Math.log10(raw));
@@ -76,7 +76,7 @@ function columnsOf(entries, count, values) {
   return found;
 }
 
-/* The meshes of a page, with their lists of numbers and their faces written out (see packed in plot/scenes/meshes.py). */
+/* The meshes of a page, with their lists of numbers and their faces unpacked (see packed in plot/scenes/meshes.py). */
 function unpacked({ meshes, lists, faces }) {
   const numbers = lists.map(([unit, ...whole]) => whole.map((v) => v * unit)), list = (k) => (k === null ? 0 : numbers[k]);
   const written = faces.map(({ runs, c }) => ({
@@ -176,7 +176,7 @@ function rotated(item, frames, n) {
   }, [0, 0, 0, 1]));
 }
 
-/* A quantity without a place: an axis of length 1 with ticks that hold its values, and a marker. */
+/* A quantity without a position: an axis of length 1 with ticks around its values, and a marker. */
 function scale(item, frames) {
   const value = frames[item.value], grey = "#7f8b97";
   let low = Math.min(...value), high = Math.max(...value);
@@ -200,7 +200,7 @@ function scale(item, frames) {
   ];
 }
 
-/* The box of everything that moves, relative to the followed place: lowest and highest coordinates. */
+/* The box of everything that moves, relative to the followed position: lowest and highest coordinates. */
 function boxOf(data) {
   const names = data.space ? ["x", "y", "z"] : ["x", "y"], centre = data.follow ? (data.space ? ["tx", "ty", "tz"] : ["cx", "cy"]) : null;
   const low = names.map(() => Infinity), high = names.map(() => -Infinity);
@@ -218,7 +218,7 @@ function boxOf(data) {
   return { low, high };
 }
 
-/* Widen the view where a motion leaves that of the first one. */
+/* Widen the view if a motion leaves that of the first one. */
 function refitted(data, first) {
   const box = boxOf(data);
   if (data.space) {

@@ -47,7 +47,7 @@ function space(data, canvas, stage, repaint) {
     const a = (eye.azimuth * Math.PI) / 180, e = (eye.elevation * Math.PI) / 180, d = (data.distance * (data.grown || 1)) / eye.zoom;
     camera.position.set(target.x + d * Math.cos(e) * Math.cos(a), target.y + d * Math.cos(e) * Math.sin(a), target.z + d * Math.sin(e));
     camera.lookAt(target);
-    // the sun shades, the lamp straight above throws shadows: a shadow is the projection on the floor
+    // the sun shades bodies, the lamp above casts shadows: a shadow is the vertical projection on the floor
     sun.target.position.copy(target);
     sun.position.set(target.x + 0.8 * reach, target.y - 1.2 * reach, target.z + 1.6 * reach);
     lamp.target.position.copy(target);
@@ -64,7 +64,7 @@ function space(data, canvas, stage, repaint) {
   }
   return {
     draw,
-    /* After the arrays of data changed: the paths, and the meshes with these indices. */
+    /* Update the paths and the meshes with these indices after the arrays of data have changed. */
     changed(meshes) {
       for (const k of meshes) geometry(T, data.meshes[k], geometries[k]);
       for (const track of tracks) track.lay();
@@ -73,12 +73,12 @@ function space(data, canvas, stage, repaint) {
       Object.assign(camera, { near: far / 50, far: far * 12 });
       camera.updateProjectionMatrix();
     },
-    /* For machines that are slow at it: without shadows, one pixel for each of the page. */
+    /* For slow machines: no shadows, and one pixel for each of the page. */
     simpler() {
       renderer.shadowMap.enabled = lamp.castShadow = false;
       renderer.setPixelRatio(1);
     },
-    /* After the ground became dark or light. */
+    /* Update the colours after the page became dark or light. */
     recoloured() {
       scene.background.set(ink("#ffffff"));
       scene.fog.color.set(ink("#ffffff"));
@@ -229,7 +229,7 @@ function field(T, scene, ground, distance) {
   return { draw, paint: () => grid.material.color.set(ink(ground.pale)) };
 }
 
-/* Turn by dragging, zoom by pinching or by the wheel once the picture was touched, so that a page still scrolls past it. */
+/* Turn by dragging, zoom by pinching, or by the wheel after a click on the picture, so that the wheel still scrolls the page. */
 function orbit(canvas, eye, home, repaint, touched) {
   const fingers = new Map();
   let active = false;

@@ -11,12 +11,13 @@ their points there are motions, all of them tangent, and their rates are known u
     (q2, q2') 0 5 0
     (q3, q3') 1 5 q2**2/2
 
-The answer is exact over the rational functions of the parameters. `Leaf.real` and `Tree.complete` report what algebra cannot decide.
+The answer is exact over the rational functions of the parameters. `Leaf.real` and `Tree.complete` report questions that algebra cannot
+decide.
 
-`translation` replaces functions by algebraic variables, `ring` and `space` hold the polynomial ring, `ideals` Gröbner bases, `reality`
+`translation` replaces functions by algebraic variables, `ring` and `space` have the polynomial ring, `ideals` Gröbner bases, `reality`
 arguments over the reals, `multipliers` blocks of linear equations for multipliers, `chains` blocks for any jets, `branches` sets of zeros
-and their splitting, `elimination` linear equations on a branch, `search` the search, `redundancy` removes leaves inside others,
-`points` finds real points, `leaf` and `tree` are the result.
+and their splitting, `elimination` linear equations on a branch, `search` the search; `redundancy` removes leaves inside others,
+`points` finds real points; `leaf` and `tree` have the result.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ from sympy import Expr
 
 from chetaev.core.errors import UsageError
 from chetaev.core.exact.constants import is_zero
+from chetaev.core.fixes import SetArgument
 from chetaev.core.notation import show
 from chetaev.core.support.budget import Allowance, allowance
+from chetaev.core.support.public import public
 from chetaev.core.support.recursion import deep
 from chetaev.core.zero import vanishes
 from chetaev.singular.algorithm.branches import Infeasible
@@ -50,13 +53,14 @@ __all__ = ["Empty", "Entry", "Leaf", "Tree", "constraint_algorithm"]
 _KINDS = ("proper", "extended")
 """Values of the argument `dynamics`."""
 _SEARCH = 0.8
-"""Share of the budget for the search, half of it without chains; the rest is for redundancy, involutivity and real points."""
+"""Fraction of the budget for the search, half of it without chains; the rest is for redundancy, involutivity and real points."""
 _LEAST_SECONDS = 0.2
-"""Seconds of operations for each later part even if the search used the whole budget."""
+"""Least budget, in seconds of counted operations, of each later part, even if the search used the whole budget."""
 
 
+@public
 def constraint_algorithm(given: Any, dynamics: str = "proper", seconds: float = 20.0) -> Tree:
-    """The final constraint manifolds of a singular system, with the motions on them.
+    """Find the final constraint manifolds of a singular system, with the motions on them.
 
     Args:
         given: A dynamical form, equations, a system or a model.
@@ -73,9 +77,13 @@ def constraint_algorithm(given: Any, dynamics: str = "proper", seconds: float = 
         PrincipleError: If a system needs a principle.
     """
     if dynamics not in _KINDS:
-        raise UsageError(f"no dynamics {dynamics!r}.", where="constraint_algorithm", hint='dynamics="proper" or dynamics="extended"')
+        raise UsageError(
+            f"dynamics={dynamics!r} is unknown.",
+            where="constraint_algorithm",
+            hint=(SetArgument("dynamics", "proper"), " or ", SetArgument("dynamics", "extended")),
+        )
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
-        raise UsageError(f"a time of {seconds!r} seconds.", where="constraint_algorithm", hint="seconds=20")
+        raise UsageError(f"seconds={seconds!r} is not a positive number.", where="constraint_algorithm", hint=SetArgument("seconds", 20))
     form = form_of(given)
     run = _Run(form, dynamics, seconds)
     with deep():
@@ -97,8 +105,8 @@ class _Run:
         self.notes: list[str] = []
 
     def search(self) -> None:
-        """Search without chains, and with them if that does not end: chains distinguish cases that a short search does not need."""
-        dynamics = dynamics_of(self.form, self.kind)  # properties that the form keeps: their work is not part of the search
+        """Search without chains, then with them if that does not end: chains distinguish cases that a short search does not need."""
+        dynamics = dynamics_of(self.form, self.kind)  # cached properties of the form, which do not count for the search
         self._note(dynamics)
         attempts: list[Search | None] = []
         for chains, share in ((False, _SEARCH / 2), (True, _SEARCH)):
@@ -146,7 +154,7 @@ class _Run:
             for final in kept:
                 leaf = make_leaf(space, rows, final)
                 if not is_reduced(space, final.branch):
-                    self.reasons.append("the ideal of a leaf may not be radical, so that tangency may ask for more than was found")
+                    self.reasons.append("the ideal of a leaf may not be radical, so that tangency may give further constraints")
                 made += 1
                 if leaf.confirmed is False or _divides_by_zero(leaf):
                     self.reasons.append("the formulas of a leaf did not hold at a real point: functions of jets are related beyond algebra")
@@ -155,10 +163,10 @@ class _Run:
         self._account(spent, f"with {len(kept) - made} leaves not described")
 
     def check_divisors(self) -> None:
-        """Note divisors without jets that may be zero: their functions are variables of the ring, and may be related."""
+        """Record divisors without jets that may be zero: their functions are variables of the ring, but may be related."""
         for divisor in parameter_assumptions(self.current.space) if self.current else ():
             if divisor.free_symbols and not divisor.atoms(sympy.Function) and not any(p.exp.free_symbols for p in divisor.atoms(sympy.Pow)):
-                continue  # a polynomial that is not the zero polynomial
+                continue  # a nonzero polynomial
             if (vanishes(divisor) if divisor.free_symbols else is_zero(divisor)) is not False:
                 self.leaves = []
                 self.reasons.append(f"{show(divisor)} was divided by, and may be zero: functions of parameters are related beyond algebra")

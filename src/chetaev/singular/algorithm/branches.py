@@ -104,7 +104,7 @@ def refine(space: Space, branch: Branch, new: Sequence[Poly]) -> tuple[list[Bran
 
 
 def _settle(space: Space, task: Task) -> Branch | Infeasible | list[Task]:
-    """Process all pending polynomials: one branch, an empty set, or several tasks."""
+    """Process all pending polynomials; return one branch, an empty set, or several tasks."""
     while True:
         outcome = _process_pending(space, task)
         if outcome is not None:
@@ -115,9 +115,9 @@ def _settle(space: Space, task: Task) -> Branch | Infeasible | list[Task]:
         basis = basis_of(space, task.generators)
         if (basis and basis[0].is_ground) or any(not normal_form(n, basis) for n in nonzero):
             return _infeasible(space, task)
-        # determinants that vanish at no real point of the branch take away no real points
+        # a determinant without real zeros on the branch excludes no real points
         certain = [f for block in task.blocks if block.everywhere for f in space.factors(block.determinant)]
-        done = determined(task.blocks)  # what contains jets of blocks stands in `nonzero` also without them
+        done = determined(task.blocks)  # `nonzero` also has the forms of these polynomials without jets of blocks
         entangled = _entangled(basis, [n for n in nonzero if n not in certain and not (space.chains and support(n) & done)])
         if entangled:
             closure = saturate(space, basis, entangled)
@@ -140,7 +140,7 @@ def _process_pending(space: Space, task: Task) -> Infeasible | list[Task] | None
         task.pending = [g for g in (substitute(space, f, task.solved) for f in task.pending) if g]
         constant = next((f for f in task.pending if f.is_ground), None)
         if constant is not None:
-            space.record(constant.LC)  # an expression in parameters, which is not zero for generic values
+            space.record(constant.LC)  # nonzero for generic values of the parameters
             return _infeasible(space, task)
         if any(space.number(f) is False for f in task.pending):
             return _infeasible(space, task)
@@ -149,7 +149,7 @@ def _process_pending(space: Space, task: Task) -> Infeasible | list[Task] | None
             return _infeasible(space, task, signed)
         if _solve_one(space, task) or (space.chains and free_of_blocks(space, task)):
             continue
-        # other polynomials come first: they may say that the determinant of a block vanishes
+        # other polynomials come first: they may imply that the determinant of a block vanishes
         last = not space.chains and bool(task.pending) and all(support(f) & space.multipliers for f in task.pending)
         cases = _determine_multipliers(space, task) if last else None
         if cases:
@@ -247,7 +247,7 @@ def _solve_block(space: Space, task: Task, most: int = 3) -> bool:
                 for k, i in enumerate(columns):
                     changed = [[-r if n == k else e for n, e in enumerate(row)] for row, r in zip(matrix, rest, strict=True)]
                     values[i] = normal_form(determinant(changed), basis).mul_ground(1 / d.LC)
-                _replace(space, task, values)  # the polynomials stay pending: modulo the generators they may not be zero
+                _replace(space, task, values)  # the polynomials stay pending, since they need not be zero modulo the generators
                 task.pending = [normal_form(f, basis) for f in task.pending]
                 return True
     return False
@@ -256,7 +256,7 @@ def _solve_block(space: Space, task: Task, most: int = 3) -> bool:
 def _determine_multipliers(space: Space, task: Task) -> list[Task] | None:
     """Determine multipliers by a block of equations, or remove those that are determined from pending polynomials; None if nothing changes.
 
-    An empty list if the determinant vanishes nowhere on the branch; else two cases, that it vanishes, and that it does not.
+    Returns an empty list if the determinant vanishes nowhere on the branch; otherwise two cases: it vanishes, or it does not.
     """
     basis = basis_of(space, task.generators)
     done = determined(task.blocks)

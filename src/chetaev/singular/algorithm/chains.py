@@ -1,13 +1,13 @@
 r"""Chains: equations that are linear in their leading jets, $S v + r = 0$, and determine these where $\det S \ne 0$.
 
-A constraint of a singular system and its derivatives contain one jet after the other linearly, with one coefficient: from
+A constraint of a singular system and its derivatives contain one jet after the other linearly, with the same coefficient: from
 $\lambda^2 - y'\lambda = xy$ follow $(2\lambda - y')\lambda' = \dots$ and $(2\lambda - y')\lambda'' = \dots$. Together with all their
-consequences at the zeros of the coefficient these equations have Gröbner bases beyond any budget. A search with chains distinguishes first
-whether the coefficient vanishes. Where it does not, the equation stays as it is, a block, and other polynomials are freed of its jet. This
-is the block-triangular substitution of differential elimination (characteristic sets of Ritt, regular chains).
+consequences at the zeros of the coefficient these equations have Gröbner bases beyond any budget. A search with chains first distinguishes
+whether the coefficient vanishes. If it does not, the equation is kept as a block, and its jet is eliminated from other polynomials. This is
+the block-triangular substitution of differential elimination (characteristic sets of Ritt, regular chains).
 
-Leading jets are those of the lowest level: the level counts how many derivatives a jet lies below the highest one of its coordinate in the
-rows. A multiplier has the level of the accelerations, which it determines.
+Leading jets are those of the lowest level: the level of a jet is the number of derivatives by which it lies below the highest one of its
+coordinate in the rows. A multiplier has the level of the accelerations, which it determines.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from chetaev.singular.algorithm.ring import Poly, support
 from chetaev.singular.algorithm.space import Space
 
 _LARGEST_BLOCK = 3
-"""Equations of one block. Determinants of more of them cost more than the search they shorten."""
+"""Largest number of equations of a block. Determinants of more equations cost more than they save in the search."""
 _CHOICES = 40
-"""Blocks among which the one with the simplest determinant is taken. With fewer of them more cases are distinguished than needed."""
+"""Number of blocks among which the one with the simplest determinant is taken. With fewer, unnecessary cases are distinguished."""
 
 
 @dataclass
 class Task:
-    """A branch in the making: its settled parts, and `pending` polynomials that still have to vanish."""
+    """A branch under construction: its processed parts, and `pending` polynomials that must vanish too."""
 
     solved: dict[int, Poly]
     generators: list[Poly]
@@ -40,12 +40,12 @@ class Task:
     blocks: tuple[Block, ...] = ()
 
     def with_pending(self, more: Iterable[Poly]) -> Task:
-        """A copy in which further polynomials have to vanish."""
+        """A copy with further pending polynomials."""
         return Task(dict(self.solved), list(self.generators), [*self.pending, *more], self.nonzero, self.blocks)
 
 
 def rank_jets(space: Space, rows: Sequence[Sequence[Poly]], columns: Sequence[Jet]) -> None:
-    """Tell a space with chains the levels of its jets. `rows` are coefficients of the rates of `columns`, and terms without them."""
+    """Set the levels of the jets of a space with chains. `rows` are coefficients of the rates of `columns`, and terms without them."""
     highest: dict[Jet, int] = {}
 
     def meet(z: Jet, order: int) -> None:
@@ -64,9 +64,9 @@ def rank_jets(space: Space, rows: Sequence[Sequence[Poly]], columns: Sequence[Je
 
 
 def free_of_blocks(space: Space, task: Task) -> bool:
-    """Remove jets that blocks determine from polynomials that they lead, and from generators; False if there are none.
+    """Eliminate jets of blocks from generators and from the pending polynomials that they lead; return False if there are none.
 
-    Other pending polynomials keep such jets: with the jets replaced they may be very long.
+    Other pending polynomials keep such jets, because elimination could make them very long.
     """
     done = determined(task.blocks)
     loose = [f for f in task.pending if leading_jets(space, f) & done] + [g for g in task.generators if support(g) & done]
@@ -83,7 +83,7 @@ def free_of_blocks(space: Space, task: Task) -> bool:
 
 
 def _append(space: Space, task: Task, f: Poly) -> None:
-    """Let a polynomial without its factors that do not vanish be pending."""
+    """Append a polynomial, without factors that do not vanish, to the pending ones."""
     if f:
         found = space.one
         for g in space.factors(f):
@@ -92,9 +92,10 @@ def _append(space: Space, task: Task, f: Poly) -> None:
 
 
 def extend_chain(space: Space, task: Task, f: Poly) -> list[Task] | None:
-    """Let an equation, alone or with others that are pending, determine its leading jets; None if it cannot.
+    """Form a block of an equation, alone or with other pending ones, that determines its leading jets; None if that is impossible.
 
-    An empty list if something changed without a distinction; else the cases that a factor of the determinant vanishes, and that none does.
+    Returns an empty list if the task changed without a case distinction; otherwise the cases: a factor of the determinant vanishes, or none
+    does.
     """
     basis, done = basis_of(space, task.generators), determined(task.blocks)
     block = leading_block(space, f, task.pending, basis, task.nonzero, done)
@@ -139,7 +140,9 @@ def leading_jets(space: Space, f: Poly) -> set[int]:
 
 
 def _cost(space: Space, block: Block, nonzero: Sequence[Poly]) -> tuple[bool, int, int, int]:
-    """Whether a block needs a distinction of cases; else large blocks come first, where rotations cancel, then few short cases."""
+    """The sort key of a block: first blocks without case distinctions, then large blocks,
+    in which rotations cancel, then few short cases.
+    """
     doubtful = [g for g in space.factors(block.determinant) if g not in nonzero and not never_vanishes(space, g)]
     return bool(doubtful), -len(block.rows), len(doubtful), sum(map(len, doubtful))
 

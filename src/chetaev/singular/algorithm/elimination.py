@@ -2,7 +2,7 @@ r"""Linear equations for the rates, solved modulo the ideal of a branch without 
 
 The unknowns are components $\xi_j$ of the vector field; a row is $\sum_j a_j \xi_j + r = 0$ with $a_j, r$ in the ring. Pivots are taken in
 this order: constants; products of factors that do not vanish on the branch; square blocks whose determinant is constant on the branch.
-Rows that are left without unknowns are constraints. Only if there are none, pivots that may vanish are returned for a case distinction.
+Rows without remaining unknowns are constraints. Only if there are none, pivots that may vanish are returned for a case distinction.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from chetaev.singular.algorithm.space import Space
 Row = list[Poly]
 """The coefficients of the unknowns, then the term without them."""
 _BLOCK_ROWS = 6
-"""Rows up to which square blocks are tried; the number of blocks grows as the cube of the rows and columns."""
+"""Largest number of rows for which square blocks are tried; the number of blocks grows as the cube of the rows and columns."""
 _CHOICES = 4
-"""Uncertain pivots among which one without real zeros is sought. Fewer cause needless case distinctions; each costs a proof."""
+"""Number of uncertain pivots among which one without real zeros is searched. Fewer cause
+unnecessary case distinctions; each costs a proof."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Solved:
 
     @property
     def free(self) -> list[int]:
-        """The unknowns that nothing determines."""
+        """The unknowns that no row determines."""
         return [j for j in range(self.unknowns) if j not in self.pivots]
 
     def rate(self, space: Space, j: int) -> tuple[Fraction, dict[int, Fraction]]:
@@ -57,7 +58,9 @@ class Solved:
 
 @dataclass(frozen=True)
 class Constraints:
-    """Polynomials that must vanish for consistent rows; `radical` if they vanish on the branch but not in its ideal, as $x$ for $x^2$."""
+    """Polynomials that must vanish for consistent rows; `radical` if they vanish on the branch but are
+    not in its ideal, as $x$ for $x^2$.
+    """
 
     polynomials: list[Poly]
     radical: bool = False
@@ -117,11 +120,11 @@ class Elimination:
         return [[f for f in self.space.factors(self.rows[i][j]) if f not in self.branch.nonzero] for i, j in places[:_CHOICES]]
 
     def _stays(self, f: Poly) -> bool:
-        """Whether a polynomial does not vanish by the blocks of the branch."""
+        """Whether the blocks of the branch do not make a polynomial zero."""
         return not support(f) & determined(self.branch.blocks) or bool(without_blocks(self.space, f, self.branch.blocks, self.branch.basis))
 
     def _clear(self, places: Sequence[tuple[int, int]]) -> bool:
-        """Set entries to zero that vanish by the blocks of the branch; False if there are none."""
+        """Set entries to zero that the blocks of the branch make zero; return False if there are none."""
         zero = [(i, j) for i, j in places if not self._stays(self.rows[i][j])]
         for i, j in zero:
             self.rows[i][j] = self.space.zero
@@ -149,7 +152,7 @@ class Elimination:
         return True
 
     def doubtful(self) -> list[tuple[int, int]]:
-        """The places of pivots that may vanish, the simplest first."""
+        """The indices of pivots that may vanish, the simplest first."""
 
         def score(place: tuple[int, int]) -> tuple[int, ...]:
             p = self.rows[place[0]][place[1]]

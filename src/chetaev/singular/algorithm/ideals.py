@@ -1,4 +1,4 @@
-"""Ideals: Gröbner bases with a record of divisors, saturation, radical membership, dimension."""
+"""Gröbner bases with a record of divisors, saturation, radical membership, dimension."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def vanishes_on(space: Space, f: Poly, basis: Sequence[Poly], nonzero: Sequence[
         return True
     if rest.is_ground or not basis:
         return False
-    # whether 1 is in the ideal does not depend on the order of monomials, and with the new variable last its basis is found much faster
+    # any monomial order decides whether 1 is in the ideal; with the new variable last the basis is found much faster
     count = len(space.symbols)
     ring = PolyRing([*space.ring.symbols, Symbol("_y")], space.domain, BlockOrder([*space.blocks, (count, count + 1)]))
 

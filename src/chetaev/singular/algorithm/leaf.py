@@ -21,6 +21,7 @@ from chetaev.core.errors import UsageError
 from chetaev.core.functions import in_own_functions
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import TIME, Jet, jets_in
 from chetaev.core.values import Tape, Undefined
 from chetaev.singular.algorithm.branches import Branch, substitute
@@ -37,11 +38,13 @@ from chetaev.singular.dynamical.dynamical_form import DynamicalForm
 Field = dict[Symbol, Fraction]
 
 _POINTS_CHECKED = 3
-"""Real points of a leaf at which its formulas are checked. A wrong formula that holds at one of them by chance hardly holds at three."""
+"""Number of real points of a leaf at which its formulas are checked. A wrong formula may hold
+at one of them by chance, but not at three."""
 _FAULT = 1e-7
-"""Largest relative residual at such a point, which is found to 1e-10. Smaller limits reject right formulas with large slopes."""
+"""Largest relative residual at such a point, whose error is 1e-10. Smaller limits reject correct formulas with large slopes."""
 
 
+@public
 @dataclass(frozen=True)
 class Leaf:
     """A final constraint manifold.
@@ -61,7 +64,7 @@ class Leaf:
     free_functions: int
     field: Mapping[str, Expr]
     free: Mapping[str, str]
-    """The jets whose rates are the free functions: `{"u1": "q2'"}`."""
+    """The jets whose rates are the free functions, such as `{"u1": "q2'"}`."""
     involutive: bool
     real: str
     class_: str
@@ -74,7 +77,7 @@ class Leaf:
     """Whether rows and tangency hold numerically at real points; None without a point."""
 
     def residuals(self, state: Mapping[str, float], parameters: Mapping[str, float] | None = None) -> dict[str, float]:
-        """The values of the constraints at a state, by their text. Names missing in the state are an error; `t` defaults to 0."""
+        """The values of the constraints at a state, by their text. Raises an error for a name missing in the state; `t` defaults to 0."""
         values = _values(self, {"t": 0.0, **state, **(parameters or {})})
         return {show(e): _number(e, values, show(e)) for e in self.constraints}
 
@@ -138,7 +141,7 @@ def make_leaf(space: Space, rows: Rows, final: Final) -> Leaf:
 def codimension_of(space: Space, branch: Branch) -> int:
     """The rank of the differentials of the constraints at a general point, in jets and time.
 
-    A jet that is solved for and occurs in no function occurs in no other row, so its row adds one. So do the equations of a block, whose
+    A solved jet that occurs in no function occurs in no other row, so its row adds one to the rank. So does each equation of a block, whose
     determinant does not vanish.
     """
     variables = [*space.phase, TIME]
@@ -178,7 +181,7 @@ def _implied(space: Space, branch: Branch) -> list[int]:
 
 
 def _fixed_functions(space: Space, branch: Branch) -> int:
-    r"""The number of dimensions that solved jets take from the functions: $x = 0$ fixes $\cos x$ and $\sin x$, which are one dimension."""
+    r"""The number of dimensions of functions that solved jets fix: $x = 0$ fixes $\cos x$ and $\sin x$, which are one dimension."""
     implied = set(_implied(space, branch))
     return len(implied) - sum(support(relation) <= implied for relation in space.relations)
 

@@ -1,12 +1,12 @@
-r"""Multipliers that enter linearly: blocks of equations $S\lambda + r = 0$ that stay unsolved.
+r"""Multipliers that enter linearly: blocks of equations $S\lambda + r = 0$ that are not solved explicitly.
 
 Constraints $A\dot q = \dots$ and forces $A^T\lambda$ lead to $S\lambda + r = 0$ with $S = A M^{-1} A^T$. If $\det S$ is not a number, these
 equations would make the Gröbner basis of a branch grow beyond any budget, and so would the quotients $-S^{-1} r$ if they were substituted
 everywhere. A block states instead that its multipliers are determined: they remain variables, the basis does not contain the block, and
 quotients are substituted only to decide whether an expression vanishes.
 
-By Cauchy and Binet $\det(A M^{-1} A^T)$ with positive definite $M$ vanishes at a real point exactly if all maximal minors of $A$ do. These
-zeros are a branch of their own, mostly an empty one.
+By the Cauchy-Binet formula $\det(A M^{-1} A^T)$ with positive definite $M$ vanishes at a real point exactly if all maximal minors of $A$
+do. These zeros form a separate branch, which is usually empty.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ from chetaev.singular.algorithm.ring import Poly, support, weight
 from chetaev.singular.algorithm.space import Space
 
 _LARGEST_BLOCK = 3
-"""Multipliers of a block. Eliminations join at most as many rows to a block."""
+"""Largest number of multipliers of a block; `elimination` joins at most as many rows to a block."""
 _MOST_MINORS = 150
-"""Maximal minors of the velocity constraints, which are all computed. More of them cost more than the search they shorten."""
+"""Largest number of maximal minors of the velocity constraints, which are all computed. More would
+cost more than they save in the search."""
 
 
 @dataclass(frozen=True)
 class Block:
-    r"""Equations $S\lambda + r = 0$ for as many multipliers, where $\det S$ does not vanish."""
+    r"""Equations $S\lambda + r = 0$ with a square matrix $S$, where $\det S$ does not vanish."""
 
     rows: tuple[Poly, ...]
     columns: tuple[int, ...]
@@ -42,7 +43,7 @@ class Block:
     minors: tuple[Poly, ...]
     """Polynomials whose common zeros are the real zeros of the determinant."""
     everywhere: bool = False
-    """Whether the determinant vanishes nowhere on the branch, rather than by assumption."""
+    """Whether the determinant is proved to vanish nowhere on the branch; otherwise that is an assumption."""
 
     def eliminated(self, space: Space, f: Poly, basis: Sequence[Poly]) -> Poly:
         """The polynomial without the multipliers, multiplied by a power of the determinant."""
@@ -90,7 +91,7 @@ def without_blocks(space: Space, f: Poly, blocks: Sequence[Block], basis: Sequen
     rest = normal_form(f, [*basis, *[row for block in blocks for row in block.rows]])
     if not rest or not support(rest) & determined(blocks):
         return rest
-    for block in sorted(blocks, key=lambda block: space.levels[block.columns[0]]):  # equations contain jets of later blocks
+    for block in sorted(blocks, key=lambda block: space.levels[block.columns[0]]):  # the equations of a block contain jets of later blocks
         rest = block.eliminated(space, rest, basis)
     return normal_form(rest, basis)
 
@@ -172,7 +173,7 @@ def _minors_if_definite(space: Space, d: Poly, known: Sequence[Poly], basis: Seq
 
 
 def describe_multipliers(space: Space, rows: Sequence[Sequence[Poly]], columns: Sequence[Jet]) -> None:
-    """Tell the space which of its variables are multipliers, if rows of second order have a constant positive definite mass matrix.
+    """Set the multipliers and the metric of the space, if rows of second order have a constant positive definite mass matrix.
 
     `columns` are the jets whose rates the rows contain.
     """

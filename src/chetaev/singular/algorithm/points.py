@@ -22,24 +22,24 @@ from chetaev.singular.algorithm.space import Space
 Point = dict[Symbol, float]
 
 _TRIES = 80
-"""Random starts for Newton's iteration. A branch with few real points may need most of them; each takes about a millisecond."""
+"""Number of random starts for Newton's iteration. A branch with few real points may need most of them; each takes about a millisecond."""
 _MOST_STEPS = 40
-"""Steps of Newton's iteration; an iteration that is not finished then converges linearly, to a multiple zero, and is discarded."""
+"""Limit of Newton's steps; an iteration that needs more converges linearly to a multiple zero, and is discarded."""
 _ZERO_PART = 1e-6
-"""An expression that must not vanish, or a slope, counts as zero below this part of its size at the random start."""
+"""Fraction of its size at the random start below which an expression that must not vanish, or a slope, counts as zero."""
 _MET = 1e-10
-"""Largest residual of an equation at a solution, relative to its change over a distance of order one. Smaller values refuse double roots,
+"""Largest residual of an equation at a solution, relative to its change over a distance of order one. Smaller values reject double roots,
 larger ones accept points off the branch."""
 _SHORTEST_STEP = 1e-13
 """Length of a step, relative to the point, after which the iteration ends: further steps are round-off."""
 _BELOW = 1e-6
 """Least size of a jet, relative to the largest jet; smaller values may be round-off of zero."""
 _SCALES = (1.0, 1.0, 0.4, 2.5, 6.0)
-"""Sizes of the random starts, one after the other: solutions of order one, and those near zero or far from it."""
+"""Sizes of successive random starts, to find solutions of order one, near zero and far from it."""
 
 
 class Sampler:
-    """Draws real points of a branch in the user's own variables, of the given `sizes`, or of those that its equations suggest."""
+    """Draws real points of a branch in the user's variables, of the given `sizes`, or of those that its equations suggest."""
 
     def __init__(self, space: Space, branch: Branch, codimension: int, sizes: Sizes | None = None) -> None:
         given = {space.symbols[i]: space.expression(e) for i, e in branch.solved.items() if i not in space.generators}
@@ -101,7 +101,7 @@ class Sampler:
         return found
 
     def _newton(self, point: Point, slopes: np.ndarray) -> Point | None:
-        """The end of the iteration; None at a multiple zero, where steps only halve and expressions that vanish there are far from zero."""
+        """The limit of the iteration; None if it does not converge quadratically, as at a multiple zero."""
         if not self.equations:
             return point
         found = root(
@@ -171,12 +171,12 @@ class Sampler:
 
 
 def largest_fault(equations: Sequence[Expr], values: Mapping[Symbol, float]) -> float:
-    """The largest residual of `equations` at a point; `Faults` says relative to what."""
+    """The largest residual of `equations` at a point, in the units of `Faults`."""
     return Faults(equations).largest(values)
 
 
 class Faults:
-    """Equations made ready for residuals at several points: the terms of each, and its slopes by all its symbols."""
+    """Equations prepared for residuals at several points: the terms of each, and its derivatives with respect to all its symbols."""
 
     def __init__(self, equations: Sequence[Expr]) -> None:
         self.equations = tuple(equations)
@@ -202,9 +202,9 @@ class Faults:
         return float(worst)
 
     def _at(self, k: int) -> tuple[int, list[Symbol], Tape]:
-        """How many terms an equation has, its symbols, and the values of the terms and slopes; the equations before it are ready."""
+        """The number of terms of equation `k`, its symbols, and the tape of its terms and slopes; called for successive `k`."""
         if k == len(self._ready):
-            e = for_doubles(self.equations[k])  # log(6) - log(2) - log(3) is zero, and would be 2e-16
+            e = for_doubles(self.equations[k])  # makes log(6) - log(2) - log(3) zero, not 2e-16
             terms, symbols = sympy.Add.make_args(e), sorted(symbols_in(e), key=str)
             tape = Tape([*terms, *[in_own_functions(slope) for slope in partials(e, symbols)]])
             self._ready.append((len(terms), symbols, tape))

@@ -21,12 +21,13 @@ from chetaev.singular.algorithm.ring import Poly, weight
 from chetaev.singular.algorithm.space import MOST_ANGLES, Space
 
 _MOST_TERMS = 60
-"""Terms of a polynomial above which no sum of squares is sought; completing squares may double the terms with each variable."""
+"""Number of terms of a polynomial above which a sum of squares is not searched; completing
+squares may double the terms with each variable."""
 _POINTS_TRIED = 6
-"""Points at which a polynomial is evaluated before its squares are sought. With fewer of them, indefinite polynomials lead to the search in
-all orders of their variables, whose number doubles with each variable."""
+"""Number of points at which a polynomial is evaluated before its squares are searched. With fewer, more indefinite polynomials lead to a
+search over all orders of their variables, whose number doubles with each variable."""
 MOST_SURDS = 3
-"""Square roots adjoined to the ring in one search; each doubles the degree of everything that follows."""
+"""Largest number of square roots adjoined to the ring in one search; each doubles the degree of the following polynomials."""
 
 
 class NeedsSurd(Exception):
@@ -38,7 +39,7 @@ class NeedsSurd(Exception):
 
 
 def sign_of(space: Space, c: Any) -> int:
-    """The sign of a coefficient where it is certain: 1, -1, or 0 for unknown."""
+    """The sign of a coefficient: 1, -1, or 0 if it is unknown."""
     if not space.parameters:
         return 1 if c > 0 else -1 if c < 0 else 0
     sign = 1
@@ -64,7 +65,9 @@ def parameter_assumptions(space: Space) -> tuple[Expr, ...]:
 
 
 def must_vanish(space: Space, f: Poly) -> list[Poly] | None:
-    """Polynomials that all vanish at every real zero of `f`; a constant among them means that `f` has none. None without a certificate."""
+    """Polynomials that all vanish at every real zero of `f`; a constant among them means that `f` has no real zero. None without a
+    certificate.
+    """
     if f.is_ground or len(f) > _MOST_TERMS:
         return None
     for form in _variants(space, f):
@@ -85,7 +88,7 @@ def never_vanishes(space: Space, f: Poly) -> bool:
 def quadratic_factors(space: Space, f: Poly) -> tuple[Poly, Poly] | None:
     r"""The two factors of $4a f = (2ax + b)^2 - d\,s^2$ over $\sqrt d$ with $d > 0$, where both can vanish together.
 
-    Only then are two real manifolds crossing: $x^2 = 2y^2$ is a pair of lines, while $x^2 = 2$ is a smooth set as it stands.
+    Only then do two real manifolds cross: $x^2 = 2y^2$ is a pair of lines, while $x^2 = 2$ is already a smooth set.
     """
     for i, x in enumerate(space.variables):
         if i in space.generators or f.degree(x) != 2:
@@ -178,7 +181,7 @@ def _somewhere_negative(space: Space, f: Poly) -> bool:
 
 
 def _trial_value(trial: int, place: int, positive: bool) -> Ratio:
-    """A coordinate of a point: zero, small, of order one and large ones of both signs, without regularity."""
+    """A coordinate of a trial point: irregular values that are zero, small, of order one or large, of both signs."""
     if trial == 0 and not positive:
         return Ratio(0)
     size = Ratio(7919 * (place + 3) * (trial + 2) % 997 + 1, (101, 997, 499, 31, 7, 1)[trial % _POINTS_TRIED])
@@ -251,7 +254,9 @@ def _off_a_circle(space: Space, polynomials: Sequence[Poly]) -> bool:
 
 
 def _homogeneous(space: Space, f: Poly, pairs: Iterable[tuple[int, int]]) -> Poly:
-    r"""The polynomial with equal degrees in cosine and sine, by $1 = c^2 + s^2$, if all are even or all odd: $c s + 1$ is definite so."""
+    r"""The polynomial made homogeneous in cosine and sine by $1 = c^2 + s^2$, if all degrees are even or all odd: $c s + 1$ becomes
+    definite.
+    """
     for i, j in pairs:
         degrees = {m[i] + m[j] for m in f}
         if len({degree % 2 for degree in degrees}) != 1:

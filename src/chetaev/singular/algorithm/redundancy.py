@@ -59,7 +59,7 @@ def _restricts(space: Space, small: Final, large: Final) -> bool:
 
 
 def _general(space: Space, final: Final, j: int) -> dict[int, Fraction]:
-    """The coefficients of a rate by the number of the free function; -1 is the key of the term without one."""
+    """The coefficients of a rate by the index of the free function; the key -1 has the term without free functions."""
     term, slopes = final.solved.rate(space, j)
     return {-1: term, **slopes}
 
@@ -106,10 +106,10 @@ def rank_on(space: Space, branch: Branch, matrix: Sequence[Row]) -> int:
 
 
 def _pivot(space: Space, branch: Branch, rows: Sequence[Row]) -> tuple[int, int] | None:
-    """The place of an entry that does not vanish on the branch, so that rows stay short.
+    """The indices of a pivot that does not vanish on the branch, chosen to keep rows short.
 
-    A number if there is one, else an entry of a column with few others, the shortest of these: derivatives of constraints contain
-    velocities that the constraints do not, and are eliminated without them.
+    A number if there is one; otherwise the shortest entry of a column with few other entries. Derivatives of constraints contain velocities
+    that occur in no other row, so that their elimination changes no other row.
     """
     filled = [sum(1 for row in rows if row[j]) for j in range(len(rows[0]))]
     entries = [
@@ -119,7 +119,7 @@ def _pivot(space: Space, branch: Branch, rows: Sequence[Row]) -> tuple[int, int]
 
 
 def _not_zero(space: Space, branch: Branch, e: Poly) -> bool:
-    # the ideal of a branch is saturated by what may vanish, so that leaving this out does not change the answer
+    # the ideal is already saturated by `nonzero`, so the answer does not depend on it
     return bool(e) and not replace(branch, nonzero=()).vanishes(space, e)
 
 

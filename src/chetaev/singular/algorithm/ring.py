@@ -20,23 +20,23 @@ Poly = Any
 Fraction = tuple[Poly, Poly]
 """Numerator and denominator."""
 _DIVISOR = 20
-"""Operations that a greatest common divisor counts for, per term and degree. With wrong weights budgets depend on the kind of work."""
+"""Operations counted for a greatest common divisor, per term and degree. With wrong weights budgets depend on the kind of work."""
 _FACTORS = 60
-"""Operations that a factorisation counts for, per term and degree."""
+"""Operations counted for a factorisation, per term and degree."""
 _LARGE = 40_000
-"""Estimate, in operations, above which divisors and factors are computed in a process of their own, where their work is counted. Below it
-they take half a second at most; the process takes as long to start."""
+"""Estimate, in operations, above which divisors and factors are computed in a separate process, where their work is counted. Below it they
+take at most half a second, as long as the process needs to start."""
 _QUOTIENT = 4
-"""Operations that a coefficient counts for, per term, if it is a rational function of parameters, which has to be reduced."""
+"""Operations counted for a coefficient, per term, if it is a rational function of parameters, which must be reduced."""
 
 
 def terms_of(f: Poly, coefficient: Any) -> int:
-    """The operations that a coefficient of `f` counts for: one if it is a number."""
+    """The operations counted for a coefficient of `f`: one if it is a number."""
     return _QUOTIENT * (len(coefficient.numer) + len(coefficient.denom) - 1) if f.ring.domain.is_Composite else 1
 
 
 def weight(f: Poly) -> int:
-    """The operations that the coefficients of `f` count for together."""
+    """The operations counted for all coefficients of `f`."""
     return sum(terms_of(f, c) for c in f.values()) if f.ring.domain.is_Composite else len(f)
 
 
@@ -47,7 +47,7 @@ def _place(factor: tuple[Poly, int]) -> tuple[int, ...]:
 
 
 def support(f: Poly) -> set[int]:
-    """The numbers of the variables that occur in `f`."""
+    """The indices of the variables that occur in `f`."""
     return {i for m in f for i, e in enumerate(m) if e}
 
 
@@ -81,7 +81,9 @@ def _irreducible(symbols: tuple[Symbol, ...], terms: tuple[Terms, ...]) -> list[
 
 
 def _elsewhere(function: Callable[..., T], estimate: float, symbols: Sequence[Symbol], *polynomials: Poly) -> T:
-    """A divisor or factors; ends the allowance if there is no answer. The `estimate` is right for usual polynomials only."""
+    """Compute a divisor or factors in another process; without an answer the allowance ends. `estimate` is only right for usual
+    polynomials.
+    """
     spend(estimate)
     left = remaining() + estimate
     with apart():  # what exceeds the estimate is spent below
@@ -95,8 +97,8 @@ def _elsewhere(function: Callable[..., T], estimate: float, symbols: Sequence[Sy
 def irreducible(f: Poly) -> list[tuple[Poly, int]]:
     r"""The irreducible factors of a polynomial over the rationals, with their powers.
 
-    What is linear in a variable, $a x + b$, is irreducible when the common divisor of $a$ and $b$ is taken out. Equations of mechanics are
-    linear in some variable nearly always, and SymPy's search for factors takes up to a hundred times as long as this divisor.
+    A polynomial $a x + b$, linear in a variable, is irreducible after division by the common divisor of $a$ and $b$. Equations of mechanics
+    are almost always linear in some variable, and SymPy's search for factors takes up to a hundred times as long as this divisor.
     """
     linear = [i for i, degree in enumerate(f.degrees()) if degree == 1]
     if not linear:
@@ -119,10 +121,10 @@ class Ring:
         self.domain = QQ.frac_field(*self.parameters) if self.parameters else QQ
         self.ring = ring_of(self.symbols, self.domain, blocks)
         self.flat_ring = PolyRing([*self.parameters, *self.ring.symbols], QQ, grevlex)
-        """The same polynomials with parameters as variables, where greatest common divisors are computed much faster."""
+        """The ring with parameters as variables, in which greatest common divisors are computed much faster."""
         self.zero, self.one, self.variables = self.ring.zero, self.ring.one, self.ring.gens
         self.divisors: list[Any] = []
-        """Divisors from the coefficient field."""
+        """Recorded divisors from the coefficient field."""
         self._factored: dict[Poly, tuple[Any, list[tuple[Poly, int]]]] = {}
 
     def sum(self, parts: Sequence[Fraction]) -> Fraction:
@@ -253,7 +255,7 @@ class Ring:
     def factor_list(self, f: Poly) -> tuple[Any, list[tuple[Poly, int]]]:
         """A coefficient, and the irreducible factors of positive degree with their powers; cached.
 
-        By Gauss' lemma they are the factors of the polynomial in which parameters are variables. Variables that do not occur are left out:
+        By Gauss' lemma they are the factors of the polynomial in which parameters are variables. Variables that do not occur are omitted:
         with twenty of them SymPy takes a hundred times as long for five terms.
         """
         if f not in self._factored:
@@ -279,7 +281,7 @@ class Ring:
             if not spread.is_ground:
                 found.append((spread, power))
         found.sort(key=_place)
-        lead = f.LC  # leading coefficients multiply, whatever the order of the monomials
+        lead = f.LC  # leading coefficients multiply in any monomial order
         for g, power in found:
             lead /= g.LC**power
         return lead, found

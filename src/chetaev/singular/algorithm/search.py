@@ -39,7 +39,7 @@ class Node:
     parent: int | None
     added: tuple[Poly, ...]
     case: bool
-    """Whether it is one case of a distinction, not a consequence."""
+    """Whether the node is one case of a distinction, not a consequence."""
     status: str = "open"
     branch: Branch | None = None
 
@@ -56,7 +56,7 @@ class Final:
 
 @dataclass
 class Search:
-    """The state of the search; `finals` and `nodes` are valid at any time, also after an interruption by the budget."""
+    """The state of the search; `finals` and `nodes` are valid at any time, even if the budget interrupts it."""
 
     space: Space
     rows: Rows

@@ -23,9 +23,9 @@ from chetaev.singular.algorithm.ring import Fraction, Poly, Ring, support
 from chetaev.singular.algorithm.translation import Translation
 
 MOST_ANGLES = 3
-"""Angles of a polynomial up to which sines and cosines are exchanged; there are 2^n forms."""
+"""Largest number of angles in a polynomial for which sines and cosines are exchanged; there are 2^n forms."""
 _LONG = 200
-"""Terms of a polynomial above which its factors are those of the form at hand. Longer ones take longer in four forms than they save."""
+"""Number of terms of a polynomial above which only its present form is factored. For longer ones, four forms cost more than they save."""
 
 
 class Space(Ring):
@@ -48,7 +48,7 @@ class Space(Ring):
         generators = self.translation.generators
         ordered = sorted(jets, key=lambda z: (-z.order, self.phase.index(z)))
         symbols: list[Symbol] = [*ordered, *[g.symbol for g in generators], *([TIME] if timed else [])]
-        # chains order jets by themselves; Gröbner bases by total degree alone are found much faster than those by blocks
+        # chains order jets themselves; Gröbner bases ordered by total degree are found much faster than those ordered by blocks
         blocks = _blocks([0 if chains else z.order if isinstance(z, Jet) else -1 for z in symbols])
         super().__init__(symbols, (*parameters, *self.translation.constants), blocks)
         self.index = {z: i for i, z in enumerate(self.symbols)}
@@ -62,11 +62,11 @@ class Space(Ring):
         self.surds = {square: self.index[root] for square, root in self.translation.surds.items()}
         self._numbers = {i for i, g in self.generators.items() if not g.definition.free_symbols}
         self.multipliers: frozenset[int] = frozenset()
-        """The jets of coordinates without accelerations, if multipliers are to be determined first."""
+        """The jets of coordinates without accelerations, if blocks determine multipliers."""
         self.metric: tuple[list[int], list[list[Any]]] | None = None
         """The velocities and the inverse of their constant positive definite mass matrix."""
         self.chains = chains
-        """Whether equations that are linear in their leading jets determine them, as blocks; `chains` says when."""
+        """Whether equations that are linear in their leading jets determine these as blocks (see `chains`)."""
         self.levels: tuple[int, ...] = tuple(-z.order if isinstance(z, Jet) else 1 for z in self.symbols)
         """The level of every variable: blocks are eliminated from the lowest level to the highest."""
         self._back: dict[Symbol, Expr] = {g.symbol: g.definition for g in generators} | self.translation.constants
@@ -121,7 +121,7 @@ class Space(Ring):
         return self.fraction(self.translation.rational(e))
 
     def _fraction(self, e: Expr) -> Fraction:
-        """The same with parameters as variables: as rational functions they would have to be reduced at every step."""
+        """Numerator and denominator with parameters as variables; as rational functions these would have to be reduced at every step."""
         one = self.flat_ring.one
         if e.is_Rational:
             return self.flat_ring.ground_new(QQ(e.p, e.q)), one
@@ -146,7 +146,7 @@ class Space(Ring):
         return d**-power, n**-power
 
     def factors(self, f: Poly) -> list[Poly]:
-        r"""The monic irreducible factors of positive degree. With chains they are those of the form of `f` with the shortest ones.
+        r"""The monic irreducible factors of positive degree; with chains, those of the form of `f` with the shortest factors.
 
         Modulo $c^2 + s^2 = 1$ there are several forms: $1 - s^2 + k c$ is irreducible, and $c^2 + k c$ is a product.
         """
@@ -161,7 +161,7 @@ class Space(Ring):
         return min(found, key=lambda factors: (sum(map(len, factors)), -len(factors)))
 
     def circles(self, f: Poly) -> list[tuple[int, int]]:
-        """The pairs of variables that are cosine and sine of one angle, of which `f` contains one at least."""
+        """The pairs of cosine and sine of one angle of which `f` contains at least one."""
         inside = support(f)
         cosines = [i for i, g in self.generators.items() if isinstance(g.definition, sympy.cos)]
         return [(i, i + 1) for i in cosines if inside & {i, i + 1}]
@@ -190,10 +190,9 @@ class Space(Ring):
         return e.xreplace(self._back) if self._back else e
 
     def number(self, f: Poly) -> bool | None:
-        """Whether a polynomial in algebraic numbers alone is zero; None if it contains anything else, or that is not known.
+        """Whether a polynomial in algebraic numbers alone is zero; None if it contains other variables, or if that is not known.
 
-        The relations of nested roots allow several numbers: of sqrt(5 + 2*sqrt(6)) they say that it is sqrt(2) + sqrt(3), or its
-        conjugates.
+        The relations of nested roots have several solutions: for sqrt(5 + 2*sqrt(6)) these are sqrt(2) + sqrt(3) and its conjugates.
         """
         if not self._numbers or f.is_ground or not support(f) <= self._numbers:
             return None
@@ -228,7 +227,7 @@ class Space(Ring):
         """
         generator = self.generators[i]
         if generator.definition.is_Pow and generator.relation is not None:
-            return None  # the relation of a root is enough
+            return None  # a root is determined by its relation
         known: dict[Expr, Expr] = {}
         for z in generator.definition.free_symbols:
             j = self.index.get(z)

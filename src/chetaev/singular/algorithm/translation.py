@@ -3,10 +3,10 @@ r"""Functions become algebraic variables: $\cos\theta, \sin\theta$ with $c^2 + s
 Every function of the notation that depends on jets or on time is replaced by a *generator*, a symbol with a definition, sometimes an
 algebraic relation, and partial derivatives that are again rational in jets and generators. Angles are integer combinations of base angles,
 so $\sin(\theta - \epsilon)$ and $\cos 2\theta$ share the generators of $\theta$ and $\epsilon$; exponentials likewise. Arguments whose
-common base angle would be very small, as 0.001 for 1.379 and 0.88, are base angles of their own. Functions of
+common base angle would be very small, as 0.001 for 1.379 and 0.88, are separate base angles. Functions of
 parameters alone become parameters: an angle through the tangent of its half, so that the coefficients stay a field of rational functions.
 
-Where a coordinate and a function of it both occur (`q` and `cos(q)`) the two are treated as algebraically independent. That is an
+If a coordinate and a function of it both occur (`q` and `cos(q)`), the two are treated as algebraically independent. That is an
 *algebraic relaxation*: it can miss coincidences such as $q = \cos q$, but never adds one.
 """
 
@@ -30,13 +30,13 @@ _TRIGONOMETRIC = (sympy.sin, sympy.cos, sympy.tan)
 _EXPONENTIAL = (sympy.exp, sympy.sinh, sympy.cosh, sympy.tanh)
 """Functions written in powers of exponentials."""
 _FACTORED = 10**12
-"""Numbers below this are written as products of primes, within a millisecond."""
+"""Largest number that is written as a product of primes, which takes less than a millisecond."""
 _LARGEST_MULTIPLE = 32
 """Largest multiple of a base angle or exponent. It is a power of a generator, and the time for divisors and factors grows with the degree:
-decimals of three digits would lead to powers in the thousands, which no budget can interrupt in time. Arguments that are no small
+decimals of three digits would lead to powers in the thousands, which no budget can interrupt in time. Arguments that are not small
 multiples of another one are treated as independent, an algebraic relaxation."""
 _OPAQUE = (*(function.make for function in SMOOTH.values() if function.opaque), sympy.atan2)
-"""Functions without an algebraic relation; each occurrence with new arguments is a generator of its own."""
+"""Functions without an algebraic relation; each occurrence with new arguments is a new generator."""
 
 
 class UnsupportedFunction(Exception):
@@ -55,7 +55,7 @@ class Generator:
 
     @property
     def constant(self) -> bool:
-        """Whether it depends on parameters only."""
+        """Whether the generator depends on parameters only."""
         return not moves(self.definition)
 
 
@@ -97,7 +97,7 @@ class Translation:
         met: dict[tuple[str, Expr], set[Rational]] = {}
         seen: set[Basic] = set()
         stack: list[Basic] = list(expressions)
-        while stack:  # each distinct part once: written out as trees, the rows of a bicycle have millions of parts
+        while stack:  # visit each distinct subexpression once: as trees, the rows of a bicycle have millions of nodes
             e = stack.pop()
             if e in seen:
                 continue
@@ -113,7 +113,7 @@ class Translation:
     def _shares(self, kind: str, coefficient: Rational, rest: Expr) -> list[tuple[int, Rational]]:
         """A coefficient of an angle or exponent as a sum of multiples of base units.
 
-        An argument that occurs only in a derivative may be no such sum; it becomes a unit of its own.
+        An argument that occurs only in a derivative may not be such a sum; it then becomes a new unit.
         """
         units = self._units.setdefault((kind, rest), [])
         found = _shares(abs(coefficient), units)
@@ -246,7 +246,7 @@ class Translation:
         return self._generator(e, e, None)
 
     def _logarithm(self, number: Rational) -> Expr:
-        """The logarithm of a rational number by those of primes, between which no linear relation holds: log(6) - log(2) - log(3) = 0."""
+        """The logarithm of a rational number by those of primes, which are linearly independent, so that log(6) - log(2) - log(3) = 0."""
         powers = [*sympy.factorint(number.p).items(), *[(prime, -k) for prime, k in sympy.factorint(number.q).items()]]
         return sympy.Add(*[k * self._constant(sympy.log(prime), positive=True) for prime, k in powers if prime > 1])
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from sympy import Expr
 
 from chetaev.core.notation import show
+from chetaev.core.support.public import public
 from chetaev.singular.algorithm.leaf import Leaf
 from chetaev.singular.dynamical.dynamical_form import DynamicalForm
 
@@ -41,13 +42,14 @@ class Entry:
         return self.status if self.within is None else f"{self.status}, contained in node {self.within} with the same motions"
 
 
+@public
 @dataclass(frozen=True)
 class Tree:
     """All final constraint manifolds of a dynamical form.
 
     `leaves` are not redundant: none is contained in another one with the same motions. `discarded` sets were proved empty over the reals.
-    `complete` is False if the budget ran out or a step was not decided; the leaves are right then, but there may be others, and `reason`
-    says why. `assumptions` are expressions in parameters that must not vanish.
+    `complete` is False if the budget ran out or a step was not decided; the leaves are then correct, but there may be others, and `reason`
+    states why. `assumptions` are expressions in parameters that must not vanish.
     """
 
     form: DynamicalForm

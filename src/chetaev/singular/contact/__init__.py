@@ -1,7 +1,7 @@
 r"""Contact geometry of Lagrangians with an action variable (002, section 2.5; de León and Lainz 2019).
 
-`geometry` has the contact form, the Reeb field, contact Hamiltonian fields and Jacobi's bracket, and the presymplectic form on
-$T(Q \times \mathbb{R})$; `precontact` the constraint algorithm for singular Lagrangians.
+`geometry` has the contact form, the Reeb field, contact Hamiltonian fields and the Jacobi bracket, and the presymplectic form on
+$T(Q \times \mathbb{R})$; `precontact` has the constraint algorithm for singular Lagrangians.
 """
 
 from chetaev.singular.contact.geometry import ContactGeometry, contact_geometry

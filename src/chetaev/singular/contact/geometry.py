@@ -3,8 +3,8 @@ r"""The contact manifold $(TQ \times \mathbb{R}, \eta_L)$ of a regular Lagrangia
 $$ \eta_L = ds - \frac{\partial L}{\partial v^i}\,dq^i, \qquad E_L = v^i\frac{\partial L}{\partial v^i} - L, \qquad
    i_R\,d\eta = 0,\ \eta(R) = 1: \quad R = \partial_s - W^{ij} L_{s v^j}\,\partial_{v^i}, $$
 
-with $W = L_{vv}$. The contact Hamiltonian field of a function $f$ obeys $\eta(X_f) = -f$ and $\mathcal L_{X_f}\eta = -R(f)\,\eta$; that of
-the energy is Herglotz' field, since $R(E_L) = -L_s$. Jacobi's bracket is $\{f, g\} = -\eta([X_f, X_g]) = X_f(g) + g\,R(f)$, and $f$ is
+with $W = L_{vv}$. The contact Hamiltonian field of a function $f$ satisfies $\eta(X_f) = -f$ and $\mathcal L_{X_f}\eta = -R(f)\,\eta$; that
+of the energy is Herglotz' field, since $R(E_L) = -L_s$. The Jacobi bracket is $\{f, g\} = -\eta([X_f, X_g]) = X_f(g) + g\,R(f)$, and $f$ is
 dissipated, $X_E(f) = L_s f$, exactly if $\{E_L, f\} = 0$; quotients of dissipated quantities are conserved. For a Lagrangian with explicit
 time the same holds at fixed time, and the motion follows $X_E + R_t$ with $R_t = \partial_t - W^{ij} L_{t v^j}\,\partial_{v^i}$ (cocontact
 geometry).
@@ -20,8 +20,9 @@ from sympy import Add, Expr, Matrix, S, Symbol
 
 from chetaev.core.declarations import read_value
 from chetaev.core.errors import PrincipleError
-from chetaev.core.fixes import UsePrinciple
+from chetaev.core.fixes import Ask, SetPart, UsePrinciple
 from chetaev.core.notation import show
+from chetaev.core.support.public import public
 from chetaev.core.symbols import TIME, Coordinate, jets_in
 from chetaev.core.zero import vanishes
 from chetaev.mechanics.derivation import derive
@@ -35,22 +36,23 @@ from chetaev.singular.forms.exterior import Form, d, zero_form
 from chetaev.singular.forms.fields import VectorField
 
 
+@public
 @dataclass(frozen=True)
 class ContactGeometry:
     """Form, energy, Reeb field, contact Hamiltonian fields and bracket of a Lagrangian with an action variable."""
 
     equations: Equations = field(repr=False)
-    """The `equations` under Herglotz' principle."""
+    """The equations under Herglotz' principle."""
     coordinates: tuple[Coordinate, ...]
-    """The `coordinates` q."""
+    """The coordinates q."""
     action: Symbol
-    """s."""
+    """The action variable s."""
     lagrangian: Expr
-    """The `lagrangian`."""
+    """The Lagrangian."""
 
     @cached_property
     def velocities(self) -> tuple[Coordinate, ...]:
-        """V."""
+        """The velocities v."""
         return tuple(q.d() for q in self.coordinates)
 
     @cached_property
@@ -94,12 +96,12 @@ class ContactGeometry:
 
     @cached_property
     def determinant(self) -> Expr:
-        r"""$\det W$: where it vanishes $\eta_L$ is no contact form."""
+        r"""$\det W$: where it vanishes $\eta_L$ is not a contact form."""
         return tidied(self.hessian.det(method="berkowitz"))
 
     @cached_property
     def reeb(self) -> VectorField:
-        """The Reeb field $R$; a PrincipleError for a singular Lagrangian."""
+        """The Reeb field $R$; raises a PrincipleError for a singular Lagrangian."""
         lift = -self._inverse * Matrix([p.diff(self.action) for p in self.momenta])
         return VectorField({self.action: S.One, **dict(zip(self.velocities, map(tidied, lift), strict=True))})
 
@@ -132,7 +134,7 @@ class ContactGeometry:
         return VectorField({z: tidied(e) for z, e in {**found, s: c}.items()})
 
     def bracket(self, f: Any, g: Any) -> Expr:
-        r"""Jacobi's bracket $\{f, g\} = X_f(g) + g\,R(f)$."""
+        r"""The Jacobi bracket $\{f, g\} = X_f(g) + g\,R(f)$."""
         first, second = self._read(f), self._read(g)
         return tidied(self.hamiltonian_field(first)(second) + second * self.reeb(first))
 
@@ -141,7 +143,7 @@ class ContactGeometry:
         return tidied(self.field(self._read(f)))
 
     def is_dissipated(self, f: Any) -> bool | None:
-        """Whether a function decays as the energy does, $f' = L_s f$: True, False or None (undecided)."""
+        """Whether a function is dissipated like the energy, $f' = L_s f$: True, False or None (undecided)."""
         function = self._read(f)
         return vanishes(self.field(function) - self.lagrangian.diff(self.action) * function)
 
@@ -172,7 +174,7 @@ class ContactGeometry:
                 "the Lagrangian is singular.",
                 where=f"contact geometry of {self.equations.system.label}",
                 why="det L_vv = 0: the form ds - L_v dq is not a contact form, and has no single Reeb field.",
-                hint="precontact(system) finds the set on which Herglotz' equations have solutions",
+                hint=(Ask("precontact", "system"), " finds the set on which Herglotz' equations have solutions"),
             )
         return self.hessian.inv(method="ADJ").applyfunc(tidied)
 
@@ -187,6 +189,7 @@ class ContactGeometry:
         return "\n".join([*lines, f"  R = {self.reeb}", f"  X = {self.field}", f"  a contact form {where}"])
 
 
+@public
 def contact_geometry(given: Any) -> ContactGeometry:
     r"""The contact geometry of a Lagrangian of first order with an action variable (002, section 2.5).
 
@@ -194,7 +197,7 @@ def contact_geometry(given: Any) -> ContactGeometry:
         given: A system with an action variable, a model or equations, under `Herglotz()` without constraints and forces.
 
     Returns:
-        Contact form, energy, Reeb field, contact Hamiltonian fields, Jacobi's bracket, and the form on $T(Q \times \mathbb{R})$.
+        Contact form, energy, Reeb field, contact Hamiltonian fields, Jacobi bracket, and the form on $T(Q \times \mathbb{R})$.
 
     Raises:
         PrincipleError: If there is no action variable, the Lagrangian is of higher order, or constraints or forces act.
@@ -219,20 +222,20 @@ def _read(given: Any, verb: str) -> tuple[Equations, tuple[Coordinate, ...], Sym
     where = f"{verb} of {system.label}"
     require_coordinates(system, verb)
     if lowered.action is None:
-        hint = ('System(..., action="s") under ', UsePrinciple(Herglotz()))
+        hint = (SetPart("action", "s", whole=True), " under ", UsePrinciple(Herglotz()))
         raise PrincipleError(f"{system.label} has no action variable.", where=where, hint=hint)
     if lowered.reactions or lowered.costates or system.kinematic or system.forces or system.dissipation != 0:
         raise PrincipleError(
             f"constraints or forces act on {system.label}.",
             where=where,
             why="The contact form and its fields belong to the Lagrangian alone.",
-            hint="contact_as_nonholonomic(...) or contact_as_vakonomic(...) treat constraints on Q x R",
+            hint=(Ask("contact_as_nonholonomic", "..."), " or ", Ask("contact_as_vakonomic", "..."), " treat constraints on Q x R"),
         )
     if any(z.order > 1 for z in jets_in(lowered.lagrangian)):
         raise PrincipleError(
             "the Lagrangian contains second or higher derivatives.",
             where=where,
-            why="The contact form of 002 lives on TQ x R.",
+            why="The contact form of 002 is defined on TQ x R.",
             hint=(UsePrinciple(Herglotz()), " treats any order directly"),
         )
     return equations, system.coordinates, lowered.action, lowered.lagrangian

@@ -1,6 +1,6 @@
 r"""The precontact constraint algorithm for a singular Lagrangian with an action variable (de León and Lainz 2019; 002, section 2.5).
 
-Where $\eta_L$ is no contact form there is no single Reeb field, but $\mathcal L_X\eta = L_s\,\eta$ and $\eta(X) = -E$ still make sense:
+If $\eta_L$ is not a contact form there is no single Reeb field, but $\mathcal L_X\eta = L_s\,\eta$ and $\eta(X) = -E$ are still meaningful:
 
 $$ i_X\,d\eta_L = dE_L + L_s\,\eta_L, \qquad \eta_L(X) = -E_L. $$
 
@@ -17,8 +17,10 @@ from typing import Any
 from sympy import Expr, S, Symbol
 
 from chetaev.core.errors import PrincipleError
+from chetaev.core.fixes import Ask, SetArgument
 from chetaev.core.notation import show
 from chetaev.core.support.budget import allowance
+from chetaev.core.support.public import public
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME
 from chetaev.singular.contact.geometry import ContactGeometry, contact_geometry
@@ -29,20 +31,21 @@ from chetaev.singular.forms.distributions import Distribution, annihilated_by, a
 from chetaev.singular.forms.exterior import d, interior
 
 
+@public
 @dataclass(frozen=True)
 class Precontact:
     """The kernel of the precontact form, the final constraint set and Herglotz' field on it."""
 
     geometry: ContactGeometry = field(repr=False)
-    """The contact `geometry` of the Lagrangian."""
+    """The contact geometry of the Lagrangian."""
     kernel: Distribution = field(repr=False)
     r"""The fields $Z$ with $\eta(Z) = 0$ and $i_Z\,d\eta = 0$."""
     compatibility: tuple[Expr, ...]
-    """$Z(E)$ for the fields that span the kernel: they must vanish."""
+    """$Z(E)$ for the fields that span the kernel, which must vanish."""
     second_order: bool
-    """Whether $X(q) = v$ was demanded."""
+    """Whether $X(q) = v$ was required."""
     found: SolvedSet = field(repr=False)
-    """What the algorithm `found`: the steps and the final set."""
+    """The result of the algorithm: the steps and the final set."""
 
     @property
     def steps(self) -> tuple[tuple[Expr, ...], ...]:
@@ -61,7 +64,7 @@ class Precontact:
 
     @property
     def dimension(self) -> int:
-        """The dimension of the final set, s counted, time not; -1 if it is empty."""
+        """The dimension of the final set with s and without time; -1 if it is empty."""
         return self.found.dimension
 
     @property
@@ -83,8 +86,9 @@ class Precontact:
         return "\n".join([*lines, f"final set      dimension {self.dimension}, {self.free_components} free components of the field"])
 
 
+@public
 def precontact(given: Any, *, second_order: bool = True, seconds: float = 30.0) -> Precontact:
-    """The precontact constraint algorithm of a Lagrangian of first order with an action variable, singular or not.
+    """Run the precontact constraint algorithm for a Lagrangian of first order with an action variable, which may be singular.
 
     Args:
         given: A system with an action variable, a model or equations, under `Herglotz()` without constraints and forces.
@@ -113,11 +117,11 @@ def precontact(given: Any, *, second_order: bool = True, seconds: float = 30.0) 
     kernel = annihilated_by([eta, *associated_system(d(eta), still)] if not geometry.timed else _at_rest(geometry), still)
     rows = _rows(geometry, second_order)
     found: SolvedSet | None = None
-    with deep(), refusals("precontact", hint="analyze(derive(system, Herglotz()))"), allowance(seconds) as clock:
+    with deep(), refusals("precontact", hint=Ask("analyze", "derive(system, Herglotz())")), allowance(seconds) as clock:
         found = solved_set(rows, still, ())
     if clock.expired or found is None:
         what = f"the constraints were not closed within a budget of {seconds:g} seconds."
-        raise PrincipleError(what, where="precontact", hint="seconds=300")
+        raise PrincipleError(what, where="precontact", hint=SetArgument("seconds", 300))
     compatibility = tuple(tidied(field(geometry.energy)) for field in kernel.fields)
     return Precontact(geometry, kernel, compatibility, second_order, found)
 
@@ -132,7 +136,7 @@ def _at_rest(geometry: ContactGeometry) -> list[Any]:
 def _rows(geometry: ContactGeometry, second_order: bool) -> list[list[Expr]]:
     r"""$i_X\,d\eta - dE - L_s\,\eta = 0$ by components, $\eta(X) + E = 0$, and $X(q) = v$; the term without rates last.
 
-    With explicit time $X = \partial_t + \dots$, and the component along $dt$ is left out: it only says how the energy changes.
+    With explicit time $X = \partial_t + \dots$, and the component along $dt$ is omitted: it only states the rate of the energy.
     """
     eta, names = geometry.eta, geometry.variables
     still = [z for z in names if z != TIME]

@@ -1,9 +1,9 @@
 """Dirac and Bergmann's theory of singular Lagrangians in phase space, and its presymplectic form.
 
 `analysis` runs the algorithm, `legendre_map` reads the input and finds primary constraints, `closure` is the loop on one manifold,
-`classes` has Poisson's and Dirac's brackets, and finds first and second class and gauge directions, `result` holds the answer;
+`classes` has Poisson and Dirac brackets, and finds first and second class and gauge directions, `result` has the answer;
 `presymplectic` is the algorithm on forms, `lagrangian_bundle` its time-dependent setting with the reduced and the second-order problem, and
-`vakonomic` compares Dirac's bracket with the canonical one of the reduced phase space.
+`vakonomic` compares the Dirac bracket with the canonical bracket of the reduced phase space.
 """
 
 from chetaev.singular.dirac_bergmann.analysis import dirac

@@ -1,8 +1,8 @@
 r"""Dirac and Bergmann's analysis of a singular Lagrangian: constraints in phase space, their classes, multipliers and motion.
 
-The total Hamiltonian $H_T = H + u_\alpha \varphi_\alpha$ contains the primary constraints with multipliers. That a constraint stays zero,
-$\partial_t \varphi + \{\varphi, H\} + u_\alpha \{\varphi, \varphi_\alpha\} = 0$, determines multipliers or is a further constraint, until
-nothing new arises. The multipliers that are left are the free functions of the motion.
+The total Hamiltonian $H_T = H + u_\alpha \varphi_\alpha$ contains the primary constraints with multipliers. The condition that a constraint
+stays zero, $\partial_t \varphi + \{\varphi, H\} + u_\alpha \{\varphi, \varphi_\alpha\} = 0$, determines multipliers or is a further
+constraint, until no new ones arise. The multipliers that remain are the free functions of the motion.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from typing import Any
 from sympy import Add, Expr, Matrix, Symbol
 
 from chetaev.core.errors import PrincipleError, UsageError
+from chetaev.core.fixes import Ask, SetArgument
 from chetaev.core.notation import show
 from chetaev.core.support.budget import allowance, limited, size
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME
 from chetaev.core.zero import vanishes
@@ -40,14 +42,15 @@ from chetaev.singular.dirac_bergmann.legendre_map import Primary, Source, legend
 from chetaev.singular.dirac_bergmann.result import Dirac, in_entries
 
 _POINTS_OF_MANIFOLD = 4
-"""Real points of the final manifold at which gauge directions are counted; the largest count is taken."""
+"""Number of real points of the final manifold at which gauge directions are counted; the largest count is taken."""
 
 _LARGEST_IN_PLACE = 60
-"""Size of a Lagrangian whose Legendre map is computed in place, within a tenth of a second."""
+"""Size, in nodes, of a Lagrangian whose Legendre map is computed in this process, within a tenth of a second."""
 
 
+@public
 def dirac(given: Any, principle: Principle | None = None, *, seconds: float = 30.0) -> Dirac:
-    """Dirac and Bergmann's analysis of a Lagrangian of first order, singular or not.
+    """Run Dirac and Bergmann's analysis of a Lagrangian of first order, which may be singular.
 
     Args:
         given: A system, a model or equations without forces, reactions and dissipation.
@@ -77,7 +80,7 @@ def dirac(given: Any, principle: Principle | None = None, *, seconds: float = 30
       generic       B != 0
     """
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
-        raise UsageError(f"a time of {seconds!r} seconds.", where="dirac", hint="seconds=30")
+        raise UsageError(f"seconds={seconds!r} is not a positive number.", where="dirac", hint=SetArgument("seconds", 30))
     source = read_source(given, principle, "dirac", groups=True)
     where = f"dirac {source.label}"
     result: Dirac | None = None
@@ -91,8 +94,8 @@ def dirac(given: Any, principle: Principle | None = None, *, seconds: float = 30
         raise PrincipleError(
             f"the constraints were not closed within a budget of {seconds:g} seconds.",
             where=where,
-            why="How long the algebra takes cannot be foreseen.",
-            hint="dirac(system, seconds=300), or constraint_algorithm(system), which returns what is finished",
+            why="The time that the algebra takes cannot be predicted.",
+            hint=(Ask("dirac", "system, seconds=300"), ", or ", Ask("constraint_algorithm", "system"), ", which returns finished branches"),
         )
     return result
 
@@ -140,7 +143,7 @@ class _Analysis:
         values = _multipliers(space, closure.solved, names)
         free = tuple(names[k] for k in closure.solved.free)
         classes = classify(Manifold.of(space, closure.branch), kept, self.pairs)
-        # two independent components of r x p = 0 also vanish where r3 = p3 = 0, so points are sought with all generators
+        # use all generators: two independent components of r x p = 0 also vanish where r3 = p3 = 0
         vanishing = [space.expression(g) for g in closure.branch.constraints(space) if g not in space.relations]
         points = points_on(vanishing, self._symbols(), count=_POINTS_OF_MANIFOLD)
         generators = self._generators(values, free, names)
@@ -206,7 +209,7 @@ class _Analysis:
                     f"{show(e.xreplace(self.source.written))} = 0 is a condition on the start.",
                     where=f"dirac {self.source.label}",
                     why="The expression is constant along every motion on the group, so that motions exist only where it vanishes.",
-                    hint="for a start in the group it is a number: if that is not zero there is no motion",
+                    hint="for a start in the group it is a number; if that is not zero there is no motion",
                 )
 
     def _symbols(self) -> list[Symbol]:
@@ -241,7 +244,7 @@ class _Consistency:
             drift = space.sum([ring_bracket(space, parts, energy, self.pairs), *([parts[TIME]] if TIME in parts else [])])
             row, _ = space.cleared([*[ring_bracket(space, parts, f, self.pairs) for f in primaries], drift])
             rows.append(row)
-        # without a constraint one empty row gives the number of multipliers
+        # without constraints, one row of zeros keeps the number of columns
         return rows or [[space.zero] * (len(primaries) + 1)]
 
 
@@ -270,6 +273,6 @@ def _loci(solved: Solved, space: Space) -> list[Expr]:
 
 
 def _zeros_on(space: Space, closure: Closure, classes: Classes) -> list[Expr]:
-    """Denominators of Dirac's bracket that are not constant on the final manifold."""
+    """Denominators of the Dirac bracket that are not constant on the final manifold."""
     pairs = [(e, closure.branch.reduce(space, space.read(e)[0])) for e in classes.determinant_factors]
     return [e for e, rest in pairs if rest and doubtful(space, space.factors(rest))]

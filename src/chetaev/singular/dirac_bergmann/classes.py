@@ -1,16 +1,16 @@
-r"""First and second class constraints, and Dirac's bracket.
+r"""First and second class constraints, and the Dirac bracket.
 
 Let $C_{ij} = \{\varphi_i, \varphi_j\}$ on the final manifold. Rows that are independent there belong to constraints $\chi$ of *second
 class*, and the block $C_{ab} = \{\chi_a, \chi_b\}$ of a skew matrix on independent rows is regular. With its inverse
 
 $$ \psi_i = \varphi_i - \{\varphi_i, \chi_a\}\, C^{ab}\, \chi_b, \qquad \{f, g\}^* = \{f, g\} - \{f, \chi_a\}\, C^{ab}\, \{\chi_b, g\} $$
 
-are the constraints of *first class*, whose brackets with all constraints vanish on the manifold, and Dirac's bracket. Poisson's brackets
-$\{f, g\} = \sum_i \partial_{q^i} f\, \partial_{p_i} g - \partial_{p_i} f\, \partial_{q^i} g$ are those of expressions, or in a ring. On
+are the constraints of *first class*, whose brackets with all constraints vanish on the manifold, and the Dirac bracket. Poisson brackets
+$\{f, g\} = \sum_i \partial_{q^i} f\, \partial_{p_i} g - \partial_{p_i} f\, \partial_{q^i} g$ are computed for expressions or in a ring. On
 $T^*G$ in the frame of the group, $\{z, p_a\} = X_a z$ for a function z of the position, and $\{p_a, p_b\} = -C^c_{ab}\, p_c$.
 
 A change of the free functions displaces a state along $X_\psi$ for the primary constraints $\psi$ of first class, then also along
-$X_{\partial_t\psi + \{\psi, H'\}}$, and so on, brackets included. Dirac's conjecture says that all constraints of first class are reached.
+$X_{\partial_t\psi + \{\psi, H'\}}$, and so on, including brackets. Dirac's conjecture is that all constraints of first class are reached.
 It fails where a constraint is the square of another one (Cawley): $X_{z^2}$ vanishes on $z = 0$.
 """
 
@@ -26,6 +26,7 @@ from sympy.polys.domains import QQ
 from sympy.polys.matrices import DomainMatrix
 
 from chetaev.core.functions import in_own_functions
+from chetaev.core.support.public import public
 from chetaev.core.symbols import TIME
 from chetaev.core.values import Tape, Undefined
 from chetaev.mechanics.ranks.generic import rank
@@ -36,11 +37,11 @@ from chetaev.singular.algorithm.space import Fraction, Poly, Space
 from chetaev.singular.dirac_bergmann.closure import Manifold
 
 Pairs = Sequence[tuple[Symbol, Symbol] | tuple[Symbol, Symbol, Expr]]
-"""Coordinates with their momenta, or any two variables with their bracket where that is not one."""
+"""Coordinates with their momenta, or any two variables with their bracket if that is not one."""
 Momenta = tuple[Sequence[Symbol], Sequence[Symbol]]
 """All momenta, and those of coordinates that have positions."""
 Slopes = Mapping[Symbol, Fraction]
-"""The partial derivatives of a function that do not vanish."""
+"""The nonzero partial derivatives of a function."""
 
 
 def poisson_bracket(f: Expr, g: Expr, pairs: Pairs) -> Expr:
@@ -95,6 +96,7 @@ def ring_bracket(space: Space, f: Slopes, g: Slopes, pairs: Pairs) -> Fraction:
     return space.sum(parts)
 
 
+@public
 @dataclass(frozen=True)
 class Classes:
     """Constraints by class, and the inverse of the matrix of brackets of those of second class."""
@@ -106,7 +108,7 @@ class Classes:
     """Denominators of the inverse that depend on the state."""
 
     def bracket(self, f: Expr, g: Expr, pairs: Pairs) -> Expr:
-        """Dirac's bracket, everywhere in phase space where the matrix of the second class is regular."""
+        """The Dirac bracket, defined in phase space where the matrix of the second class is regular."""
         left = [poisson_bracket(f, chi, pairs) for chi in self.second]
         right = [poisson_bracket(chi, g, pairs) for chi in self.second]
         terms = [-a * self.inverse[i, j] * b for i, a in enumerate(left) for j, b in enumerate(right)]
@@ -114,7 +116,7 @@ class Classes:
 
 
 def independent(manifold: Manifold, constraints: Sequence[Fraction], variables: Sequence[Symbol]) -> list[int]:
-    """The constraints, first ones first, whose differentials are linearly independent at a general point of the branch."""
+    """The indices of the first constraints whose differentials are linearly independent at a general point of the branch."""
     space, branch = manifold.space, manifold.branch
     nothing = (space.zero, space.one)
     rows = []
@@ -150,7 +152,7 @@ def _row(space: Space, branch: Branch, parts: Sequence[Slopes], i: int, pairs: P
 
 
 def _independent_rows(manifold: Manifold, rows: Sequence[Sequence[Poly]], most: int) -> list[int]:
-    """The first rows that are independent; there are at most `most`, so that no further ones are tried."""
+    """The indices of the first independent rows, of which there are at most `most`."""
     chosen: list[int] = []
     for i, row in enumerate(rows):
         if len(chosen) < most and any(row) and manifold.rank([rows[k] for k in [*chosen, i]]) > len(chosen):
@@ -216,8 +218,8 @@ def gauge_directions(
 def _rank(functions: Sequence[Expr], pairs: Pairs, points: Sequence[Mapping[Symbol, float]], momenta: Momenta) -> int | None:
     """The rank of the differentials at general points: Hamiltonian fields are independent exactly if these are.
 
-    The differential is taken by momenta and along the fields that these generate; positions on a group have more numbers than directions,
-    and a velocity without position has none.
+    The differential is taken with respect to momenta and along the fields that these generate: positions on a group have more stored
+    numbers than directions, and a velocity without position has none.
     """
     everything, placed = momenta
     lines = [[*[in_own_functions(f.diff(p)) for p in placed], *[poisson_bracket(f, p, pairs) for p in everything]] for f in functions]

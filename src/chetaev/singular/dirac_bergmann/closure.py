@@ -4,9 +4,9 @@ A state is admissible if the rows of the constraints found so far can be solved 
 vector field in the other. Rows left without unknowns are further constraints. The algebra is that of `chetaev.singular.algorithm`; this
 loop follows one manifold and raises `Branching` where the states split into several.
 
-What vanishes on the manifold, and ranks there, are found in a finite field if it has points of the manifold (`mechanics.ranks.exact`),
-which is faster than the ideals of `constraint_algorithm`, which must see every case. Otherwise a real point with a value well above its
-round-off proves that an expression does not vanish; what has no such point is decided by the ideals.
+Zeros and ranks on the manifold are found in a finite field if it has points of the manifold (`mechanics.ranks.exact`), which is faster than
+the ideals of `constraint_algorithm`, which must distinguish all cases. Otherwise a real point with a value well above its round-off proves
+that an expression does not vanish; without such a point the ideals decide.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from sympy import Add, Expr, Symbol
 
 from chetaev.core.calculus import SYMBOLIC
 from chetaev.core.errors import PrincipleError
+from chetaev.core.fixes import Advice, Ask
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Parameter
@@ -38,10 +39,10 @@ from chetaev.singular.algorithm.space import Poly, Space
 from chetaev.singular.algorithm.translation import UnsupportedFunction
 
 _POINTS_OF_MANIFOLD = 4
-"""Real points of a manifold at which expressions are tested."""
+"""Number of real points of a manifold at which expressions are tested."""
 _CLEAR = 1e-6
-"""Least size of an expression that must not vanish at a point of a branch, relative to its terms there and at points of the sizes of its
-symbols. With a smaller one points of other branches, which are found to `POINT_ERROR`, count as points of this one."""
+"""Least size of an expression that must not vanish at a point of a branch, relative to its terms there and to its usual size. With a
+smaller value, points of other branches, which are known up to `POINT_ERROR`, would count as points of this one."""
 
 
 class _Terms:
@@ -101,7 +102,7 @@ class Manifold:
         if known is not None:
             return known
         most = min(len(written), len(written[0]))
-        if self.points and generic_rank(written, self.points) == most:  # a minor that is clearly not zero at a point proves a full rank
+        if self.points and generic_rank(written, self.points) == most:  # a minor well above round-off at a point proves full rank
             return most
         return rank_on(self.space, self.branch, [[self.branch.reduce(self.space, e) for e in row] for row in rows])
 
@@ -120,7 +121,7 @@ class Manifold:
 
 
 def with_nonzero(branch: Branch, factors: Sequence[Poly]) -> Branch:
-    """A branch on which some further polynomials do not vanish."""
+    """The branch without the zeros of further polynomials."""
     return replace(branch, nonzero=(*branch.nonzero, *factors))
 
 
@@ -136,9 +137,12 @@ class Branching(Exception):
         self.manifolds = tuple(tuple(m) for m in manifolds)
 
 
+_OTHER_WAY = (Ask("constraint_algorithm"), " takes any equations")
+
+
 @contextmanager
-def refusals(where: str, hint: str = "constraint_algorithm takes any equations", written: Mapping[Any, Expr] = Frozen()) -> Iterator[None]:
-    """Raise a PrincipleError where the block meets several manifolds or a function without a rule; `written` is how symbols print."""
+def refusals(where: str, hint: Advice = _OTHER_WAY, written: Mapping[Any, Expr] = Frozen()) -> Iterator[None]:
+    """Turn a `Branching` or an unsupported function in the block into a PrincipleError; `written` replaces symbols in its message."""
     try:
         yield
     except Branching as fact:
@@ -147,7 +151,7 @@ def refusals(where: str, hint: str = "constraint_algorithm takes any equations",
             f"the constraints split into several manifolds: {parts}.",
             where=where,
             why="Dirac's analysis follows one manifold of constant rank.",
-            hint="constraint_algorithm(system) follows all of them",
+            hint=(Ask("constraint_algorithm", "system"), " follows all of them"),
         ) from None
     except UnsupportedFunction as fact:
         raise PrincipleError(f"{fact}.", where=where, hint=hint) from None
@@ -162,7 +166,7 @@ class Closure:
     steps: tuple[tuple[Poly, ...], ...]
     """The constraints at the start, and those that each step added: first as they were found, then generators of the ideal.
 
-    The generators alone may be more than the codimension, and some of them together may vanish on a larger set than all.
+    There may be more generators than the codimension, and a part of them may vanish on a larger set than all.
     """
     irregular: tuple[Poly, ...]
     """Constraints whose differential vanishes with them, such as a square; polynomials with the same zeros replace them."""
@@ -202,7 +206,7 @@ def close(space: Space, start: Sequence[Poly], rows_for: RowsFor, nonzero: Seque
 
 
 def _only(space: Space, branch: Branch, new: Sequence[Poly]) -> Branch | None:
-    """The one branch that remains when further polynomials vanish; None if nothing remains."""
+    """The single branch that remains when further polynomials vanish; None if it is empty."""
     try:
         found, _ = refine(space, branch, list(new))
     except NeedsSurd as need:
@@ -214,7 +218,7 @@ def _only(space: Space, branch: Branch, new: Sequence[Poly]) -> Branch | None:
 
 
 def _largest(space: Space, branches: Sequence[Branch]) -> list[Branch]:
-    """The branches that lie in no other one: the zeros of $a + x b$ contain those of $a$ and $x$ together."""
+    """The branches that are not contained in another one: the zeros of $a + x b$ contain the common zeros of $a$ and $x$."""
     kept: list[Branch] = []
     for b in sorted(branches, key=lambda b: -dimension(space, b.determined, b.basis)):
         if not any(all(b.vanishes(space, g) for g in a.constraints(space)) for a in kept):
@@ -223,7 +227,7 @@ def _largest(space: Space, branches: Sequence[Branch]) -> list[Branch]:
 
 
 def _as_found(space: Space, branch: Branch, polynomials: Sequence[Poly]) -> list[Poly]:
-    """Constraints without factors that do not vanish on the branch, or at instants only; products and powers are left out."""
+    """Constraints without factors that do not vanish on the branch or vanish only at instants; products and powers are omitted."""
     found = []
     for f in polynomials:
         factors = [g for g in space.factors(branch.reduce(space, f)) if g not in branch.nonzero and not _of_time_alone(space, g)]
@@ -233,7 +237,7 @@ def _as_found(space: Space, branch: Branch, polynomials: Sequence[Poly]) -> list
 
 
 def _of_time_alone(space: Space, f: Poly) -> bool:
-    """Whether a factor vanishes at instants only, which take no state away."""
+    """Whether a factor depends on time only, so that its zeros exclude no state."""
     return space.expression(f).free_symbols <= {TIME, *space.parameters}
 
 

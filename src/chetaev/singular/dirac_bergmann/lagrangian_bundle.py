@@ -10,8 +10,8 @@ Its solutions are the horizontal lifts (2.19) of those of $Z \lrcorner \Omega_l 
 through $M_0 = \{\dot u = L\}, M_1, \dots$, (2.24)-(2.27). The distribution $D = \ker\Omega_l \cap V$ consists of the vertical fields that
 $L_{vv}$ annihilates; momenta and energy are constant along it, so that the quotient has the coordinates $(t, q)$ and independent momenta,
 and the problem (2.28) there is that of $d(p\,dq - H\,dt)$ on the primary constraints. Equivalence theorem: one problem has a solution on
-some final manifold if the other does. On the submanifold $S$ where a semi-prolongable solution is a second-order equation, the motion is
-unique.
+some final manifold exactly if the other does. On the submanifold $S$ where a semi-prolongable solution is a second-order equation, the
+motion is unique.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ from typing import Any
 from sympy import Add, Expr, Matrix, S, Symbol
 
 from chetaev.core.errors import PrincipleError
+from chetaev.core.fixes import Ask, InPython
 from chetaev.core.notation import show
 from chetaev.core.support.budget import allowance
+from chetaev.core.support.public import public
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME
 from chetaev.core.system import fresh_coordinates
@@ -39,21 +41,22 @@ from chetaev.singular.forms.exterior import Form, all_of, d, interior, wedge, ze
 from chetaev.singular.forms.fields import VectorField
 
 _ALGORITHM_SECONDS = 30.0
-"""Budget of each algorithm, counted in operations."""
+"""Budget of each algorithm, in seconds of counted operations."""
 
 
+@public
 @dataclass(frozen=True)
 class LagrangianBundle:
     """The forms of a Lagrangian section on its bundle, and the problems of motion there."""
 
     source: Source = field(repr=False)
-    """The `source`: a first-order Lagrangian with its coordinates."""
+    """The first-order Lagrangian with its coordinates."""
     rate: Symbol
     r"""$\\dot u$, whose value on motions is the Lagrangian."""
 
     @cached_property
     def velocities(self) -> tuple[Symbol, ...]:
-        """V."""
+        """The velocities v."""
         return tuple(q.d() for q in self.source.coordinates)
 
     @cached_property
@@ -144,7 +147,7 @@ class LagrangianBundle:
                 "the primary constraints are not solved for momenta.",
                 where=where,
                 why="The quotient by D then has no chart of positions and momenta.",
-                hint="lagrangian_bundle(system).dynamics is the problem before the reduction",
+                hint=(InPython("lagrangian_bundle(system).dynamics"), " is the problem before the reduction"),
             )
         bound = [self.source.momenta[i] for i in primary.velocities]
         values = {p: tidied(p - e) for p, e in zip(bound, primary.constraints, strict=True)}
@@ -157,7 +160,7 @@ class LagrangianBundle:
 
     @cached_property
     def equivalent(self) -> bool | None:
-        """Whether the three problems agree as the theorems say: solvable together, with dimensions that differ by the rank of D."""
+        """Whether the three problems agree as the theorems state: all solvable or none, with dimensions that differ by the rank of D."""
         answers = {self.dynamics.consistent, self.solution.consistent, self.reduced.consistent}
         if len(answers) > 1:
             return False
@@ -189,7 +192,9 @@ class LagrangianBundle:
         with deep(), refusals(where), allowance(_ALGORITHM_SECONDS) as clock:
             found = solved_set(rows, unknowns, on)
         if clock.expired or found is None:
-            raise PrincipleError("the constraints were not closed within the budget.", where=where, hint="constraint_algorithm(system)")
+            raise PrincipleError(
+                "the constraints were not closed within the budget.", where=where, hint=Ask("constraint_algorithm", "system")
+            )
         return found
 
     def __str__(self) -> str:
@@ -200,6 +205,7 @@ class LagrangianBundle:
         return "\n".join(lines)
 
 
+@public
 def lagrangian_bundle(given: Any, principle: Principle | None = None) -> LagrangianBundle:
     """The Lagrangian bundle of a Lagrangian of first order, with or without time (004, sections 2.2 and 3.2).
 

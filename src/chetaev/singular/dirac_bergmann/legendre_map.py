@@ -28,7 +28,7 @@ from sympy.polys.rings import PolyRing
 
 from chetaev.core.calculus import SYMBOLIC
 from chetaev.core.errors import PrincipleError
-from chetaev.core.fixes import SetInput, UsePrinciple, listed
+from chetaev.core.fixes import Ask, SetInput, UsePrinciple, listed
 from chetaev.core.functions import in_own_functions
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.groups.matrix_group import MatrixGroup
@@ -107,7 +107,7 @@ class Source:
 
 
 def read_source(given: Any, principle: Principle | None, verb: str, groups: bool = False) -> Source:
-    """The Lagrangian of `given`; a PrincipleError if its equations are not the Euler-Lagrange equations of one of first order."""
+    """The Lagrangian of `given`; raises a PrincipleError if its equations are not those of a Lagrangian of first order."""
     equations = given if isinstance(given, Equations) else derive(given, principle)
     system, lowered = equations.system, equations.lowered
     where = f"{verb} {system.label}"
@@ -118,10 +118,10 @@ def read_source(given: Any, principle: Principle | None, verb: str, groups: bool
         raise PrincipleError(
             f"the equations under {equations.principle} are not those of a Lagrangian alone.",
             where=where,
-            why="Forces, reactions, dissipation and an action variable have no place in a Hamiltonian.",
+            why="A Hamiltonian cannot contain forces, reactions, dissipation or an action variable.",
             hint=(
                 *listed([UsePrinciple(Hamilton()), UsePrinciple(Vakonomic())]),
-                ", without forces; constraint_algorithm takes any equations",
+                ", without forces; constraint_algorithm accepts any equations",
             ),
         )
     coordinates = (*system.coordinates, *lowered.costates)
@@ -132,7 +132,7 @@ def read_source(given: Any, principle: Principle | None, verb: str, groups: bool
             f"the Lagrangian contains {min(high, key=lambda z: z.name)}.",
             where=where,
             why="Momenta are taken from a Lagrangian of first order.",
-            hint="constraint_algorithm takes Lagrangians of any order",
+            hint="constraint_algorithm accepts Lagrangians of any order",
         )
     momenta = tuple(fresh_coordinates(system, [f"p_{q.base}" for q in coordinates]))
     return Source(coordinates, momenta, system.parameters, lagrangian, system)
@@ -145,8 +145,8 @@ def _require_entries(system: System, lagrangian: Expr, where: str) -> None:
             raise PrincipleError(
                 f"the Lagrangian depends on the position {z.group}, an element of {system.groups[z.group].word}.",
                 where=where,
-                why="The entries of a rotation obey quadratic relations; Dirac's analysis needs independent variables in phase space.",
-                hint="ch.groups.in_coordinates(system), or a group of matrices such as SO4, whose entries are independent",
+                why="The entries of a rotation satisfy quadratic relations; Dirac's analysis needs independent variables in phase space.",
+                hint=(Ask("ch.groups.in_coordinates", "system"), ", or a group of matrices such as SO4, whose entries are independent"),
             )
 
 
@@ -167,17 +167,17 @@ def _written_out(lagrangian: Expr, system: System, where: str) -> Expr:
 _ENERGY = Symbol("_h", real=True)
 """The energy as a variable of the elimination."""
 _RANDOM_VELOCITIES = 6
-"""Random velocities at which a formula for the energy is compared with it; half of them must be defined."""
+"""Number of random velocities at which a formula is compared with the energy; at half of them both must be defined."""
 
 _MOST_BLOCKS = 200
-"""Principal blocks compared for the simplest determinant; there may be very many."""
+"""Largest number of principal blocks that are compared for the simplest determinant."""
 _SAME_ENERGY = 1e-9
-"""Relative difference up to which a formula has the values of the energy, at random points: round-off of its roots. A wrong root differs by
-about the energy itself."""
+"""Largest relative difference between a formula and the energy at random points, due to round-off. A wrong root differs by about the energy
+itself."""
 _UNDECIDED_SIGN = 1e-6
-"""Absolute values below this do not decide the sign of a constraint, at points of order one; another point is taken."""
+"""Absolute value of a constraint, at points of order one, below which its sign is undecided and another point is taken."""
 _LONG = 400
-"""Operations above which an expression is not shortened, since SymPy would take seconds."""
+"""Operations in an expression above which it is not shortened, since SymPy would take seconds."""
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ def _undecided(where: str) -> PrincipleError:
         "the rank of the matrix of second derivatives could not be decided.",
         where=where,
         why="Numbers and formulas disagree about it.",
-        hint="constraint_algorithm takes the Euler-Lagrange equations themselves",
+        hint="constraint_algorithm accepts the Euler-Lagrange equations",
     )
 
 
@@ -268,10 +268,10 @@ def _general(source: Source, slopes: Sequence[Expr], hessian: Matrix, where: str
     constraints, hamiltonian = image_of(source, slopes, None if still else energy, where)
     if len(constraints) != corank:
         raise PrincipleError(
-            f"elimination of the velocities leaves {len(constraints)} relations between the momenta where {corank} are expected.",
+            f"elimination of the velocities gives {len(constraints)} relations between the momenta instead of {corank}.",
             where=where,
-            why="The image of the Legendre map is not described by as many equations as it has codimension.",
-            hint="constraint_algorithm takes the Euler-Lagrange equations themselves",
+            why="The number of equations of the image of the Legendre map is not its codimension.",
+            hint="constraint_algorithm accepts the Euler-Lagrange equations",
         )
     if len(constraints) == 1:
         constraints = (_oriented(constraints[0], source, slopes),)
@@ -282,7 +282,7 @@ def _oriented(constraint: Expr, source: Source, slopes: Sequence[Expr]) -> Expr:
     r"""The constraint with the sign for which $\dot q = u\,\partial\varphi/\partial p + \dots$ with $u > 0$ gives the velocities of the
     momenta.
 
-    A Lagrangian homogeneous of first degree leaves the size of $u$ free, but not its sign: the momenta change sign with the velocities.
+    For a Lagrangian homogeneous of first degree the size of $u$ is free, but not its sign: the momenta change sign with the velocities.
     """
     velocities = [q.d() for q in source.coordinates]
     at = dict(zip(source.momenta, slopes, strict=True))
@@ -387,7 +387,7 @@ def _hamiltonian(source: Source, slopes: Sequence[Expr], energy: Expr, relations
 
 
 def _agrees(source: Source, slopes: Sequence[Expr], energy: Expr, formula: Expr) -> bool:
-    """Whether a formula in the momenta takes the energy's values at random velocities."""
+    """Whether a formula in the momenta equals the energy at random velocities."""
     values = in_own_functions(formula.xreplace(dict(zip(source.momenta, slopes, strict=True))))  # sqrt(v^6) became |v|^3
     tape = Tape([energy, values])
     met = 0
@@ -427,6 +427,6 @@ def _refusal(what: str, where: str) -> PrincipleError:
     return PrincipleError(
         what,
         where=where,
-        why="The momenta are not linear in the velocities, and elimination of the velocities does not settle it.",
-        hint="constraint_algorithm takes the Euler-Lagrange equations themselves",
+        why="The momenta are not linear in the velocities, and elimination of the velocities gives no answer.",
+        hint="constraint_algorithm accepts the Euler-Lagrange equations",
     )

@@ -1,7 +1,7 @@
 r"""The presymplectic constraint algorithm (Gotay and Nester; 002, section 2.1): the set on which $i_X \omega = dE$ has tangent solutions.
 
-A vector $Z$ of the kernel of $\omega$ demands $Z(E) = 0$, the compatibility conditions. A solution must be tangent to the set they
-define, which demands more, until nothing new arises. For a time-dependent system $\Omega$ is the Poincaré-Cartan form, the equations are
+Vectors $Z$ of the kernel of $\omega$ give the compatibility conditions $Z(E) = 0$. A solution must be tangent to the set that they define,
+which gives further conditions until the set is closed. For a time-dependent system $\Omega$ is the Poincaré-Cartan form, the equations are
 $i_X \Omega = 0$, $X(t) = 1$, and no energy is given. Solutions need not be second-order equations; `lagrangian_forms` gives $\omega_L$
 and $E_L$ on the velocity space.
 """
@@ -15,9 +15,11 @@ from typing import Any
 from sympy import Add, Expr, S, Symbol
 
 from chetaev.core.errors import PrincipleError, UsageError
+from chetaev.core.fixes import Ask, InPython, SetArgument
 from chetaev.core.notation import show
 from chetaev.core.support.budget import allowance
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Parameter
 from chetaev.mechanics.principles import Principle
@@ -30,6 +32,7 @@ from chetaev.singular.forms.distributions import Distribution, characteristic_di
 from chetaev.singular.forms.exterior import Form, d, exact, interior, wedge, zero_form
 
 
+@public
 @dataclass(frozen=True)
 class Presymplectic:
     """The kernel of the form, the compatibility conditions, the final constraint set and the field on it."""
@@ -45,7 +48,7 @@ class Presymplectic:
     consistent: bool
     """Whether there is a solution."""
     dimension: int
-    """The dimension of the final constraint set, time not counted; -1 if it is empty."""
+    """The dimension of the final constraint set without time; -1 if it is empty."""
     free_components: int
     """The number of components of the field that are not determined."""
     field: Mapping[Symbol, Expr] = field(repr=False)
@@ -63,10 +66,11 @@ class Presymplectic:
         return "\n".join(lines)
 
 
+@public
 def presymplectic(
     omega: Form, energy: Any = None, variables: Sequence[Symbol] = (), on: Sequence[Expr] = (), *, seconds: float = 30.0
 ) -> Presymplectic:
-    r"""The presymplectic constraint algorithm for $i_X\omega = dE$.
+    r"""Run the presymplectic constraint algorithm for $i_X\omega = dE$.
 
     Args:
         omega: The 2-form; with time among the variables, the Poincaré-Cartan form.
@@ -95,16 +99,16 @@ def presymplectic(
         raise UsageError(
             f"presymplectic takes a 2-form, not {type(omega).__name__}.",
             where="presymplectic",
-            hint="omega, energy, variables = lagrangian_forms(system)",
+            hint=InPython("omega, energy, variables = lagrangian_forms(system)"),
         )
     if omega.degree != 2:
-        raise UsageError(f"A form of degree {omega.degree}.", where="presymplectic", hint="a 2-form and an energy")
+        raise UsageError(f"omega has degree {omega.degree}, not 2.", where="presymplectic", hint="a 2-form and an energy")
     if energy is None and TIME not in names:
         raise UsageError(
             "No energy.",
             where="presymplectic",
             why="Without time the equations are i_X omega = dE; with time among the variables the form is that of Poincaré and Cartan.",
-            hint="presymplectic(omega, E, variables) or presymplectic(Omega, None, [t, ...])",
+            hint=(Ask("presymplectic", "omega, E, variables"), " or ", Ask("presymplectic", "Omega, None, [t, ...]")),
         )
     if TIME in names and energy is not None and not any(TIME in blade for blade in omega.terms):
         omega = omega + wedge(d(exact(energy)), d(TIME))  # omega + dE ∧ dt, the form of Poincaré and Cartan
@@ -117,7 +121,7 @@ def presymplectic(
         result = _run(omega, slope, names, on, kernel)
     if clock.expired or result is None:
         what = f"the constraints were not closed within a budget of {seconds:g} seconds."
-        raise PrincipleError(what, where="presymplectic", hint="seconds=300")
+        raise PrincipleError(what, where="presymplectic", hint=SetArgument("seconds", 300))
     return result
 
 
@@ -150,7 +154,7 @@ class SolvedSet:
     """The constraints that each step added."""
     consistent: bool
     dimension: int
-    """The dimension of the set, time not counted; -1 if it is empty."""
+    """The dimension of the set without time; -1 if it is empty."""
     free_components: int
     field: Frozen[Symbol, Expr]
     """The components of the field; free ones are u1, u2, ..."""
@@ -201,7 +205,7 @@ def solved_set(rows: Sequence[Sequence[Expr]], unknowns: Sequence[Symbol], on: S
 
 
 def _independent_steps(space: Space, closure: Closure, unknowns: Sequence[Symbol]) -> list[tuple[Poly, ...]]:
-    """The constraints that each step added, without those that follow from the ones before."""
+    """The constraints that each step added, without those that follow from earlier ones."""
     everything = [(f, space.one) for step in closure.steps for f in step]
     chosen = set(independent(Manifold.of(space, closure.branch), everything, unknowns))
     found, at = [], 0
@@ -217,7 +221,7 @@ def _at(entries: Sequence[Form], names: Sequence[Symbol], unknowns: Sequence[Sym
 
 
 def _rest(entries: Sequence[Form], names: Sequence[Symbol], w: Symbol) -> Expr:
-    r"""The part of $i_X\Omega$ that belongs to $X(t) = 1$."""
+    r"""The part of $i_X\Omega$ due to $X(t) = 1$."""
     return Add(*[form.coefficient(w) for form, z in zip(entries, names, strict=True) if z == TIME])
 
 
@@ -226,6 +230,7 @@ def _parameters(expressions: Sequence[Expr]) -> list[Parameter]:
     return sorted(found, key=lambda p: p.name)
 
 
+@public
 def lagrangian_forms(given: Any, principle: Principle | None = None) -> tuple[Form, Expr, tuple[Symbol, ...]]:
     r"""The presymplectic form and the energy of a Lagrangian (002, section 2.1), as arguments of `presymplectic`.
 

@@ -13,6 +13,7 @@ from chetaev.core.errors import UsageError
 from chetaev.core.notation import Vocabulary, from_sympy, parse_expression, show
 from chetaev.core.support.budget import allowance
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Coordinate, Jet, Parameter, jets_in
 from chetaev.singular.algorithm.branches import Branch, refine
 from chetaev.singular.algorithm.space import Space
@@ -20,11 +21,13 @@ from chetaev.singular.dirac_bergmann.classes import Classes, poisson_bracket
 from chetaev.singular.dirac_bergmann.legendre_map import Source, tidied
 
 _SHORTENING_SECONDS = 5.0
-"""Budget for shortening a function on the final manifold; after that it is returned as it is."""
+"""Budget, in seconds of counted operations, for shortening a function on the final manifold; beyond
+it the function is returned as it is."""
 _GENERATIONS = ("primary", "secondary", "tertiary", "quaternary")
 """Names of the first generations of constraints."""
 
 
+@public
 @dataclass(frozen=True)
 class Dirac:
     """Constraints in phase space, their classes, the total Hamiltonian and the motion.
@@ -70,12 +73,12 @@ class Dirac:
 
     @property
     def momenta(self) -> tuple[Coordinate, ...]:
-        """Their momenta, in the same order."""
+        """The momenta of the coordinates, in the same order."""
         return self.source.momenta
 
     @cached_property
     def pairs(self) -> tuple[Any, ...]:
-        """Coordinates with their momenta; on groups all pairs of variables whose bracket does not vanish, with this bracket."""
+        """Coordinates with their momenta; on groups all pairs of variables with a nonzero bracket, and the bracket."""
         table = self.source.written
         return tuple(tuple(table.get(z, z.xreplace(table)) for z in pair) for pair in self.source.pairs)
 
@@ -91,7 +94,7 @@ class Dirac:
 
     @property
     def constraints(self) -> tuple[Expr, ...]:
-        """All constraints; independent of one another."""
+        """All constraints, which are independent of each other."""
         return tuple(e for step in self.generations for e in step)
 
     @property
@@ -111,12 +114,12 @@ class Dirac:
 
     @property
     def dimension(self) -> int:
-        """The dimension of the final manifold in phase space, time not counted."""
+        """The dimension of the final manifold in phase space, without time."""
         return len(self.momenta) + len(self.source.placed) - len(self.constraints)
 
     @property
     def physical_dimension(self) -> int | None:
-        """The dimension of the final manifold without the directions of the free functions; None if those were not counted."""
+        """The dimension of the final manifold without the directions of the free functions; None if their number is unknown."""
         return None if self.gauge_directions is None else self.dimension - self.gauge_directions
 
     @property
@@ -126,7 +129,7 @@ class Dirac:
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """The names an expression in phase space may use."""
+        """The names that an expression in phase space may contain."""
         jets: dict[str, Any] = {z.base: z for z in (*self.coordinates, *self.momenta)}
         known = self.source.system.vocabulary
         return Vocabulary(
@@ -138,11 +141,11 @@ class Dirac:
         )
 
     def poisson(self, f: Any, g: Any) -> Expr:
-        """The Poisson bracket of two functions, texts or expressions, in phase space."""
+        """The Poisson bracket of two functions in phase space, given as strings or expressions."""
         return tidied(poisson_bracket(self.read(f), self.read(g), self.pairs))
 
     def bracket(self, f: Any, g: Any, *, on_manifold: bool = True) -> Expr:
-        """Dirac's bracket of two functions, reduced on the final manifold unless `on_manifold` is False."""
+        """The Dirac bracket of two functions, reduced on the final manifold unless `on_manifold` is False."""
         value = self.classes.bracket(self.read(f), self.read(g), self.pairs)
         return self.reduce(value) if on_manifold else tidied(value)
 
@@ -163,7 +166,7 @@ class Dirac:
         return tidied(found[-1])
 
     def read(self, given: Any) -> Expr:
-        """A function in phase space from a text or an expression."""
+        """Read a function in phase space from a string or an expression."""
         e = parse_expression(given, self.vocabulary) if isinstance(given, str) else from_sympy(given, self._names(given), "dirac")
         high = [z for z in jets_in(e) if z.order]
         if high:
@@ -175,7 +178,7 @@ class Dirac:
         return e
 
     def _names(self, given: Any) -> Vocabulary:
-        """The vocabulary, with the multipliers that occur in an expression as names of their own."""
+        """The vocabulary, with the multipliers that occur in an expression as additional names."""
         extra = {z.name: z for z in getattr(given, "free_symbols", ()) if z in self.multipliers or isinstance(z, Parameter)}
         return replace(self.vocabulary, parameters={**self.vocabulary.parameters, **extra})
 
@@ -213,7 +216,7 @@ class Dirac:
 
 
 def in_entries(found: Dirac) -> Dirac:
-    """The same analysis with the entries of matrices in place of the numbers that store them."""
+    """The analysis with the entries of matrices in place of the numbers that store them."""
     table = found.source.written
     if not table:
         return found

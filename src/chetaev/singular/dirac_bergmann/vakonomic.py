@@ -1,4 +1,4 @@
-r"""Dirac's bracket of vakonomic motion against the canonical bracket of its reduced phase space (004, section 3).
+r"""The Dirac bracket of vakonomic motion compared with the canonical bracket of its reduced phase space (004, section 3).
 
 For rows $g^\sigma$ affine in the velocities the primary constraints are $p^\sigma = 0$, the secondary ones $\chi^\sigma = -g^\sigma$
 written in momenta. The matrix of brackets has the blocks $\{p, p\} = 0$, $\{p, \chi\} = -\partial\chi/\partial\lambda$ and $\{\chi,
@@ -15,6 +15,8 @@ from typing import Any
 from sympy import Expr, Matrix
 
 from chetaev.core.errors import PrincipleError
+from chetaev.core.fixes import Ask
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Multiplier
 from chetaev.core.zero import vanishes
 from chetaev.mechanics.principles import Vakonomic
@@ -23,9 +25,10 @@ from chetaev.singular.dirac_bergmann.classes import poisson_bracket
 from chetaev.singular.dirac_bergmann.result import Dirac
 
 
+@public
 @dataclass(frozen=True)
 class VakonomicBrackets:
-    """Both brackets of vakonomic motion on its phase space $(q, p)$, the multipliers there, and Dirac's analysis."""
+    """Both brackets of vakonomic motion on its phase space $(q, p)$, the multipliers there, and the Dirac analysis."""
 
     analysis: Dirac = field(repr=False)
     multipliers: dict[Multiplier, Expr]
@@ -33,7 +36,7 @@ class VakonomicBrackets:
 
     @property
     def pairs(self) -> tuple[tuple[Any, Any], ...]:
-        """Coordinates with their momenta, multipliers left out."""
+        """Coordinates with their momenta, without multipliers."""
         return tuple((q, p) for q, p in self.analysis.pairs if not isinstance(q, Multiplier))
 
     @property
@@ -43,12 +46,14 @@ class VakonomicBrackets:
         return self.analysis.classes.inverse[r:, r:]
 
     def canonical(self, f: Any, g: Any) -> Expr:
-        """The canonical bracket of two functions of positions, momenta and multipliers, restricted to the reduced phase space first."""
+        """The canonical bracket of two functions of positions, momenta and multipliers that are first restricted to the reduced phase
+        space.
+        """
         a, b = (self.analysis.read(e).xreplace(self.multipliers) for e in (f, g))
         return poisson_bracket(a, b, self.pairs)
 
     def dirac(self, f: Any, g: Any) -> Expr:
-        """Dirac's bracket of the same functions, restricted afterwards."""
+        """The Dirac bracket of two functions of positions, momenta and multipliers, then restricted to the reduced phase space."""
         value = self.analysis.bracket(f, g, on_manifold=False)
         momenta = {p: p * 0 for q, p in self.analysis.pairs if isinstance(q, Multiplier)}
         return value.xreplace({**self.multipliers, **momenta})
@@ -60,8 +65,9 @@ class VakonomicBrackets:
         return False if False in answers else None if None in answers else True
 
 
+@public
 def vakonomic_brackets(system: Any, *, seconds: float = 30.0) -> VakonomicBrackets:
-    """Dirac's bracket and the canonical one of vakonomic motion, with rows affine in the velocities.
+    """Compute the Dirac bracket and the canonical bracket of vakonomic motion with rows affine in the velocities.
 
     Args:
         system: A system or a model.
@@ -89,7 +95,7 @@ def vakonomic_brackets(system: Any, *, seconds: float = 30.0) -> VakonomicBracke
             "the multipliers are not functions of positions and momenta.",
             where=where,
             why="det(g a^-1 g^T) = 0, with a the matrix of second derivatives of L, or rows not affine in the velocities (004, (3.28)).",
-            hint="dirac(system, Vakonomic()) shows the constraints that arise",
+            hint=(Ask("dirac", "system, Vakonomic()"), " shows the constraints that arise"),
         )
     return VakonomicBrackets(analysis, _solved(analysis, multipliers, where))
 

@@ -9,8 +9,8 @@ $$ \theta = \bar L\,dt + \frac{\partial\bar L}{\partial v^l}\,\omega^l + L_a\,\v
 
 where $\partial^c_l = \partial_l + g^a_{v^l}\partial_a$, $\hat d_c$ is the derivative along the constraint without accelerations, and
 $c^a_l = \partial^c_l g^a - \hat d_c\, g^a_{v^l}$ is the curvature of the constraint. So $B'$ and its slopes must be symmetric, $\bar L$ is
-unique up to $a_l v^l + b$ with functions of $(t, q)$, and what remains are linear equations for $L_a$, $a_l$ and $b$. They are tried with
-polynomials $a$, $b$; necessary conditions without unknowns refute.
+unique up to $a_l v^l + b$ with functions of $(t, q)$, and linear equations for $L_a$, $a_l$ and $b$ remain. They are tried with polynomials
+$a$, $b$; necessary conditions without unknowns can refute a representative.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from chetaev.singular.dynamical.constrained_system import ConstrainedSystem
 
 _DEGREE = 2
-"""Degree of the polynomials in time and positions that are tried for what the symmetric part leaves open."""
+"""Degree of the polynomials $a$ and $b$ in time and positions that are tried."""
 _SEARCH_SECONDS = 10.0
-"""Budget, counted in operations, for the search of a representative."""
+"""Budget, in seconds of counted operations, of the search for a representative."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class LagrangianConstraint:
     lagrangian: bool | None
     """True, False, or None for undecided."""
     representative: Form | None
-    """A closed 2-form of the class, on the variables of the constraint; None where there is none or only its existence is known."""
+    """A closed 2-form of the class, on the variables of the constraint; None if there is none or only its existence is known."""
     function: Expr | None
-    r"""$\\bar L$ on the constraint, where it was constructed."""
+    r"""$\\bar L$ on the constraint, if it was constructed."""
     reactions: tuple[Expr, ...]
     """The functions $L_a$, one for each row of the constraint."""
     reason: str
@@ -60,7 +60,7 @@ class LagrangianConstraint:
 
 
 def closed_representative(system: ConstrainedSystem, seconds: float = _SEARCH_SECONDS) -> LagrangianConstraint:
-    """A closed representative of a constrained system, or why there is none.
+    """Find a closed representative of a constrained system, or a reason why there is none.
 
     Args:
         system: A constrained system.
@@ -103,7 +103,7 @@ class _Search:
         return Add(f.diff(self.free[k]), *[self.slopes[a, k] * f.diff(q) for a, q in enumerate(self.bound)])
 
     def along(self, f: Expr) -> Expr:
-        r"""$\hat d_c f$: the derivative along the constraint, accelerations left out."""
+        r"""$\hat d_c f$: the derivative along the constraint without accelerations."""
         terms = [v * f.diff(q) for q, v in zip(self.free, self.speeds, strict=True)]
         return Add(f.diff(TIME), *terms, *[g * f.diff(q) for q, g in zip(self.bound, self.g, strict=True)])
 
@@ -154,11 +154,11 @@ class _Search:
         pairs = list(combinations_with_replacement(self.speeds, 2))
         if all(answer is True for answer in straight):  # the constraint is integrable: Helmholtz' conditions on its leaves
             if any(vanishes(e.diff(v, w)) is False for e in rest for v, w in pairs):
-                return "on the leaves of the constraint what L_vv leaves over is not affine in the velocities"
+                return "on the leaves of the constraint the terms without L_vv are not affine in the velocities"
             F = Matrix([[e.diff(v) for v in self.speeds] for e in rest])
             free = dict.fromkeys(self.speeds, S.Zero)
             if any(vanishes(F[k, j] + F[j, k]) is False for k, j in combinations_with_replacement(range(len(self.free)), 2)):
-                return "on the leaves of the constraint what L_vv leaves over has a symmetric part, friction"
+                return "on the leaves of the constraint the terms without L_vv have a symmetric part, friction"
             force = [e.xreplace(free) for e in rest]
             still = [self.along(F[k, j]).xreplace(free) for k, j in combinations(range(len(self.free)), 2)]
             closed = [
@@ -173,7 +173,7 @@ class _Search:
         idle = all(vanishes(Add(*map(Mul, row, self.speeds))) for row in self.curvature.tolist())
         power = Add(*map(Mul, rest, self.speeds))
         if idle and any(vanishes(power.diff(v, w)) is False for v, w in pairs):
-            return "the power of what L_vv leaves over is not affine in the velocities, and reactions have none"
+            return "the power of the terms without L_vv is not affine in the velocities, and reactions have no power"
         return ""
 
     def _found(self, kinetic: Expr, rest: Matrix) -> LagrangianConstraint:
@@ -199,7 +199,7 @@ class _Search:
         return LagrangianConstraint(True, d(theta), function, reactions, "the closed representative is dθ for an L on the constraint")
 
     def _affine_part(self, rest: Matrix, directions: Sequence[Sequence[Expr]]) -> Expr | None:
-        """$a_l v^l + b$ with which the rest vanishes in all directions that the curvature leaves free; None if none was found."""
+        """$a_l v^l + b$ with which the rest vanishes in all directions that the curvature annihilates; None if none was found."""
         variables = [TIME, *self.free, *self.bound]
         monomials = [Mul(*c) for k in range(_DEGREE + 1) for c in combinations_with_replacement(variables, k)]
         unknowns = [[Dummy(f"c{k}_{j}") for j in range(len(monomials))] for k in range(len(self.free) + 1)]

@@ -27,8 +27,9 @@ from sympy import Add, Expr, Matrix, S, binomial
 from chetaev.core.calculus import SYMBOLIC, total_derivative
 from chetaev.core.constraints import Constraint
 from chetaev.core.errors import ModelError, UsageError
-from chetaev.core.fixes import UsePrinciple
+from chetaev.core.fixes import Ask, SetArgument, UsePrinciple
 from chetaev.core.support.budget import limited, size
+from chetaev.core.support.public import public
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Coordinate, Jet, Parameter, jets_in
 from chetaev.core.system import System
@@ -45,9 +46,10 @@ from chetaev.singular.forms.exterior import Form, all_of, d, exact, wedge, zero_
 from chetaev.singular.forms.fields import VectorField, prolonged_map
 
 _LARGEST_IN_PLACE = 60
-"""Size of rows that are reduced in place, within a tenth of a second."""
+"""Size, in nodes, of rows that are reduced in this process, within a tenth of a second."""
 
 
+@public
 @dataclass(frozen=True)
 class ConstrainedSystem:
     """A dynamical form on a constraint: the matrices $A'$, $B'$ of (11.6), the rows (11.7) and the 2-form (11.5)."""
@@ -55,13 +57,13 @@ class ConstrainedSystem:
     form: DynamicalForm
     """The dynamical form without the constraint."""
     structure: ConstraintStructure
-    """The constraint prolonged to order $s - 1$, or at its own order if that is higher."""
+    """The constraint prolonged to order $s - 1$, or at its original order if that is higher."""
     own: ConstraintStructure
     """The constraint as it was given."""
 
     @property
     def case(self) -> str:
-        """`below`, `equal` or `above`: the order of the constraint against that of the phase space $J^{s-1}Y$."""
+        """`below`, `equal` or `above`: the order of the constraint compared with that of the phase space $J^{s-1}Y$."""
         phase = self.form.order - 1
         highest = max(self.own.own_orders)
         return "below" if highest < phase else "equal" if highest == phase else "above"
@@ -82,7 +84,7 @@ class ConstrainedSystem:
 
     @cached_property
     def A(self) -> Matrix:  # noqa: N802 - the paper's letter
-        """The column $A'_l$ of (11.6); for constraints above the phase space the rows $P^T E$ themselves."""
+        """The column $A'_l$ of (11.6); for constraints above the phase space the rows $P^T E$."""
         return self._on_constraint(self._plain_a)
 
     @cached_property
@@ -141,7 +143,7 @@ class ConstrainedSystem:
 
     @cached_property
     def semispray(self) -> VectorField:
-        r"""The constraint semispray $\Gamma$ of a regular constrained system; a ModelError where $B'$ is singular."""
+        r"""The constraint semispray $\Gamma$ of a regular constrained system; raises a ModelError if $B'$ is singular."""
         return semispray_of(self)
 
     @property
@@ -196,8 +198,9 @@ class ConstrainedSystem:
         return derive(self.system, AsStated() if self.system.equations else Chetaev())
 
 
+@public
 def constrain(form: DynamicalForm, structure: ConstraintStructure, *, seconds: float = 30.0) -> ConstrainedSystem:
-    """The constrained system of a dynamical form and a constraint on the same coordinates.
+    """Form the constrained system of a dynamical form and a constraint on the same coordinates.
 
     Args:
         form: A dynamical form with one row for each coordinate.
@@ -208,7 +211,7 @@ def constrain(form: DynamicalForm, structure: ConstraintStructure, *, seconds: f
         The constrained system.
 
     Raises:
-        ModelError: If the coordinates or the numbers of rows do not fit, or the budget does not suffice.
+        ModelError: If the coordinates or the numbers of rows do not match, or the budget does not suffice.
 
     >>> free = DynamicalForm("x y", ["-x''", "-y'' - 1"])
     >>> system = constrain(free, ConstraintStructure("x y", ["y' = x*x'"]))
@@ -243,7 +246,12 @@ def constrain(form: DynamicalForm, structure: ConstraintStructure, *, seconds: f
             f"the reduced equations were not formed within a budget of {seconds:g} seconds: {answer.reason}.",
             where=where,
             why="They are exact formulas, with the dependent derivatives eliminated.",
-            hint=("constrain(form, structure, seconds=300), or ", UsePrinciple(Chetaev(), "system"), ", which keeps the multipliers"),
+            hint=(
+                Ask("constrain", "form, structure, seconds=300"),
+                ", or ",
+                UsePrinciple(Chetaev(), "system"),
+                ", which keeps the multipliers",
+            ),
         )
     return answer.value
 
@@ -254,6 +262,7 @@ def _formed(system: ConstrainedSystem) -> ConstrainedSystem:
     return system
 
 
+@public
 def pulled_back(form: DynamicalForm, surface: Mapping[Jet, Any]) -> DynamicalForm:
     r"""The dynamical form on a holonomic surface $q^i = g^i(t, q^l)$: $E'_l = (E_l + E_i\,\partial g^i/\partial q^l) \circ J^s\iota_0$.
 
@@ -294,12 +303,13 @@ def pulled_back(form: DynamicalForm, surface: Mapping[Jet, Any]) -> DynamicalFor
     return DynamicalForm(rest, rows, [*form.parameters], name=form.name)
 
 
+@public
 def semiholonomic(coordinates: Any, functions: Sequence[Any], degree: int, parameters: Any = "") -> ConstraintStructure:
     r"""The semiholonomic constraint $d^p u^i/dt^p = 0$ of a degree $p \ge 1$.
 
     Args:
         coordinates: Names or symbols of the coordinates.
-        functions: The functions $u^i$, as texts or expressions.
+        functions: The functions $u^i$, as strings or expressions.
         degree: The degree p.
         parameters: Names or symbols of the parameters.
 
@@ -307,20 +317,25 @@ def semiholonomic(coordinates: Any, functions: Sequence[Any], degree: int, param
         The constraint structure with the rows $d^p u^i/dt^p = 0$.
 
     Raises:
-        UsageError: If `degree` is no positive whole number.
+        UsageError: If `degree` is not a positive integer.
 
     >>> print(semiholonomic("x y", ["x*y"], 2).rows[0])
     x*y'' + 2*x'*y' + x''*y
     """
     if isinstance(degree, bool) or not isinstance(degree, int) or degree < 1:
-        raise UsageError(f"a degree of {degree!r}.", where="semiholonomic", hint="degree=1 for a constraint du/dt = 0")
+        raise UsageError(
+            f"degree={degree!r} is not a positive integer.",
+            where="semiholonomic",
+            hint=(SetArgument("degree", 1), " for a constraint du/dt = 0"),
+        )
     read = DynamicalForm(coordinates, functions, parameters)
     rows = [total_derivative(u, degree) for u in read.rows]
     return ConstraintStructure.of_rows(read.coordinates, rows, read.parameters)
 
 
+@public
 def semiholonomic_degree(row: Expr, coordinates: Sequence[Jet] | None = None) -> int | None:
-    r"""The largest $p$ with $f = d^p u/dt^p$ for some function $u$; 0 if $f$ is no total derivative, None if that could not be decided.
+    r"""The largest $p$ with $f = d^p u/dt^p$ for some function $u$; 0 if $f$ is not a total derivative, None if that could not be decided.
 
     $f$ is a $p$-th total derivative exactly if the higher Euler operators
     $E^{(k)}_\sigma f = \sum_{j \ge k} \binom{j}{k} (-D)^{j-k}\, \partial f/\partial q_j^\sigma$ vanish for $k < p$.

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING
 from sympy import Expr, Matrix, S, Symbol
 
 from chetaev.core.errors import ModelError
+from chetaev.core.fixes import Ask, InPython
 from chetaev.core.notation import show
+from chetaev.core.support.public import public
 from chetaev.core.symbols import TIME, Jet
 from chetaev.mechanics.ranks.generic import generic_rank
 from chetaev.singular.dynamical.constraint_structure import tidied
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def representative(system: ConstrainedSystem) -> Form:
-    r"""The closed $\iota^*\alpha$ where the form is variational (corollary 11.5), otherwise $\alpha_{\mathcal Q}$ of (11.5)."""
+    r"""The closed $\iota^*\alpha$ if the form is variational (corollary 11.5), otherwise $\alpha_{\mathcal Q}$ of (11.5)."""
     if system.case == "above" or system.structure.solved is None or not system.form.lepage.closed:
         return system.alpha
     return pull_back(system.form.lepage.two_form, system.structure.solved).map(tidied)
@@ -51,7 +53,7 @@ def annihilating_forms(system: ConstrainedSystem) -> tuple[Form, ...]:
 
 
 def distribution_of(system: ConstrainedSystem) -> Distribution:
-    r"""$\Delta_{\alpha_{\mathcal Q}}$, generically; on $J^{s-1}Y$ at the points of the constraint where its rows stay implicit."""
+    r"""$\Delta_{\alpha_{\mathcal Q}}$, generically; on $J^{s-1}Y$ at the points of the constraint if its rows stay implicit."""
     structure, solved = system.structure, system.structure.solved is not None
     variables = structure.variables if solved else (TIME, *structure.jets)
     found = annihilated_by(annihilating_forms(system), variables, on=() if solved else (*structure.prolonged, *structure.rows))
@@ -72,7 +74,7 @@ def semispray_of(system: ConstrainedSystem) -> VectorField:
             "the constrained system is not regular.",
             where=where,
             why="B' = P^T B P is singular on the constraint, so that no single semispray spans the motions.",
-            hint="constrained.distribution, or constraint_algorithm(constrained.equations)",
+            hint=(InPython("constrained.distribution"), ", or ", Ask("constraint_algorithm", "constrained.equations")),
         )
     rates = (-(system.B.inv(method="ADJ") * system.A)).applyfunc(tidied)
     components = dict(zip(system.independent, rates, strict=True))
@@ -93,6 +95,7 @@ def _on_jets(system: ConstrainedSystem, components: dict[Jet, Expr]) -> VectorFi
     return VectorField(found)
 
 
+@public
 @dataclass(frozen=True)
 class ConstraintConnection:
     r"""The constraint connection of a regular constrained system: the line spanned by a constraint semispray $\Gamma$.
@@ -126,7 +129,7 @@ class ConstraintConnection:
 
     @cached_property
     def equations(self) -> dict[str, str]:
-        """The rate of each variable, as texts by its name."""
+        """The rate of each variable as a string, by its name."""
         return {z.name: show(rate) for z, rate in self._rates.items()}
 
     def __str__(self) -> str:

@@ -37,6 +37,7 @@ from chetaev.core.declarations import checked_name
 from chetaev.core.errors import ModelError, UsageError
 from chetaev.core.functions import in_own_functions
 from chetaev.core.notation import show
+from chetaev.core.support.public import public
 from chetaev.core.symbols import TIME, Input, Jet, Parameter, jets_in
 from chetaev.core.zero import vanishes
 from chetaev.mechanics.group_chart import require_coordinates
@@ -49,9 +50,10 @@ from chetaev.singular.forms.exterior import Form, all_of, d, exact, pull_back, z
 from chetaev.singular.forms.fields import VectorField
 
 _LONG = 400
-"""Operations above which an expression is not shortened, since SymPy would take seconds."""
+"""Operations in an expression above which it is not shortened, since SymPy would take seconds."""
 
 
+@public
 class ConstraintStructure:
     """A constraint of order r with its canonical distribution."""
 
@@ -60,7 +62,7 @@ class ConstraintStructure:
 
         Args:
             coordinates: Names or symbols, as in `System`.
-            rows: Texts in the notation or expressions in jets; `lhs = rhs` means `lhs - rhs`. Fewer than there are coordinates.
+            rows: Strings in the notation or expressions in jets, fewer than coordinates; `lhs = rhs` means `lhs - rhs`.
             parameters: Names or symbols, as in `System`.
             name: The name of the constraint in messages.
 
@@ -80,14 +82,14 @@ class ConstraintStructure:
         order: int | None = None,
         name: str = "",
     ) -> ConstraintStructure:
-        """The structure of rows given as expressions, prolonged to an order if one is named."""
+        """The structure of rows given as expressions, prolonged to `order` if that is given."""
         made = cls.__new__(cls)
         made._fill(tuple(coordinates), tuple(parameters), tuple(rows), name, order)
         return made
 
     @classmethod
     def of(cls, system: Any) -> ConstraintStructure:
-        """The structure of the kinematic rows of a system or a model; inputs, the action variable and group coordinates are refused."""
+        """The structure of the kinematic rows of a system or a model; raises for inputs, an action variable and group coordinates."""
         system = getattr(system, "system", system)
         require_coordinates(system, "a constraint structure")
         where = f"constraint structure of {system.label}"
@@ -112,7 +114,7 @@ class ConstraintStructure:
         self.own_orders = tuple(c.order for c in genuine)
         self.order = max(1, *self.own_orders) if order is None else order
         if self.order < max(1, *self.own_orders):
-            raise UsageError(f"A row of order {max(self.own_orders)} does not live on jets of order {self.order}.", where=self._where)
+            raise UsageError(f"a row of order {max(self.own_orders)} is not a function on jets of order {self.order}.", where=self._where)
         self.own_rows = tuple(c.residual for c in genuine)
         towers = [
             [total_derivative(c.residual, k) for k in range(self.order - c.order + 1)] for c in genuine
@@ -169,7 +171,9 @@ class ConstraintStructure:
 
     @cached_property
     def dependent(self) -> tuple[int, ...]:
-        """The coordinates whose highest derivatives the rows determine, in the order of the rows: the simplest regular block."""
+        """The indices of the coordinates whose highest derivatives the rows determine, in the order of the rows: the simplest regular
+        block.
+        """
         k, m = self.corank, len(self.coordinates)
         best: tuple[tuple[int, int, int], tuple[int, ...]] | None = None
         for columns in combinations(reversed(range(m)), k):
@@ -189,7 +193,7 @@ class ConstraintStructure:
 
     @cached_property
     def independent(self) -> tuple[int, ...]:
-        """The other coordinates."""
+        """The indices of the other coordinates."""
         return tuple(i for i in range(len(self.coordinates)) if i not in self.dependent)
 
     def _affine(self, columns: Sequence[int]) -> bool:
@@ -203,7 +207,7 @@ class ConstraintStructure:
 
     @cached_property
     def gradient(self) -> Matrix:
-        r"""The matrix $\partial g^i/\partial q_r^l$ of the solved rows, also where they stay implicit: $-(f_{dep})^{-1} f_{ind}$."""
+        r"""The matrix $\partial g^i/\partial q_r^l$ of the solved rows, even if they stay implicit: $-(f_{dep})^{-1} f_{ind}$."""
         rest = self.slopes.extract(list(range(self.corank)), list(self.independent))
         return (-self._inverse * rest).applyfunc(tidied)
 
@@ -213,7 +217,9 @@ class ConstraintStructure:
 
     @cached_property
     def admissible(self) -> Matrix:
-        r"""Virtual displacements: columns by independent coordinate that span the $\pi$-vertical part of $\mathcal C$ at order 0."""
+        r"""Virtual displacements: a column for each independent coordinate; they span the $\pi$-vertical
+        part of $\mathcal C$ at order 0.
+        """
         m = len(self.coordinates)
         found = sympy.zeros(m, len(self.independent))
         for column, j in enumerate(self.independent):
@@ -241,7 +247,7 @@ class ConstraintStructure:
 
     @cached_property
     def variables(self) -> tuple[Symbol, ...]:
-        """Coordinates of the constraint, time first: all jets but the solved ones; all of them where the rows stay implicit."""
+        """Coordinates of the constraint, time first: all jets except the solved ones, or all jets if the rows stay implicit."""
         solved = self.solved or {}
         return (TIME, *[z for z in self.jets if z not in solved])
 
@@ -283,7 +289,7 @@ class ConstraintStructure:
 
     @cached_property
     def degrees(self) -> tuple[int | None, ...]:
-        r"""The degree $p$ of each row as it was given: $f = d^pu/dt^p$; 0 for a row that is no total derivative, None if undecided."""
+        r"""The degree $p$ of each row as it was given: $f = d^pu/dt^p$; 0 for a row that is not a total derivative, None if undecided."""
         from chetaev.singular.dynamical.constrained_system import semiholonomic_degree
 
         return tuple(semiholonomic_degree(e, self.coordinates) for e in self.own_rows)
@@ -307,8 +313,8 @@ class ConstraintStructure:
     def is_connection(self, field: Mapping[Symbol, Expr]) -> bool | None:
         r"""Whether a field on $\mathcal Q$ spans a constraint connection: horizontal, in $\mathcal C$, and a semispray.
 
-        The paper leaves the last condition out; without it $\partial_t + (q_1' + 1)\partial_{q_1} + (g + g_{q_1'})\partial_{q_2}$ would
-        be one.
+        The paper omits the last condition; without it $\partial_t + (q_1' + 1)\partial_{q_1} + (g + g_{q_1'})\partial_{q_2}$ would be a
+        connection.
         """
         values = self._solved_or_refuse("is_connection")
         field = VectorField(field)

@@ -1,4 +1,4 @@
-r"""Dynamical forms: ordinary differential equations $E_\sigma(t, q, \dots, q_s) = 0$, from a Lagrangian or not.
+r"""Dynamical forms: ordinary differential equations $E_\sigma(t, q, \dots, q_s) = 0$, with or without a Lagrangian.
 
 A dynamical form is $E = E_\sigma\, dq^\sigma \wedge dt$ with
 
@@ -23,12 +23,13 @@ from sympy import Expr, Matrix, S
 from chetaev.core.calculus import SYMBOLIC, partials, total_derivative
 from chetaev.core.declarations import COORDINATE_KINDS, PARAMETER_KINDS, Names, checked_name, read_names, read_value
 from chetaev.core.errors import ModelError, UsageError
-from chetaev.core.fixes import SetInput
+from chetaev.core.fixes import Ask, InPython, SetInput
 from chetaev.core.functions import has_corner_in, in_own_functions
 from chetaev.core.notation import Vocabulary, from_sympy, parse_row, show
 from chetaev.core.notation.bounds import NOT_FINITE
 from chetaev.core.parts import name_of
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Coordinate, Entry, Input, Jet, Parameter, jets_in, symbols_in
 from chetaev.core.system import System
@@ -41,6 +42,7 @@ from chetaev.mechanics.principles import AsStated, Principle, VirtualWork
 from chetaev.mechanics.principles.given_forces import require_no_contact
 
 
+@public
 @dataclass(frozen=True, init=False)
 class DynamicalForm:
     """Differential equations for some coordinates, of any order.
@@ -63,9 +65,9 @@ class DynamicalForm:
     variational: bool | None = field(compare=False)
     """True if the rows are known to be the Euler-Lagrange expressions of a Lagrangian; None if that was not tested."""
     inputs: Frozen[Input, Expr | None] = field(default_factory=Frozen)
-    """Given functions of time that occur in the rows; None for one that is left open."""
+    """Given functions of time that occur in the rows; None for an input without a function."""
     source: Equations | None = field(default=None, compare=False, repr=False)
-    """The equations that the form was made of; None for a form of its own."""
+    """The equations from which the form was made; None if it was given by rows."""
 
     def __init__(
         self, coordinates: Any, rows: Sequence[Any], parameters: Any = "", *, inputs: Mapping[Any, Any] | None = None, name: str = ""
@@ -74,14 +76,14 @@ class DynamicalForm:
 
         Args:
             coordinates: Names or symbols, as in `System`.
-            rows: Texts in the notation or SymPy expressions in jets; `lhs = rhs` means `lhs - rhs`.
+            rows: Strings in the notation or SymPy expressions in jets; `lhs = rhs` means `lhs - rhs`.
             parameters: Names or symbols, as in `System`.
-            inputs: Given functions of time by name, as in `System`; None leaves one open until the equations are evaluated.
+            inputs: Given functions of time by name, as in `System`; None for an input that gets its function when equations are evaluated.
             name: The name of the form in messages.
 
         Raises:
             UsageError: If `rows` is not a list of rows.
-            ModelError: If no coordinate is declared, or a name cannot be.
+            ModelError: If no coordinate is declared, or for an invalid name.
             NotationError: For a text that is not in the notation.
         """
         name = checked_name(name, "dynamical form")
@@ -91,9 +93,9 @@ class DynamicalForm:
         kinds = read_names(parameters, "parameter", PARAMETER_KINDS, names)
         constants = {n: Parameter(n, positive=kind == "positive") for n, kind in kinds.items()}
         if not bases:
-            raise ModelError("no coordinate is declared.", where=place, hint='DynamicalForm("q1 q2", ["-q1\'\'", "q1*q2"])')
+            raise ModelError("no coordinate is declared.", where=place, hint=InPython('DynamicalForm("q1 q2", ["-q1\'\'", "q1*q2"])'))
         if isinstance(rows, str) or not isinstance(rows, Sequence) or not rows:
-            raise UsageError(f"rows are given as {rows!r}.", where=place, hint='a list of rows: ["-q1\'\'", "q1*q2"]')
+            raise UsageError(f"rows are given as {rows!r}.", where=place, hint=("a list of rows: ", InPython('["-q1\'\'", "q1*q2"]')))
         given = _read_inputs(inputs or {}, names, constants, place)
         jets: dict[str, Jet] = {q.base: q for q in bases} | {z.base: z for z in given}
         vocabulary = Vocabulary(jets=jets, parameters=constants)
@@ -117,20 +119,22 @@ class DynamicalForm:
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """The names an expression about the form may use."""
+        """The names that an expression about the form may contain."""
         jets: dict[str, Jet] = {q.base: q for q in self.coordinates} | {z.base: z for z in self.inputs}
         return Vocabulary(jets=jets, parameters={p.name: p for p in self.parameters})
 
     @cached_property
     def system(self) -> System:
-        """The form as a system with equations in the place of a Lagrangian; more or fewer rows than coordinates are kinematic rows."""
+        """The form as a system with equations instead of a Lagrangian; if the numbers
+        of rows and coordinates differ, with kinematic rows.
+        """
         if not all(isinstance(q, Coordinate) for q in self.coordinates):
             name = next(q.base for q in self.coordinates if not isinstance(q, Coordinate))
             raise ModelError(
                 f"{name} is a multiplier or an action variable.",
                 where=f"system of {self.label}",
-                why="A system declares coordinates; these unknowns belong to the equations that the form was made of.",
-                hint="derive(form) gives the equations of the form",
+                why="A system declares coordinates; these unknowns belong to the equations from which the form was made.",
+                hint=(Ask("derive", "form"), " gives the equations of the form"),
             )
         names: dict[str, Any] = {"coordinates": list(self.coordinates), "parameters": list(self.parameters), "name": self.name}
         names["inputs"] = dict(self.inputs)
@@ -139,7 +143,7 @@ class DynamicalForm:
         return System(**names, lagrangian=0, kinematic=list(self.rows), variational=[])
 
     def as_equations(self) -> Equations:
-        """The equations of motion, for `derive(form)`: minus the rows; of a form that was made of equations those equations."""
+        """The equations of motion, for `derive(form)`: minus the rows, or the equations from which the form was made."""
         if self.source is not None:
             return self.source
         return derive(self.system, AsStated() if self.system.equations else VirtualWork())
@@ -205,7 +209,7 @@ class DynamicalForm:
         return lepage(self)
 
     def representative(self, eta: Any) -> Any:
-        r"""The member of the Lepage class with a 2-contact form $\eta$ of your choice: a `Form`, or `{("x", "y"): "x*y'"}`."""
+        r"""The member of the Lepage class with the 2-contact form $\eta$: a `Form`, or `{("x", "y"): "x*y'"}`."""
         from chetaev.singular.dynamical.lepage import member
 
         return member(self, eta)
@@ -266,7 +270,7 @@ def _read_row(given: Any, vocabulary: Vocabulary, where: str) -> Expr:
 
 
 def _affine(e: Expr, top: Sequence[Jet]) -> bool:
-    """Whether an expression is provably affine in some jets; a doubt counts as no, because raising the order is always right."""
+    """Whether an expression is provably affine in some jets; False if undecided, because raising the order is always correct."""
     inside = symbols_in(e)
     present = [z for z in top if z in inside]
     if has_corner_in(e, present):
@@ -289,15 +293,15 @@ def _in_coordinates(given: Any, principle: Principle | None) -> Equations:
 def form_of(given: Any, principle: Principle | None = None) -> DynamicalForm:
     """The form of equations, of a system or of a model; velocities `A1'` of group coordinates are treated as those of coordinates.
 
-    That is right for ranks and constraints, but not for the question whether a form is variational.
+    This is correct for ranks and constraints, but not for the question whether a form is variational.
     """
     if isinstance(given, DynamicalForm):
         return _written_out(given)
     if not isinstance(given, System | Equations) and not isinstance(getattr(given, "system", None), System):
         raise UsageError(
-            f"a dynamical form is wanted, or Equations, a System or a Model, not {type(given).__name__}.",
+            f"a DynamicalForm, Equations, a System or a Model is needed, not {type(given).__name__}.",
             where="dynamical form",
-            hint='ch.DynamicalForm("q", ["-q\'\' - q"])',
+            hint=InPython('ch.DynamicalForm("q", ["-q\'\' - q"])'),
         )
     equations = given if isinstance(given, Equations) else derive(given, principle)
     system, lowered = equations.system, equations.lowered
@@ -309,7 +313,7 @@ def form_of(given: Any, principle: Principle | None = None) -> DynamicalForm:
         for row in equations.rows:
             rows.append(-row.residual if isinstance(row.origin, Variation) else row.residual)
             labels.append(row.label)
-        if _only_a_form(equations):  # as they were stated, with their inputs
+        if _only_a_form(equations):  # keep the stated rows and inputs
             form = DynamicalForm.__new__(DynamicalForm)
             stated, named = tuple(system.equations.values()), tuple(f"E_{q.base}" for q in system.coordinates)
             return _fill(
@@ -344,7 +348,7 @@ def _only_a_form(equations: Equations) -> bool:
 
 
 def _written_out(form: DynamicalForm) -> DynamicalForm:
-    """The form with its inputs replaced by functions of time, for questions about the jets of its coordinates alone."""
+    """The form with its inputs replaced by functions of time, so that it depends on jets of its coordinates only."""
     if not form.inputs:
         return form
     rows = tuple(_inputs_written_out(form.rows, form.inputs, form.label))
@@ -361,7 +365,7 @@ def _inputs_written_out(rows: Sequence[Expr], inputs: Any, label: str) -> list[E
             f"the input {missing} has no value.",
             where=f"dynamical form of {label}",
             why="Constraints are differentiated in time, which needs a formula for the input.",
-            hint=(SetInput((missing,), "sin(t)"), ", or a coordinate for a quantity that is sought"),
+            hint=(SetInput((missing,), "sin(t)"), ", or a coordinate for an unknown quantity"),
         )
     return [e.xreplace(values) for e in rows]
 

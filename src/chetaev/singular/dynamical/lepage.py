@@ -2,7 +2,7 @@ r"""Lepage 2-forms of a dynamical form, Hamilton's equations, and the distributi
 
 The Lepage class of $E$ consists of $\alpha = \omega^\sigma \wedge (A_\sigma\,dt + B_{\sigma\nu}\,dq^\nu_{s-1}) + \eta$ with an arbitrary
 2-contact form $\eta$, (3.5). One member is chosen here: if $E$ is variational the closed one, the Lepagean equivalent $\alpha_E$ of (8.2),
-(8.3); otherwise $\eta = 0$. Components obey $F^{ij}_{\sigma\nu} = -F^{ji}_{\nu\sigma}$ throughout, so that $2F^{0,s-1} = B$ and
+(8.3); otherwise $\eta = 0$. Components satisfy $F^{ij}_{\sigma\nu} = -F^{ji}_{\nu\sigma}$, so that $2F^{0,s-1} = B$ and
 $2F^{s-1,0} = -B^T$ (the printed (3.7), (5.10) transpose $B$, and corollary 8.6 misses a factor 1/2).
 """
 
@@ -17,6 +17,7 @@ from sympy import Add, Expr, Matrix, S, binomial, zeros
 from chetaev.core.calculus import SYMBOLIC
 from chetaev.core.declarations import read_value
 from chetaev.core.errors import ModelError, UsageError
+from chetaev.core.fixes import InPython, SetArgument
 from chetaev.core.notation import parse_expression
 from chetaev.core.symbols import TIME, Jet, jets_in
 from chetaev.core.zero import vanishes
@@ -96,7 +97,7 @@ class Lepage:
         return (first, *self.dynamical_annihilator())
 
     def dynamical_distribution(self) -> Any:
-        r"""$\Delta_\alpha$ on the phase space; its rank may change from place to place, and the generic one is shown."""
+        r"""$\Delta_\alpha$ on the phase space with its generic rank; the rank may be smaller at special points."""
         from chetaev.singular.forms.distributions import annihilated_by
 
         return annihilated_by([f for f in self.dynamical_annihilator() if f.terms], [TIME, *self.form.phase])
@@ -115,7 +116,7 @@ def lepage(form: DynamicalForm) -> Lepage:
             f"{len(form.rows)} rows for {len(form.coordinates)} coordinates.",
             where=f"Lepage form of {form.label}",
             why="A dynamical form has one row for each coordinate.",
-            hint="state one row for each coordinate, or ask for proper dynamics",
+            hint=("state one row for each coordinate, or use ", SetArgument("dynamics", "proper")),
         )
     closed = form.variational if form.variational is not None else is_variational(form)
     return Lepage(form, closed, _closed_matrix(form) if closed else _plain_matrix(form))
@@ -132,7 +133,7 @@ def member(form: DynamicalForm, eta: Any) -> Lepage:
         The Lepage form $\omega^\sigma \wedge (A_\sigma\,dt + B_{\sigma\nu}\,dq^\nu_{s-1}) + \eta$.
 
     Raises:
-        UsageError: If `eta` is not 2-contact, or does not live on $J^{s-1}Y$.
+        UsageError: If `eta` is not 2-contact, or not a form on $J^{s-1}Y$.
     """
     s, where = form.order, f"Lepage form of {form.label}"
     plain = Lepage(form, False, _plain_matrix(form)) if len(form.rows) == len(form.coordinates) else lepage(form)
@@ -142,10 +143,10 @@ def member(form: DynamicalForm, eta: Any) -> Lepage:
         inside = z in places and w in places and max(z.order, w.order) <= s - 2
         if not inside or any(y.order > s - 1 for y in jets_in(coefficient)):
             raise UsageError(
-                f"the term in {z} and {w} is no 2-contact term on the jets of order {s - 1}.",
+                f"the term in {z} and {w} is not a 2-contact term on the jets of order {s - 1}.",
                 where=where,
                 why="η is a sum of products of two contact forms ω_k with k <= s - 2, with coefficients on the phase space.",
-                hint='{("x", "y"): "x*y\'"} for x*y\'*ω_x∧ω_y',
+                hint=(InPython('{("x", "y"): "x*y\'"}'), " for x*y'*ω_x∧ω_y"),
             )
         found[places[z], places[w]] += coefficient
         found[places[w], places[z]] -= coefficient

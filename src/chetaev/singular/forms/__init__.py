@@ -1,7 +1,7 @@
 """Exterior calculus on jets, and the toolbox of higher-order tangent bundles.
 
-`exterior` holds forms and the operations of every manifold; `contact` the splitting into horizontal and contact parts; `fields` vector
-fields and prolongations; `distributions` ranks, annihilators and Frobenius' theorem; `tangent` the natural maps of $T^{(k)}Q$;
+`exterior` has forms and the operations that exist on every manifold; `contact` the splitting into horizontal and contact parts; `fields`
+vector fields and prolongations; `distributions` ranks, annihilators and Frobenius' theorem; `tangent` the natural maps of $T^{(k)}Q$;
 `connection` affine connections and covariant derivatives.
 """
 

@@ -22,14 +22,16 @@ from sympy import Add, Expr, S, Symbol
 from chetaev.core.calculus import total_derivative
 from chetaev.core.errors import UsageError
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Coordinate, jets_in
 from chetaev.singular.forms.exterior import exact
 from chetaev.singular.forms.tangent import DoubleVector, HigherVector, Vector, carrier, values_of
 
 
+@public
 @dataclass(frozen=True)
 class Connection:
-    r"""An affine connection in a chart with `coordinates`. `symbols[i, j, k]` is $\Gamma^i_{jk}$; those left out are zero."""
+    r"""An affine connection in a chart with `coordinates`. `symbols[i, j, k]` is $\Gamma^i_{jk}$; missing ones are zero."""
 
     coordinates: tuple[Coordinate, ...]
     symbols: Mapping[tuple[int, int, int], Expr]
@@ -38,7 +40,7 @@ class Connection:
         object.__setattr__(self, "symbols", Frozen({key: e for key, g in self.symbols.items() if (e := exact(g)) != 0}))
         for key, g in self.symbols.items():
             if any(z.order for z in jets_in(g)):
-                raise UsageError(f"The Christoffel symbol {key} depends on velocities.", where="connection")
+                raise UsageError(f"the Christoffel symbol {key} depends on velocities.", where="connection")
 
     def __call__(self, along: Sequence[Expr], vector: Sequence[Expr]) -> Vector:
         r"""$\Gamma^i_{jk}\, a^j V^k$, the term of the connection in the derivative of a vector along `a`."""
@@ -74,6 +76,7 @@ class Connection:
         return {key: Add(*[g.diff(q) * c for q, c in zip(self.coordinates, x, strict=True)]) for key, g in self.symbols.items()}
 
 
+@public
 def velocities(connection: Connection, order: int) -> tuple[Vector, ...]:
     r"""The vectors $\gamma', D\gamma'/Dt, \dots, D^{k-1}\gamma'/Dt^{k-1}$ as functions of the jets.
 
@@ -91,6 +94,7 @@ def velocities(connection: Connection, order: int) -> tuple[Vector, ...]:
     return tuple(found[:order])
 
 
+@public
 def covariant_derivative(connection: Connection, vector: Sequence[Expr]) -> Vector:
     r"""$DV/Dt$ of a vector along the motion, its components functions of jets.
 
@@ -105,6 +109,7 @@ def covariant_derivative(connection: Connection, vector: Sequence[Expr]) -> Vect
     return tuple(total_derivative(c) + turn for c, turn in zip(vector, connection(velocity, vector), strict=True))
 
 
+@public
 def covariant_derivative_of_covector(connection: Connection, covector: Sequence[Expr]) -> Vector:
     r"""$DP/Dt$ of a covector along the motion, its components functions of jets.
 
@@ -119,11 +124,12 @@ def covariant_derivative_of_covector(connection: Connection, covector: Sequence[
     return tuple(total_derivative(c) - turn for c, turn in zip(covector, connection.on_covectors(velocity, covector), strict=True))
 
 
+@public
 def zeta(connection: Connection, v: HigherVector) -> tuple[Vector, ...]:
     r"""The covariant velocities $\zeta_k: T^{(k)}Q \to TQ \oplus \dots \oplus TQ$ ($k$ terms),
     $[\gamma]^{(k)} \mapsto \gamma' \oplus D\gamma'/Dt \oplus \dots \oplus D^{k-1}\gamma'/Dt^{k-1}$.
 
-    (44) of 000 goes on to $D^k\gamma'/Dt^k$, one term more than (43) has.
+    (44) of 000 ends with $D^k\gamma'/Dt^k$, one term more than (43).
 
     Args:
         connection: The connection.
@@ -136,6 +142,7 @@ def zeta(connection: Connection, v: HigherVector) -> tuple[Vector, ...]:
     return tuple(tuple(c.xreplace(values) for c in vector) for vector in velocities(connection, v.order))
 
 
+@public
 def from_zeta(connection: Connection, point: Vector, vectors: Sequence[Vector]) -> HigherVector:
     r"""$\zeta_k^{-1}$: the element over a point with given covariant velocities, found from the lowest order up.
 
@@ -151,18 +158,19 @@ def from_zeta(connection: Connection, point: Vector, vectors: Sequence[Vector]) 
     parts = [point]
     for order, (formula, vector) in enumerate(zip(velocities(connection, len(vectors)), vectors, strict=True), start=1):
         highest = [q.d(order) for q in connection.coordinates]
-        # Each covariant velocity is the highest jet plus a function of the lower ones.
+        # each covariant velocity is the highest jet plus a function of the lower ones
         part = tuple(v - (f - z).xreplace(values) for z, f, v in zip(highest, formula, vector, strict=True))
         parts.append(part)
         values |= dict(zip(highest, part, strict=True))
     return HigherVector(tuple(parts))
 
 
+@public
 def t_zeta(connection: Connection, x: DoubleVector) -> tuple[HigherVector, tuple[Vector, ...]]:
     r"""The map $t\zeta_l: T^{(l)}TQ \to T^{(l)}Q \times_Q TQ \oplus \dots \oplus TQ$ ($l + 1$ terms) of (45),
     $[\Lambda]^{(l)} \mapsto ([\gamma]^{(l)}, \Lambda \oplus D\Lambda/Dt \oplus \dots \oplus D^l\Lambda/Dt^l)$.
 
-    The coordinate formula for $l = 1$ carries the label $t\zeta_2$ in 000; and $t\zeta_1 = \beta\circ\kappa$ holds without torsion only.
+    000 labels the coordinate formula for $l = 1$ as $t\zeta_2$; and $t\zeta_1 = \beta\circ\kappa$ holds only without torsion.
 
     Args:
         connection: The connection.
@@ -175,7 +183,7 @@ def t_zeta(connection: Connection, x: DoubleVector) -> tuple[HigherVector, tuple
         UsageError: If `x` is not an element of $T^{(l)}TQ$.
     """
     if x.inner != 1:
-        raise UsageError(f"An element of T^({x.outer})T^({x.inner})Q; one of T^(l)TQ is needed.", where="t_zeta")
+        raise UsageError(f"x is an element of T^({x.outer})T^({x.inner})Q; one of T^(l)TQ is needed.", where="t_zeta")
     variation = [Coordinate(f"δ{q.base}") for q in connection.coordinates]
     below = carrier(x)
     values = values_of(below, connection.coordinates) | values_of(HigherVector(tuple(row[1] for row in x.table)), variation)
@@ -186,6 +194,7 @@ def t_zeta(connection: Connection, x: DoubleVector) -> tuple[HigherVector, tuple
     return below, tuple(tuple(c.xreplace(values) for c in vector) for vector in found)
 
 
+@public
 def beta(connection: Connection, x: DoubleVector) -> tuple[Vector, Vector, Vector]:
     r"""$\beta: TTQ \to TQ \oplus TQ \oplus TQ$ (18): a curve $W$ in $TQ$ gives $W \oplus \dot\gamma \oplus DW/Dt$.
 
@@ -200,12 +209,13 @@ def beta(connection: Connection, x: DoubleVector) -> tuple[Vector, Vector, Vecto
         UsageError: If `x` is not an element of TTQ.
     """
     if (x.outer, x.inner) != (1, 1):
-        raise UsageError(f"An element of T^({x.outer})T^({x.inner})Q; one of TTQ is needed.", where="beta")
+        raise UsageError(f"x is an element of T^({x.outer})T^({x.inner})Q; one of TTQ is needed.", where="beta")
     (point, vector), (velocity, rate) = x.table
     turn = _at(connection, point)(velocity, vector)
     return vector, velocity, tuple(a + b for a, b in zip(rate, turn, strict=True))
 
 
+@public
 def from_beta(connection: Connection, point: Vector, x: Vector, y: Vector, z: Vector) -> DoubleVector:
     r"""$\beta^{-1}(X \oplus Y \oplus Z)$ at a point.
 
@@ -223,6 +233,7 @@ def from_beta(connection: Connection, point: Vector, x: Vector, y: Vector, z: Ve
     return DoubleVector(((point, x), (y, tuple(a - b for a, b in zip(z, turn, strict=True)))))
 
 
+@public
 def fibre_derivatives(function: Expr, connection: Connection) -> tuple[Vector, ...]:
     r"""The derivatives $\mathbb F_a f$ of a function on $T^{(k)}Q \cong TQ \oplus \dots \oplus TQ$ by its $a$-th vector; (22) for $k = 1$.
 
@@ -241,6 +252,7 @@ def fibre_derivatives(function: Expr, connection: Connection) -> tuple[Vector, .
     return _derivatives(function, connection)[1]
 
 
+@public
 def base_derivative(function: Expr, connection: Connection) -> Vector:
     r"""The derivative $\mathbb B f$ of a function on $T^{(k)}Q$ as its point moves and its vectors are transported in parallel (23).
 
@@ -259,6 +271,7 @@ def base_derivative(function: Expr, connection: Connection) -> Vector:
     return _derivatives(function, connection)[0]
 
 
+@public
 def base_derivative_of_covector(covector: Sequence[Expr], connection: Connection) -> tuple[Vector, ...]:
     r"""The base derivative $\mathbb B P$ of a map $TQ \to T^*Q$ (21).
 
@@ -280,6 +293,7 @@ def base_derivative_of_covector(covector: Sequence[Expr], connection: Connection
     return tuple(tuple(slopes[k][j] - turns[j][k] for k in range(n)) for j in range(n))
 
 
+@public
 def covariant_euler_lagrange(lagrangian: Expr, connection: Connection) -> Vector:
     r"""The Euler-Lagrange expressions $E_i$ of a Lagrangian of any order through a connection with torsion.
 
@@ -294,7 +308,7 @@ def covariant_euler_lagrange(lagrangian: Expr, connection: Connection) -> Vector
          - \sum_{a=1}^{k-1} \langle P_{a+1}, R(\cdot, \gamma')\, v_a\rangle. $$
 
     For $k = 1$ this is Remark 8 of 000 with the sign of the torsion corrected: $-D\,\mathbb FL/Dt + \mathbb BL - \langle \mathbb FL,
-    T(\gamma',\cdot)\rangle = 0$ (the paper has a plus, which contradicts its own Lemma 6). The sign is the library's,
+    T(\gamma',\cdot)\rangle = 0$ (the paper has a plus, which contradicts its Lemma 6). The sign is that of the library,
     $E_i = \frac{d}{dt} L_{\dot q^i} - L_{q^i} + \dots$, opposite to the operator of (28).
 
     Args:

@@ -28,6 +28,7 @@ from sympy import Add, Expr, S, Symbol
 from chetaev.core.errors import UsageError
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import TIME, Input, Jet
 from chetaev.core.zero import vanishes
 from chetaev.singular.forms.exterior import (
@@ -46,6 +47,7 @@ from chetaev.singular.forms.exterior import (
 )
 
 
+@public
 @dataclass(frozen=True)
 class Adapted:
     r"""A form on $J^r Y$ in the basis $dt, \omega_0, \dots, \omega_{r-1}, dq_r$ adapted to the contact structure.
@@ -60,7 +62,7 @@ class Adapted:
 
     @property
     def form(self) -> Form:
-        """The same form in the basis of differentials."""
+        """The form in the basis of differentials."""
         result = zero_form(self.degree)
         for blade, c in self.terms.items():
             result = result + wedge(c, *[contact_form(z) if self.is_contact(z) else d(z) for z in blade])
@@ -92,6 +94,7 @@ class Adapted:
         return f"$\\displaystyle {self.latex()}$"
 
 
+@public
 def contact_form(q: Jet) -> Form:
     r"""$\omega_k = dq_k - q_{k+1}\, dt$ of a jet $q_k$ (2.1).
 
@@ -104,8 +107,9 @@ def contact_form(q: Jet) -> Form:
     return Form(1, {(q,): S.One, (TIME,): -q.d()})
 
 
+@public
 def order_of(form: FormLike) -> int:
-    """The lowest $r$ such that the form lives on $J^r Y$; inputs do not count.
+    """The lowest $r$ such that the form is defined on $J^r Y$; inputs do not count.
 
     Args:
         form: A form or a function.
@@ -116,14 +120,15 @@ def order_of(form: FormLike) -> int:
     return max((z.order for z in as_form(form).variables if isinstance(z, Jet) and not isinstance(z, Input)), default=0)
 
 
+@public
 def adapted(form: FormLike, order: int | None = None) -> Adapted:
-    r"""The form on $J^r Y$ in the basis adapted to the contact structure; $r$ is the form's own order unless given.
+    r"""The form on $J^r Y$ in the basis adapted to the contact structure.
 
     Each $dq_k$ with $k < r$ is replaced by $\omega_k + q_{k+1}\, dt$; at most one factor can contribute its $dt$.
 
     Args:
         form: A form or a function.
-        order: The order r; the form's own order by default.
+        order: The order r; by default the order of the form.
 
     Returns:
         The form in the adapted basis.
@@ -135,7 +140,7 @@ def adapted(form: FormLike, order: int | None = None) -> Adapted:
     own = order_of(form)
     order = own if order is None else order
     if order < own:
-        raise UsageError(f"The form has order {own}; it does not live on J^{order}Y.", where="adapted")
+        raise UsageError(f"the form has order {own}; it is not defined on J^{order}Y.", where="adapted")
     parts: dict[Blade, list[Expr]] = {}
     for blade, c in form.terms.items():
         parts.setdefault(blade, []).append(c)
@@ -149,6 +154,7 @@ def adapted(form: FormLike, order: int | None = None) -> Adapted:
     return Adapted(order, form.degree, Frozen(Form(form.degree, sums).terms))
 
 
+@public
 def horizontal_part(form: FormLike) -> Form:
     r"""Horizontalization $h$: $h\,dt = dt$, $h\,dq_k = q_{k+1}\, dt$, $h f = f$; forms of degree 2 and more have none.
 
@@ -166,6 +172,7 @@ def horizontal_part(form: FormLike) -> Form:
     return contact_component(form, 0)
 
 
+@public
 def contact_part(form: FormLike) -> Form:
     r"""Contactization $p$: the form without its horizontal part, $p\,\eta = \pi_{r+1,r}^* \eta - h\eta$.
 
@@ -181,6 +188,7 @@ def contact_part(form: FormLike) -> Form:
     return as_form(form) - horizontal_part(form)
 
 
+@public
 def contact_component(form: FormLike, k: int) -> Form:
     r"""The $k$-contact component $p_k\, \eta$, a form on $J^{r+1}Y$; $p_0 = h$.
 
@@ -200,6 +208,7 @@ def contact_component(form: FormLike, k: int) -> Form:
     return Adapted(split.order, form.degree, some).form
 
 
+@public
 def is_contact(form: FormLike) -> bool | None:
     r"""Whether $J^r\gamma^*\eta = 0$ for every section $\gamma$, that is $h\eta = 0$: True, False or None (undecided).
 
@@ -217,6 +226,7 @@ def is_contact(form: FormLike) -> bool | None:
     return is_zero(horizontal_part(form))
 
 
+@public
 def is_k_contact(form: FormLike, k: int) -> bool | None:
     """Whether a form equals its k-contact component.
 
@@ -233,6 +243,7 @@ def is_k_contact(form: FormLike, k: int) -> bool | None:
     return is_zero(as_form(form) - contact_component(form, k))
 
 
+@public
 def is_horizontal_over(form: FormLike, order: int | None = None) -> bool | None:
     r"""Whether a form is $\pi_{r,k}$-horizontal for $k$ = `order`, or $\pi_r$-horizontal if no order is given.
 
@@ -254,7 +265,7 @@ def is_horizontal_over(form: FormLike, order: int | None = None) -> bool | None:
 
 
 def _fibre_variables(blade: Iterable[Symbol]) -> list[Jet]:
-    """The jets of a product of differentials; other variables than time and jets have no contact form."""
+    """The jets of a product of differentials; raises a UsageError for variables other than time and jets, which have no contact form."""
     fibre = [z for z in blade if z != TIME]
     for z in fibre:
         if not isinstance(z, Jet):

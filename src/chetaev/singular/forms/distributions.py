@@ -2,8 +2,8 @@ r"""Distributions of vector fields on jets: rank, annihilator, brackets, Frobeni
 
 A distribution is spanned by fields, or annihilated by 1-forms; the two descriptions are exchanged by one elimination, and Frobenius'
 condition and the derived flag are those of `chetaev.mechanics.distributions.Pfaffian`. Ranks are generic: they are computed at random
-points of the whole space, or of a submanifold to which the fields are tangent (`on`). On a submanifold numbers decide; elsewhere zeros are
-proved.
+points of the whole space, or of a submanifold to which the fields are tangent (`on`). On a submanifold numerical values decide; otherwise
+zeros are proved.
 
     >>> from chetaev.singular.forms.exterior import d
     >>> from chetaev.core.symbols import coordinates
@@ -25,6 +25,7 @@ from itertools import combinations
 from sympy import Expr, S, Symbol
 
 from chetaev.core.errors import UsageError
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Input
 from chetaev.core.zero import vanishes
 from chetaev.mechanics.distributions import Pfaffian
@@ -33,6 +34,7 @@ from chetaev.singular.forms.exterior import Form, all_of, interior, place
 from chetaev.singular.forms.fields import VectorField, bracket
 
 
+@public
 @dataclass(frozen=True)
 class Distribution:
     """The span of the vector `fields` on the space of `variables`; with `on`, at the points where these functions vanish."""
@@ -45,7 +47,7 @@ class Distribution:
         for field in self.fields:
             unknown = sorted(set(field) - set(self.variables), key=place)
             if unknown:
-                raise UsageError(f"A component for {unknown[0]}, which is not among the variables.", where="distribution")
+                raise UsageError(f"a field has a component for {unknown[0]}, which is not among the variables.", where="distribution")
 
     @cached_property
     def points(self) -> Sequence[Point]:
@@ -63,6 +65,7 @@ class Distribution:
         return f"span{{{', '.join(map(str, self.fields))}}}"
 
 
+@public
 def annihilated_by(forms: Sequence[Form], variables: Sequence[Symbol], on: Sequence[Expr] = ()) -> Distribution:
     """The distribution that 1-forms annihilate, on the space of some variables (or at points where the functions `on` vanish).
 
@@ -80,16 +83,17 @@ def annihilated_by(forms: Sequence[Form], variables: Sequence[Symbol], on: Seque
     names = tuple(variables)
     for form in forms:
         if form.degree != 1:
-            raise UsageError(f"A form of degree {form.degree}; 1-forms define a distribution.", where="annihilated_by")
+            raise UsageError(f"a form has degree {form.degree}; only 1-forms define a distribution.", where="annihilated_by")
         unknown = sorted({z for (z,) in form.terms} - set(names), key=place)
         if unknown:
-            raise UsageError(f"The differential of {unknown[0]}, which is not among the variables.", where="annihilated_by")
+            raise UsageError(f"a form contains the differential of {unknown[0]}, which is not among the variables.", where="annihilated_by")
     rows = tuple(tuple(form.coefficient(z) for z in names) for form in forms)
     points = _points([*on, *(e for row in rows for e in row)], on, names)
     pfaffian = _pfaffian(names, rows, points, bool(on))
     return Distribution(names, tuple(map(VectorField, pfaffian.fields)), tuple(on))
 
 
+@public
 def annihilator(distribution: Distribution) -> tuple[Form, ...]:
     """A basis of the 1-forms that vanish on the distribution, generically.
 
@@ -105,6 +109,7 @@ def annihilator(distribution: Distribution) -> tuple[Form, ...]:
     return tuple(Form(1, {(z,): c for z, c in covector.items()}) for covector in dual.fields)
 
 
+@public
 def rank(distribution: Distribution, at: Mapping[Symbol, float] | None = None) -> int:
     """The dimension of the span: generic, or at a point.
 
@@ -119,6 +124,7 @@ def rank(distribution: Distribution, at: Mapping[Symbol, float] | None = None) -
     return generic_rank(rows, distribution.points if at is None else [dict(at)]) if rows else 0
 
 
+@public
 def contains(distribution: Distribution, field: Mapping[Symbol, Expr]) -> bool | None:
     """Whether a field lies in the distribution everywhere: True, False or None (undecided). Not for distributions on submanifolds.
 
@@ -133,10 +139,11 @@ def contains(distribution: Distribution, field: Mapping[Symbol, Expr]) -> bool |
         UsageError: If the distribution is restricted to a submanifold.
     """
     if distribution.on:
-        raise UsageError("The distribution lives on a submanifold.", where="contains", hint="compare ranks instead")
+        raise UsageError("the distribution is restricted to a submanifold.", where="contains", hint="compare ranks instead")
     return all_of(vanishes(form(field)) for form in annihilator(distribution))
 
 
+@public
 def brackets(distribution: Distribution) -> tuple[VectorField, ...]:
     """The Lie brackets of all pairs of the spanning fields.
 
@@ -149,6 +156,7 @@ def brackets(distribution: Distribution) -> tuple[VectorField, ...]:
     return tuple(bracket(x, y) for x, y in combinations(distribution.fields, 2))
 
 
+@public
 def is_involutive(distribution: Distribution) -> bool | None:
     """Frobenius' condition, that brackets of fields of the distribution lie in it: True, False or None (undecided).
 
@@ -161,6 +169,7 @@ def is_involutive(distribution: Distribution) -> bool | None:
     return distribution.pfaffian.integrable
 
 
+@public
 def derived_flag(distribution: Distribution) -> tuple[Distribution, ...]:
     r"""The sequence $\Delta \subset \Delta + [\Delta, \Delta] \subset \dots$ until it stops growing.
 
@@ -180,6 +189,7 @@ def derived_flag(distribution: Distribution) -> tuple[Distribution, ...]:
         flag.append(Distribution(distribution.variables, tuple(map(VectorField, system.fields)), distribution.on))
 
 
+@public
 def associated_system(form: Form, variables: Sequence[Symbol]) -> tuple[Form, ...]:
     r"""The 1-forms $i_\xi \alpha$ of a 2-form, one for each coordinate field $\xi = \partial_z$ (003, section 2).
 
@@ -193,6 +203,7 @@ def associated_system(form: Form, variables: Sequence[Symbol]) -> tuple[Form, ..
     return tuple(interior({z: S.One}, form) for z in variables)
 
 
+@public
 def characteristic_distribution(form: Form, variables: Sequence[Symbol], on: Sequence[Expr] = ()) -> Distribution:
     r"""The fields with $i_\xi \alpha = 0$, where the rank of the 2-form is the generic one.
 
@@ -220,10 +231,8 @@ def _points(entries: Sequence[Expr], on: Sequence[Expr], variables: Sequence[Sym
     given = sorted((z for z in symbols if isinstance(z, Input)), key=place)
     if given:
         why = "Brackets would need its derivative in time."
-        raise UsageError(
-            f"The input {given[0]} is not written out.", where="distribution", why=why, hint="replace it by an expression in t"
-        )
+        raise UsageError(f"the input {given[0]} has no formula.", where="distribution", why=why, hint="replace it by an expression in t")
     found = points_on(list(on), [*variables, *symbols], count=RANK_POINTS)
     if not found:
-        raise UsageError("No real point was found where the functions `on` vanish.", where="distribution")
+        raise UsageError("no real point was found where the functions `on` vanish.", where="distribution")
     return found

@@ -1,8 +1,8 @@
-r"""Exterior calculus: differential forms with exact coefficients, and the operations every manifold has.
+r"""Exterior calculus: differential forms with exact coefficients, and the operations that exist on every manifold.
 
 A form of degree $p$ is a sum $\sum c\; dz_1 \wedge \dots \wedge dz_p$ over variables $z$: time, jets, or any other symbol. Forms on
-$J^r Y$ are forms in $t$ and jets of order at most $r$; a form is at the same time its own pull-back to every higher $J^s Y$, so
-$\pi_{s,r}^*$ is written nowhere. Parameters are constants. An input $u$ is a given function of time, hence $du = u'\, dt$.
+$J^r Y$ are forms in $t$ and jets of order at most $r$; a form is identified with its pull-back to every higher $J^s Y$, so $\pi_{s,r}^*$ is
+never written. Parameters are constants. An input $u$ is a given function of time, hence $du = u'\, dt$.
 
     >>> from chetaev.core.symbols import TIME, Coordinate
     >>> x = Coordinate("x")
@@ -15,20 +15,23 @@ Coefficients are not simplified. `is_zero` decides whether a form is zero: True 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import reduce
 from itertools import product
 from typing import Any, Literal, TypeAlias
 
-from sympy import Add, Expr, Rational, S, Symbol
+from sympy import Add, Expr, S, Symbol
 
 from chetaev.core.calculus import partials
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import Ask
 from chetaev.core.notation.show import in_notation, show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.letters import MOST_PRIMES
+from chetaev.core.support.public import public
+from chetaev.core.support.rationals import exact_number, is_real_number
 from chetaev.core.symbols import TIME, Input, Jet, Parameter, symbols_in
 from chetaev.core.zero import vanishes
 
@@ -38,12 +41,13 @@ Blade = tuple[Symbol, ...]
 """The variables of a product of differentials, in standard order."""
 
 
+@public
 @dataclass(frozen=True)
 class Form:
     """A differential form of a `degree`: `terms` maps products of differentials to coefficients.
 
     Products are put in standard order (jets by order and name, `dt` last) with the sign of the permutation, coefficients of equal
-    products are added, and coefficients that are literally zero are left out.
+    products are added, and coefficients that are literally zero are omitted.
     """
 
     degree: int
@@ -54,7 +58,7 @@ class Form:
         for blade, coefficient in self.terms.items():
             if len(blade) != self.degree:
                 where = f"a form of degree {self.degree}"
-                raise UsageError(f"A product of {len(blade)} differentials does not fit.", where=where)
+                raise UsageError(f"a product of {len(blade)} differentials has another degree.", where=where)
             sign, ordered = in_order(blade)
             if sign:
                 gathered.setdefault(ordered, []).append(sign * exact(coefficient))
@@ -69,7 +73,7 @@ class Form:
 
     @property
     def variables(self) -> tuple[Symbol, ...]:
-        """Everything the form depends on: variables of its differentials and of its coefficients, parameters not counted."""
+        """The variables of the differentials and of the coefficients, without parameters."""
         found = {z for blade in self.terms for z in blade}.union(*[c.free_symbols for c in self.terms.values()])
         return tuple(sorted((z for z in found if not isinstance(z, Parameter)), key=place))
 
@@ -90,7 +94,7 @@ class Form:
         if not self.terms:
             return other
         if other.degree != self.degree:
-            raise UsageError(f"Forms of degrees {self.degree} and {other.degree} have no sum.", where="sum of forms")
+            raise UsageError(f"forms of degrees {self.degree} and {other.degree} have no sum.", where="sum of forms")
         keys = [*self.terms, *(k for k in other.terms if k not in self.terms)]
         return Form(self.degree, {k: self.terms.get(k, S.Zero) + other.terms.get(k, S.Zero) for k in keys})
 
@@ -133,18 +137,19 @@ FormLike: TypeAlias = Form | Expr | int
 
 
 def exact(given: Any) -> Expr:
-    """An expression as it is, a number as a rational; a UsageError for anything else, such as a text."""
+    """Return an expression unchanged and a number as a rational; raise a UsageError for anything else, such as a string."""
     if isinstance(given, Expr):
         return given
-    if isinstance(given, int | Fraction):
-        return Rational(given.numerator, given.denominator)
-    if isinstance(given, float):
-        return Rational(repr(given))
-    raise UsageError(f"{given!r} where an expression is needed.", where="forms", hint="ch.parse(text, coordinates=...) reads text")
+    if is_real_number(given) and math.isfinite(given):
+        return exact_number(given)
+    raise UsageError(
+        f"{given!r} where an expression is needed.", where="forms", hint=(Ask("ch.parse", "text, coordinates=..."), " reads text")
+    )
 
 
+@public
 def as_form(given: FormLike) -> Form:
-    """A form as it is, a function as a form of degree 0.
+    """Return a form unchanged, and a function as a form of degree 0.
 
     Args:
         given: A form, an expression or a number.
@@ -153,11 +158,12 @@ def as_form(given: FormLike) -> Form:
         The form.
 
     Raises:
-        UsageError: If `given` is something else, such as a text.
+        UsageError: If `given` is something else, such as a string.
     """
     return given if isinstance(given, Form) else Form(0, {(): exact(given)})
 
 
+@public
 def zero_form(degree: int) -> Form:
     """The form 0 of a degree.
 
@@ -191,6 +197,7 @@ def gradient(function: Expr) -> dict[Symbol, Expr]:
     return {z: Add(*parts) for z, parts in found.items()}
 
 
+@public
 def d(form: FormLike) -> Form:
     r"""The exterior derivative, $d(c\, dz_1 \wedge \dots) = dc \wedge dz_1 \wedge \dots$
 
@@ -213,6 +220,7 @@ def d(form: FormLike) -> Form:
     return Form(form.degree + 1, {blade: Add(*some) for blade, some in parts.items()})
 
 
+@public
 def wedge(*forms: FormLike) -> Form:
     """The exterior product, in the order given.
 
@@ -237,8 +245,9 @@ def _wedge(a: Form, b: Form) -> Form:
     return Form(a.degree + b.degree, {blade: Add(*some) for blade, some in parts.items()})
 
 
+@public
 def interior(field: Mapping[Symbol, Expr], form: Form) -> Form:
-    r"""The interior product $i_X \eta$: the field is put into the first place.
+    r"""The interior product $i_X \eta$: the field is the first argument of the form.
 
     Args:
         field: A vector field.
@@ -261,8 +270,9 @@ def interior(field: Mapping[Symbol, Expr], form: Form) -> Form:
     return Form(form.degree - 1, {blade: Add(*some) for blade, some in parts.items()})
 
 
+@public
 def pull_back(form: FormLike, mapping: Mapping[Symbol, Expr]) -> Form:
-    r"""The pull-back along a map that sends the variables named to functions and leaves the others alone.
+    r"""The pull-back along a map that replaces the variables in `mapping` by functions and keeps the others.
 
     Every $z$ becomes its function, every $dz$ the differential of that function. For a section, or a change of fibre coordinates,
     `chetaev.singular.forms.prolonged_map` gives the functions of the derivatives.
@@ -282,7 +292,7 @@ def pull_back(form: FormLike, mapping: Mapping[Symbol, Expr]) -> Form:
     moved = functions.get(TIME, TIME) != TIME
     if moved and any(c.atoms(Input) for c in form.terms.values()):
         raise UsageError(
-            "The map changes the time of a form with inputs.",
+            "the map changes the time of a form with inputs.",
             where="pull_back",
             why="An input is a function of the old time.",
             hint="write the input as an expression in t first",
@@ -293,6 +303,7 @@ def pull_back(form: FormLike, mapping: Mapping[Symbol, Expr]) -> Form:
     return result
 
 
+@public
 def is_zero(form: FormLike) -> bool | None:
     """Whether all coefficients vanish identically: True (proved), False (a point is known), None (undecided).
 
@@ -308,8 +319,9 @@ def is_zero(form: FormLike) -> bool | None:
     return all_of(vanishes(c) for c in as_form(form).terms.values())
 
 
+@public
 def equal(a: FormLike, b: FormLike) -> bool | None:
-    """Whether two forms are the same: True, False or None as for `is_zero`.
+    """Whether two forms are equal: True, False or None as for `is_zero`.
 
     Args:
         a: A form or a function.
@@ -324,8 +336,9 @@ def equal(a: FormLike, b: FormLike) -> bool | None:
     return is_zero(as_form(a) - b)
 
 
+@public
 def cleared(form: Form) -> Form:
-    """The form without the coefficients that are proved to vanish.
+    """The form without coefficients that are proved to vanish.
 
     Args:
         form: A form.
@@ -337,7 +350,7 @@ def cleared(form: Form) -> Form:
 
 
 def all_of(answers: Iterable[bool | None]) -> bool | None:
-    """And, with three values: False if one is False, else None if one is None, else True."""
+    """The conjunction of three-valued answers: False if one is False, else None if one is None, else True."""
     known = list(answers)
     if False in known:
         return False
@@ -352,7 +365,7 @@ def place(z: Symbol) -> Place:
 
 
 def letter(symbol: str, z: Symbol) -> str:
-    """A letter in front of a variable: `dx'`, `∂t`; with brackets if the variable's name is not a word."""
+    """A variable with a letter in front, such as `dx'` or `∂t`; with brackets if the variable's name is not a word."""
     plain = not isinstance(z, Jet) or z.order <= MOST_PRIMES
     return f"{symbol}{z.name}" if plain else f"{symbol}({z.name})"
 

@@ -20,11 +20,13 @@ from chetaev.core.calculus import total_derivative
 from chetaev.core.errors import UsageError
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import TIME, Input, Jet, Parameter, jets_in
 from chetaev.core.zero import vanishes
 from chetaev.singular.forms.exterior import Form, FormLike, all_of, as_form, combination, d, exact, gradient, interior, letter, place
 
 
+@public
 class VectorField(Frozen[Symbol, Expr]):
     r"""A vector field $X = X^z\, \partial_z$: a mapping from variables to those `components` that are not literally zero."""
 
@@ -32,7 +34,7 @@ class VectorField(Frozen[Symbol, Expr]):
         given = {z: exact(components[z]) for z in sorted(components, key=place)}
         for z in given:
             if isinstance(z, Parameter | Input):
-                raise UsageError(f"A component for {z}, which is not a variable.", where="vector field")
+                raise UsageError(f"the field has a component for {z}, which is not a variable.", where="vector field")
         super().__init__({z: c for z, c in given.items() if c != 0})
 
     def __call__(self, function: Expr) -> Expr:
@@ -67,6 +69,7 @@ class VectorField(Frozen[Symbol, Expr]):
         return f"$\\displaystyle {self.latex()}$"
 
 
+@public
 def bracket(x: Mapping[Symbol, Expr], y: Mapping[Symbol, Expr]) -> VectorField:
     r"""The Lie bracket $[X, Y]^z = X(Y^z) - Y(X^z)$.
 
@@ -81,6 +84,7 @@ def bracket(x: Mapping[Symbol, Expr], y: Mapping[Symbol, Expr]) -> VectorField:
     return VectorField({z: x(y.get(z, S.Zero)) - y(x.get(z, S.Zero)) for z in {**x, **y}})
 
 
+@public
 def lie_derivative(field: Mapping[Symbol, Expr], form: FormLike) -> Form:
     r"""$L_X \eta = i_X\, d\eta + d\, i_X \eta$ (Cartan's formula); on functions it is $X(f)$.
 
@@ -96,6 +100,7 @@ def lie_derivative(field: Mapping[Symbol, Expr], form: FormLike) -> Form:
     return inner + d(interior(field, form)) if form.degree else inner
 
 
+@public
 def vanishing(field: Mapping[Symbol, Expr]) -> bool | None:
     """Whether all components of a field vanish identically: True, False or None (undecided).
 
@@ -108,12 +113,13 @@ def vanishing(field: Mapping[Symbol, Expr]) -> bool | None:
     return all_of(vanishes(c) for c in field.values())
 
 
+@public
 def prolong(field: Mapping[Symbol, Expr], coordinates: Sequence[Jet], order: int) -> VectorField:
     r"""The prolongation $J^r\xi = \xi^0 \partial_t + \xi^\sigma_i\, \partial_{q^\sigma_i}$ of a field on $Y$, with
     $\xi_i = D\xi_{i-1} - (D\xi^0)\, q_i$.
 
-    The field's components depend on time and positions. 003 also asks that $\xi^0$ depend on time alone; the recursion holds without
-    that, as in Lie's theory of point symmetries. All coordinates of $Y$ must be named: a change of time moves the velocities of each.
+    The field's components depend on time and positions. 003 also requires that $\xi^0$ depend on time alone; the recursion holds without
+    that, as in Lie's theory of point symmetries. All coordinates of $Y$ must be named, because a change of time changes all velocities.
 
     Args:
         field: A vector field on positions and time.
@@ -138,11 +144,12 @@ def prolong(field: Mapping[Symbol, Expr], coordinates: Sequence[Jet], order: int
     return VectorField(components)
 
 
+@public
 def prolonged_map(mapping: Mapping[Symbol, Expr], order: int) -> dict[Symbol, Expr]:
     r"""The functions of all derivatives up to an order under a map of $Y$: $\bar q_k = D\bar q_{k-1} / D\bar t$.
 
-    A section `{q: f(t)}` gives its jet $J^r\gamma$; a change of coordinates, its action on jets. Coordinates not named keep their names,
-    so with a new time all of them must be named.
+    A section `{q: f(t)}` gives its jet $J^r\gamma$; a change of coordinates, its action on jets. Coordinates that are not named do not
+    change; with a new time all of them must be named.
 
     Args:
         mapping: The functions for positions, and for time if that changes.
@@ -158,12 +165,13 @@ def prolonged_map(mapping: Mapping[Symbol, Expr], order: int) -> dict[Symbol, Ex
     result: dict[Symbol, Expr] = {z: exact(f) for z, f in mapping.items()}
     for q in [z for z in mapping if isinstance(z, Jet)]:
         if q.order:
-            raise UsageError(f"{q} is a derivative; only positions are given.", where="prolonged_map")
+            raise UsageError(f"{q} is a derivative; only positions can be given.", where="prolonged_map")
         for k in range(1, order + 1):
             result[q.d(k)] = total_derivative(result[q.d(k - 1)]) / stretch
     return result
 
 
+@public
 def semispray(highest: Mapping[Jet, Expr], order: int) -> VectorField:
     r"""The semispray of order $r$, $\partial_t + q_1 \partial_{q_0} + \dots + q_r \partial_{q_{r-1}} + \zeta\, \partial_{q_r}$, from the
     components $\zeta$ by coordinate.
@@ -182,6 +190,7 @@ def semispray(highest: Mapping[Jet, Expr], order: int) -> VectorField:
     return VectorField(components)
 
 
+@public
 def is_semispray(field: Mapping[Symbol, Expr], coordinates: Sequence[Jet], order: int) -> bool | None:
     """Whether a field is not vertical and annihilates the contact forms of order below r: True, False or None (undecided).
 
@@ -203,8 +212,8 @@ def is_semispray(field: Mapping[Symbol, Expr], coordinates: Sequence[Jet], order
 def _must_live_on_configurations(field: VectorField, coordinates: Sequence[Jet]) -> None:
     for z, component in field.items():
         if z != TIME and z not in coordinates:
-            raise UsageError(f"A component for {z}, which is not among the coordinates.", where="prolong")
+            raise UsageError(f"the field has a component for {z}, which is not among the coordinates.", where="prolong")
         high = sorted((y for y in jets_in(component) if y.order and not isinstance(y, Input)), key=place)
         if high:
             why = "Only fields on the space of positions and time are prolonged."
-            raise UsageError(f"The component for {z} depends on {high[0]}.", where="prolong", why=why)
+            raise UsageError(f"the component for {z} depends on {high[0]}.", where="prolong", why=why)

@@ -28,6 +28,7 @@ from sympy import Expr, Symbol
 
 from chetaev.core.errors import UsageError
 from chetaev.core.notation import show
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Coordinate, Jet
 from chetaev.singular.forms.fields import VectorField
 
@@ -35,6 +36,7 @@ Vector = tuple[Expr, ...]
 """The components of a vector in a chart, one for each coordinate."""
 
 
+@public
 @dataclass(frozen=True)
 class HigherVector:
     r"""An element of $T^{(k)}Q$ in a chart: `parts` are the vectors $q_0, \dots, q_k$."""
@@ -50,6 +52,7 @@ class HigherVector:
         return f"[{' '.join(map(_written, self.parts))}]"
 
 
+@public
 @dataclass(frozen=True)
 class DoubleVector:
     r"""An element of $T^{(k)}T^{(l)}Q$ in a chart: `table[i][j]` is $x_{ij}$."""
@@ -70,6 +73,7 @@ class DoubleVector:
         return f"[{'; '.join(' '.join(map(_written, row)) for row in self.table)}]"
 
 
+@public
 def generic(coordinates: Sequence[Coordinate], order: int) -> HigherVector:
     r"""The element of $T^{(k)}Q$ whose entries are the jets themselves.
 
@@ -83,6 +87,7 @@ def generic(coordinates: Sequence[Coordinate], order: int) -> HigherVector:
     return HigherVector(tuple(tuple(q.d(j) for q in coordinates) for j in range(order + 1)))
 
 
+@public
 def truncate(v: HigherVector, order: int) -> HigherVector:
     r"""The projection $\tau_Q^{(l,k)}: T^{(k)}Q \to T^{(l)}Q$ for $l \le k$.
 
@@ -100,6 +105,7 @@ def truncate(v: HigherVector, order: int) -> HigherVector:
     return HigherVector(v.parts[: order + 1])
 
 
+@public
 def truncate_outer(x: DoubleVector, order: int) -> DoubleVector:
     r"""The projection $\tau_{T^{(l)}Q}^{(m,k)}: T^{(k)}T^{(l)}Q \to T^{(m)}T^{(l)}Q$ for $m \le k$.
 
@@ -117,6 +123,7 @@ def truncate_outer(x: DoubleVector, order: int) -> DoubleVector:
     return DoubleVector(x.table[: order + 1])
 
 
+@public
 def truncate_inner(x: DoubleVector, order: int) -> DoubleVector:
     r"""The lift of a projection, $T^{(k)}(\tau_Q^{(m,l)}): T^{(k)}T^{(l)}Q \to T^{(k)}T^{(m)}Q$ for $m \le l$.
 
@@ -134,6 +141,7 @@ def truncate_inner(x: DoubleVector, order: int) -> DoubleVector:
     return DoubleVector(tuple(row[: order + 1] for row in x.table))
 
 
+@public
 def base_point(x: DoubleVector) -> HigherVector:
     r"""The projection $T^{(k)}T^{(l)}Q \to T^{(l)}Q$, where the outer curve starts.
 
@@ -146,6 +154,7 @@ def base_point(x: DoubleVector) -> HigherVector:
     return HigherVector(x.table[0])
 
 
+@public
 def carrier(x: DoubleVector) -> HigherVector:
     r"""The projection $T^{(k)}T^{(l)}Q \to T^{(k)}Q$, the curve below in $Q$.
 
@@ -158,12 +167,13 @@ def carrier(x: DoubleVector) -> HigherVector:
     return HigherVector(tuple(row[0] for row in x.table))
 
 
+@public
 def flip(x: DoubleVector) -> DoubleVector:
     r"""The canonical isomorphism $T^{(k)}T^{(l)}Q \to T^{(l)}T^{(k)}Q$ that exchanges the two parameters.
 
     From $T^{(l)}TQ$ to $T\,T^{(l)}Q$ it is $\kappa_l$ (30), from $TTQ$ to itself the canonical involution $\kappa$ (8), with
-    $\kappa\circ\kappa = \mathrm{id}_{TTQ}$ (000 prints $\mathrm{id}_{TQ}$ in (11)). Lemma 12 follows, for $l \le k$ (the paper says all
-    $k, l$): truncating and flipping commute.
+    $\kappa\circ\kappa = \mathrm{id}_{TTQ}$ (000 prints $\mathrm{id}_{TQ}$ in (11)). Lemma 12 follows, for $l \le k$ (the paper states it
+    for all $k, l$): truncating and flipping commute.
 
     Args:
         x: An element of $T^{(k)}T^{(l)}Q$.
@@ -174,6 +184,7 @@ def flip(x: DoubleVector) -> DoubleVector:
     return DoubleVector(tuple(zip(*x.table, strict=True)))
 
 
+@public
 def immersion(v: HigherVector, outer: int = 1) -> DoubleVector:
     r"""The canonical immersion $T^{(k+l)}Q \to T^{(k)}T^{(l)}Q$, $[\gamma] \mapsto [\gamma^{(l)}]^{(k)}$.
 
@@ -194,6 +205,7 @@ def immersion(v: HigherVector, outer: int = 1) -> DoubleVector:
     return DoubleVector(tuple(v.parts[i : i + inner + 1] for i in range(outer + 1)))
 
 
+@public
 def split(x: DoubleVector) -> tuple[HigherVector, Vector]:
     r"""The submersion $s_l: T^{(l)}TQ \to T^{(l)}Q \times_Q TQ$ of (41): the curve below, and the vector at its start.
 
@@ -210,13 +222,14 @@ def split(x: DoubleVector) -> tuple[HigherVector, Vector]:
     return carrier(x), x.table[0][1]
 
 
+@public
 def vertical_endomorphism(x: DoubleVector) -> DoubleVector:
     r"""The endomorphism $S_l$ of $T\,T^{(l)}Q$:
     $(q_0, \dots, q_l; \delta q_0, \dots, \delta q_l) \mapsto (q_0, \dots, q_l; 0, \delta q_0, 2\,\delta q_1, \dots, l\,\delta q_{l-1})$.
 
     (31) of 000 prints all weights as 1. That map depends on the chart for $l \ge 2$: a variation $\epsilon\, t\, \delta\gamma(t)$ has the
-    derivatives $j\, \epsilon\, \delta q_{j-1}$ at $t = 0$, and this is what the weights express. For $l = 0$ the paper puts
-    $S_0 = \mathrm{id}$; here it is zero, as the formula says.
+    derivatives $j\, \epsilon\, \delta q_{j-1}$ at $t = 0$, which give the weights. For $l = 0$ the paper sets $S_0 = \mathrm{id}$; here it
+    is zero, as the formula gives.
 
     Args:
         x: An element of $T\,T^{(l)}Q$.
@@ -233,6 +246,7 @@ def vertical_endomorphism(x: DoubleVector) -> DoubleVector:
     return DoubleVector((base, (nothing, *[_times(j, vector[j - 1]) for j in range(1, len(vector))])))
 
 
+@public
 def vertical(field: Mapping[Symbol, Expr], coordinates: Sequence[Coordinate], order: int) -> VectorField:
     r"""$S_l$ applied to a vector field on $T^{(l)}Q$: the component at $q_j$ becomes $j\, X^{q_{j-1}}$.
 
@@ -247,6 +261,7 @@ def vertical(field: Mapping[Symbol, Expr], coordinates: Sequence[Coordinate], or
     return VectorField({q.d(j): j * field.get(q.d(j - 1), sympy.S.Zero) for q in coordinates for j in range(1, order + 1)})
 
 
+@public
 def liouville_field(coordinates: Sequence[Coordinate], order: int) -> VectorField:
     r"""$\Delta_l = \sum_j j\, q_j\, \partial_{q_j}$, the generator of $\gamma(t) \mapsto \gamma(e^\epsilon t)$.
 
@@ -262,6 +277,7 @@ def liouville_field(coordinates: Sequence[Coordinate], order: int) -> VectorFiel
     return VectorField({q.d(j): j * q.d(j) for q in coordinates for j in range(1, order + 1)})
 
 
+@public
 def equation_field(highest: Mapping[Coordinate, Expr], order: int) -> VectorField:
     r"""The field on $T^{(l)}Q$ of an equation $q_{l+1} = \chi(q_0, \dots, q_l)$: $(q_1, \dots, q_l, \chi)$.
 
@@ -280,6 +296,7 @@ def equation_field(highest: Mapping[Coordinate, Expr], order: int) -> VectorFiel
     return VectorField(components)
 
 
+@public
 def lift(mapping: Mapping[Coordinate, Expr], v: HigherVector) -> HigherVector:
     r"""The lift $T^{(k)}f$ of a map of $Q$ given in charts, coordinate by coordinate: $[\gamma] \mapsto [f\circ\gamma]$.
 
@@ -293,6 +310,7 @@ def lift(mapping: Mapping[Coordinate, Expr], v: HigherVector) -> HigherVector:
     return HigherVector(double_lift(mapping, DoubleVector((v.parts,))).table[0])
 
 
+@public
 def double_lift(mapping: Mapping[Coordinate, Expr], x: DoubleVector) -> DoubleVector:
     r"""The lift $T^{(k)}T^{(l)}f$: $[\Gamma] \mapsto [f\circ\Gamma]$, by differentiating $f$ along the Taylor polynomial of $\Gamma$.
 
@@ -319,7 +337,7 @@ def values_of(v: HigherVector, coordinates: Sequence[Jet]) -> dict[Symbol, Expr]
 
 
 def _partial_derivatives(f: Expr, s: Symbol, t: Symbol, like: DoubleVector) -> dict[tuple[int, int], Expr]:
-    """All derivatives of a function at s = t = 0, each found from the one before."""
+    """All derivatives of a function at s = t = 0, each computed from the previous one."""
     start = {s: sympy.S.Zero, t: sympy.S.Zero}
     found: dict[tuple[int, int], Expr] = {}
     for i in range(like.outer + 1):
@@ -341,10 +359,10 @@ def _written(vector: Vector) -> str:
 
 def _must_be_at_most(order: int, highest: int, where: str) -> None:
     if not 0 <= order <= highest:
-        raise UsageError(f"Order {order} asked for an element of order {highest}.", where=where)
+        raise UsageError(f"order {order} is not between 0 and {highest}, the order of the element.", where=where)
 
 
 def _must_have(x: DoubleVector, where: str, outer: int | None = None, inner: int | None = None) -> None:
     if outer not in (None, x.outer) or inner not in (None, x.inner):
         wanted = f"T^({'l' if outer is None else outer})T^({'l' if inner is None else inner})Q"
-        raise UsageError(f"An element of T^({x.outer})T^({x.inner})Q; one of {wanted} is needed.", where=where)
+        raise UsageError(f"x is an element of T^({x.outer})T^({x.inner})Q; one of {wanted} is needed.", where=where)

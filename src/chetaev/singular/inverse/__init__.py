@@ -1,6 +1,6 @@
-"""The inverse problem: is there a Lagrangian, which one, of which order?
+"""The inverse problem of the calculus of variations: whether equations have a Lagrangian, which one, and of which order.
 
-`helmholtz` reads the input and decides, `lagrangians` constructs one, `multipliers` seeks integrating factors, `order_reduction` an
-equivalent Lagrangian of lowest order, `lepage_equivalent` its Cartan form. `variation` is the Euler-Lagrange operator with Krupková's sign,
-`primitives` finds antiderivatives.
+`helmholtz` reads the input and decides, `lagrangians` constructs a Lagrangian, `multipliers` searches integrating factors,
+`order_reduction` finds an equivalent Lagrangian of lowest order, `lepage_equivalent` its Cartan form. `variation` has the Euler-Lagrange
+operator with Krupková's sign, `primitives` finds antiderivatives.
 """

@@ -5,9 +5,9 @@ $0 \le k \le s$:
 
 $$ \frac{\partial E_\sigma}{\partial q_k^\nu} - \sum_{j=k}^s (-1)^j \binom{j}{k} D^{j-k} \frac{\partial E_\nu}{\partial q_j^\sigma} = 0. $$
 
-They say that the linearised operator equals its adjoint, so those of $(\nu, \sigma)$ follow from those of $(\sigma, \nu)$. The question
-is about the rows as they stand: rows in another order, or multiplied by a factor, may be variational when these are not
-(`integrating_factor`). The input is a dynamical form, equations, a system or a model, with as many rows as coordinates.
+They state that the linearised operator equals its adjoint, so those of $(\nu, \sigma)$ follow from those of $(\sigma, \nu)$. They test the
+rows as given: rows in another order, or multiplied by a factor, may be variational if these are not (`integrating_factor`). The input is a
+dynamical form, equations, a system or a model, with as many rows as coordinates.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ import sympy
 from sympy import Expr, S
 
 from chetaev.core.errors import ModelError, UsageError
+from chetaev.core.fixes import InPython
 from chetaev.core.notation import show
 from chetaev.core.support.budget import allowance, limited, size, spend
+from chetaev.core.support.public import public
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import Jet, jet_name
 from chetaev.core.system import System
@@ -45,10 +47,10 @@ class Source:
 
 
 def read_source(given: Any, verb: str) -> Source:
-    """The coordinates and rows of anything that has them; a system or a model is derived first."""
+    """The coordinates and rows of a form, equations, a system or a model."""
     lagrangian: Expr | None = None
     if isinstance(given, DynamicalForm):
-        form = form_of(given)  # with its inputs written out
+        form = form_of(given)  # inputs are replaced by functions of time
     elif isinstance(given, Equations | System) or isinstance(getattr(given, "system", None), System):
         equations = given if isinstance(given, Equations) else derive(given)
         require_coordinates(equations.system, verb)
@@ -57,7 +59,7 @@ def read_source(given: Any, verb: str) -> Source:
         raise UsageError(
             f"{verb} takes a DynamicalForm, Equations, a System or a Model, not {type(given).__name__}.",
             where=verb,
-            hint=f'{verb}(ch.DynamicalForm("q", ["-q\'\' - q"]))',
+            hint=InPython(f'{verb}(ch.DynamicalForm("q", ["-q\'\' - q"]))'),
         )
     if len(form.coordinates) != len(form.rows):
         raise ModelError(
@@ -70,7 +72,7 @@ def read_source(given: Any, verb: str) -> Source:
 
 
 def _lagrangian(equations: Equations) -> Expr | None:
-    """The Lagrangian of equations that are its Euler-Lagrange equations and nothing else, with the inputs written out."""
+    """The Lagrangian of equations that are exactly its Euler-Lagrange equations, with inputs replaced by functions; otherwise None."""
     lowered, system = equations.lowered, equations.system
     forced = (
         bool(lowered.reactions)
@@ -86,15 +88,15 @@ def _lagrangian(equations: Equations) -> Expr | None:
 
 
 _POLISH = 2.0
-"""Seconds of operations for a shorter form of the Lagrangian; without them it is correct and longer."""
+"""Budget, in seconds of counted operations, for a shorter form of the Lagrangian; beyond it the Lagrangian is correct but longer."""
 _LEAST_SECONDS = 0.2
-"""Seconds of operations for each part even if the whole budget is used up, so that short proofs are always found."""
+"""Least budget of each part, in seconds of counted operations, even if the whole budget is spent, so that short proofs are always found."""
 _SHARE_FOR_LAGRANGIAN = 0.7
-"""Share of the remaining budget for finding a Lagrangian; the rest is for proofs."""
+"""Fraction of the remaining budget for finding a Lagrangian; the rest is for proofs."""
 _WIDEST = 200
-"""Characters of an identity that are printed."""
+"""Largest number of characters of an identity that are printed."""
 _SHOWN = 400
-"""Operations above which an expression is not expanded for reading."""
+"""Operations in an expression above which it is not expanded for reading."""
 
 
 @dataclass(frozen=True)
@@ -126,13 +128,14 @@ class Identity:
         return f"sigma = {self.sigma}, nu = {self.nu}, k = {self.k}:  {self.text} = {value}"
 
 
+@public
 @dataclass(frozen=True)
 class Variationality:
     r"""The answer of `helmholtz`.
 
-    `variational` is True, False, or None where a zero test or the budget did not decide. `violations` are the identities that fail,
+    `variational` is True, False, or None if a zero test or the budget did not decide. `violations` are the identities that fail,
     `undecided` those that no test decided. `lagrangian` satisfies $E_\sigma = L_q - D L_{q'} + ...$, verified by forming these
-    expressions; `made_by` names the construction. It is None where the form is not variational or no integral was found.
+    expressions; `made_by` names the construction. It is None if the form is not variational or no integral was found.
     """
 
     coordinates: tuple[Jet, ...]
@@ -164,12 +167,13 @@ class Variationality:
         return "\n".join(lines)
 
 
+@public
 def helmholtz(form: Any, *, seconds: float = 20.0) -> Variationality:
-    """Whether rows, as they stand, are the Euler-Lagrange expressions of a Lagrangian, and of which.
+    """Decide whether rows, as given, are the Euler-Lagrange expressions of a Lagrangian, and find it.
 
     Rows derived from a Lagrangian alone are variational by construction, and that Lagrangian is returned. For others the identities are
-    tested, and the Lagrangian is that of Vainberg and Tonti where every term of the rows is homogeneous in the jets; otherwise the one of
-    lowest order, or Vainberg's and Tonti's about a centre where the form is defined. `reduce_order` lowers the order of any of them.
+    tested. If every term of the rows is homogeneous in the jets, the Lagrangian is that of Vainberg and Tonti; otherwise that of lowest
+    order, or that of Vainberg and Tonti about a centre where the form is defined. `reduce_order` lowers the order of any of them.
 
     Args:
         form: A dynamical form, equations, a system or a model, with one row for each unknown.
@@ -199,8 +203,8 @@ def helmholtz(form: Any, *, seconds: float = 20.0) -> Variationality:
 def decide(coordinates: Sequence[Jet], rows: Sequence[Expr], seconds: float) -> Variationality:
     """`helmholtz` for coordinates and rows.
 
-    A random point where an identity fails decides. Otherwise a Lagrangian that is proved to give the rows is the cheapest proof; only
-    without one the identities themselves are proved.
+    A random point where an identity fails refutes. Otherwise a Lagrangian that provably gives the rows is the cheapest proof; only without
+    one the identities are proved.
     """
     violated: list[Identity] = []
     doubtful: list[Identity] = []
@@ -216,7 +220,7 @@ def decide(coordinates: Sequence[Jet], rows: Sequence[Expr], seconds: float) -> 
             found = lagrangian_of(coordinates, rows)
         complete, left = not building.expired, seconds - testing.seconds - building.seconds
     if found is not None:
-        with allowance(_POLISH):  # a shorter form is welcome, not needed
+        with allowance(_POLISH):  # a shorter form is optional
             found = _polished(found, coordinates, rows)
     undecided: list[Identity] = []
     if not violated and not (found is not None and found.proved):
@@ -268,9 +272,9 @@ def lagrangian_of(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Candidate
 
 
 def _polished(found: Candidate, coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Candidate:
-    """The same Lagrangian in a shorter form, if SymPy finds one that still gives the rows."""
+    """The Lagrangian in a shorter form, if SymPy finds one that still gives the rows."""
     if all(p.base.is_Symbol for p in found.lagrangian.atoms(sympy.Pow)) and not found.lagrangian.atoms(sympy.Function):
-        return found  # powers of symbols: nothing to gain
+        return found  # powers of symbols have no shorter form
     simplified = limited(sympy.simplify, found.lagrangian, seconds=_POLISH).or_else(found.lagrangian)
     shorter = tidy(simplified)
     if sympy.count_ops(shorter) >= sympy.count_ops(found.lagrangian):

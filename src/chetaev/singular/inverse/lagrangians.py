@@ -15,8 +15,8 @@ $E_\sigma = A_\sigma + B_{\sigma\nu} q_s^\nu$.
   $\partial_\sigma w_\nu - \partial_\nu w_\sigma = (-1)^{c-1} B_{\sigma\nu}$ in the variables $q_{c-1}$ has it.
 - $s = 0$: $E_\sigma = \partial L/\partial q^\sigma$.
 
-Subtracting the Euler-Lagrange expressions of $L$ leaves a variational form of lower order. Every integral is over the jets of one order
-alone, so it avoids trigonometric and singular coefficients that make (8.4) unwieldy, and the sum has the order of Corollary 8.13.
+Subtracting the Euler-Lagrange expressions of $L$ leaves a variational form of lower order. Every integral is over jets of a single order,
+which avoids the trigonometric and singular coefficients that make (8.4) difficult, and the sum has the order of Corollary 8.13.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ from sympy import Expr, S
 
 from chetaev.core.calculus import total_derivative
 from chetaev.core.notation.bounds import NOT_FINITE
+from chetaev.core.support.public import public
 from chetaev.core.symbols import TIME, Jet
 from chetaev.core.zero import known_zero
 from chetaev.singular.inverse.primitives import antiderivative, potential, vector_potential
 from chetaev.singular.inverse.variation import euler_operator, highest_order, jets_of, tidy, without_jets
 
 CENTRES: tuple[Expr, ...] = (S.Zero, S.One, TIME + 1, TIME + 1 + TIME**2 / 2 + TIME**3 / 6)
-"""Curves tried as centres: rest at 0, rest at 1, and motions with velocities and accelerations that are not zero, where forms such as
-1/q or log q' are defined."""
+"""Curves tried as centres: rest at 0, rest at 1, and motions with nonzero velocities and accelerations, where forms such as 1/q or log q'
+are defined."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ def reproduces(lagrangian: Expr, coordinates: Sequence[Jet], rows: Sequence[Expr
     return all(known_zero(e - row) for e, row in zip(euler_operator(lagrangian, coordinates), rows, strict=True))
 
 
+@public
 def tonti_lagrangian(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Candidate | None:
     """The Lagrangian (8.4) of Vainberg and Tonti for a variational form, verified.
 
@@ -61,7 +63,7 @@ def tonti_lagrangian(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Candid
         rows: The rows of the form, one for each coordinate, with Krupková's sign.
 
     Returns:
-        The Lagrangian and how far it is proved; None if SymPy does not find the integral about any centre, or the form is not variational.
+        The Lagrangian and whether it is proved; None if SymPy does not find the integral about any centre, or the form is not variational.
     """
     return homogeneous_lagrangian(coordinates, rows) or contracted_lagrangian(coordinates, rows)
 

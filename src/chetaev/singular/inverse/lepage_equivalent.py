@@ -6,8 +6,8 @@ $$ \theta_\lambda = L\,dt + \sum_{i=0}^{r-1} p_\sigma^i\, \omega_i^\sigma = -H\,
    p_\sigma^i = \sum_{k=0}^{r-i-1} (-D)^k \frac{\partial L}{\partial q_{i+k+1}^\sigma}, \qquad H = -L + \sum_i p_\sigma^i q_{i+1}^\sigma. $$
 
 Its differential $\alpha = d\theta = -dH \wedge dt + \sum dp_\sigma^i \wedge dq_i^\sigma$ is the one closed 2-form in the Lepage class of
-the Euler-Lagrange form (Theorem 8.1), whichever equivalent Lagrangian is used. With a Lagrangian of minimal order it is the canonical
-form (8.5) and the momenta belong to the form $E$ itself, up to a gauge function.
+the Euler-Lagrange form (Theorem 8.1), for any equivalent Lagrangian. With a Lagrangian of minimal order it is the canonical form (8.5), and
+the momenta are determined by the form $E$ up to a gauge function.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from sympy import Expr, S
 from chetaev.core.calculus import total_derivative
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import TIME, Jet
 from chetaev.singular.forms.exterior import Form, d
 from chetaev.singular.inverse.variation import highest_order, tidy
 
 
 class Momenta(Frozen[Jet, Expr]):
-    r"""Momenta by the jet they are conjugate to: $p^i_\sigma$ belongs to $q_i^\sigma$. The jet's name serves as well: `momenta["q'"]`."""
+    r"""Momenta by their conjugate jets: $p^i_\sigma$ belongs to $q_i^\sigma$. The name of a jet is also a key: `momenta["q'"]`."""
 
     def __missing__(self, key: object) -> Expr:
         for jet, momentum in self.items():
@@ -36,6 +37,7 @@ class Momenta(Frozen[Jet, Expr]):
         raise KeyError(key)
 
 
+@public
 @dataclass(frozen=True)
 class LepageanEquivalent:
     """A Lagrangian of order r with its momenta and Hamiltonian; `cartan` and `alpha` are the forms."""
@@ -62,6 +64,7 @@ class LepageanEquivalent:
         return "\n".join([*lines, f"  H = {show(self.hamiltonian)}"])
 
 
+@public
 def lepagean_equivalent(lagrangian: Expr, coordinates: Sequence[Jet]) -> LepageanEquivalent:
     """Momenta and Hamiltonian of a Lagrangian of any order.
 

@@ -1,15 +1,15 @@
 r"""A search for simple integrating multipliers: $g_{\sigma\rho} E_\rho$ variational although $E$ is not.
 
-A regular matrix $g$ does not change the solutions, but it changes whether the rows have a Lagrangian: $q'' + b\,q' + k\,q = 0$ has none
-as it stands, and has $L = e^{bt}(q'^2 - k\,q^2)/2$ after multiplication by $e^{bt}$. The general multiplier solves partial differential
-equations; here only these are tried:
+A regular matrix $g$ does not change the solutions, but it changes whether the rows have a Lagrangian: $q'' + b\,q' + k\,q = 0$ has none,
+but has $L = e^{bt}(q'^2 - k\,q^2)/2$ after multiplication by $e^{bt}$. The general multiplier solves partial differential equations; here
+only these are tried:
 
 - constant matrices, from the identities (8.1), which are linear in $g$;
 - one factor $f(z)$ of $t$ or of one coordinate for all rows or one for each row, times a constant matrix; its logarithmic derivative
   follows from the identity of order $s - 1$, because $H^{s-1}[fE]/f = H^{s-1}[E] - (-1)^s s\,(f'/f)\,Dz\,B$;
 - $e^{ct}$ times powers of coordinates and velocities, with exponents solved from the identities, times a constant matrix.
 
-Every find is verified by `helmholtz`. Not finding one proves nothing.
+`helmholtz` verifies every result. A failed search proves nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from sympy.polys.matrices import DomainMatrix
 
 from chetaev.core.notation import show
 from chetaev.core.support.budget import allowance, limited, size
+from chetaev.core.support.public import public
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Jet
 from chetaev.core.zero import known_zero, vanishes
@@ -32,23 +33,25 @@ from chetaev.singular.inverse.primitives import antiderivative
 from chetaev.singular.inverse.variation import highest_order, jets_of, tidy, without_jets
 
 _LEAST_SECONDS = 1.0
-"""Seconds of operations for the Lagrangian of the multiplied rows even if the search used all of the budget."""
+"""Least budget, in seconds of counted operations, for the Lagrangian of the multiplied rows, even if the search used the whole budget."""
 _SOLVE = 4.0
-"""Budget for the exponents of one product of powers; systems that take longer have no simple solution."""
+"""Budget, in seconds of counted operations, for the exponents of one product of powers;
+systems that take longer have no simple solution."""
 _LINEAR = 5.0
-"""Seconds of operations for the null space of the conditions on a constant matrix; without it no such matrix is reported."""
+"""Budget, in seconds of counted operations, for the null space of the conditions on a constant matrix; beyond it no matrix is reported."""
 _LARGEST_IN_PLACE = 300
-"""Size of fractions and of matrices that are treated in place, within some tenths of a second."""
+"""Size, in nodes, of fractions and matrices that are processed in this process, within some tenths of a second."""
 _MOST_FOR_MATRICES = 4
-"""Rows up to which a constant matrix is sought: it has n^2 unknowns."""
+"""Largest number n of rows for which a constant matrix is searched: it has n^2 unknowns."""
 _MOST_FOR_POWERS = 3
-"""Rows up to which products of powers are sought: SymPy solves nonlinear equations for up to 2n + 1 exponents."""
+"""Largest number n of rows for which products of powers are searched: SymPy solves nonlinear equations for up to 2n + 1 exponents."""
 Factors = tuple[Expr, ...]
 
 
+@public
 @dataclass(frozen=True)
 class IntegratingFactor:
-    """A multiplier with the variational rows and the Lagrangian it leads to; `matrix` is None if none was found among `tried`."""
+    """A multiplier with the variational rows and their Lagrangian; `matrix` is None if no multiplier was found among the kinds `tried`."""
 
     coordinates: tuple[Jet, ...]
     matrix: sympy.ImmutableMatrix | None
@@ -83,8 +86,9 @@ class IntegratingFactor:
         return f"multiplier {text}\n{self.verdict}"
 
 
+@public
 def integrating_factor(form: Any, *, seconds: float = 20.0) -> IntegratingFactor:
-    """A multiplier from a short list of kinds that makes the rows of a form, equations, a system or a model variational.
+    """Search a short list of kinds for a multiplier that makes rows variational.
 
     Args:
         form: A dynamical form, equations, a system or a model, with one row for each unknown.
@@ -107,7 +111,7 @@ def integrating_factor(form: Any, *, seconds: float = 20.0) -> IntegratingFactor
     coordinates, rows = source.coordinates, [tidy(row) for row in source.rows]
     tried: list[str] = []
     matrix: sympy.Matrix | None = None
-    with deep(), allowance(seconds) as spent:  # the kinds begun so far are named in the answer
+    with deep(), allowance(seconds) as spent:  # the answer names the kinds that were begun
         for kind, factors_of_kind in _KINDS.items():
             if factors_of_kind is _power_factors and len(rows) > _MOST_FOR_POWERS:
                 continue
@@ -162,9 +166,9 @@ def _power_factors(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> Iterator
 _MATRIX = ", times a constant matrix"
 """Addition to the name of a kind that is also tried with a constant matrix."""
 _KINDS = {
-    "the rows as they are" + _MATRIX: _no_factors,
+    "the given rows" + _MATRIX: _no_factors,
     "a function of t or of one coordinate" + _MATRIX: _common_factors,
-    "such a function for each row" + _MATRIX: _own_factors,
+    "a function of this kind for each row" + _MATRIX: _own_factors,
     "exp(c*t) times powers of coordinates and velocities" + _MATRIX: _power_factors,
 }
 """The kinds of multipliers in the order in which they are tried, with their candidates."""
@@ -246,13 +250,13 @@ def _conditions(expressions: Sequence[Expr]) -> list[Expr]:
 
 
 def _constant_matrix(coordinates: Sequence[Jet], rows: Sequence[Expr]) -> sympy.Matrix | None:
-    """A regular constant matrix that makes the rows variational; the unit matrix if it does."""
+    """A regular constant matrix that makes the rows variational, preferably the unit matrix; None if none was found."""
     n = len(rows)
     if all(known_zero(i.expression) for i in identities(coordinates, rows)):
         return sympy.eye(n)
     if not 1 < n <= _MOST_FOR_MATRICES:
         return None
-    shapes = (sympy.eye(n), sympy.ones(n, n))  # one number for each row first, then every mixture of rows
+    shapes = (sympy.eye(n), sympy.ones(n, n))  # diagonal matrices first, then full ones
     return next((m for shape in shapes if (m := _matrix_of_shape(shape, coordinates, rows)) is not None), None)
 
 
@@ -274,7 +278,7 @@ def _matrix_of_shape(shape: sympy.Matrix, coordinates: Sequence[Jet], rows: Sequ
 
 
 def _combinations(basis: Sequence[sympy.Matrix]) -> Iterator[sympy.Matrix]:
-    """Members of a space of matrices, the plainest first."""
+    """Members of a space of matrices, the simplest first."""
     if not basis:
         return
     yield from basis

@@ -6,7 +6,7 @@ order $r$ can be lowered exactly if it is affine in the highest derivatives with
 $$ L = a + b_\nu q_r^\nu, \qquad \frac{\partial b_\nu}{\partial q_{r-1}^\sigma} = \frac{\partial b_\sigma}{\partial q_{r-1}^\nu}, $$
 
 and then $L - Df$ with $\partial f/\partial q_{r-1}^\nu = b_\nu$ has order $r - 1$. Repeated, this ends at $s/2$ or $(s+1)/2$, where $s$
-is the order of the equations (Corollary 8.13 of Krupková). Momenta and Hamiltonian of the result are those of the form itself, (8.15).
+is the order of the equations (Corollary 8.13 of Krupková). Momenta and Hamiltonian of the result are those of the form, (8.15).
 
 Regularity is a property of the whole class (8.9, 8.10): $\det(\partial E_\sigma/\partial q_s^\nu) \ne 0$ with the true order $s$. So
 $L = p\,q' - H(q, p)$ is regular although $\partial^2 L/\partial q'\partial q' = 0$.
@@ -23,8 +23,10 @@ from sympy import Expr, S
 
 from chetaev.core.calculus import total_derivative
 from chetaev.core.errors import ModelError
+from chetaev.core.fixes import InPython, SetArgument
 from chetaev.core.notation import show
 from chetaev.core.support.budget import allowance
+from chetaev.core.support.public import public
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Jet
 from chetaev.core.zero import known_zero, vanishes
@@ -36,7 +38,7 @@ from chetaev.singular.inverse.primitives import antiderivative, potential
 from chetaev.singular.inverse.variation import highest_order, jets_of, tidy, without_jets
 
 _LARGEST_DETERMINANT = 4
-"""Coordinates up to which a determinant is formed; for more the rank at random points decides."""
+"""Largest number of coordinates for which a determinant is formed; for more, the rank at random points decides."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +65,13 @@ class LagrangianRegularity:
         return f"{word}: equations of order {self.order}, {evidence}"
 
 
+@public
 @dataclass(frozen=True)
 class MinimalOrder:
     """The answer of `reduce_order`.
 
-    `removed` is the function f with $L_{given} - L_{min} = Df$ (None if a form without Lagrangian was given). `minimal` says whether the
-    order is the lowest possible one, `verified` whether both Lagrangians are proved (True), or verified at random points only (None), to
+    `removed` is the function f with $L_{given} - L_{min} = Df$ (None if a form without Lagrangian was given). `minimal` states whether the
+    order is the lowest possible one, `verified` whether both Lagrangians are proved (True), or only verified at random points (None), to
     have the same Euler-Lagrange expressions.
     """
 
@@ -92,7 +95,7 @@ class MinimalOrder:
 
     @property
     def momenta(self) -> Momenta:
-        """The momenta (8.15) by the jets they are conjugate to."""
+        """The momenta (8.15) by their conjugate jets."""
         return self.equivalent.momenta
 
     @property
@@ -110,8 +113,9 @@ class MinimalOrder:
         return "\n".join(lines)
 
 
+@public
 def reduce_order(system: Any, *, seconds: float = 20.0) -> MinimalOrder:
-    """The Lagrangian of lowest order.
+    """Find an equivalent Lagrangian of lowest order.
 
     Args:
         system: A system, a model, equations, a variational form, or the answer of `helmholtz`.
@@ -138,8 +142,8 @@ def reduce_order(system: Any, *, seconds: float = 20.0) -> MinimalOrder:
             raise ModelError(
                 "no Lagrangian was found in closed form.",
                 where=f"reduce_order {source.label}",
-                why="The form is variational, or no identity that it violates is known, but the budget did not suffice for the integrals.",
-                hint="reduce_order(..., seconds=...)",
+                why="The form violates no known identity, but the budget did not suffice for the integrals.",
+                hint=SetArgument("seconds", ..., "reduce_order"),
             )
         lagrangian, removed = found
         equivalent = lepagean_equivalent(lagrangian, source.coordinates)
@@ -208,14 +212,14 @@ def _not_variational(label: str) -> ModelError:
         "the rows are not variational.",
         where=f"reduce_order {label}",
         why="No Lagrangian of any order has these Euler-Lagrange expressions.",
-        hint="helmholtz(...).violations lists the identities that fail",
+        hint=(InPython("helmholtz(...).violations"), " lists the identities that fail"),
     )
 
 
 def _lowest(source: Source, seconds: float) -> tuple[Expr, Expr | None] | None:
-    """The minimal Lagrangian, from a given one by total derivatives, from the bare rows otherwise or where an integral is missing."""
+    """The minimal Lagrangian: from a given one by total derivatives, otherwise (also if an integral is not found) from the rows."""
     found: tuple[Expr, Expr | None] | None = None
-    with allowance(seconds):  # the best Lagrangian found within the budget is returned
+    with allowance(seconds):  # beyond the budget the best Lagrangian so far is returned
         if source.lagrangian is not None:
             found = lowered(source.lagrangian, source.coordinates)
             rows = _effective(source.rows, source.coordinates)
@@ -244,7 +248,7 @@ def _boundary_term(lagrangian: Expr, coordinates: Sequence[Jet], order: int) -> 
 
 
 def _effective(rows: Sequence[Expr], coordinates: Sequence[Jet]) -> list[Expr]:
-    """The rows without derivatives that occur but cancel: the order of the rest is the true one."""
+    """The rows without derivatives that occur but cancel, so that their order is the true order."""
     rows = [tidy(row) for row in rows]
     while (order := highest_order(rows, coordinates)) > 0:
         top = [q.d(order) for q in coordinates]

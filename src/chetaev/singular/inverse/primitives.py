@@ -2,8 +2,8 @@ r"""Antiderivatives and potentials in the functions of the notation, each verifi
 
 `antiderivative(e, z)` is one integral. `potential(b, z)` is a function with $\partial f/\partial z_\nu = b_\nu$, `vector_potential(b, z)` a
 1-form with $\partial_\sigma w_\nu - \partial_\nu w_\sigma = b_{\sigma\nu}$. Both integrate one variable after the other, which needs no
-star-shaped domain: $1/q$ and $x/(x^2+y^2)$ have primitives although they are singular at 0. None means that nothing was found, not that
-nothing exists.
+star-shaped domain: $1/q$ and $x/(x^2+y^2)$ have primitives although they are singular at 0. None means that no primitive was found, not
+that none exists.
 
 `root_integral` integrates $P(z)\,Q(z)^r$ with polynomials $P, Q$ and a fractional exponent $r$, where the primitive is of the same kind:
 if a polynomial $N$ solves $N' Q + (r + 1) N Q' = P$ then $N Q^{r+1}$ is a primitive. Kepler's potential and the relativistic kinetic
@@ -25,10 +25,10 @@ from chetaev.core.zero import known_zero
 from chetaev.singular.inverse.variation import tidy, without_jets
 
 _LARGEST_DEGREE = 12
-"""Degree of the unknown polynomial in a primitive with a root; its coefficients solve as many linear equations with symbols."""
+"""Largest degree of the unknown polynomial in a primitive with a root; its coefficients solve as many linear equations with symbols."""
 
 _INTEGRAL_SECONDS = 2.0
-"""Budget for one integral that is not a power; SymPy may take minutes for integrals that it does not find."""
+"""Budget, in seconds of counted operations, for an integral that is not a power; SymPy may take minutes for integrals it does not find."""
 
 
 def antiderivative(expression: Expr, z: Symbol) -> Expr | None:
@@ -55,7 +55,7 @@ def antiderivative(expression: Expr, z: Symbol) -> Expr | None:
 
 
 def _has_roots(e: Expr, z: Symbol) -> bool:
-    """Whether a sum with z stands under a root."""
+    """Whether a root contains a sum with z."""
     return any(p.base.is_Add and z in p.base.free_symbols and not p.exp.is_Integer for p in e.atoms(sympy.Pow))
 
 
@@ -85,7 +85,7 @@ def potential(components: Sequence[Expr], variables: Sequence[Symbol]) -> Expr |
 def vector_potential(curl: Sequence[Sequence[Expr]], variables: Sequence[Symbol]) -> list[Expr] | None:
     r"""A 1-form w with $\partial_\sigma w_\nu - \partial_\nu w_\sigma$ = `curl[sigma][nu]`, or None; the 2-form must be closed.
 
-    With $w_1 = 0$ the rows of the first variable give $w_\nu = \int b_{1\nu}\,dz_1$; what is left does not contain $z_1$.
+    With $w_1 = 0$ the rows of the first variable give $w_\nu = \int b_{1\nu}\,dz_1$; the remaining rows do not contain $z_1$.
     """
     n = len(variables)
     w = [S.Zero] * n
@@ -105,7 +105,7 @@ def _is_potential(f: Expr, components: Sequence[Expr], variables: Sequence[Symbo
 
 
 def _without(rest: Expr, earlier: Sequence[Symbol]) -> Expr:
-    """`rest`, which does not depend on the variables integrated earlier, with numbers in their place."""
+    """`rest`, which does not depend on the variables `earlier`, with these replaced by numbers."""
     return S.Zero if known_zero(rest) else without_jets(rest, earlier)
 
 
@@ -119,7 +119,7 @@ def _power_rule(e: Expr, z: Symbol) -> Expr | None:
 
 
 def _integral(e: Expr, z: Symbol) -> Expr | None:
-    """One integral by SymPy, within the budget for it."""
+    """One integral by SymPy within `_INTEGRAL_SECONDS`; None if it is not found."""
     for sign in (1, -1, None) if _has_roots(e, z) else (None, 1, -1):
         integrand, variable, back = _abstracted(e, z, sign)
         for rule in (manualintegrate, _by_sympy):
@@ -131,7 +131,7 @@ def _integral(e: Expr, z: Symbol) -> Expr | None:
             if in_notation(found) and known_zero(found.diff(z) - e):
                 return tidy(sympy.factor_terms(found))
         if len(back) == 1:
-            break  # no constants, so nothing to assume
+            break  # there are no constants whose sign could be assumed
     return None
 
 

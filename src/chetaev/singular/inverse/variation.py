@@ -24,7 +24,7 @@ Operator = list[Expr]
 """The coefficients of $\\sum_k a_k D^k$, lowest first."""
 
 _EXPANDED = 4
-"""Operations that the expansion of a node counts for. With a wrong weight budgets depend on the kind of work."""
+"""Operations counted for the expansion of a node. With a wrong weight budgets depend on the kind of work."""
 _SAFE = (S.Zero, S.One, sympy.Rational(3, 7))
 """Values tried for jets on which an expression does not depend; at 0 a quotient may be undefined."""
 
@@ -71,7 +71,7 @@ def jets_of(expression: Expr, coordinates: Sequence[Jet]) -> set[Jet]:
 
 
 def without_jets(expression: Expr, jets: Iterable[Jet]) -> Expr:
-    """`expression`, which does not depend on `jets`, with those that still occur in it replaced by numbers."""
+    """`expression`, whose value does not depend on `jets`, with these replaced by numbers."""
     present = [z for z in jets if z in expression.free_symbols]
     for value in _SAFE if present else ():
         try:
@@ -84,7 +84,7 @@ def without_jets(expression: Expr, jets: Iterable[Jet]) -> Expr:
 
 
 def tidy(expression: Expr) -> Expr:
-    """`expression` with products of sums expanded, so that equal terms cancel; roots and denominators stay as they are."""
+    """`expression` with products of sums expanded, so that equal terms cancel; roots and denominators are not changed."""
     spend(_EXPANDED * size(expression))
     closed = {e: sympy.Dummy() for e in expression.atoms(sympy.Pow) if e.base.is_Add and not (e.exp.is_Integer and e.exp.is_positive)}
     expanded = sympy.expand(expression.xreplace(closed), power_base=False, power_exp=False, log=False)

@@ -1,4 +1,4 @@
-/* Values of the sliders and the height, which the page of the motion tells, and how values are put into the text. */
+/* Values of the sliders and the height, which the page of the motion sends, and functions that write values into the text. */
 
 const TALLEST = 3000; // pixels of the frame of the motion; what is longer scrolls inside
 const sliderValues = { first: null, last: null };
@@ -8,7 +8,7 @@ function forgetSliders() {
   tellSliders();
 }
 
-/* The row stays where it is: a picture that jumps while one drags would be a nuisance. */
+/* The row keeps its position, so that the picture does not jump while a slider is dragged. */
 function tellSliders() {
   const moved = slid();
   find("adopt").disabled = moved.length === 0;
@@ -59,7 +59,7 @@ function declared(text, name) {
 /* The text with one more table at its end. */
 const withTable = (text, table, lines) => `${text.trimEnd()}\n\n[${table}]\n${lines}\n`;
 
-/* The text with initial values to change: 0 for positions, 1 for velocities, so that something moves. */
+/* The text with initial values to edit: 0 for positions, 1 for velocities, so that something moves. */
 function begun(text, names) {
   const values = names.map((name) => `"${name} = ${name.includes("'") ? 1 : 0}"`).join(", ");
   const found = inTable(text, "initial", (part) => part.replace(/(fixed\s*=\s*\[)(\s*)(\]?)/, (_, head, gap, end) => `${head}${values}${end || ", "}${gap && !end ? gap : ""}`));

@@ -15,7 +15,7 @@ function tick(v, step) {
   return (Math.abs(zero) >= 1e5 || digits > 5 ? zero.toExponential(1) : zero.toFixed(digits)).replace(/-/g, "\u2212");
 }
 
-/* Draw curves now, and again when the picture changes its size or the room its light. */
+/* Draw curves now, and again when the picture changes its size or the colour scheme changes. */
 function keepDrawn(canvas, lines) {
   requestAnimationFrame(() => drawCurves(canvas, lines));
   new ResizeObserver(() => drawCurves(canvas, lines)).observe(canvas);

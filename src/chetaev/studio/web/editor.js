@@ -3,7 +3,7 @@
 const area = find("model"), backdrop = find("backdrop"), editor = find("editor"), errorList = find("errors");
 let marked = [];
 
-/* Paint the text anew, with the errors under their characters. */
+/* Paint the text again, with errors underlined. */
 function paintText() {
   const text = area.value, ranges = marked.map((error) => rangeOf(text, error)).sort((a, b) => a[0] - b[0]);
   const fragment = document.createDocumentFragment();
@@ -39,7 +39,7 @@ function select(error) {
   if (mark) area.scrollTop = Math.max(0, mark.offsetTop - area.clientHeight / 3);
 }
 
-/* Change the text where it differs from `next`, as typing would, so that undo takes it back. */
+/* Replace the part of the text that differs from `next`, as typing would, so that undo works. */
 function rewrite(next) {
   const text = area.value, most = Math.min(text.length, next.length);
   let from = 0, back = 0;
@@ -61,7 +61,7 @@ function replaceAt(error, replacement) {
   rewrite(area.value.slice(0, from) + replacement + area.value.slice(to));
 }
 
-/* Show errors beside and below the text; `act` is called with a fix that the page can do itself. */
+/* Show errors beside and below the text; `act` is called with a fix that the page can make. */
 function showErrors(errors, act) {
   marked = errors.filter((error) => !["Timeout", "Memory", "InternalError", "Offline"].includes(error.kind));
   editor.classList.toggle("wrong", errors.length > 0);

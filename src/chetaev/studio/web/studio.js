@@ -1,4 +1,4 @@
-/* The studio: what is asked of the server, and where its answers are shown. */
+/* The studio: requests to the server, and the views that show its answers. */
 
 const PRINCIPLES = { hamilton: "Hamilton", dalembert: "d'Alembert", chetaev: "Chetaev", "virtual-work": "virtual work", vakonomic: "vakonomic", herglotz: "Herglotz" };
 const PAUSE = { derive: 20, motion: 350 }; // milliseconds without a keystroke before a request
@@ -20,7 +20,7 @@ async function ask(verb, more = {}, view = verb) {
   return answer.cancelled || serial !== now.serial || latest[view] !== mine ? null : answer;
 }
 
-/* What became of the user's last action. Answers about the text stand elsewhere: they arrive at any time and would wipe it out. */
+/* Show the result of the user's last action. Answers about the text are shown elsewhere, because they may arrive at any time. */
 const say = (text) => { find("status").textContent = text; };
 const tellReading = (text) => { find("reading").textContent = text; };
 
@@ -63,7 +63,7 @@ async function refresh() {
   waiting.motion = setTimeout(follow, PAUSE.motion);
 }
 
-/* What takes longer than equations: the analysis, and the view that is open. */
+/* Request the answers that take longer than equations: the analysis, and the open view. */
 function follow() {
   now.done = {};
   analyse();
@@ -74,7 +74,7 @@ function showFaults() {
   showErrors([...faults.derive, ...faults.motion], act);
 }
 
-/* Do what a fix says. */
+/* Apply a fix. */
 function act(error, fix) {
   if (fix.replacement !== undefined) replaceAt(error, fix.replacement);
   else if (fix.parameter !== undefined) rewrite(declared(area.value, fix.parameter));

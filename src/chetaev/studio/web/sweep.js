@@ -4,7 +4,7 @@ const MEMBERS = 61;
 const sweepFields = { name: find("sweep-name"), low: find("sweep-low"), high: find("sweep-high"), measure: find("sweep-measure") };
 let sweepRanges = [], sweeps = 0;
 
-/* What can be varied in the present text. A choice that is still possible stays, with the range that was typed. */
+/* Update the names that can be varied in the present text. A choice that is still possible stays, with the typed range. */
 function offerSweeps(ranges, unknowns) {
   const { name, measure } = sweepFields, before = name.value, kept = ranges.some((range) => range.name === before);
   sweepRanges = ranges;
@@ -47,7 +47,7 @@ async function sweepNow() {
   return keepDrawn(canvas, [{ t: answer.over, v: answer.values }]);
 }
 
-/* How many motions there are, and what became of those that did not finish. */
+/* The number of motions, and the outcomes of those that did not finish. */
 function sweepWords(answer) {
   const counts = new Map();
   for (const word of answer.outcomes) counts.set(word, (counts.get(word) || 0) + 1);

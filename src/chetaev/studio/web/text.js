@@ -13,7 +13,7 @@ function make(parent, tag, options = {}) {
 
 const find = (id) => document.getElementById(id);
 
-/* The position in a text of a line and a column, counted from 1 in characters; a text counts in units of sixteen bits. */
+/* The position in a text (in UTF-16 units) of a line and a column, counted from 1 in characters. */
 function offsetOf(text, line, column) {
   let at = 0;
   for (let k = 1; k < line; k++) {
@@ -25,7 +25,7 @@ function offsetOf(text, line, column) {
   return at + Array.from(rest).slice(0, column - 1).join("").length;
 }
 
-/* Where an error begins and ends in a text. */
+/* The positions where an error begins and ends in a text. */
 function rangeOf(text, error) {
   const from = offsetOf(text, error.line, error.column);
   const to = offsetOf(text, error.line, error.column + error.length);

@@ -1,4 +1,4 @@
-/* The studio as a widget: its page in a frame of its own origin, whose requests travel through the messages of the notebook. */
+/* The studio as a widget: its page in a frame with a separate origin, whose requests are messages of the notebook. */
 
 function render({ model, el }) {
   const frame = document.createElement("iframe");

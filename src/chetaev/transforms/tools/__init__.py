@@ -2,7 +2,7 @@
 
 | what | where |
 |---|---|
-| a theorem by name: its options, its input, shared hypotheses | `theorem` |
+| a theorem by name: its input, shared hypotheses; its options on the command line | `theorem`, `options` |
 | its result: two sets of equations and maps between their motions | `morphism`, `carried_motions` |
 | a system in other coordinates | `pullback` |
 | quasi-velocities as a frame | `velocity_frame` |

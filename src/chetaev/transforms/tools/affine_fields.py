@@ -1,7 +1,8 @@
 r"""The search for symmetries: affine fields $X = \tau\,\partial_t + (a^i + B^i_j q^j + c^i t)\,\partial_{q^i}$ by linear algebra.
 
-That a field leaves a Lagrangian, its Euler-Lagrange expressions or a constraint unchanged is linear in its coefficients. At random points
-these conditions become rows of numbers; a vector of their null space is rounded to rational numbers, and the symmetry is proved afterwards.
+The condition that a field leaves a Lagrangian, its Euler-Lagrange expressions or a constraint unchanged is linear in its coefficients. At
+random points these conditions become rows of numbers; the vectors of their null space are rounded to rational numbers, and the symmetries
+are proved afterwards.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ from chetaev.mechanics.tolerances import CUT
 Matrix = NDArray[np.float64]
 
 _ZERO_ENTRY = 1e-7
-"""Absolute, for null vectors of order one: entries below this are zero. Relative, for an entry that is near a fraction. A wrong fraction
-fails the proof; with a smaller value fields are missed whose points have errors."""
+"""Size below which entries of null vectors of order one are zero, and relative distance of an entry from its fraction. A wrong fraction
+fails the proof; with a smaller value errors of points would hide fields."""
 _LARGEST_DENOMINATOR = 1000
-"""Largest denominator of a coefficient. Much larger ones would fit any number within `_ZERO_ENTRY`."""
+"""Largest denominator of a coefficient. Much larger ones would approximate any number within `_ZERO_ENTRY`."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,9 @@ class Field:
     components: tuple[tuple[Jet, Expr], ...]
     time: Expr = S.Zero
     speeds: tuple[tuple[Jet, Expr], ...] = ()
-    """The changes of the velocities of group coordinates, by their components."""
+    """The changes of the velocities of group coordinates, by component."""
     entries: tuple[tuple[Symbol, Expr], ...] = ()
-    """The changes of the entries of their matrices."""
+    """The changes of the entries of the matrices of group coordinates."""
     turned: tuple[tuple[Jet, Expr], ...] = ()
     """The part of the displacement that is constant in the frame, for printing."""
     named: tuple[tuple[str, Expr], ...] = ()
@@ -67,7 +68,7 @@ class Field:
         return Add(*terms)
 
     def characteristic(self, q: Jet) -> Expr:
-        r"""$\xi^q - \tau \dot q$, how a motion moves at a fixed time."""
+        r"""$\xi^q - \tau \dot q$, the displacement of a motion at a fixed time."""
         return dict(self.components).get(q, S.Zero) - self.time * q.d()
 
 
@@ -79,7 +80,7 @@ class Ansatz:
 
     @cached_property
     def size(self) -> int:
-        """The number of coefficients: of time, constants, boosts and the matrix."""
+        """The number of coefficients: those of time, constants, boosts and the matrix."""
         n = len(self.variables)
         return 1 + 2 * n + n * n
 
@@ -103,11 +104,13 @@ class Ansatz:
         return Field(tuple(components), numbers[0])
 
     def invariance(self, expressions: Sequence[Expr], weights: bool = False) -> Condition:
-        r"""Expressions do not change; Euler-Lagrange expressions have weights: $\mathrm{pr}X(E_i) + \partial_i \xi^j E_j = 0$."""
+        r"""The condition that expressions do not change; for Euler-Lagrange expressions, with `weights`, $\mathrm{pr}X(E_i) + \partial_i
+        \xi^j E_j = 0$.
+        """
         return Invariance(self, tuple(expressions), weights)
 
     def annihilation(self, rows: Sequence[Sequence[Expr]]) -> Condition:
-        r"""The rows vanish on $\xi - \tau\dot q$; the variables are coordinates."""
+        r"""The condition that the rows vanish on $\xi - \tau\dot q$; the variables are coordinates."""
         return Annihilation(self, rows)
 
 
@@ -200,7 +203,9 @@ class Invariance(Condition):
 
 
 def conditions_at(conditions: Sequence[Condition], surface: Sequence[Expr] = (), sizes: Sizes = ORDINARY) -> Matrix:
-    """Enough rows of numbers for the conditions, at random points or at points of a surface, where symbols have the given sizes."""
+    """Rows of numbers that represent the conditions at sufficiently many random points, or points of a surface, with symbols of these
+    sizes.
+    """
     rows: list[Matrix] = []
     for condition in conditions:
         wanted = condition.ansatz.size // max(condition.count, 1) + 12
@@ -213,18 +218,18 @@ def conditions_at(conditions: Sequence[Condition], surface: Sequence[Expr] = (),
                 rows += list(condition.rows({**random_point(symbols, 0, sizes=sizes), **point}))
             except Undefined:
                 continue
-    if surface and not rows and any(c.count for c in conditions):  # without a point of the surface nothing is known to keep it
+    if surface and not rows and any(c.count for c in conditions):  # no point of the surface was found, so no field is known to keep it
         return np.eye(conditions[0].ansatz.size)
     return np.array(rows) if rows else np.zeros((0, conditions[0].ansatz.size if conditions else 0))
 
 
 def _random(symbols: set[Symbol], count: int, sizes: Sizes) -> list[Point]:
-    """Random points of the given sizes, with some larger and smaller."""
+    """Random points of the given sizes, some of them larger or smaller."""
     return [random_point(symbols, seed, sizes=sizes) for seed in range(count)]
 
 
 def rational_null_space(matrix: Matrix, units: Matrix, known: Sequence[Sequence[Fraction]] = ()) -> list[list[Fraction]]:
-    """Rational vectors of the null space, in row echelon form, that are independent of the known ones; other vectors are left out.
+    """The vectors of the null space in row echelon form that are rational and independent of `known`.
 
     The coefficients are of order one in their `units`; the first of each vector is one.
     """
@@ -269,14 +274,14 @@ def _is_new(vector: Sequence[Fraction], known: Sequence[Sequence[Fraction]], uni
 
 
 def _rational(line: Matrix, units: Matrix) -> list[Fraction] | None:
-    """The coefficients of a vector, given in their units, as fractions; None if one is not near a simple one."""
+    """The coefficients of a vector, given in their units, as fractions; None if one is not near a simple fraction."""
     first = units[int(np.flatnonzero(line)[0])]
     found = [_fraction(float(v)) for v in line * (units / first)]
     return None if any(f is None for f in found) else [f for f in found if f is not None]
 
 
 def _fraction(v: float) -> Fraction | None:
-    """A simple fraction near a number, or a power of ten times one: other units make 1000000/3 of 1/3."""
+    """A simple fraction near a number, or a power of ten times a simple fraction: in other units 1/3 may be 1000000/3."""
     powers = (0, math.floor(math.log10(abs(v)))) if v else (0,)
     for ten in (Fraction(10) ** power for power in powers):
         found = ten * (Fraction(v) / ten).limit_denominator(_LARGEST_DENOMINATOR)

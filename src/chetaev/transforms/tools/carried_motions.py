@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from sympy import Expr
 
 from chetaev.core.errors import StateError, UsageError
+from chetaev.core.fixes import Ask, InPython, SetArgument
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Jet, Place
 from chetaev.mechanics.equations import Equations
 from chetaev.numerics.evaluation.values_at import values_at
@@ -24,10 +26,11 @@ from chetaev.transforms.tools.morphism import Morphism
 
 Array = NDArray[np.float64]
 _TIMES_COMPARED = 101
-"""Times at which two motions are compared. Fewer may miss a difference between them; each costs an evaluation of both."""
+"""Number of times at which two motions are compared. Fewer may miss a difference; each costs an evaluation of both."""
 _SHADOW = 1e-6
-"""Relative difference that is always allowed between a reconstructed motion and the motion of the target; the square root of the tolerance
-is allowed if that is larger."""
+"""Largest relative difference between a reconstructed motion and the motion of the target, unless the square root of the tolerance is
+larger.
+"""
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,14 +58,15 @@ class Image:
         return f"<motion of {self.morphism.source.system.label} read on {self.morphism.target.system.label}>"
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class Agreement:
     """The largest differences between the two sides over a motion, relative to the size of each quantity (at least 1)."""
 
     forward: Frozen[str, float]
-    """The source's motion carried forward against the target's own."""
+    """Differences between the image of the source's motion and the target's motion."""
     backward: Frozen[str, float]
-    """The target's motion carried back against the source's own."""
+    """Differences between the image of the target's motion and the source's motion."""
     motion: Trajectory
     """The target's motion."""
 
@@ -82,18 +86,18 @@ class Agreement:
 
 
 def carried(morphism: Morphism, given: Any, **values: Any) -> State | Image:
-    """A motion as an image, a start as a start."""
+    """The image of a motion or of a start."""
     if isinstance(given, Trajectory):
         _require_motion_of(morphism, given)
     return Image(morphism, given) if isinstance(given, Trajectory) else _start(morphism, given, **values)
 
 
 def agreement(morphism: Morphism, motion: Trajectory, *, tolerance: float = 1e-12, points: int = _TIMES_COMPARED) -> Agreement:
-    """Simulate the target from the image of the motion's first state at the same times, and compare."""
+    """Simulate the target from the image of the motion's first state, and compare the two motions at the same times."""
     _require_motion_of(morphism, motion)
     times, states = _compared_at(motion, points)
     values = _values_of(motion)
-    at_first = dict(zip(motion.jets, states[0], strict=False))  # the work done comes after the jets
+    at_first = dict(zip(motion.jets, states[0], strict=False))  # a state may have the work done behind the jets
     first = State({z.name: float(at_first[z]) for z in _stated(morphism.source, motion.jets)})
     start = _start(morphism, first, t=float(times[0]), **values)
     there = {"parameters": target_parameters(morphism, first, t=float(times[0]), **values), "inputs": values["inputs"]}
@@ -116,7 +120,7 @@ def agreement(morphism: Morphism, motion: Trajectory, *, tolerance: float = 1e-1
 def reconstructed(morphism: Morphism, motion: Trajectory, given: Any) -> Trajectory:
     """The motion of the source over the same time, from the start of the target's `motion` completed by `given`.
 
-    Its image is compared with `motion`; a StateError if they differ by more than the tolerance allows.
+    Raises a StateError if its image differs from `motion` by more than the tolerance allows.
     """
     back = morphism.inverse
     _require_motion_of(back, motion)
@@ -151,14 +155,18 @@ def _require_motion_of(morphism: Morphism, motion: Any) -> None:
         raise UsageError(
             f"check takes a motion, not {type(motion).__name__}.",
             where=where,
-            hint="morphism.check(simulate(morphism.source, start, t, parameters=...))",
+            hint=InPython("morphism.check(simulate(morphism.source, start, t, parameters=...))"),
         )
     if (motion.equations.lowered, motion.equations.principle) != (morphism.source.lowered, morphism.source.principle):
         raise UsageError(
             f"this is a motion of {motion.equations.system.label} under {motion.equations.principle}; "
             f"the map starts from {morphism.source.system.label} under {morphism.source.principle}.",
             where=where,
-            hint="morphism.backward(motion) for a motion of the target; otherwise simulate(morphism.source, ...)",
+            hint=(
+                InPython("morphism.backward(motion)"),
+                " for a motion of the target; otherwise ",
+                Ask("simulate", "morphism.source, ..."),
+            ),
         )
 
 
@@ -169,7 +177,7 @@ def target_parameters(
     t: float = 0.0,
     inputs: Mapping[str, Any] | None = None,
 ) -> dict[str, float]:
-    """The source's parameters without those that only it has, and the constants of motion that are parameters of the target."""
+    """The parameters of the target: those that the source has too, and constants of motion at a start."""
     names = {p.name for p in morphism.target.system.parameters}
     known = {name: v for name, v in (parameters or {}).items() if name in names}
     if not morphism.constants:
@@ -185,7 +193,7 @@ def _start(
     t: float = 0.0,
     inputs: Mapping[str, Any] | None = None,
 ) -> State:
-    """The image of a start: all jets of the target's state that the map or its choices determine."""
+    """The image of a start: the jets of the target's state that the map or its choices determine."""
     known = {z.base: z for z in morphism.to_target}
     kept = {q.base for group in _shared_groups(morphism) for q in group.components}
     chosen = {z.name: e for z, e in morphism.chosen.items()}
@@ -203,7 +211,7 @@ def _start(
             f"the map does not determine {' '.join(lost)}.",
             where=f"map to {morphism.target.system.label}",
             why="No formula for these coordinates is known.",
-            hint="change_coordinates or restrict with inverse={...}",
+            hint=("change_coordinates or restrict with ", SetArgument("inverse", {...: ...})),
         )
     values = values_at(morphism.source, start, list(wanted.values()), parameters=parameters, t=t, inputs=inputs)
     return State(dict(zip(wanted, values, strict=True)))
@@ -217,7 +225,7 @@ def _shared_groups(morphism: Morphism) -> list[GroupCoordinate]:
 
 
 def _compared_at(motion: Trajectory, points: int) -> tuple[Array, Array]:
-    """Equally spaced times with the states there; the stored ones if the motion has no dense output."""
+    """Equally spaced times and the states at them; the stored points if the motion has no dense output."""
     if not motion.reader.dense:
         return motion.t, motion.states
     times = np.linspace(motion.t[0], motion.end[0], points)
@@ -230,12 +238,12 @@ def _state(equations: Equations) -> tuple[Jet, ...]:
 
 
 def _stated(equations: Equations, jets: Sequence[Jet]) -> list[Jet]:
-    """The jets that a start may contain: all but rates of the multipliers of reactions, which follow from the equations."""
+    """The jets that a start may contain: all except rates of the multipliers of reactions, which follow from the equations."""
     return [z for z in jets if not (z.order and equations.lowered.is_reaction(z))]
 
 
 def _compared(equations: Equations, table: Mapping[Jet, Expr]) -> list[Jet]:
-    """The unknowns a map reaches; coordinates with their velocities."""
+    """The unknowns that a map determines; coordinates with their velocities."""
     found = []
     turning = equations.system.frame.turning
     for z in table:

@@ -1,7 +1,7 @@
-r"""The search for symmetries where coordinates take values in groups.
+r"""The search for symmetries of systems with group coordinates.
 
-The fields are affine in the ordinary coordinates, as in `affine_fields`, together with translations of each group coordinate from its own
-side and from the other one. Each unit field is written out and applied to the expressions; at random points these are rows of numbers.
+The fields are affine in the ordinary coordinates, as in `affine_fields`, and include translations of each group coordinate from both sides.
+Each basis field is applied to the expressions, and the results at random points are rows of numbers.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class FrameAnsatz:
 
     @cached_property
     def units(self) -> tuple[Field, ...]:
-        """The fields with one coefficient one."""
+        """The basis fields, each with one coefficient equal to one."""
         turning = self.equations.system.frame.turning
         plain = [z for z in self.variables if z not in turning]
         found = [Field((), S.One)]
@@ -80,19 +80,19 @@ class FrameAnsatz:
         return Field(joined("components"), time, joined("speeds"), joined("entries"), joined("turned"), joined("named"))
 
     def invariance(self, expressions: Sequence[Expr], weights: bool = False) -> Condition:
-        """Expressions do not change."""
+        """The condition that expressions do not change."""
         total = self.equations.total
         return _Linear(self, [[unit.applied(e, total) for unit in self.units] for e in expressions])
 
     def annihilation(self, rows: Sequence[Sequence[Expr]]) -> Condition:
-        """The rows vanish on the displacements; their entries belong to the coordinates."""
+        """The condition that the rows, with an entry for each coordinate, vanish on the displacements."""
         coordinates = self.equations.system.coordinates
         lines = [[Add(*[c * u.characteristic(q) for q, c in zip(coordinates, row, strict=True)]) for u in self.units] for row in rows]
         return _Linear(self, lines)
 
 
 class _Linear(Condition):
-    """Rows of expressions, one for every coefficient."""
+    """A condition given by rows of expressions, with an entry for every coefficient."""
 
     def __init__(self, ansatz: FrameAnsatz, lines: Sequence[Sequence[Expr]]) -> None:
         self.ansatz, self.count = ansatz, len(lines)

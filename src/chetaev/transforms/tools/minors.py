@@ -1,4 +1,4 @@
-"""Determinants, adjugates and solutions of small linear systems as formulas that are not multiplied out."""
+"""Determinants, adjugates and solutions of small linear systems as formulas that are not expanded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sympy import Add, Expr, Matrix, S
 
 
 class Minors:
-    """The minors of a square matrix, each computed once by expansion along its first row and not multiplied out."""
+    """The minors of a square matrix, each computed once by Laplace expansion along its first row; products are not expanded."""
 
     def __init__(self, matrix: Matrix) -> None:
         self._rows: list[list[Expr]] = matrix.tolist()

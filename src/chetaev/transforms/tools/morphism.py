@@ -1,7 +1,7 @@
 r"""A Morphism: two sets of equations and maps between their motions, in both directions.
 
-A map is a table of every unknown of the other side as an expression in jets of this side. Derivatives follow by
-the total derivative $D$, because a map of curves commutes with $d/dt$. So one table maps states, trajectories and expressions, and maps
+A map is a table that gives every unknown of the other side as an expression in jets of this side. Total derivatives $D$ give the
+derivatives of the unknowns, because a map of curves commutes with $d/dt$. So one table maps states, trajectories and expressions, and maps
 compose by substitution.
 """
 
@@ -16,9 +16,11 @@ from sympy import Expr
 
 from chetaev.core.display.html import card, rows, set_row
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import Ask
 from chetaev.core.notation import parse_expression, show
 from chetaev.core.notation.reduction import reduced
 from chetaev.core.support.frozen import Frozen
+from chetaev.core.support.public import public
 from chetaev.core.symbols import Input, Jet, Parameter, jets_in
 from chetaev.mechanics.equations import Equations, simplified
 
@@ -29,15 +31,17 @@ Table = Frozen[Jet, Expr]
 """Unknowns of one side (jets of order 0) as expressions in jets of the other."""
 
 
+@public
 @dataclass(frozen=True, repr=False)
 class Morphism:
     """Equivalent equations, and the maps of their motions.
 
-    `morphism.target` are the equations of the other side, `morphism.system` their system. `morphism.forward(start, parameters=...)` maps a
-    start of the source to one of the target, `morphism.forward(motion)` a motion; `backward` is the other direction. If the target has
-    further parameters (constants of motion), `morphism.parameters(start, parameters=...)` gives all its values. `check(motion)` simulates
-    the target and compares. `then` composes, `inverse` exchanges source and target; `pulled_back("p_x")` is an expression of the target on
-    the source, `pushed_forward("x'")` one of the source on the target; `expressions["H"]` is an expression that the theorem names.
+    `morphism.target` has the equations of the other side, `morphism.system` their system. `morphism.forward(start, parameters=...)` maps a
+    start of the source to a start of the target, `morphism.forward(motion)` a motion; `backward` is the other direction. If the target has
+    further parameters (constants of motion), `morphism.parameters(start, parameters=...)` gives the values of all its parameters.
+    `check(motion)` simulates the target and compares. `then` composes maps, `inverse` exchanges source and target; `pulled_back("p_x")`
+    writes an expression of the target on the source, `pushed_forward("x'")` an expression of the source on the target; `expressions["H"]`
+    is an expression that the theorem names.
 
     >>> from chetaev import System, hamiltonian, simulate
     >>> legendre = hamiltonian(System("x", "m", lagrangian="m*x'^2/2 - x^2/2", name="spring"))
@@ -59,9 +63,9 @@ class Morphism:
     theorem: str
     """The theorem by which they are equivalent, with its reference."""
     chosen: Frozen[Jet, Expr] = field(default_factory=Frozen)
-    """Values of the target's state that no motion of the source determines, such as scales; they are set at the start."""
+    """Values of the target's state that motions of the source do not determine, such as scales; they are set at the start."""
     also_chosen: Frozen[Jet, Expr] = field(default_factory=Frozen)
-    """The same for the source's state."""
+    """Values of the source's state that motions of the target do not determine."""
     notes: tuple[str, ...] = ()
     """Remarks for the user: the domain of validity, and choices."""
     constants: Frozen[Parameter, Expr] = field(default_factory=Frozen)
@@ -80,7 +84,7 @@ class Morphism:
 
     @property
     def inverse(self) -> Morphism:
-        """The same equivalence with source and target exchanged."""
+        """This equivalence with source and target exchanged."""
         return Morphism(
             self.target,
             self.source,
@@ -97,12 +101,12 @@ class Morphism:
         )
 
     def then(self, other: Morphism) -> Morphism:
-        """This map followed by another that starts where this one ends."""
+        """This map followed by `other`, whose source is the target of this map."""
         if other.source != self.target:
             raise UsageError(
                 f"the second map starts from {other.source.system.label}, the first ends at {self.target.system.label}.",
                 where="then",
-                hint="compose maps whose ends meet: lift(system) then linearize_constraints(lifted.target)",
+                hint=("compose maps whose ends meet: ", Ask("lift", "system"), " then ", Ask("linearize_constraints", "lifted.target")),
             )
         return Morphism(
             self.source,
@@ -120,9 +124,9 @@ class Morphism:
         )
 
     def simplify(self, seconds: float = 10.0) -> Morphism:
-        """The same equivalence with the target's rows, both maps and the named expressions simplified by SymPy.
+        """This equivalence with the target's rows, both maps and the named expressions simplified by SymPy.
 
-        `seconds` is the budget of the rows, and that of all other expressions; what was not reached stays as it is.
+        `seconds` is the budget of the rows, and again that of all other expressions; expressions beyond it are not simplified.
         """
         target = self.target.simplify(seconds)
         names = ("to_target", "to_source", "constants", "also_constants", "expressions", "also_expressions")
@@ -132,27 +136,27 @@ class Morphism:
         return replace(self, target=target, **shorter)
 
     def pulled_back(self, expression: Expr | str) -> Expr:
-        """An expression of the target as one on the source."""
+        """Write an expression of the target in jets of the source."""
         return _read_across(expression, self.target, self.to_target, self.source)
 
     def pushed_forward(self, expression: Expr | str) -> Expr:
-        """An expression of the source as one on the target."""
+        """Write an expression of the source in jets of the target."""
         return _read_across(expression, self.source, self.to_source, self.target)
 
     def forward(self, given: Any, **values: Any) -> Any:
-        """A start of the source, with `parameters=` and `t=`, as a start of the target; or a motion of the source as one of the target."""
+        """Map a start of the source, with `parameters=` and `t=`, or a motion of the source to the target."""
         from chetaev.transforms.tools.carried_motions import carried
 
         return carried(self, given, **values)
 
     def backward(self, given: Any, **values: Any) -> Any:
-        """A start, or a motion, of the target as one of the source."""
+        """Map a start or a motion of the target to the source."""
         return self.inverse.forward(given, **values)
 
     def reconstruct(self, motion: Any, given: Any = None) -> Any:
-        """The motion of the source whose image is `motion`; `given` holds initial values that the target does not determine.
+        """The motion of the source whose image is `motion`; `given` has initial values that the target does not determine.
 
-        For a system reduced by a symmetry this is the group coordinate: `reduction.reconstruct(motion, {"A": numpy.eye(3)})`.
+        For a system reduced by a symmetry this is the value of the group coordinate: `reduction.reconstruct(motion, {"A": numpy.eye(3)})`.
         """
         from chetaev.transforms.tools.carried_motions import reconstructed
 
@@ -165,7 +169,7 @@ class Morphism:
         return target_parameters(self, start, **values)
 
     def check(self, motion: Any, **settings: Any) -> Agreement:
-        """Simulate the target from the image of the motion's start; returns the largest differences in both directions."""
+        """Simulate the target from the image of the motion's start; return the largest differences in both directions."""
         from chetaev.transforms.tools.carried_motions import agreement
 
         return agreement(self, motion, **settings)
@@ -219,14 +223,14 @@ def image_of(expression: Expr, table: Mapping[Jet, Expr], onto: Equations) -> Ex
 
 
 def _through(outer: Mapping[Any, Expr], inner: Table, onto: Equations) -> Frozen[Any, Expr]:
-    """The composition of two tables: `outer` with `inner` substituted; entries with unknowns that `inner` lacks are left out."""
+    """The composition of two tables: `outer` with `inner` substituted, without entries that contain unknowns missing in `inner`."""
     known = {z.base for z in inner}
     reached = {z: e for z, e in outer.items() if {w.base for w in jets_in(e) if not isinstance(w, Input)} <= known}
     return Frozen({z: image_of(e, inner, onto) for z, e in reached.items()})
 
 
 def _chosen_through(chosen: Mapping[Jet, Expr], outer: Table, inner: Table, inner_chosen: Mapping[Jet, Expr], onto: Equations) -> Table:
-    """The choices at the start of a composed map: those of the outer map, and unknowns that depend on choices of the inner one."""
+    """The choices at the start of a composed map: those of the outer map, and unknowns that depend on choices of the inner map."""
     free = {z: e for z, e in inner_chosen.items() if z.order == 0 and z not in inner}
     table = Frozen({**inner, **free})
     depending = {z: e for z, e in outer.items() if (jets_in(e) & set(free)) and not _moves(e, free)}

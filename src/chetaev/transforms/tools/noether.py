@@ -3,8 +3,8 @@ r"""Noether's theorem: the momentum of a field that leaves a Lagrangian unchange
 For a field $X = \tau\,\partial_t + \xi^i\,\partial_{q^i}$ with $\mathrm{pr}\,X(L) = D G$ the momentum
 $J = \sum_k p_i^{(k)} D^k\xi^i - \tau E - G$ changes by
 $$ \dot J = L_s\, J + (\xi^i - \tau\dot q^i)\,\bigl(u_i - \partial F/\partial\dot q^i + \lambda_a R_V^a{}_i\bigr) . $$
-It is conserved if no force works on the field and the field is a virtual displacement; in contact dynamics it is dissipated,
-$\dot J = L_s J$. Otherwise its rate is given. Where no symmetry is a virtual displacement a combination $f^b(q) X_b$ of several may be
+It is conserved if no force does work along the field and the field is a virtual displacement; in contact dynamics it is dissipated,
+$\dot J = L_s J$. Otherwise its rate is given. Where no symmetry is a virtual displacement, a combination $f^b(q) X_b$ of several may be
 one; then $\dot J = (D f^b) J_b$ without multipliers, the nonholonomic momentum equation (A. M. Bloch, P. S.
 Krishnaprasad, J. E. Marsden, R. M. Murray, Arch. Rational Mech. Anal. 136 (1996) 21-99).
 """
@@ -22,6 +22,7 @@ from sympy import Add, Expr, S, Symbol
 from chetaev.core.functions import corners_in
 from chetaev.core.notation import show
 from chetaev.core.support.budget import limited, size
+from chetaev.core.support.public import public
 from chetaev.core.symbols import TIME, Coordinate, Input, Jet, jets_in, order_in
 from chetaev.core.zero import known_zero, vanishes
 from chetaev.mechanics.assemble import right_hand_side
@@ -33,11 +34,11 @@ from chetaev.transforms.tools.momenta import energy, momenta
 from chetaev.transforms.tools.nullspace import null_basis, solution, tidy
 
 _LONG = 300
-"""Operations above which an expression is not expanded for a shorter form, which takes seconds."""
+"""Operations in an expression above which it is not expanded to find a shorter form, because that takes seconds."""
 _GAUGE_SECONDS = 3.0
-"""Budget of SymPy to integrate the function G; without it the field is not reported."""
+"""Budget, in seconds of counted operations, for SymPy to integrate the function G; if it is exceeded the field is not reported."""
 _LARGEST_IN_PLACE = 300
-"""Size of polynomials that are integrated in place, within some tenths of a second."""
+"""Size, in nodes, of polynomials that are integrated in this process, within some tenths of a second."""
 
 
 class Fate(StrEnum):
@@ -48,6 +49,7 @@ class Fate(StrEnum):
     CHANGES = "changes"
 
 
+@public
 @dataclass(frozen=True)
 class Symmetry:
     """A field that leaves the Lagrangian unchanged, with its momentum."""
@@ -73,7 +75,7 @@ class Symmetry:
 
 
 class _Generator(NamedTuple):
-    """A displacement with its momentum, and the rate of the momentum without forces and reactions."""
+    """A field with its momentum, and the rate of the momentum without forces and reactions."""
 
     field: Field
     momentum: Expr
@@ -93,7 +95,7 @@ class Noether:
         self.points = _states(equations) if equations.lowered.reactions else Points()
 
     def symmetry(self, field: Field, exact: bool) -> Symmetry | None:
-        """The momentum of a field and its rate; None if the proof fails that it is a symmetry, or G is not found."""
+        """The momentum of a field and its rate; None if the field is not proved to be a symmetry, or G is not found."""
         equations = self.equations
         if field.time != 0 and not field.components:
             field = Field((), S.NegativeOne)  # so that the momentum is the energy and not its negative
@@ -103,7 +105,7 @@ class Noether:
             gauge = None if exact else self._potential(change)
         if gauge is None:
             return None
-        return self._judged(field, self._momentum(field) - gauge, S.Zero, gauge)
+        return self._classified(field, self._momentum(field) - gauge, S.Zero, gauge)
 
     def horizontal(self, found: Sequence[Symmetry]) -> list[Symmetry]:
         """Combinations of symmetries, with coefficients that depend on the position, that are virtual displacements."""
@@ -123,14 +125,14 @@ class Noether:
             components = [(q, tidy(Add(*[f * s.field.characteristic(q) for f, s in pairs]))) for q in self.coordinates]
             field = Field(tuple((q, e) for q, e in components if e != 0))
             if not any(known_zero(momentum - s.momentum) for s in found):
-                combined.append(self._judged(field, momentum, moved, S.Zero))
+                combined.append(self._classified(field, momentum, moved, S.Zero))
         return [s for s in combined if s.field.components]
 
     def _generators(self, found: Sequence[Symmetry]) -> list[_Generator]:
-        r"""The symmetries that may be combined, with momenta and the rates that these have without forces and reactions.
+        r"""The symmetries that may be combined, with momenta and their rates without forces and reactions.
 
-        Where all translations of a group coordinate are symmetries, they are combined to the fields of its frame, whose momenta obey
-        $\dot p_a = C^c_{ba}\,\xi^b p_c$ there: the combinations are then constant if the constraints are invariant.
+        If all translations of a group coordinate are symmetries, they are combined to the fields of its frame, whose momenta satisfy
+        $\dot p_a = C^c_{ba}\,\xi^b p_c$; the coefficients of the combinations are then constant if the constraints are invariant.
         """
         usable = [s for s in found if s.fate is Fate.CHANGES and s.field.time == 0 and s.gauge == 0]
         frame, whole = self.equations.system.frame, []
@@ -161,13 +163,13 @@ class Noether:
 
     @staticmethod
     def _moved(field: Field) -> list[tuple[Coordinate, Expr]]:
-        """The displacements of coordinates; a velocity on a group may change where the displacement is zero."""
+        """The displacements of coordinates, including zero displacements with which a velocity on a group changes."""
         known = dict(field.components)
         both = dict.fromkeys([*known, *dict(field.speeds)])
         return [(q, known.get(q, S.Zero)) for q in both if isinstance(q, Coordinate)]
 
-    def _judged(self, field: Field, momentum: Expr, moved: Expr, gauge: Expr) -> Symmetry:
-        """The symmetry with its rate and fate; `moved` is the part of the rate from coefficients that depend on the position."""
+    def _classified(self, field: Field, momentum: Expr, moved: Expr, gauge: Expr) -> Symmetry:
+        """The symmetry with its rate and classification; `moved` is the part of the rate from coefficients that depend on the position."""
         parts = [Add(moved, *[field.characteristic(q) * self.forces[q] for q in self.coordinates])]
         for m, row in self.equations.lowered.reactions.items():
             parts.append(m * Add(*[c * field.characteristic(q) for q, c in row.items()]))
@@ -179,7 +181,7 @@ class Noether:
         return Symmetry(field, _short(momentum), S.Zero if fate is Fate.CONSERVED else _short(rate), fate, gauge, proved)
 
     def _is_identity(self, field: Field, momentum: Expr, work: Expr) -> bool:
-        """Whether the rate of the momentum is proved to be the claimed one by virtue of the rows of motion."""
+        """Whether the rows of motion imply the claimed rate of the momentum identically."""
         equations = self.equations
         rows = {row.label: row.residual for row in equations.rows}
         varied = equations.variations
@@ -189,7 +191,7 @@ class Noether:
             shift = field.time * (m.d() - self.damping * m) - components.get(m, S.Zero)
             shown.append(shift * rows[equations.system.kinematic_labels[k]])
         left = equations.total(momentum) - self.damping * momentum - work - Add(*shown)
-        # A^-1 E A has components in the frame by the relations of the group, which the entries of any invertible matrix do not have
+        # components of A^-1 E A use relations of the group, which entries of a general invertible matrix do not satisfy
         return vanishes(left) is True or (bool(field.named) and known_zero(field.applied(equations.lagrangian, equations.total)))
 
     def _vanishes_on_motions(self, e: Expr) -> bool | None:
@@ -200,7 +202,7 @@ class Noether:
         exact = exactly_zero([e], self.points.rows)
         if exact is not None:
             return exact[0]
-        if zero_on([sympy.expand(e)], [*self.points])[0] is False:  # terms that cancel are compared with their sum
+        if zero_on([sympy.expand(e)], [*self.points])[0] is False:  # values are compared with the terms of the expanded sum
             return False
         return True if vanishes(e.xreplace(self._admissible())) is True else None
 
@@ -217,9 +219,9 @@ class Noether:
         return {v: Add(drift[i], *[w * z[i] for w, z in zip(free, basis, strict=True)]) for i, v in enumerate(system.velocities)}
 
     def _potential(self, change: Expr) -> Expr | None:
-        """G with D G = change, for a change that is affine in the velocities; None if none is found."""
+        """The function G with D G = change, for a change that is affine in the velocities; None if it is not found."""
         equations = self.equations
-        if order_in(change, Jet) > 1 or corners_in(change):  # a potential with a corner may jump where the corner is crossed
+        if order_in(change, Jet) > 1 or corners_in(change):  # G may jump at a corner of the change
             return None
         moving = sorted({Jet.__new__(type(z), z.base) for z in jets_in(change) if not isinstance(z, Input)}, key=str)
         speeds = {z.d(): z for z in moving}
@@ -234,7 +236,7 @@ class Noether:
 
 
 def _gauge(variables: tuple[Symbol, ...], components: tuple[Expr, ...]) -> Expr:
-    """A function with the given partial derivatives, if they are closed."""
+    """A function with the given partial derivatives, which must be closed."""
     found: Expr = S.Zero
     for z, e in zip(variables, components, strict=True):
         found = found + sympy.integrate(sympy.expand(e - found.diff(z)), z)
@@ -242,7 +244,7 @@ def _gauge(variables: tuple[Symbol, ...], components: tuple[Expr, ...]) -> Expr:
 
 
 def _states(equations: Equations) -> Points:
-    """Random points where the constraints hold, and holonomic ones with their derivatives."""
+    """Random points that satisfy the constraints and the derivatives of holonomic constraints."""
     rows = [row.residual for row in equations.system.kinematic]
     moving = [equations.total(row.residual) for row in equations.system.kinematic if row.order == 0]
     return points_on([*rows, *moving], [], count=SCALED_POINTS)

@@ -1,4 +1,4 @@
-"""Null spaces of matrices of expressions, and solutions of linear equations, without denominators that vanish if possible."""
+"""Null spaces of matrices of expressions, and solutions of linear equations, if possible without denominators that may vanish."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from chetaev.mechanics.ranks.row_reduction import row_reduce
 Vector = tuple[Expr, ...]
 
 _LARGEST_SHORTENED = 150
-"""Operations up to which an expression is shortened; SymPy takes seconds for longer ones."""
+"""Operations in an expression up to which it is shortened; SymPy takes seconds for longer ones."""
 _ANGLES = 3
-"""Angles up to which an expression is shortened; the polynomials have twice as many variables."""
+"""Number of angles in an expression up to which it is shortened; the polynomials have twice as many variables."""
 
 
 def null_basis(rows: Sequence[Sequence[Expr]], width: int, points: Sequence[Point]) -> tuple[Vector, ...]:
-    """A basis of the null space of `rows`, without denominators that depend on jets if these can be multiplied out.
+    """A basis of the null space of `rows`, if possible without denominators that depend on jets.
 
     The row `y'*cos(theta) - x'*sin(theta)` gives `(cos(theta), sin(theta), 0)`, which is defined for all theta, not `(1, tan(theta), 0)`.
     """
@@ -39,7 +39,7 @@ def null_basis(rows: Sequence[Sequence[Expr]], width: int, points: Sequence[Poin
 
 
 def solution(rows: Sequence[Sequence[Expr]], right: Sequence[Expr], points: Sequence[Point]) -> Vector:
-    """A vector with `rows @ vector = right`: by constant pivots if there are such, else the one of least norm."""
+    """A vector with `rows @ vector = right`: by constant pivots if they exist, otherwise the vector of least norm."""
     width = len(rows[0])
     if all(e == 0 for e in right):
         return (S.Zero,) * width
@@ -61,7 +61,7 @@ def normal_solve(rows: Sequence[Sequence[Expr]], right: Sequence[Expr]) -> list[
 
 
 def positive_solve(matrix: Sequence[Sequence[Expr]], right: Sequence[Expr]) -> list[Expr]:
-    """The solution of a system with a positive matrix, pivots in their order."""
+    """The solution of a system with a positive matrix, by elimination without a choice of pivots."""
     a = [list(row) for row in matrix]
     b = list(right)
     n = len(a)
@@ -78,16 +78,16 @@ def positive_solve(matrix: Sequence[Sequence[Expr]], right: Sequence[Expr]) -> l
 
 
 def independent(rows: Sequence[Sequence[Expr]], points: Sequence[Point]) -> bool:
-    """Whether rows are linearly independent on the set of the points."""
+    """Whether rows are linearly independent on the set from which `points` are taken."""
     return generic_rank(rows, points) == len(rows)
 
 
 def tidy(e: Expr) -> Expr:
-    r"""The shorter of `e` and its form after $\cos^2 + \sin^2 = 1$; a long expression stays as it is."""
+    r"""The shorter of `e` and its form after $\cos^2 + \sin^2 = 1$; a long expression is returned as it is."""
     if not e.has(sympy.sin, sympy.cos) or _is_long(e):
         return e
     whole = sympy.expand(sympy.expand_trig(e))
-    forms = {e: None}  # in their order, each once
+    forms = {e: None}  # an ordered set
     for first, second in ((sympy.cos, sympy.sin), (sympy.sin, sympy.cos)):
         expanded = whole
         for argument in sorted({f.args[0] for f in expanded.atoms(first)}, key=str):
@@ -105,7 +105,7 @@ def _is_long(*expressions: Expr) -> bool:
 
 
 def _even(e: Expr, function: Expr, square: Expr) -> Expr:
-    """An expanded expression with even powers of a function replaced, and fractions combined; it stays if it is no polynomial of that."""
+    """The expanded expression with even powers of `function` replaced by powers of `square`; unchanged if it is not a polynomial in it."""
     if e.has(function) and all(power.exp.is_Integer and power.exp.is_positive for power in e.atoms(sympy.Pow)):
         terms = [term.as_independent(function, as_Add=False) for term in Add.make_args(e)]
         powers = [(coefficient, *power.as_base_exp()) for coefficient, power in terms]
@@ -123,7 +123,7 @@ def _even(e: Expr, function: Expr, square: Expr) -> Expr:
 
 
 def _primitive(vector: Sequence[Expr]) -> Vector:
-    """A multiple of a vector without denominators and common factors that depend on jets."""
+    """The multiple of a vector without denominators and common factors that depend on jets."""
     if _is_long(*vector):
         return tuple(vector)
     numerators, denominators = zip(*[sympy.fraction(sympy.together(e)) for e in vector], strict=True)
@@ -149,7 +149,7 @@ def _by_cramer(square: Sequence[Sequence[Expr]], right: Sequence[Expr]) -> list[
 
 
 def explicit_solve(matrix: Sequence[Sequence[Expr]], right: Sequence[Expr]) -> list[Expr] | None:
-    """Formulas for a diagonal matrix, or by Cramer's rule for short ones of up to three rows; None otherwise."""
+    """The solution for a diagonal matrix, or by Cramer's rule for a matrix of up to three rows with short entries; None otherwise."""
     size = len(right)
     if size > 3 or _is_long(*[e for row in matrix for e in row]) or any(sympy.count_ops(e) > _LARGEST_SHORTENED for e in right):
         return None
@@ -159,7 +159,7 @@ def explicit_solve(matrix: Sequence[Sequence[Expr]], right: Sequence[Expr]) -> l
 
 
 def is_singular(matrix: Sequence[Sequence[Expr]], points: Sequence[Point]) -> bool:
-    """Whether a square matrix is singular, by its determinant, or by its rank at `points` if it is larger than 2 x 2."""
+    """Whether a square matrix is singular: by its determinant up to 2 x 2, otherwise by its rank at `points`."""
     if len(matrix) <= 2:
         return known_zero(Matrix(matrix).det(method="berkowitz"))
     return generic_rank(matrix, points) < len(matrix)

@@ -18,6 +18,7 @@ from chetaev.core.calculus import total_derivative
 from chetaev.core.constraints import Constraint
 from chetaev.core.declarations import read_value
 from chetaev.core.errors import ModelError, PrincipleError, UsageError, require_mapping
+from chetaev.core.fixes import Ask, InPython
 from chetaev.core.functions import DECLARABLE, FUNCTIONS
 from chetaev.core.notation import Vocabulary
 from chetaev.core.notation.lexer import Kind, spell, tokens
@@ -31,15 +32,15 @@ Substitution = dict[Coordinate, Expr]
 """Old coordinates as expressions in time and coordinates, new or old."""
 
 _RANDOM_POINTS = 24
-"""Random points at which a given inverse is tested; an inverse that holds on a part of the surface must hold at one of them."""
+"""Number of random points at which a given inverse is tested; it must hold at least at one of them, on a part of the surface."""
 _LEADS_BACK = 1e-9
-"""Largest difference of a position after the formulas and their inverse, relative to the position. Smaller values refuse inverses with
-round-off, larger ones accept formulas that nearly lead back."""
+"""Largest difference of a position after the formulas and their inverse, relative to the position. Round-off would exceed a smaller value;
+a larger one accepts formulas that are only approximate inverses."""
 
 
 def read_substitution(system: System, given: Mapping[str, Any], where: str) -> Substitution:
-    """Formulas for old coordinates; every name in them that the system does not know is a new coordinate."""
-    require_mapping(given, "formulas are", where, '{"x": "r*cos(phi)", "y": "r*sin(phi)"}')
+    """Read formulas for old coordinates; every name in them that the system does not have is a new coordinate."""
+    require_mapping(given, "formulas are", where, InPython('{"x": "r*cos(phi)", "y": "r*sin(phi)"}'))
     known = {q.base: q for q in system.coordinates}
     names = [spell(str(name)) for name in given]
     for name in names:
@@ -60,13 +61,13 @@ def read_substitution(system: System, given: Mapping[str, Any], where: str) -> S
                 f"the formula for {q.base} contains a derivative.",
                 where=where,
                 why="Coordinates are functions of coordinates and time.",
-                hint="lift(system) makes velocities coordinates",
+                hint=(Ask("lift", "system"), " makes velocities coordinates"),
             )
     return table
 
 
 def read_inverse(system: System, given: Mapping[str, Any], where: str) -> dict[Jet, Expr]:
-    """Formulas for new coordinates by the old ones."""
+    """Read formulas for new coordinates as functions of the old ones."""
     vocabulary = Vocabulary(system.vocabulary.jets, system.vocabulary.parameters)
     return {Coordinate(spell(str(name))): read_value(e, vocabulary, f"{where}, inverse, {name}") for name, e in given.items()}
 
@@ -101,7 +102,7 @@ def require_inverse_on(table: Substitution, inverse: Mapping[Jet, Expr], where: 
 
 
 def new_coordinates(system: System, table: Substitution) -> list[Coordinate]:
-    """The coordinates after a substitution: those that stay, in their order, then the new ones."""
+    """The coordinates after a substitution: first the remaining ones in their order, then the new ones."""
     stay = [q for q in system.coordinates if q not in table]
     present = [z for e in table.values() for z in sorted(jets_in(e, Coordinate), key=lambda z: z.name)]
     return list(dict.fromkeys([*stay, *present]))
@@ -170,11 +171,11 @@ def virtual(coefficients: Mapping[Coordinate, Expr] | Iterable[tuple[Coordinate,
 
 
 _SHORTENING_SECONDS = 1.0
-"""Seconds of operations for shorter forms of one expression; without them it stays longer."""
+"""Budget, in seconds of counted operations, to shorten one expression; beyond it the expression stays as it is."""
 _LARGEST_IN_PLACE = 600
-"""Size of expressions that are expanded in place, within a tenth of a second."""
+"""Size, in nodes, of expressions that are expanded in this process, within a tenth of a second."""
 _LARGEST_EXPANDED = 2000
-"""Operations above which an expression is not expanded: its form would take seconds and not be shorter."""
+"""Operations in an expression above which it is not expanded: that would take seconds and not make it shorter."""
 
 
 def collapsed(e: Expr) -> Expr:
@@ -204,7 +205,7 @@ def _without_cosines(e: Expr) -> Expr:
 
 
 def _squares_replaced(e: Expr, circular: type, by: Callable[[Expr], Expr], hyperbolic: type, hyperbolic_by: Callable[[Expr], Expr]) -> Expr:
-    """Even powers of a function replaced by a formula, and the result expanded."""
+    """The expression with even powers of functions replaced by formulas, expanded."""
 
     def replacement(power: Pow) -> Expr:
         function = power.base

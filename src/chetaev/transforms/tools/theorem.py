@@ -1,11 +1,11 @@
-"""Theorems by name with their options on the command line, their input, and the hypotheses that several of them share.
+"""The registry of theorems with their command-line options, their input, and hypotheses that several of them share.
 
 The input of a transformation is a system, a model or equations, under the principle that the theorem needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from inspect import Parameter, signature
@@ -14,7 +14,7 @@ from typing import Any
 from sympy import Expr
 
 from chetaev.core.errors import PrincipleError, UsageError
-from chetaev.core.fixes import Advice, UsePrinciple
+from chetaev.core.fixes import Advice, Ask, InPython, UsePrinciple
 from chetaev.core.symbols import Coordinate, order_in
 from chetaev.core.system import System, fresh_coordinates
 from chetaev.mechanics.derivation import derive
@@ -22,6 +22,7 @@ from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.group_chart import require_coordinates
 from chetaev.mechanics.principles import Hamilton, Principle, VirtualWork
 from chetaev.mechanics.principles.given_forces import require_given_forces
+from chetaev.transforms.tools.options import Option, options_of
 
 Verb = Callable[..., Any]
 
@@ -31,27 +32,25 @@ class Theorem:
     """A verb that returns a Morphism."""
 
     verb: Verb
-    options: dict[str, str] = field(default_factory=dict)
-    """The argument of the verb for each option of the command line."""
-    needed: tuple[str, ...] = ()
-    """Options that are required."""
+    options: Mapping[str, Option] = field(default_factory=dict)
+    """The options of the command line, each with the argument of the verb that it gives."""
 
 
 THEOREMS: dict[str, Theorem] = {}
 """Every theorem under its name with hyphens."""
 
 
-def theorem(*, needed: tuple[str, ...] = (), **options: str) -> Callable[[Verb], Verb]:
-    """Register a verb for the command line: `@theorem(order="n")` maps the option `--order` to the argument `n`."""
+def theorem(**options: Option) -> Callable[[Verb], Verb]:
+    """Register a verb for the command line: `@theorem(order=Option("n", Form.INTEGER))` has the option `--order` for the argument `n`."""
 
     def known(verb: Verb) -> Verb:
-        return _registered(_with_given_forces(verb), options, needed)
+        return _registered(_with_given_forces(verb), options)
 
     return known
 
 
 def _with_given_forces(verb: Verb) -> Verb:
-    """The verb of a theorem about forces that are functions of time and state; it refuses systems with others."""
+    """The verb with a check that raises an error for forces that are not functions of time and state."""
 
     @wraps(verb)
     def checked(given: Any, *arguments: Any, **options: Any) -> Any:
@@ -63,33 +62,33 @@ def _with_given_forces(verb: Verb) -> Verb:
     return checked
 
 
-def _registered(verb: Verb, options: dict[str, str], needed: tuple[str, ...]) -> Verb:
+def _registered(verb: Verb, options: Mapping[str, Option]) -> Verb:
     """Note a verb for the command line."""
     name = verb.__name__.replace("_", "-")
     other = THEOREMS.get(name)
     if other is not None and (other.verb.__module__, other.verb.__qualname__) != (verb.__module__, verb.__qualname__):
         raise UsageError(f"{name} is the name of another theorem.", where="theorem", hint="choose another name")
-    THEOREMS[name] = Theorem(verb, options, needed)
+    THEOREMS[name] = Theorem(verb, options)
     return verb
 
 
 def register_theorem(verb: Verb) -> Verb:
     """Register the verb of an extension: a function of the source that returns a Morphism.
 
-    Its other arguments are options of the command line under their own names; those without a default are required.
+    Its other arguments are options of the command line under their own names (`chetaev.transforms.tools.options`); those without a default
+    are required.
     """
     given = list(signature(verb).parameters.values())
     if not given or given[0].kind not in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
-        hint = "def mine(source, *, order=1) -> ch.transforms.Morphism: ..."
+        hint = InPython("def mine(source, *, order=1) -> ch.transforms.Morphism: ...")
         raise UsageError(f"{verb.__name__} takes no system to transform.", where="register", hint=hint)
-    needed = tuple(p.name for p in given[1:] if p.default is Parameter.empty)
-    return _registered(verb, {p.name: p.name for p in given[1:]}, needed)
+    return _registered(verb, options_of(verb))
 
 
 def equations_of(given: Any, principle: Principle, verb: str, groups: bool = False) -> Equations:
     """The equations of `given`: a model or equations keep their principle, a system is derived under `principle`.
 
-    `groups` says that the theorem holds in every frame, so that group coordinates may occur.
+    With `groups`, the theorem holds in every frame, and group coordinates are allowed.
     """
     equations = given if isinstance(given, Equations) else derive(given, None if hasattr(given, "principle") else principle)
     if not groups:
@@ -98,7 +97,7 @@ def equations_of(given: Any, principle: Principle, verb: str, groups: bool = Fal
 
 
 def source_under(given: Any, principle: Principle, verb: str, groups: bool = False) -> Equations:
-    """The equations of `given` under `principle`; a model or equations must be under this principle already."""
+    """The equations of `given` under `principle`; a model or equations must already be under this principle."""
     equations = equations_of(given, principle, verb, groups)
     if equations.principle != principle:
         raise PrincipleError(
@@ -110,16 +109,21 @@ def source_under(given: Any, principle: Principle, verb: str, groups: bool = Fal
 
 
 def _way_to(equations: Equations, principle: Principle, verb: str) -> Advice:
-    """The hint how to bring a system under `principle`; where constraints or an action forbid that, another transformation."""
+    """A hint how to bring a system under `principle`, or another transformation if constraints or an action exclude that."""
     if equations.lowered.action is not None:
-        return "contact_as_vakonomic(...) first" if equations.lowered.costates else "symmetries(...) gives the momenta of contact systems"
+        if equations.lowered.costates:
+            return Ask("contact_as_vakonomic", "..."), " first"
+        return Ask("symmetries", "..."), " gives the momenta of contact systems"
     if isinstance(principle, Hamilton) and equations.system.kinematic:
-        return "restrict(...) first, where the constraints are holonomic; symmetries(...) gives the momenta in any case"
-    return f"{verb}(", UsePrinciple(principle, "system"), ")"
+        first, always = Ask("restrict", "..."), Ask("symmetries", "...")
+        return first, " first, where the constraints are holonomic; ", always, " gives the momenta in any case"
+    return UsePrinciple(principle, "system", verb)
 
 
 def with_reactions(given: Any, verb: str) -> Equations:
-    """Equations of `given` with reactions only; a system that states its variations is derived under `VirtualWork`."""
+    """The equations of `given`, whose constraints must all have reactions; a system
+    with stated variations is derived under `VirtualWork`.
+    """
     if isinstance(given, Equations):
         equations = given
     elif getattr(given, "variational", None) is not None and not hasattr(given, "principle"):
@@ -136,7 +140,10 @@ def with_reactions(given: Any, verb: str) -> Equations:
     return equations
 
 
-def require_first_order(lagrangian: Expr, where: str, why: str = "", hint: Advice = "hamiltonian(system)") -> None:
+_LOWER_ORDER = Ask("hamiltonian", "system")
+
+
+def require_first_order(lagrangian: Expr, where: str, why: str = "", hint: Advice = _LOWER_ORDER) -> None:
     """Raise a PrincipleError if the Lagrangian contains derivatives of higher order than velocities."""
     if order_in(lagrangian, Coordinate) > 1:
         raise PrincipleError("the Lagrangian contains second or higher derivatives.", where=where, why=why, hint=hint)
@@ -146,12 +153,12 @@ def require_affine_rows(system: System, where: str, why: str) -> None:
     """Raise a PrincipleError unless all kinematic rows are affine in the velocities."""
     for label, row in system.kinematic_rows():
         if row.kind not in ("holonomic", "linear", "affine"):
-            hint = "lift(system) first; from n = k + 1 on its rows are affine"
+            hint = (Ask("lift", "system"), " first; with n >= k + 1 its rows are affine")
             raise PrincipleError(f"{label} is not affine in the velocities: {row}", where=where, why=why, hint=hint)
 
 
 def require_new_names(names: Sequence[str], system: System, where: str) -> None:
-    """Raise a UsageError if one of `names` has a meaning in `system` already."""
+    """Raise a UsageError if one of `names` already has a meaning in `system`."""
     for name, free in zip(names, fresh_coordinates(system, names), strict=True):
         if name != free.base:
-            raise UsageError(f"{name} has a meaning already.", where=where, hint="another name")
+            raise UsageError(f"{name} already has a meaning.", where=where, hint="another name")

@@ -1,9 +1,9 @@
-r"""Translations of a group coordinate from either side, as displacements in its own frame.
+r"""Translations of a group coordinate from either side, as displacements in its frame.
 
 Displacements $\delta A = A\,\eta$ (for spatial velocities $\eta A$), $\eta$ constant, have constant components and change the velocity by
 $\delta\xi^c = C^c_{ab}\,\xi^a \eta^b$. Those from the other side, $\delta A = \eta A$ (or $A\,\eta$), do not change the velocity; their
-components are those of $A^{-1}\eta A$ (or $A\,\eta A^{-1}$). Where the group leaves a form $B$ invariant, $A^{-1} = B^{-1}A^T B$; then the
-momentum is conserved for every start, inside the group or not, if the Lie algebra has all matrices that leave the form invariant:
+components are those of $A^{-1}\eta A$ (or $A\,\eta A^{-1}$). If the group leaves a form $B$ invariant, $A^{-1} = B^{-1}A^T B$; then the
+momentum is conserved for every start, inside the group or not, if the Lie algebra contains all matrices that leave the form invariant:
 $S^{*}\eta S$ is one of them for every matrix $S$.
 """
 
@@ -19,12 +19,12 @@ from chetaev.core.groups.exact_numbers import combinations, spanned
 from chetaev.core.groups.matrix_group import MatrixGroup
 
 _MOST_ROWS_BY_MINORS = 4
-"""Rows of a matrix whose inverse is written by minors; those of five rows have 120 terms in the determinant."""
+"""Largest number of rows of a matrix whose inverse is written by minors; the determinant of five rows has 120 terms."""
 
 
 @lru_cache(maxsize=64)
 def from_the_other_side(group: GroupCoordinate) -> tuple[tuple[Expr, ...], ...] | None:
-    """For every basis matrix the components of the displacement E_b A, or A E_b; None without a formula for the inverse."""
+    """The components of the displacement E_b A, or A E_b, for every basis matrix E_b; None without a formula for the inverse."""
     if group.reduced:
         return None
     inverse = _inverse(group)
@@ -43,9 +43,9 @@ def from_the_other_side(group: GroupCoordinate) -> tuple[tuple[Expr, ...], ...] 
 
 @lru_cache(maxsize=64)
 def for_every_start(group: GroupCoordinate) -> bool:
-    r"""Whether $A^{-1}\eta A$, as it is written here, lies in the Lie algebra for every invertible matrix A, in the group or not.
+    r"""Whether the formula for $A^{-1}\eta A$ gives an element of the Lie algebra for every invertible matrix A, in the group or not.
 
-    It does if the algebra consists of all matrices that leave the form invariant, or if brackets with all matrices lie in it.
+    It does if the algebra consists of all matrices that leave the form invariant, or if it contains its brackets with all matrices.
     """
     kind = group.group
     if not isinstance(kind, MatrixGroup):
@@ -62,13 +62,13 @@ def for_every_start(group: GroupCoordinate) -> bool:
 
 
 def moved_entries(group: GroupCoordinate, b: int, other: bool) -> dict[Symbol, Expr]:
-    """The change of the entries under a translation by a basis matrix, from the other side or from the own one."""
+    """The change of the entries under a translation by basis matrix `b`, from the other side if `other`."""
     which = GroupCoordinate(group.name, group.key, group.body != other)
     return {z: e for z, e in which.fields[b].items() if z in group.chart} if not group.reduced else {}
 
 
 def _components(basis: list[Matrix]) -> list[dict[int, Expr]]:
-    """For each component of a combination of basis matrices the entries, counted by rows, whose sum with coefficients it is."""
+    """For each component of a combination of basis matrices, its coefficients in the entries of the matrix, indexed by rows."""
     rows = Matrix([list(e) for e in basis])
     _, pivots = rows.rref()
     inverse = rows[:, list(pivots)].inv()
@@ -97,7 +97,7 @@ def _inverse(group: GroupCoordinate) -> ImmutableMatrix | None:
 
 
 def _form(group: MatrixGroup) -> Matrix | None:
-    """An invertible matrix B with $E^T B + B E = 0$ for every basis matrix; the identity if it is one."""
+    """An invertible matrix B with $E^T B + B E = 0$ for every basis matrix E, preferably the identity; None if there is none."""
     n = group.size
     if all(e.T + e == sympy.zeros(n, n) for e in group.matrices):
         return sympy.eye(n)

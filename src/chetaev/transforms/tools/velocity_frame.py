@@ -1,7 +1,7 @@
-r"""Quasi-velocities as a frame: their definition, the fields dual to them, and the structure functions that follow.
+r"""Quasi-velocities as a frame: their definition, the dual fields, and the structure functions.
 
-Quasi-velocities $w^a = A^a_i(t, q)\,\dot q^i + b^a(t, q)$ are the velocities of the frame $X_a = (A^{-1})^i_a\,\partial_i$. Where time or
-given functions of time enter, or $b$ does not vanish, the frame is that of the configuration space and time: the forms
+Quasi-velocities $w^a = A^a_i(t, q)\,\dot q^i + b^a(t, q)$ are the velocities of the frame $X_a = (A^{-1})^i_a\,\partial_i$. If time or
+given functions of time enter, or $b$ does not vanish, the frame is on the product of configuration space and time: the forms
 $\omega^a = A^a_i\,dq^i + b^a\,dt$ and $dt$ have the dual fields $X_a$ and $X_t = \partial_t - b^a X_a$, whose velocity is 1. In either
 case $[X_a, X_b] = C_{ab}^c X_c$ with
 
@@ -26,6 +26,7 @@ from sympy import Add, Expr, Matrix, Rational, S
 from chetaev.core.calculus import SYMBOLIC, Calculus, Frame, degree
 from chetaev.core.declarations import read_value
 from chetaev.core.errors import ModelError, UsageError, require_mapping
+from chetaev.core.fixes import SetArgument, SetPart
 from chetaev.core.functions import has_corner_in, in_own_functions
 from chetaev.core.notation import show
 from chetaev.core.notation.lexer import spell
@@ -44,13 +45,13 @@ from chetaev.transforms.tools.theorem import require_new_names
 _CLOCK = Input("t")
 """Time as a direction of the frame; its velocity is 1."""
 _TERMS = 300
-"""Terms up to which an expression is expanded and sorted for reading; longer ones take seconds and stay unreadable."""
+"""Number of terms up to which an expression is expanded and sorted for reading; longer ones take seconds and stay unreadable."""
 _SQUARES = 100
-"""Terms up to which squares of sines and cosines are replaced; longer expressions take seconds."""
+"""Number of terms up to which squares of sines and cosines are replaced; longer expressions take seconds."""
 _DENSE = 4
-"""Quasi-velocities of a block of the frame from which on its inverse is not multiplied out: it would have thousands of terms."""
+"""Size of a block of the frame from which on its inverse is not expanded, because it would have thousands of terms."""
 _FRACTION = 12
-"""Terms up to which a fraction is reduced; SymPy takes seconds for longer ones."""
+"""Number of terms up to which a fraction is reduced; SymPy takes seconds for longer ones."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class VelocityFrame:
 
     coordinates: tuple[Coordinate, ...]
     names: tuple[Coordinate, ...]
-    """The quasi-velocities themselves: they carry no prime."""
+    """The quasi-velocities, as coordinates without a prime."""
     matrix: tuple[tuple[Expr, ...], ...]
     """$A$, a row for each quasi-velocity."""
     drift: tuple[Expr, ...]
@@ -67,7 +68,7 @@ class VelocityFrame:
 
     @cached_property
     def drivers(self) -> tuple[Jet, ...]:
-        """The directions besides those of the coordinates: time and the inputs that enter the definition, each with its velocity."""
+        """The directions besides those of the coordinates: time and the inputs that occur in the definition."""
         entries = [e for row in self.matrix for e in row]
         inputs = {z for e in (*entries, *self.drift) for z in jets_in(e, Input)}
         rheonomic = any(b != 0 for b in self.drift) or any(TIME in e.free_symbols for e in entries)
@@ -94,7 +95,7 @@ class VelocityFrame:
 
     @cached_property
     def _blocks(self) -> tuple[tuple[list[int], list[int], Matrix, Expr], ...]:
-        """The blocks of $A$ without common rows and columns, which are inverted separately."""
+        """The diagonal blocks of $A$ up to permutations of rows and columns, which are inverted separately."""
         blocks = []
         for rows, columns in _parts(self.matrix):
             block = Matrix([[self.matrix[a][i] for i in columns] for a in rows])
@@ -131,7 +132,7 @@ class VelocityFrame:
 
     @cached_property
     def structure(self) -> dict[str, Expr]:
-        """The structure functions that do not vanish, by name: `C_v_omega^u` is the component along u of the bracket of v and omega."""
+        """The nonzero structure functions by name: `C_v_omega^u` is the component along u of the bracket of v and omega."""
         labels = [*[w.base for w in self.names], *[z.name for z in self.drivers]]
         brackets = self.frame.structure
         return {
@@ -233,7 +234,7 @@ def _terms(e: Expr, known: dict[Expr, int] | None = None) -> int:
 
 
 def _parts(matrix: Sequence[Sequence[Expr]]) -> list[tuple[list[int], list[int]]]:
-    """The rows and columns of a matrix in groups that no entry connects."""
+    """The rows and columns of a matrix in groups that no nonzero entry connects."""
     left, found = set(range(len(matrix))), []
     while left:
         rows, columns = {min(left)}, set[int]()
@@ -249,9 +250,10 @@ def _parts(matrix: Sequence[Sequence[Expr]]) -> list[tuple[list[int], list[int]]
 
 
 _MOST_CHOICES = 5000
-"""Choices of coordinates that are compared with each other; for more, row reduction chooses."""
+"""Largest number of choices of coordinates that are compared with each other; for more, row reduction chooses."""
 _SINGULAR_FRAME = 1e-9
-"""Relative determinant below which a frame is singular at a point. With a smaller value the error of a point would count as regular."""
+"""Relative determinant below which a frame is singular at a point. With a smaller value, errors of points would make singular frames
+regular."""
 
 
 @dataclass(frozen=True)
@@ -264,7 +266,7 @@ class Definition:
 
     @cached_property
     def plain(self) -> System:
-        """The system without named expressions: the target has none, so their names are free."""
+        """The system without named expressions, whose names are free in the target."""
         return self.source.system.replace(where={}, quasi={})
 
     @cached_property
@@ -276,19 +278,23 @@ class Definition:
             raise UsageError(
                 "no quasi-velocity is given.",
                 where=self.where,
-                hint='quasi={...} in the system, or velocities={"v": "x\'*cos(theta) + y\'*sin(theta)", ...}',
+                hint=(
+                    SetPart("quasi", {...: ...}),
+                    " in the system, or ",
+                    SetArgument("velocities", {"v": "x'*cos(theta) + y'*sin(theta)", ...: ...}),
+                ),
             )
         if len(formulas) > len(system.coordinates):
             raise ModelError(
                 f"{len(formulas)} quasi-velocities are given for {len(system.coordinates)} coordinates.",
                 where=self.where,
                 why="They depend on each other.",
-                hint=f"at most {len(system.coordinates)} of them: velocities={{...}}",
+                hint=(f"at most {len(system.coordinates)} of them: ", SetArgument("velocities", {...: ...})),
             )
         return formulas
 
     def _parsed(self, given: Mapping[str, Any]) -> dict[str, Expr]:
-        require_mapping(given, "velocities are", self.where, 'velocities={"v": "..."}')
+        require_mapping(given, "velocities are", self.where, SetArgument("velocities", {"v": "..."}))
         names = [spell(str(name)) for name in given]
         require_new_names(names, self.plain, self.where)
         vocabulary = self.source.system.vocabulary
@@ -301,7 +307,7 @@ class Definition:
 
     @cached_property
     def formulas(self) -> dict[Coordinate, Expr]:
-        """All quasi-velocities by velocities."""
+        """All quasi-velocities as functions of velocities."""
         slopes = [_affine(n, e, self.source.system, self.where)[0] for n, e in self.read.items()]
         if not independent(slopes, self.points):
             raise ModelError(
@@ -315,7 +321,9 @@ class Definition:
         return dict(zip(names, [*self.read.values(), *[q.d() for q in added]], strict=True))
 
     def _free_columns(self, slopes: Sequence[Sequence[Expr]]) -> list[int]:
-        """The coordinates whose velocities complete the frame with the largest determinant, at random points and at the origin."""
+        """The indices of the coordinates whose velocities complete the frame with the largest
+        determinant, at random points and the origin.
+        """
         count, width = len(slopes), len(self.source.system.coordinates)
         if comb(width, count) > _MOST_CHOICES:
             return row_reduce(slopes, self.points).free_columns()
@@ -346,7 +354,7 @@ class Definition:
         if not added:
             return ()
         words = ", ".join(f"{w.base} = {show(e)}" for w, e in added)
-        return (f"Added to {' '.join(self.read)}, so that there are as many as coordinates: {words}.",)
+        return (f"Added to {' '.join(self.read)}, because there are more coordinates than quasi-velocities: {words}.",)
 
 
 def _affine(name: str, e: Expr, system: System, where: str) -> tuple[tuple[Expr, ...], Expr]:
@@ -370,6 +378,6 @@ def _affine(name: str, e: Expr, system: System, where: str) -> tuple[tuple[Expr,
             why="Quasi-velocities are coordinates on the linear space of velocities.",
             hint=f"{name} as a sum of coefficient times velocity",
         )
-    anywhere = dict.fromkeys(velocities, Rational(7, 5))  # velocities cancel here; at rest a formula may be 0/0
+    anywhere = dict.fromkeys(velocities, Rational(7, 5))  # the result does not depend on the velocities; at rest a formula may be 0/0
     slopes = tuple(e.diff(v).xreplace(anywhere) for v in velocities)
     return slopes, (e - Add(*[c * v for c, v in zip(slopes, velocities, strict=True)])).xreplace(anywhere)

@@ -5,16 +5,16 @@ matrix, a node of an expression, or a call of one of SymPy's constructors: about
 
 **Our own loops** announce what they do by `spend(operations)`. Inside `with allowance(seconds) as spent:` the block ends, without an error,
 at the announcement that exceeds the budget; `spent.expired` is True then, and what the block assigned before is kept. Budgets may be
-nested: an inner one is spent from the outer one, and each ends only its own block. Answers that are remembered are computed `apart`.
+nested: an inner one is spent from the outer one, and each ends only its own block. Answers that are cached are computed `apart`.
 
 **Calls of SymPy** announce nothing, cannot be foreseen, and cannot be stopped safely from outside. `limited(function, *args, seconds=...)`
 runs such a call in a process of its own, which counts the calls that SymPy's cache sees and the operations on polynomials, and which ends
 itself when they exceed the budget. Nothing is ever interrupted in the process of the user: no exception is sent to a thread. The answer has
 a `value`, or a `reason` why there is none. A caller that knows a call to be short says `small=True`, by the `size` of the expressions or by
 their kind, and the call runs in place; starting the process takes about half a second, once. Whatever was counted is spent from the
-allowance around the call. The same call is not computed twice, whether it gave a value or ran out.
+allowance around the call. Results are cached, also those of calls that ran out.
 
-**The clock** is a last ceiling for work that nobody counts, such as arithmetic with very long numbers: ten times the seconds of processor
+**The clock** is a last ceiling for work that is not counted, such as arithmetic with very long numbers: ten times the seconds of processor
 time, and, for a process that does not respond, a hundred times the seconds on the wall. `by_clock` and `reason` say if it decided, and a
 `core.errors.ClockWarning` reports it.
 
@@ -26,7 +26,7 @@ process can be made (a frozen program, a platform without processes) has no valu
 | module | what it does |
 |---|---|
 | `counting` | `allowance`, `spend`, `tally`, `apart`, `give_up`, `remaining` |
-| `calls` | `limited`, what is remembered, and `size`, a bound for the work on an expression |
+| `calls` | `limited` with its cache, and `size`, a bound for the work on an expression |
 | `worker` | the process as its owner sees it: start, ask, end |
 | `process` | the process itself: read, count, answer |
 """

@@ -1,4 +1,4 @@
-"""Calls with a limit, in another process, the memory of what they gave, and the `size` of expressions, by which a call is small."""
+"""Calls with a limit, in another process, the cache of their results, and the `size` of expressions, a measure for small calls."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from chetaev.core.support.recursion import deep
 T = TypeVar("T")
 
 _MOST_NODES = 100_000
-"""Nodes that are visited, at most. Whatever is larger is large for every caller."""
+"""Nodes after which `size` stops counting; callers treat any larger expression as large."""
 _LARGEST_EXPONENT = 1_000_000
-"""The exponent or multiple above which nothing is counted: no caller calls that small."""
+"""Largest contribution of one exponent or multiple to `size`; callers treat any such expression as large."""
 
 
 def size(*expressions: Basic) -> float:
-    """The number of nodes, and besides: the terms of every power of a sum, the multiples in arguments of functions, long numbers.
+    """The number of nodes, plus the terms of every power of a sum, the multiples in arguments of functions, and the words of long numbers.
 
     >>> from sympy import symbols, sin
     >>> x, y = symbols("x y")
@@ -52,21 +52,21 @@ def size(*expressions: Basic) -> float:
 
 
 OUT_OF_WORK = "the work allowed ran out"
-"""The reason where the count decided; the same on every machine."""
+"""The `reason` of an answer where the count of operations ended the call; it does not depend on the machine."""
 _WALL_TIME_PER_SECOND = 100.0
-"""Time on the wall after which a process that does not respond is ended, in multiples of the seconds of its budget, and as many seconds
-besides. The process is limited by its own processor time, so that only one that gets no processor comes here."""
+"""Time on the wall after which a process that does not respond is ended, in multiples of the seconds of its budget, plus this many seconds.
+The process is limited by its own processor time, so this limit is reached only by one that gets no processor."""
 _REMEMBERED = 256
-"""Calls that are remembered. Fewer forget what one analysis asks twice; more keep more expressions in memory."""
+"""Calls in the cache. With fewer, one analysis computes some calls twice; more keep more expressions in memory."""
 
 
 @dataclass(frozen=True)
 class Answer(Generic[T]):
-    """What a call gave."""
+    """The result of a limited call."""
 
     value: T | None
     reason: str = ""
-    """Why there is no value; empty if there is one."""
+    """The reason why there is no value; empty if there is one."""
     seconds: float = 0.0
     """The operations that were counted, divided by `OPERATIONS`; zero for a small call."""
 
@@ -82,18 +82,18 @@ class Answer(Generic[T]):
 
 @dataclass(frozen=True)
 class _Known:
-    """What is remembered of a call."""
+    """A cached result of a call."""
 
     kind: str
     value: Any
     spent: float
-    """Operations, if it ended."""
+    """The operations of the call, if it ended."""
     limit: float
     """Operations that were allowed."""
     seconds: float
 
     def holds_for(self, limit: float) -> bool:
-        """Whether the call would end in the same way, or run out, with `limit` operations."""
+        """Whether this entry decides the result of the call with `limit` operations."""
         return limit <= self.limit or self.kind in (process.VALUE, process.RAISED)
 
     def seen_with(self, limit: float) -> _Known:
@@ -110,14 +110,14 @@ class _Known:
 
 
 _NOT_SENT = (pickle.PicklingError, AttributeError, TypeError)
-"""What pickle raises for objects that cannot be sent."""
+"""Errors that pickle raises for objects that cannot be sent."""
 _KNOWN: OrderedDict[Hashable, _Known] = OrderedDict()
 """The calls of this process, the latest last."""
 _LOCK = threading.Lock()
 
 
 def limited(function: Callable[..., T], *args: Any, seconds: float, small: bool = False) -> Answer[T]:
-    """The value of `function(*args)`, if it takes at most `seconds * OPERATIONS` operations and the allowance around it has as many left.
+    """The value of `function(*args)`, if it takes at most `seconds * OPERATIONS` operations and the surrounding allowance has them left.
 
     Args:
         function: A function of a module, without side effects, since it runs in another process.
@@ -145,7 +145,7 @@ def limited(function: Callable[..., T], *args: Any, seconds: float, small: bool 
     spent = limit if found.kind in (process.RAN_OUT, process.CLOCK) else found.spent
     spend(spent)
     if found.kind == process.RAN_OUT and limit < seconds * OPERATIONS:
-        spend(1)  # the allowance around the call had no more; this ends it
+        spend(1)  # the surrounding allowance is used up; this ends its block
     if found.kind == process.RAISED:
         raise pickle.loads(found.value)  # noqa: S301 - written by this process
     if found.kind == process.UNREADABLE:
@@ -156,7 +156,7 @@ def limited(function: Callable[..., T], *args: Any, seconds: float, small: bool 
 
 
 def _key(function: Callable[..., Any], args: tuple[Any, ...]) -> Hashable:
-    """What identifies a call: the call itself, or its bytes where an argument is not hashable; None if neither can be had."""
+    """The key of a call in the cache: function and arguments, or their pickle if an argument is not hashable; None if neither works."""
     try:
         hash(args)
         return function, args
@@ -178,7 +178,7 @@ def _recalled(key: Hashable, limit: float) -> _Known | None:
 
 
 def _remember(key: Hashable, found: _Known) -> None:
-    if key is None or found.kind == process.UNREADABLE:  # what happened to a process does not belong to the call
+    if key is None or found.kind == process.UNREADABLE:  # a failure of the process says nothing about the call
         return
     with _LOCK:
         _KNOWN[key] = found

@@ -12,17 +12,18 @@ from math import inf
 from typing import NoReturn
 
 from chetaev.core.errors import ClockWarning
+from chetaev.core.support.frames import level_of_user
 
 OPERATIONS = 80_000
-"""Counted operations per second of a budget: about what Python does with sparse polynomials in that time. More let endless searches
-run longer; fewer cut long searches that would end."""
+"""Counted operations per second of a budget: about what Python does with sparse polynomials in that time. A larger value lets endless
+searches run longer; a smaller one cuts long searches that would end."""
 CEILING = 10.0
 """Processor time after which the clock ends a budget, in multiples of its seconds: enough for machines several times slower than the
 one on which `OPERATIONS` was measured, so that the count decides."""
 SHORTEST = 4.0
-"""Seconds before which the clock ends no budget: preparations that are not counted take a part of that."""
+"""Seconds of processor time before which the clock ends no budget: preparations that are not counted take a part of them."""
 _OPERATIONS_BETWEEN_LOOKS = 2_000
-"""Operations between two looks at the clock, which takes as long as a tenth of an operation."""
+"""Operations between two readings of the clock; a reading takes as long as a tenth of an operation."""
 
 
 def ceiling(seconds: float) -> float:
@@ -37,7 +38,7 @@ class OutOfWork(BaseException):
 def warn_of_clock(seconds: float) -> None:
     """Report that the clock ended a computation with a budget of `seconds`."""
     what = f"the clock ended a computation with a budget of {seconds:g} seconds; the answer may depend on the machine and its load"
-    warnings.warn(what, ClockWarning, stacklevel=3)
+    warnings.warn(what, ClockWarning, stacklevel=level_of_user())
 
 
 @dataclass
@@ -69,7 +70,7 @@ class _Count:
     around: _Count | None
     by_clock: bool = False
     unseen: float = 0.0
-    """Operations since the last look at the clock."""
+    """Operations since the clock was last read."""
 
     def spend(self, operations: float) -> None:
         self.left -= operations
@@ -100,7 +101,7 @@ def spend(operations: float) -> None:
 def tally(operations: float) -> None:
     """Count `operations` in the process of `limited` only, not in an allowance.
 
-    Functions whose answers are remembered announce their work in this way: an allowance must not depend on what was asked before it.
+    Functions with cached answers announce their work in this way: an allowance must not depend on what is in the cache.
     """
     Tally.operations += operations
 
@@ -116,9 +117,9 @@ def remaining() -> float:
 
 @contextmanager
 def apart() -> Iterator[None]:
-    """A block that is not counted in the allowance around it, and not limited by it: for answers that are remembered.
+    """A block that is neither counted in the surrounding allowance nor limited by it, for answers that are cached.
 
-    Otherwise an answer that was cut short by one caller would be given to the next one, and the first caller would pay for all.
+    Otherwise an answer that one caller's allowance cut short would be given to the next caller, and the first caller would pay for all.
     """
     token = _COUNT.set(None)
     try:
@@ -128,7 +129,7 @@ def apart() -> Iterator[None]:
 
 
 def give_up(by_clock: bool = True) -> NoReturn:
-    """End the innermost allowance: a part of the work, whose value is needed, has none."""
+    """End the innermost allowance, because a part of the work gave no value."""
     count = _COUNT.get()
     if count is None:
         raise OutOfWork

@@ -5,13 +5,12 @@ repeats, and nothing is left half done when it ends. Elsewhere (Windows) the cal
 runs out, and lazily built tables of SymPy make counts of first and later calls differ by some per cent.
 
 One thread computes. Another looks at the count from time to time and, when the budget is exceeded, writes the answer and ends the process.
-How soon it looks does not matter for the answer, since a value that was found beyond the budget is not given either. It also ends the
+The time between its looks does not change the answer, since a value found beyond the budget is not returned either. It also ends the
 process when the owner is gone.
 
-What is counted costs next to nothing: SymPy's cache counts the calls of the constructors of sums, products, powers and of the other
-functions that it remembers. Operations on polynomials are counted by replacing a few functions of `sympy.polys`, in this process only.
-SymPy imports many of its modules when a function first needs them. That work is not counted: which modules a process knows already depends
-on what it was asked before.
+Counting takes almost no time: SymPy's cache counts the calls of the constructors of sums, products, powers and of the other functions that
+it remembers. Operations on polynomials are counted by replacing a few functions of `sympy.polys`, in this process only. SymPy imports many
+of its modules when a function first needs them. That work is not counted, because it depends on what the process was asked before.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ from chetaev.core.support.budget.counting import OPERATIONS, OutOfWork, Tally, a
 from chetaev.core.support.recursion import deep
 
 HEAD = struct.Struct("<Q")
-"""How a message begins: the number of its bytes."""
+"""The header of a message: the number of its bytes."""
 READY, VALUE, RAISED, RAN_OUT, CLOCK, UNREADABLE = "ready", "value", "raised", "ran out", "clock", "unreadable"
 """The kinds of answers. UNREADABLE: the call or its result cannot be sent."""
 FORKS = hasattr(os, "fork")
 """Whether each call has a process of its own."""
 _SECONDS_BETWEEN_LOOKS = 0.02
-"""Seconds between two looks at the count. Longer ones compute in vain for as long; much shorter ones slow the work down."""
+"""Seconds between two looks at the count. Larger values waste that much work beyond the budget; much smaller ones slow the work down."""
 _OPERATIONS_PER_TERM = 0.1
 """Operations for one term of a product of two polynomials: it takes about a microsecond."""
 _OPERATIONS_PER_CALL = 0.5
@@ -80,14 +79,14 @@ def serve() -> None:
     """Answer calls until the owner is gone."""
     calls = os.fdopen(os.dup(0), "rb", buffering=0)
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
-    os.dup2(2, 1)  # what a function prints must not get among the answers
+    os.dup2(2, 1)  # the output of a function must not mix with the answers
     meter = _Meter(answers)
     gc.freeze()
     write(answers, pickle.dumps((READY, None, 0.0)))
     with deep():
         while (message := read(calls)) is not None:
             module, call = pickle.loads(message)  # noqa: S301 - from the process that started this one
-            with suppress(ImportError):  # the forks need not import it again
+            with suppress(ImportError):  # imported here once for all forks
                 importlib.import_module(module)
             if not FORKS:
                 meter.answer(call)
@@ -103,7 +102,7 @@ def serve() -> None:
 
 
 def _owner_gone(parent: int) -> bool:
-    """Whether the process that wants the answer, or the one that was forked, is gone. Elsewhere only the budget ends the process."""
+    """Whether the owner, or the process that forked this one, has ended. Without forks only the budget ends the process."""
     if not FORKS:
         return False
     pipe = select.poll()
@@ -155,7 +154,7 @@ class _Meter:
         self.write(kind, value, spent)
 
     def _watch(self) -> None:
-        """End the process when the present call exceeds its budget, or nobody wants its answer."""
+        """End the process when the present call exceeds its budget, or its owner has ended."""
         while True:
             time.sleep(_SECONDS_BETWEEN_LOOKS)
             with self._lock:
@@ -178,7 +177,7 @@ class _Meter:
         return Tally.operations + _OPERATIONS_PER_CALL * sum(count.hits + count.misses for count in counts)
 
     def _set_imports_aside(self) -> None:
-        """Measure what the import of a module costs, with all that it imports in turn."""
+        """Measure the operations that importing a module takes, nested imports included."""
         plain = importlib.machinery.SourceFileLoader.exec_module
 
         def executed(loader: importlib.machinery.SourceFileLoader, module: ModuleType) -> None:
@@ -252,7 +251,7 @@ def _count_polynomials() -> None:
     }
     for name, weight in weights.items():
         setattr(PolyElement, name, _counted(getattr(PolyElement, name), weight))
-    walked = Basic.free_symbols.fget  # which visits each place of a shared part
+    walked = Basic.free_symbols.fget  # it visits a shared part at each of its places
     Basic.free_symbols = property(_counted(walked, lambda _: _OPERATIONS_PER_TERM))
 
 

@@ -1,9 +1,9 @@
 """The process of `limited` as its owner sees it: start it, ask it, end it.
 
-It is started when it is needed first, kept for later calls, and ends with its owner, whatever ends that: its standard input is closed then.
-It imports this package alone, never the main module, so that no guard is needed in a script, a prompt or a notebook. It has a session of
-its own, so that Ctrl-C in a terminal reaches the owner only, which then ends it. Threads that ask at the same time have a process each; a
-forked child makes its own.
+It is started when it is first needed, kept for later calls, and ends with its owner in every case, because its standard input is closed
+then. It imports this package alone, never the main module, so that no guard is needed in a script, a prompt or a notebook. It has a session
+of its own, so that Ctrl-C in a terminal reaches the owner only, which then ends it. Threads that ask at the same time have a process each;
+a forked child makes its own.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from typing import Any, cast
 from chetaev.core.support.budget import process
 
 _SECONDS_TO_START = 120.0
-"""Seconds on the wall for the start, half a second on an idle machine. A process that is not ready then never will be."""
+"""Seconds on the wall for the start, half a second on an idle machine. After that the start counts as failed."""
 _SECONDS_BETWEEN_LOOKS = 0.2
-"""Seconds between two looks at the clock. On Windows Ctrl-C is noticed as late as that."""
+"""Seconds between two looks at the clock. On Windows this delays the response to Ctrl-C."""
 _SECONDS_TO_END = 2.0
 """Seconds on the wall that a process has for its end before it is killed."""
 _MOST_IDLE = 2
@@ -79,7 +79,7 @@ class Worker:
             answer = self._next(seconds)
         except OSError:  # it ended before it could read the call
             answer = _END
-        except BaseException:  # Ctrl-C, for example: an answer may still come, to a question that nobody remembers
+        except BaseException:  # Ctrl-C, for example: the answer to this call must not be taken for that of the next one
             self.kill()
             raise
         if answer is None or answer == _END:
@@ -114,7 +114,7 @@ class Worker:
             self._process.wait()
 
     def disown(self) -> None:
-        """Forget a process that belongs to the process that was forked."""
+        """Forget, in a forked child, a process that belongs to its parent."""
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
@@ -148,7 +148,7 @@ _IDLE: list[Worker] = []
 
 
 def take() -> Worker:
-    """A process that nobody else uses."""
+    """A process that no other thread uses."""
     while _IDLE:
         try:
             worker = _IDLE.pop()

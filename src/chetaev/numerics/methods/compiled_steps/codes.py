@@ -25,8 +25,9 @@ room for the largest of each kind."""
 SCALES = 8
 """How many there are."""
 
-QUARTER, HALF, THREE_QUARTERS, HALF_RATE, LAST_RATE = range(5)
-"""Rows of weights: of the coefficients in three places of a step, of their rates in its middle, and of their rates at its end."""
+QUARTER, HALF, _, HALF_RATE, LAST_RATE = range(5)
+"""Rows of weights: of the coefficients at a quarter, a half and three quarters of a step (the last one is reached by counting from
+`QUARTER`), of their rates in its middle, and of their rates at its end."""
 SAMPLES = len(MORE_PLACES)
 """Places in which functions are looked at of which no bounds are known."""
 FEWEST_LOOKS, MOST_LOOKS = 33, 4000

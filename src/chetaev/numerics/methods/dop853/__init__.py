@@ -78,7 +78,7 @@ from chetaev.numerics.methods.dop853.arguments import (
     width_of,
     work_of,
 )
-from chetaev.numerics.methods.dop853.codes import FINAL, STEPS, TIMES
+from chetaev.numerics.methods.dop853.codes import FINAL, NODES, STEPS, TIMES
 from chetaev.numerics.methods.dop853.loaded import LOOP
 from chetaev.numerics.methods.dop853.repeated_calls import (
     NEVER,
@@ -90,11 +90,12 @@ from chetaev.numerics.methods.dop853.repeated_calls import (
     with_stages,
 )
 from chetaev.numerics.methods.dop853.scale_constants import SHAKEN
-from chetaev.numerics.methods.dop853.types import Array, Control, Integers, Progress, Results, Run, System
+from chetaev.numerics.methods.dop853.types import Array, Integers, Results, Run, System
 
 __all__ = [
     "FINAL",
     "MANY_STEPS",
+    "NODES",
     "STEPS",
     "TIMES",
     "Code",
@@ -199,18 +200,19 @@ def run(
 ) -> Run:
     """Integrate y' = rhs(t, y, p) from t0 to t1, forwards or backwards.
 
-    p holds the parameters, then room for the inputs. `keep` is FINAL, STEPS (nodes, states, polynomials) or TIMES (states at `times`, which
-    run from t0 towards t1). Set `flag[0]` to stop the run, from another thread, or from `paused`: that is called with the time every now
-    and then, and handlers of signals run then. It changes nothing else. `round_off` bounds what rounding makes of the rates at a state; it
-    is called where steps become too small and now and then, and what is below it is no error from there on. `led` gives what runs in place
-    of the loop alone, for a room: compiled code that calls the loop, and does something between its steps.
+    p holds the parameters, then room for the inputs. `keep` is FINAL, STEPS (nodes, states, polynomials), NODES (without polynomials) or
+    TIMES (states at `times`, which run from t0 towards t1). To stop the run set `flag[0]`, from another thread or from `paused`, which is
+    called with the time every now and then; handlers of signals run then. `round_off` bounds the rounding errors of the rates at a state;
+    it is called where steps become too small, and now and then, and errors below its value count as none from there on. `led` returns a
+    function that replaces the loop for a room: compiled code that calls the loop, and works between its steps.
     """
     y, values, wanted = row_of(y0, "y0"), row_of(p, "p"), row_of(times, "times")
     if keep == TIMES and not _in_order(np.concatenate(([t0], wanted, [t1]))):
         raise ValueError("times must lie between t0 and t1 and run from t0 towards t1")
     check(code, values.size, t0, t1, keep)
-    code = with_stages(code, y.size)
-    with room_for(code, y.size, values.size, keep, wanted.size) as room:
+    size = code.size(y.size)
+    code = with_stages(code, size)
+    with room_for(code, size, values.size, keep, wanted.size) as room:
         room.fill(y, values, t0, t1, limits, watching, wanted, flag)
         control, progress = room.control, room.progress
         go = room.run if led is None else led(room)
@@ -226,13 +228,13 @@ def run(
             long = status == codes.NO_ROOM and progress.counts[codes.ACCEPTED] >= many
             if round_off is not None and (long or status == codes.STEP_TOO_SMALL):
                 many = max(many, 2 * int(progress.counts[codes.ACCEPTED]))
-                status = codes.NO_ROOM if _heard(control, limits.rtol, round_off, float(t1), room.y, progress) else status
+                status = codes.NO_ROOM if _heard(room, limits.rtol, round_off, float(t1), y.size) else status
             if status == codes.NO_ROOM:
                 with_more_room(room)
             if status == codes.NO_ROOM and paused is not None:
                 paused(float(progress.clock[codes.NOW]))
                 portion = max(1, portion // 2) if time.perf_counter() - began > _PORTION else 2 * portion
-        return _run(keep, room)
+        return _run(keep, room, y.size)
 
 
 def shortest(t: float) -> float:
@@ -245,10 +247,14 @@ def drowned(noise: Array, step: float, rtol: float, largest: Array) -> bool:
     return bool(np.any(noise * step > rtol * largest))
 
 
-def _heard(control: Control, rtol: float, round_off: Callable[[float, Array], Array], t1: float, y: Array, progress: Progress) -> bool:
-    """Whether steps became small because of round-off, of which not enough was known; then it is, and steps begin anew."""
-    t, hiss, largest = float(progress.clock[codes.NOW]), control.rows[codes.HISS, : y.size], control.rows[codes.LARGEST, : y.size]
-    noise = round_off(t, y)
+def _heard(room: Room, rtol: float, round_off: Callable[[float, Array], Array], t1: float, n: int) -> bool:
+    """Whether steps became small because of round-off, of which not enough was known; then it is, and steps begin anew.
+
+    Round-off is known of the first n components; a further one has that of the component it is like.
+    """
+    progress, like = room.progress, [*range(n), *room.code.like]
+    t, hiss, largest = float(progress.clock[codes.NOW]), *(room.control.rows[k, : len(like)] for k in (codes.HISS, codes.LARGEST))
+    noise = round_off(t, room.y[:n])[like]
     step = max(shortest(t), abs(float(progress.clock[codes.STEP])))
     if not drowned(noise, step, rtol, largest) or np.all(noise <= 2 * hiss):
         return False
@@ -257,8 +263,8 @@ def _heard(control: Control, rtol: float, round_off: Callable[[float, Array], Ar
     return True
 
 
-def _run(keep: int, room: Room) -> Run:
-    """What is in the arrays of a room, which other runs use after this."""
+def _run(keep: int, room: Room, n: int) -> Run:
+    """What is in the arrays of a room, which other runs use after this, of the first n components."""
     accepted, rejected, evaluations, projections, size, roots, status, stopper, shortened, _, looked, _ = room.progress.counts.tolist()
     steps, kept, found, seen = size - 1 if keep == STEPS else 0, room.kept, room.found, room.seen
     t, step = room.progress.clock.tolist()
@@ -266,15 +272,15 @@ def _run(keep: int, room: Room) -> Run:
         Status(status),
         stopper,
         t,
-        room.y.copy(),
+        room.y[:n].copy(),
         kept.nodes[:size].copy(),
-        kept.states[:size].copy(),
-        kept.coefficients[:steps].copy(),
+        kept.states[:size, :n].copy(),
+        kept.coefficients[:steps, :, :n].copy(),
         found.times[:roots].copy(),
         found.indices[:roots].copy(),
-        found.states[:roots].copy(),
-        seen.minima.copy(),
-        seen.maxima.copy(),
+        found.states[:roots, :n].copy(),
+        seen.minima[:n].copy(),
+        seen.maxima[:n].copy(),
         seen.measured.copy(),
         abs(step),
         accepted,
@@ -285,7 +291,7 @@ def _run(keep: int, room: Room) -> Run:
         float(room.tube.notes[codes.WORST]),
         int(room.tube.notes[codes.SURPRISE]),
         float(seen.roots[codes.INTEGRAL]),
-        seen.inside[: codes.INSIDE].copy(),
+        seen.inside[: codes.INSIDE, :n].copy(),
         looked,
     )
 
@@ -308,25 +314,26 @@ def run_many(
     affects no other. Roots of functions that are not terminal are not recorded, and need no projection. Ctrl-C stops all members and raises
     KeyboardInterrupt; `flag` stops them and returns what there is.
     """
-    starts = np.array(y0, np.float64, order="C", ndmin=2)
-    members, n = starts.shape
+    own = np.array(y0, np.float64, order="C", ndmin=2)
+    members, n = own.shape[0], code.size(own.shape[1])
+    starts = with_room_behind(own, n)
     given = np.array(p, np.float64, order="C", ndmin=2)
     parameters = np.array(np.broadcast_to(given, (members, given.shape[1])), order="C")
     limits = limits._replace(before=0.0)
     check(code, given.shape[1], t0, t1, FINAL)
     code = with_stages(code, n)
     control_of(n, limits)
-    results = results_for(starts, float(t0), code.n_measure, code.boxed)
+    results = results_for(starts, float(t0), code.n_measure, code.own)
     stop = np.zeros(1, np.int64) if flag is None else flag
     watches = watches_of(code.n_watch, watching)
 
     def some(first: int) -> None:
         last, system, nothing = min(first + portion, members), code.system(np.empty(given.shape[1])), np.empty(0)
-        control = control_of(n, limits, code.boxed, code.angles)
+        control = control_of(n, limits, code.own, code.angles)
         room = (
             room_to_keep(FINAL, 0, n),
             room_for_roots(0, n),
-            room_for_extremes(n, code.n_measure, code.boxed),
+            room_for_extremes(n, code.n_measure, code.own),
             work_of(n, code, given.shape[1]),
             tube_of(n, code),
             np.zeros(codes.COUNTS, np.int64),
@@ -342,7 +349,16 @@ def run_many(
         except BaseException:
             stop[0] = 1
             raise
-    return ensemble_of(results)
+    return ensemble_of(results, own.shape[1])
+
+
+def with_room_behind(states: Array, n: int) -> Array:
+    """Rows with room for n numbers, the first of which are those of some states."""
+    if states.shape[1] == n:
+        return states
+    found = np.zeros((len(states), n))
+    found[:, : states.shape[1]] = states
+    return found
 
 
 def results_for(starts: Array, t0: float, measures: int, own: int = 0) -> Results:
@@ -366,9 +382,12 @@ def results_for(starts: Array, t0: float, measures: int, own: int = 0) -> Result
     )
 
 
-def ensemble_of(results: Results) -> Ensemble:
-    """Results with the counts by their names."""
+def ensemble_of(results: Results, n: int) -> Ensemble:
+    """Results of the first n components, with the counts by their names."""
     counts = np.ascontiguousarray(results.counts.T)
+    if results.y.shape[1] > n:
+        y, minima, maxima, inside = (rows[..., :n].copy() for rows in (results.y, results.minima, results.maxima, results.inside))
+        results = results._replace(y=y, minima=minima, maxima=maxima, inside=inside)
     return Ensemble(*results[:7], counts[0], counts[1], counts[2], counts[3], *results[8:])
 
 

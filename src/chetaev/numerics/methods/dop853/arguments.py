@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chetaev.numerics.methods.dop853 import codes
-from chetaev.numerics.methods.dop853.codes import FINAL, STEPS, TIMES
+from chetaev.numerics.methods.dop853.codes import FINAL, NODES, STEPS, TIMES
 from chetaev.numerics.methods.dop853.types import Array, Control, Flags, Found, Integers, Kept, Seen, System, Tube, Watches, Work
 
 _ROOM = 64
@@ -35,8 +35,10 @@ class Code(NamedTuple):
     """Addresses of machine code, 0 = absent, and what has to be known about it.
 
     `watch`, `measure` and `nodes` give `n_watch`, `n_measure` and twice `n_nodes` values. Inputs stand in p from index `first_input` on.
-    `columns` are the components that code for tubes reads, all unless given; it knows of the first `boxed` components, 0 = all. `angles`
-    are the components that all code reads with the period `codes.DOUBLE_TURN` (`scales`).
+    `columns` are the components that code for tubes reads, all unless given; it knows of the first `boxed` components, 0 = all. The first
+    `own` components are the motion, 0 = all; slopes run beside it. `angles` are the components that all code reads with the period
+    `codes.DOUBLE_TURN` (`scales`). With `begin`, further components follow the state, each of the kind of one in `like`: `begin` computes
+    them where a run begins, and results do not contain them.
     """
 
     rhs: int
@@ -56,13 +58,20 @@ class Code(NamedTuple):
     columns: ArrayLike | None = None
     doubting: int = 0
     boxed: int = 0
+    own: int = 0
     angles: ArrayLike = ()
     stages: int = 0
+    begin: int = 0
+    like: Any = ()
 
     def system(self, p: Array) -> System:
         """The code that reads states, with its parameters."""
         states = self.rhs, self.project, self.inputs, self.watch, self.measure
-        return System(*states, self.first_input, p, self.ends, self.doubting, self.stages)
+        return System(*states, self.first_input, p, self.ends, self.doubting, self.stages, self.begin, len(self.like))
+
+    def size(self, n: int) -> int:
+        """The components of a run whose state has n."""
+        return n + len(self.like)
 
 
 class Limits(NamedTuple):
@@ -81,6 +90,15 @@ class Limits(NamedTuple):
     first_step: float = 0.0
     max_step: float = np.inf
     max_steps: int = 1_000_000
+
+    def of_further(self, n: int, like: Sequence[int]) -> Limits:
+        """The limits of n components and of further ones that are like some of them."""
+        if not like:
+            return self
+        places = [*range(n), *like]
+        atol, sizes, before = (np.broadcast_to(np.asarray(given), n)[places] for given in (self.atol, self.sizes, self.before))
+        kinds = np.asarray(range(n) if self.kinds is None else self.kinds)[places]
+        return self._replace(atol=atol, sizes=sizes, before=before, kinds=kinds)
 
 
 class Watching(NamedTuple):
@@ -203,7 +221,7 @@ def tube_of(n: int, code: Code) -> Tube:
 
 def room_to_keep(keep: int, times: int, n: int) -> Kept:
     """Room for what a run keeps; for steps there is more when it is asked for."""
-    room, steps = {FINAL: (0, 0), STEPS: (_ROOM, _ROOM - 1), TIMES: (times, 0)}[keep]
+    room, steps = {FINAL: (0, 0), STEPS: (_ROOM, _ROOM - 1), TIMES: (times, 0), NODES: (_ROOM, 0)}[keep]
     return Kept(np.empty(room), np.empty((room, n)), np.empty((steps, 7, n)))
 
 
@@ -221,8 +239,9 @@ def room_for_extremes(n: int, measures: int, own: int = 0) -> Seen:
 
 def with_room(keep: int, kept: Kept, found: Found, watched: int, counts: Integers) -> tuple[Kept, Found]:
     """Twice the room, where there is none left."""
-    if keep == STEPS and counts[codes.KEPT] == kept.nodes.size:
-        kept = Kept(*[_longer(a, 2 * kept.nodes.size - (a is kept.coefficients)) for a in kept])
+    if keep in (STEPS, NODES) and counts[codes.KEPT] == kept.nodes.size:
+        size = 2 * kept.nodes.size
+        kept = Kept(_longer(kept.nodes, size), _longer(kept.states, size), _longer(kept.coefficients, size - 1 if keep == STEPS else 0))
     if counts[codes.FOUND] + watched > found.times.size:
         size = 2 * found.times.size
         found = Found(_longer(found.times, size), _longer(found.indices, size), _longer(found.states, size))
@@ -250,5 +269,5 @@ def check(code: Code, parameters: int, t0: float, t1: float, keep: int) -> None:
         raise ValueError("functions are counted for which there is no kernel")
     if code.inputs and not 0 <= code.first_input < parameters:
         raise ValueError("p has no room for the inputs")
-    if keep not in (FINAL, STEPS, TIMES):
-        raise ValueError("keep must be FINAL, STEPS or TIMES")
+    if keep not in (FINAL, STEPS, TIMES, NODES):
+        raise ValueError("keep must be FINAL, STEPS, TIMES or NODES")

@@ -6,7 +6,7 @@ AGAIN = -4
 NO_ROOM = -3
 """The run waits for more room to keep steps or roots."""
 
-FINAL, STEPS, TIMES = range(3)
+FINAL, STEPS, TIMES, NODES = range(4)
 """What is kept: the final state, every accepted step, given times."""
 
 ACCEPTED, REJECTED, EVALUATIONS, PROJECTIONS, KEPT, FOUND, STATUS, STOPPER, SHORTENED, LOOK, LOOKED, LATELY = range(12)

@@ -30,6 +30,7 @@ from chetaev.numerics.methods.dop853.codes import (
     LATEST,
     NEW,
     NO_ROOM,
+    NODES,
     NOT_FINITE,
     NOW,
     REJECTED,
@@ -93,7 +94,7 @@ _SHORTENED = 40
 
 @part
 def _keep_start(keep: int, times: Array, kept: Kept, t: float, y: Array, counts: Integers) -> None:
-    if keep == STEPS:
+    if keep in (STEPS, NODES):
         kept.nodes[0] = t
         copy(y, kept.states[0])
         counts[KEPT] = 1
@@ -110,9 +111,10 @@ def _keep_step(system: System, control: Control, kept: Kept, t_new: float, work:
     copy(work.end, work.stage)
     make_whole(system, control, t_new, work.stage, work.trial)
     copy(work.stage, kept.states[size])
-    for i in range(7):
-        for j in range(work.end.size):
-            kept.coefficients[size - 1, i, j] = work.dense[i, j]
+    if kept.coefficients.shape[0] > 0:
+        for i in range(7):
+            for j in range(work.end.size):
+                kept.coefficients[size - 1, i, j] = work.dense[i, j]
     counts[KEPT] += 1
 
 
@@ -167,7 +169,7 @@ def _commit(
 
     For steps to be kept the interpolant is there.
     """
-    if keep == STEPS and t_new != t:
+    if keep in (STEPS, NODES) and t_new != t:
         _keep_step(system, control, kept, t_new, work, counts)
     elif keep == TIMES:
         _keep_times(times, kept, system, control.rows, t, t_new, step, y, work, counts)
@@ -204,6 +206,8 @@ def _start(
     for j in range(counts.size):
         counts[j] = 0
     counts[STOPPER] = -1
+    if system.begin != 0:
+        call(system.begin, system, t, y, y[y.size - system.further :])
     work.inaccurate[0] = False
     for j in range(work.rough.size):
         work.rough[j] = 0.0
@@ -262,7 +266,7 @@ def _goes_on(control: Control, keep: int, kept: Kept, found: Found, watched: int
     """Is there room for one more step, and for a root of every watched function, and no pause wanted?"""
     if counts[ACCEPTED] >= control.pause[0]:
         return False
-    if keep == STEPS and counts[KEPT] >= kept.nodes.size:
+    if keep in (STEPS, NODES) and counts[KEPT] >= kept.nodes.size:
         return False
     return found.times.size == 0 or counts[FOUND] + watched <= found.times.size
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
@@ -55,11 +54,11 @@ _PAYS = 1 << 20
 _SUMS = (c.A1, c.A2, c.A3, c.A4, c.A5, c.A6, c.A7, c.A8, c.A9, c.A10, c.A11)
 _NODES = (c.C1, c.C2, c.C3, c.C4, c.C5, c.C6, c.C7, c.C8, c.C9, c.C10, c.C11)
 _stages: dict[tuple[int, int], int] = {}
-_steps: Counter[tuple[int, int]] = Counter()
+_steps: dict[tuple[int, int], int] = {}
 
 
 def stages_of(code: Code, n: int) -> int:
-    """The address of the stages in one function, with the same bits, for a state of n numbers; 0 where nothing would be gained."""
+    """The address of the stages in one function, with the same bits, for a run of n components; 0 where nothing would be gained."""
     # Imported here: the environment that builds a wheel has neither CasADi nor SymPy, and imports this package to compile its loop.
     from chetaev.numerics.machine.kernels import program_at
     from chetaev.numerics.methods.stage_code import stages_code
@@ -73,16 +72,19 @@ def stages_of(code: Code, n: int) -> int:
 
 def with_stages(code: Code, n: int) -> Code:
     """The same code, with the stages in one function if that exists."""
-    return code if code.inputs else code._replace(stages=_stages.get((code.rhs, n), 0))
+    stages = 0 if code.inputs else _stages.get((code.rhs, n), 0)
+    return code if stages == code.stages else code._replace(stages=stages)
 
 
-def _count_steps(code: Code, n: int, steps: int) -> None:
-    """Have the stages made for a right-hand side with which many steps were taken."""
+def _has_stages(code: Code, n: int, steps: int) -> bool:
+    """Whether stages exist, after so many further steps; they are made for a right-hand side with which many steps were taken."""
     key = code.rhs, n
-    if key not in _stages:
-        _steps[key] += steps
-        if _steps[key] >= _PAYS:
-            stages_of(code, n)
+    if key in _stages:
+        return True
+    _steps[key] = taken = _steps.get(key, 0) + steps
+    if taken >= _PAYS:
+        stages_of(code, n)
+    return taken >= _PAYS
 
 
 def state_row(n: int) -> Array:
@@ -96,9 +98,9 @@ class Room:
     def __init__(self, code: Code, y: Array, p: Array, keep: int, times: int, roots: bool = True) -> None:
         n = y.size
         self.code, self.keep, self.y, self.p = code, keep, y, p
-        self.control, self.watches = control_of(n, Limits(), code.boxed, code.angles), watches_of(code.n_watch, Watching())
+        self.control, self.watches = control_of(n, Limits(), code.own, code.angles), watches_of(code.n_watch, Watching())
         self.kept, self.found = room_to_keep(keep, times, n), room_for_roots(code.n_watch if roots else 0, n)
-        self.seen: Seen = room_for_extremes(n, code.n_measure, code.boxed)
+        self.seen: Seen = room_for_extremes(n, code.n_measure, code.own)
         self.work: Work = work_of(n, code, p.size)._replace(start=y)
         self.tube: Tube = tube_of(n, code)
         self.progress = Progress(np.zeros(2), np.zeros(codes.COUNTS, np.int64))
@@ -111,8 +113,8 @@ class Room:
     def fill(
         self, y: Array, p: Array, t0: float, t1: float, limits: Limits, watching: Watching, times: Array, flag: Integers | None
     ) -> None:
-        """Write the arguments of a run."""
-        self.y[:], self.p[:], self.wanted[:] = y, p, times
+        """Write the arguments of a run; the loop itself computes the components behind y."""
+        self.y[: y.size], self.p[:], self.wanted[:] = y, p, times
         self.set_limits(t1, limits)
         if self.code.n_watch:
             for row, given in zip(self.watches, watching, strict=True):
@@ -131,8 +133,7 @@ class Room:
 
     def after(self, steps: int) -> None:
         """Use code for all stages once many steps were taken with a right-hand side, of which these are the latest."""
-        if not self.code.stages:
-            _count_steps(self.code, self.y.size, steps)
+        if not self.code.stages and _has_stages(self.code, self.y.size, steps):
             self.code = with_stages(self.code, self.y.size)
             if self.code.stages:
                 self.run.set(_STAGES, self.code.stages)

@@ -36,6 +36,10 @@ class System(NamedTuple):
     doubting: int = 0
     stages: int = 0
     """All stages of a step at once, with the bits of `rhs` (`chetaev.numerics.methods.stage_code`); only where there are no inputs."""
+    begin: int = 0
+    """The last components of a state from the others, where a run begins."""
+    further: int = 0
+    """The number of these components."""
 
 
 class Control(NamedTuple):
@@ -211,6 +215,8 @@ class Run(NamedTuple):
     """How many steps there were when the run last looked inside one; 0 = never."""
     beside: Beside | None = None
     """What ran beside the state."""
+    reduced: bool = False
+    """Whether steps were made in reduced velocities."""
 
     def narrowed(self, n: int) -> Run:
         """The run of the first n components; the others run beside them."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chetaev.numerics.machine.processor import LANES
-from chetaev.numerics.methods.dop853 import Ensemble, ensemble_of, results_for
+from chetaev.numerics.methods.dop853 import Ensemble, ensemble_of, evaluate, results_for, with_room_behind
 from chetaev.numerics.methods.dop853.arguments import (
     ANY_CHANGE,
     USUAL_LIMITS,
@@ -69,12 +69,14 @@ def run_side_by_side(
     bit: with `keep=FINAL`, or where `series` is given with `keep=TIMES`; that array, of one row per member and time, gets the states at
     `times`, not projected, up to where a member ends. Roots of functions that are not terminal are not recorded. `flag` stops all.
     """
-    starts, parameters, wanted = solid(y0), solid(p), row_of(times, "times")
-    members, n = starts.shape
-    keep = FINAL if series is None else TIMES
+    given, parameters, wanted = solid(y0), solid(p), row_of(times, "times")
+    members, own = given.shape
+    n, keep = code.size(own), FINAL if series is None else TIMES
     check(code, parameters.shape[1], t0, t1, keep)
-    if series is not None and series.shape != (members, wanted.size, n):
-        raise ValueError(f"the series of {members} members have the shape {(members, wanted.size, n)}, not {series.shape}")
+    if series is not None and series.shape != (members, wanted.size, own):
+        raise ValueError(f"the series of {members} members have the shape {(members, wanted.size, own)}, not {series.shape}")
+    starts = _begun(code, float(t0), given, parameters)
+    kept = series if series is None or n == own else np.full((members, wanted.size, n), np.nan)
     limits, n_parameters = limits._replace(before=0.0), parameters.shape[1]
     results = results_for(starts, float(t0), code.n_measure)
     stop = np.zeros(1, np.int64) if flag is None else flag
@@ -100,12 +102,24 @@ def run_side_by_side(
             keep,
             wanted,
             results,
-            np.zeros((0, 0, n)) if series is None else series,
+            np.zeros((0, 0, n)) if kept is None else kept,
             one,
             *tables,
             places,
         )
-    return ensemble_of(results)
+    if series is not None and kept is not None and kept is not series:
+        series[:] = kept[..., :own]
+    return ensemble_of(results, own)
+
+
+def _begun(code: Code, t0: float, states: Array, p: Array) -> Array:
+    """States with the further components of a run."""
+    if not code.begin:
+        return states
+    n = states.shape[1]
+    found = with_room_behind(states, code.size(n))
+    found[:, n:] = evaluate(code.begin, np.full(len(states), t0), states, p, len(code.like))
+    return found
 
 
 _Used = tuple[Room, Places, tuple[Array, Array, Array]]

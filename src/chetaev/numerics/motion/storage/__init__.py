@@ -6,8 +6,8 @@ of the file. Nothing in a file is executed or unpickled: `load` reads texts with
 
     unzip -p motion.npz model.json
 
-`writing` makes the members of a file, `archive` packs and unpacks them, `reading` makes a motion of them; `tables` has data frames and the
-files of other programs.
+`writing` makes the members of a file, `archive` packs and unpacks them, `reading` makes a motion of them; `specs` has principles and
+methods in `model.json`, `tables` has data frames and the files of other programs.
 """
 
 from __future__ import annotations

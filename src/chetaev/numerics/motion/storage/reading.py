@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from chetaev.core.certificate import Certificate, Figure
+from chetaev.core.certificate import Certificate, Figure, SignOf
 from chetaev.core.notation import parse_expression
 from chetaev.core.sampled import Sampled
 from chetaev.core.scene import read_scene
@@ -22,7 +22,7 @@ from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import origin_of_spec
-from chetaev.mechanics.principles import of_spec
+from chetaev.mechanics.principles import PRINCIPLES
 from chetaev.numerics.corners.mode import SLIDING, Configuration
 from chetaev.numerics.corners.modes import Switched, smooth
 from chetaev.numerics.driving.schedule import Schedule, schedule
@@ -34,11 +34,12 @@ from chetaev.numerics.motion.reader import Reader
 from chetaev.numerics.motion.run_settings import RUN_SETTINGS
 from chetaev.numerics.motion.settings import Asked
 from chetaev.numerics.motion.storage.archive import Archive, Array
+from chetaev.numerics.motion.storage.specs import read_spec
 from chetaev.numerics.motion.trajectory import Enclosed, Event, Outcome, Switch, Trajectory
 from chetaev.numerics.slopes.directions import Directions, direction_of
 from chetaev.numerics.slopes.motion_slopes import Integers, Slopes
 from chetaev.numerics.slopes.variation import lanes_for
-from chetaev.numerics.smooth_pieces.piece import Layout, Piece, Seat, Setting, setting
+from chetaev.numerics.smooth_pieces.piece import ComponentState, Layout, Piece, Setting, setting
 
 _KEYS = (
     "format version chetaev system principle rewritten assumptions parameters inputs t start jets outcome message drift extrema events "
@@ -68,7 +69,7 @@ def read_motion(archive: Archive) -> Trajectory:
     dense = model["dense"] is True
     pieces = tuple(_read_piece(archive, k, one, switched, _from(one, binding, plan), dense) for k, one in enumerate(described))
     first = pieces[0].setting
-    jets = first.flow.state if first.seated else setting(switched, tuple(m or 1 for m in first.configuration), binding).flow.state
+    jets = first.flow.state if first.on_one_component else setting(switched, tuple(m or 1 for m in first.configuration), binding).flow.state
     if texts(model["jets"], "jets") != [z.name for z in jets]:
         raise ValueError("the states are not those of the system")
     layout = Layout(jets, any(piece.setting.flow.has_power for piece in pieces))
@@ -137,11 +138,14 @@ def _pair(nodes: tuple[str, ...], left_out: tuple[str, ...]) -> tuple[tuple[str,
     return nodes, left_out
 
 
+def _figure(kind: Any, size: Any, allowed: Any, subject: Any, t: Any, mark: Any = "") -> Figure:
+    text = text_of(subject, "certificate")
+    about = SignOf(text) if mark == "sign" else text
+    return Figure(text_of(kind, "certificate"), float(size), float(allowed), about, None if t is None else float(t))
+
+
 def _certificate(found: Mapping[str, Any]) -> Certificate:
-    figures = [
-        Figure(text_of(kind, "certificate"), float(size), float(allowed), text_of(subject, "certificate"), None if t is None else float(t))
-        for kind, size, allowed, subject, t in list_of(found["figures"], "certificate")
-    ]
+    figures = [_figure(*given) for given in list_of(found["figures"], "certificate")]
     beyond = tuple(texts(found.get("beyond", []), "certificate"))
     return Certificate(tuple(figures), found["repeated"] is True, found.get("digits") is True, beyond)
 
@@ -151,7 +155,7 @@ def _asked(given: Any) -> Asked | None:
         return None
     require_keys(given, ("fixed", "guess", "t", "method", "besides", "settings"), "what was asked")
     times = tuple(float(v) for v in list_of(given["t"], "t"))
-    method = None if given["method"] is None else METHODS.of_spec(given["method"], "a motion file, method")
+    method = None if given["method"] is None else read_spec(given["method"], METHODS, "a motion file, method")
     fixed, guess = ({name: _datum(v) for name, v in _mapping(given, kind).items()} for kind in ("fixed", "guess"))
     besides, settings = tuple(texts(given["besides"], "besides")), _settings(given.get("settings", {}))
     return Asked(State(fixed, guess), times, method, besides, settings)
@@ -176,7 +180,7 @@ def _datum(given: Any) -> Any:
 
 def _equations(model: Mapping[str, Any]) -> Equations:
     """The equations, derived again from the system and the principle's word."""
-    principle = of_spec(_mapping(model, "principle"), "a motion file, principle")
+    principle = read_spec(_mapping(model, "principle"), PRINCIPLES, "a motion file, principle")
     equations = derive(System.of_parts(_mapping(model, "system")), principle)
     if model["rewritten"] is not None:
         rows = tuple(_read_row(row, equations) for row in list_of(model["rewritten"], "rewritten"))
@@ -212,12 +216,12 @@ def _read_piece(archive: Archive, k: int, given: Any, switched: Switched, bindin
     return Piece(here, run, basis, project, float(given["energy"]), float(given["work"]), begin, end, first)
 
 
-def _seat(archive: Archive, switched: Switched, configuration: Configuration, begin: float, k: int) -> Seat:
+def _seat(archive: Archive, switched: Switched, configuration: Configuration, begin: float, k: int) -> ComponentState:
     """Return the state where a piece begins, on its component of the constraint set."""
     stated = square_prolongation(switched.equations(configuration))
     if stated is None:
         raise ValueError("the equations have no component of a state")
-    return Seat(begin, dict(zip(stated.structure.state, map(float, archive.array(f"first_{k}", None)), strict=False)))
+    return ComponentState(begin, dict(zip(stated.structure.state, map(float, archive.array(f"first_{k}", None)), strict=False)))
 
 
 def _configuration(given: Any, count: int) -> Configuration:

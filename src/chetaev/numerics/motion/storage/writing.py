@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from sympy import Expr
 
-from chetaev.core.certificate import Figure
+from chetaev.core.certificate import Figure, SignOf
 from chetaev.core.errors import ChetaevError, ModelError, UsageError
+from chetaev.core.fixes import Ask
 from chetaev.core.notation import show
 from chetaev.core.parts import AsShown, AsWritten, parts_of
 from chetaev.core.scene import written
@@ -17,12 +18,13 @@ from chetaev.core.support.version import VERSION as LIBRARY
 from chetaev.core.system import System
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.origins import spec_of_origin
-from chetaev.mechanics.principles import Principle, spec_of
+from chetaev.mechanics.principles import PRINCIPLES
 from chetaev.numerics.methods import METHODS
 from chetaev.numerics.motion.reader import Reader
 from chetaev.numerics.motion.run_settings import plain
 from chetaev.numerics.motion.settings import Asked
 from chetaev.numerics.motion.storage.archive import FORMAT, VERSION, Array, write
+from chetaev.numerics.motion.storage.specs import written_spec
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.slopes.motion_slopes import Slopes
 from chetaev.numerics.smooth_pieces.piece import Piece
@@ -33,7 +35,7 @@ def write_motion(motion: Trajectory, target: Any) -> None:
     where = f"save the motion of {motion.equations.system.label}"
     reader: Any = motion.reader
     if not isinstance(reader, Reader):
-        raise UsageError("this motion was not made by simulate or load.", where=where, hint="save(ch.simulate(...), path)")
+        raise UsageError("this motion was not made by simulate or load.", where=where, hint=Ask("save", "ch.simulate(...), path"))
     write(target, _described(motion, reader, where), _arrays(motion, reader))
 
 
@@ -67,7 +69,7 @@ def _described(motion: Trajectory, reader: Reader, where: str) -> dict[str, Any]
         "version": VERSION,
         "chetaev": LIBRARY,
         "system": _written(equations.system, where),
-        "principle": _named(equations.principle),
+        "principle": written_spec(equations.principle, PRINCIPLES, where),
         "rewritten": None if equations.rewritten is None else [_row(row) for row in equations.rewritten],
         "assumptions": [show(a) for a in equations.assumptions],
         "parameters": {z.name: _number(binding.parameters[z]) for z in equations.system.parameters},
@@ -93,7 +95,7 @@ def _described(motion: Trajectory, reader: Reader, where: str) -> dict[str, Any]
         "tolerance": _number(motion.tolerance),
         "switches": [{"text": s.text, "t": _number(s.t), "before": s.before, "after": s.after} for s in motion.switches],
         "dense": reader.dense,
-        "asked": _asked(motion.asked),
+        "asked": _asked(motion.asked, where),
         "slopes": None if motion.slopes is None else [by.described for by in motion.slopes.directions.several],
         "scene": None if motion.scene is None else written(motion.scene),
         "pieces": [_piece(piece) for piece in reader.pieces],
@@ -101,11 +103,11 @@ def _described(motion: Trajectory, reader: Reader, where: str) -> dict[str, Any]
     return found
 
 
-def _asked(asked: Asked | None) -> dict[str, Any] | None:
+def _asked(asked: Asked | None, where: str) -> dict[str, Any] | None:
     """Return the arguments of the simulation, without values that are neither numbers nor texts, and without unregistered methods."""
     if asked is None:
         return None
-    named = spec_of(asked.method) if asked.method is not None and METHODS.holds(asked.method) else None
+    named = written_spec(asked.method, METHODS, where) if asked.method is not None and METHODS.holds(asked.method) else None
     fixed, guess = ({name: _datum(v) for name, v in part.items()} for part in (asked.start.fixed, asked.start.guess))
     t = [_number(v) for v in asked.t]
     return {"fixed": fixed, "guess": guess, "t": t, "method": named, "besides": list(asked.besides), "settings": plain(asked.settings)}
@@ -124,7 +126,11 @@ def _datum(given: Any) -> Any:
 
 
 def _figure(found: Figure) -> list[Any]:
-    return [found.kind, _number(found.size), _number(found.allowed), found.subject, None if found.t is None else _number(found.t)]
+    """A figure; the function of an event or a switch, whose sign it is about, stands in place of the subject, and a mark behind."""
+    signed = isinstance(found.subject, SignOf)
+    subject = found.subject.function if isinstance(found.subject, SignOf) else found.subject
+    plain = [found.kind, _number(found.size), _number(found.allowed), subject, None if found.t is None else _number(found.t)]
+    return [*plain, "sign"] if signed else plain
 
 
 def _piece(piece: Piece) -> dict[str, Any]:
@@ -132,7 +138,7 @@ def _piece(piece: Piece) -> dict[str, Any]:
     return {
         "modes": list(piece.setting.configuration),
         "renewed": piece.setting.renewed,
-        "seated": piece.setting.seated,
+        "seated": piece.setting.on_one_component,
         "basis": piece.basis,
         "conserve": piece.project != piece.setting.compiled.project,
         "energy": _number(piece.energy),
@@ -151,11 +157,6 @@ def _written(system: System, where: str) -> dict[str, Any]:
         except ChetaevError:
             continue
     raise ModelError("the system cannot be written in the notation.", where=where)
-
-
-def _named(principle: Principle) -> dict[str, Any]:
-    found = spec_of(principle)
-    return {"name": found} if isinstance(found, str) else found
 
 
 def _row(row: Row[Any]) -> dict[str, Any]:

@@ -16,19 +16,20 @@ from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.corners.sliding import sliding
 from chetaev.numerics.motion.reader import Reader
 from chetaev.numerics.motion.verification.curve import Curve, Row
+from chetaev.numerics.motion.verification.labels import Check, Label
 
 Array = NDArray[Any]
 _STOPPING = 1e-4
 """Relative to its largest value: at a smaller speed the direction is known only to the tolerance divided by this number."""
 
 
-Mechanics = Callable[[Equations, Curve, Sequence[Multiplier]], dict[str, Row]]
+Mechanics = Callable[[Equations, Curve, Sequence[Multiplier]], dict[Label, Row]]
 """The rows of equations along a curve, with multipliers that belong to no reaction."""
 Values = Callable[[Sequence[Expr], Curve], Array]
 """Expressions along a curve, one line each."""
 
 
-def with_rest(switched: Switched, curve: Curve, mechanics: Mechanics, values: Values) -> dict[str, Row]:
+def with_rest(switched: Switched, curve: Curve, mechanics: Mechanics, values: Values) -> dict[Label, Row]:
     """Return the rows of mechanics. Where planar friction holds a body at rest they contain the vector that replaces its unit vector, and
     `rest of` checks that its length is at most one and that the speed is zero relative to the largest speed of the motion, in squares. A
     body that never moves has no such speed, and its rest is an ordinary row.
@@ -42,7 +43,7 @@ def with_rest(switched: Switched, curve: Curve, mechanics: Mechanics, values: Va
     still = np.array([[m[k] == SLIDING for k, _ in directions] for m in configurations])
     squares = dict(zip((mode.text for _, mode in directions), values([mode.function for _, mode in directions], curve), strict=True))
     fastest = {text: float(np.abs(square).max(initial=0.0)) for text, square in squares.items()}
-    rows: dict[str, Row] = {}
+    rows: dict[Label, Row] = {}
     for kind in np.unique(still, axis=0):
         here = (still == kind).all(axis=1)
         resting = tuple(mode for (_, mode), rests in zip(directions, kind, strict=True) if rests)
@@ -50,12 +51,12 @@ def with_rest(switched: Switched, curve: Curve, mechanics: Mechanics, values: Va
         held = [unknown for mode in resting for unknown in mode.unknowns]
         equations = sliding(whole_rows, resting) if resting else whole_rows
         found = mechanics(equations, part, held)
-        for label in equations.system.kinematic_labels[len(switched.original.system.kinematic) :]:
-            del found[label]  # replaced by `rest of` below
+        added = set(equations.system.kinematic_labels[len(switched.original.system.kinematic) :])  # replaced by `rest of` below
+        found = {label: row for label, row in found.items() if label not in added}
         for mode in resting:
             length, (speed,) = part.value(mode.symbol), values([mode.function], part)
             moved = np.abs(speed) / fastest[mode.text] if not still[:, [m is mode for _, m in directions]].all() else 0.0 * speed
-            found[f"rest of {mode.text}"] = Row(np.maximum(length - 1, 0.0) + moved, np.ones(len(part.t)), 1.0)
+            found[Label.about("rest", mode.text, Check.REST)] = Row(np.maximum(length - 1, 0.0) + moved, np.ones(len(part.t)), 1.0)
         moving = [mode for (_, mode), rests in zip(directions, kind, strict=True) if not rests]
         stopping = _almost_at_rest(values([mode.function for mode in moving], part)) if moving else np.zeros(len(part.t), dtype=bool)
         for label, row in found.items():

@@ -30,13 +30,14 @@ from numpy.typing import NDArray
 from sympy import Expr, S, Symbol
 
 from chetaev.core.errors import UsageError
+from chetaev.core.fixes import SetArgument
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Jet, Multiplier
 from chetaev.mechanics.assemble import assemble, reaction
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.origins import ActionRate, Variation
+from chetaev.mechanics.origins import Variation
 from chetaev.mechanics.tolerances import CUT
 from chetaev.numerics.corners.mode import Direction, Mode, Touch
 from chetaev.numerics.corners.modes import nested_corners, smooth
@@ -46,6 +47,7 @@ from chetaev.numerics.motion.reader import Reader
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.numerics.motion.verification.corners import complementarity, corner_as_written, with_rest
 from chetaev.numerics.motion.verification.curve import Curve, Row
+from chetaev.numerics.motion.verification.labels import Check, Label
 
 Array = NDArray[np.float64]
 
@@ -72,10 +74,10 @@ class Verification(Mapping[str, Residual]):
 
     title: str
     points: int
-    residuals: Frozen[str, Residual]
+    residuals: Frozen[Label, Residual]
 
     @property
-    def worst_row(self) -> str:
+    def worst_row(self) -> Label:
         """The label of the row with the largest residual."""
         return max(self.residuals, key=lambda label: _order(self.residuals[label].largest))
 
@@ -85,9 +87,9 @@ class Verification(Mapping[str, Residual]):
         return self.residuals[self.worst_row].largest
 
     def __getitem__(self, label: str) -> Residual:
-        return self.residuals[label]
+        return self.residuals[label]  # type: ignore[index]
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[Label]:
         return iter(self.residuals)
 
     def __len__(self) -> int:
@@ -121,30 +123,33 @@ def verify(motion: Trajectory, points: int = 200) -> Verification:
     """
     where = f"verify the motion of {motion.equations.system.label}"
     if isinstance(points, bool) or not isinstance(points, int) or points < 1:
-        raise UsageError(f"points={points!r} is not a number of points.", where=where, hint="points=200")
+        raise UsageError(f"points={points!r} is not a number of points.", where=where, hint=SetArgument("points", 200))
     if len(motion.t) < 2:
-        raise UsageError("a motion of a single state cannot be verified.", where=where, hint="simulate(..., t=(t0, t1))")
+        raise UsageError("a motion of a single state cannot be verified.", where=where, hint=SetArgument("t", (0, 10), "simulate"))
     curve = Curve.of(motion, points)
-    rows: dict[str, Row] = {}
+    rows: dict[Label, Row] = {}
     for z in motion.jets:
         if z.d() in motion.jets:
-            rows[f"rate of {z.name}"] = curve.against_rate(z, curve.jet(z.d()))
+            rows[Label.about("rate", z.name, Check.RATE)] = curve.against_rate(z, curve.jet(z.d()))
     for group in motion.equations.system.groups.values():
         rows |= {} if group.reduced else _turning(group, curve)
     reader = motion.reader
     inputs = reader.binding.inputs if isinstance(reader, Reader) else {}  # other readers do not provide them
     switched = smooth(motion.equations, Frozen(inputs))
     rows |= with_rest(switched, curve, _mechanics, _along)
-    rows |= {f"mode of {mode.text}": _graph_of_sign(mode, curve) for mode in switched.modes if not isinstance(mode, Direction | Touch)}
-    rows |= {f"contact {m.contact.name}": complementarity(m, curve, _along) for m in switched.modes if isinstance(m, Touch)}
-    rows |= {f"corner {show(e)}": corner_as_written(e, switched, curve, _along) for e in nested_corners(switched, inputs)}
-    found = {"nodes": _nodes(motion, curve)}
+    modes = [mode for mode in switched.modes if not isinstance(mode, Direction | Touch)]
+    rows |= {Label.about("mode", mode.text, Check.MODE): _graph_of_sign(mode, curve) for mode in modes}
+    touching = [mode for mode in switched.modes if isinstance(mode, Touch)]
+    rows |= {Label(f"contact {m.contact.name}", Check.CONTACT): complementarity(m, curve, _along) for m in touching}
+    corners = nested_corners(switched, inputs)
+    rows |= {Label(f"corner {show(e)}", Check.CORNER): corner_as_written(e, switched, curve, _along) for e in corners}
+    found = {Label("nodes", Check.NODES): _nodes(motion, curve)}
     found |= {label: _summary(row, curve.t, curve.faint) for label, row in rows.items()}
     title = f"{motion.equations.system.name or 'system'} · {motion.equations.principle}"
     return Verification(title, len(curve.t), Frozen(found))
 
 
-def _turning(group: GroupCoordinate, curve: Curve) -> dict[str, Row]:
+def _turning(group: GroupCoordinate, curve: Curve) -> dict[Label, Row]:
     """Compare the rates of the numbers of a group coordinate with those that follow from its velocity."""
     velocity = [curve.jet(q.d()) for q in group.components]
     said = group.group.rates([curve.jet(z) for z in group.places], velocity, group.body, np.cos, np.sin)
@@ -152,7 +157,9 @@ def _turning(group: GroupCoordinate, curve: Curve) -> dict[str, Row]:
     found = {}
     for z, rate in zip(group.places, said, strict=False):
         row = curve.against_rate(z, rate)
-        found[f"rate of {z.name}"] = row._replace(usual=max(turning, curve.usual(z) / abs(curve.motion.t[-1] - curve.motion.t[0])))
+        found[Label.about("rate", z.name, Check.RATE)] = row._replace(
+            usual=max(turning, curve.usual(z) / abs(curve.motion.t[-1] - curve.motion.t[0]))
+        )
     return found
 
 
@@ -162,7 +169,7 @@ def _along(expressions: Sequence[Expr], curve: Curve) -> Array:
     return _Values(graph, curve).evaluated([graph.of(e) for e in expressions])
 
 
-def _mechanics(equations: Equations, curve: Curve, held: Sequence[Multiplier] = ()) -> dict[str, Row]:
+def _mechanics(equations: Equations, curve: Curve, held: Sequence[Multiplier] = ()) -> dict[Label, Row]:
     """Residuals and sizes of terms of the rows as the principle states them, before anything is eliminated or differentiated.
 
     Multipliers of forces that hold a body at rest belong to no reaction.
@@ -171,24 +178,24 @@ def _mechanics(equations: Equations, curve: Curve, held: Sequence[Multiplier] = 
     graph = GraphAlgebra()
     coordinates = lowered.system.coordinates
     rows = assemble(lowered, graph)
-    written = {row.label: row.residual for row in rows}
-    forces = [f"E_{q.base}" for q in coordinates]
+    varied = {row.origin.coordinate: row.residual for row in rows if isinstance(row.origin, Variation)}
     values = _Values(graph, curve)
     reported = len(equations.multipliers) == len(lowered.multipliers)
-    stated = [label for label in written if label not in forces or reported]  # no force acts on coordinates without a row
-    found = dict(zip(stated, values.rows([written[label] for label in stated]), strict=True))
+    stated = [row for row in rows if reported or not isinstance(row.origin, Variation)]
+    found = dict(zip(map(Label.of_row, stated), values.rows([row.residual for row in stated]), strict=True))
+    first = {label: row for label, row in found.items() if label.check is Check.CONSTRAINT}
+    last = {label: row for label, row in found.items() if label.check is not Check.CONSTRAINT}
+    work: dict[Label, Row] = {}
     if len(lowered.reactions) > len(held):
         acting = tuple(lowered.reactions)[: len(lowered.reactions) - len(held)]  # those that hold a body at rest come last
         nothing = graph.of(S.Zero)
+        own = [varied.get(q.base, nothing) for q in coordinates]  # no force acts on coordinates without a row
         if lowered.system.multipliers_in_forces:  # which do work
-            free = [written.get(f"E_{q.base}", nothing) + graph.of(reaction(lowered, q)) for q in coordinates]
+            free = [row + graph.of(reaction(lowered, q)) for row, q in zip(own, coordinates, strict=True)]
         else:
-            free = [graph.without(written.get(label, nothing), acting) for label in forces]
-        found |= _virtual_work(equations, values, free)
-    first = [row.label for row in rows if not isinstance(row.origin, Variation | ActionRate)]
-    last = [row.label for row in rows if isinstance(row.origin, Variation | ActionRate)]
-    work = [label for label in found if label not in written]
-    return {label: found[label] for label in (*first, *work, *last) if label in found}
+            free = [graph.without(row, acting) for row in own]
+        work = _virtual_work(equations, values, free)
+    return {**first, **work, **last}
 
 
 def _graph_of_sign(mode: Mode, curve: Curve) -> Row:
@@ -201,7 +208,7 @@ def _graph_of_sign(mode: Mode, curve: Curve) -> Row:
     return Row(wrong + np.maximum(np.abs(m) - 1, 0.0), np.maximum(terms, np.abs(s)), usual)
 
 
-def _virtual_work(equations: Equations, values: _Values, rows: Sequence[ca.SX]) -> dict[str, Row]:
+def _virtual_work(equations: Equations, values: _Values, rows: Sequence[ca.SX]) -> dict[Label, Row]:
     """Return the virtual work, by rows without the multipliers of reactions, along the projections of the coordinate directions onto C_V;
     for large systems at some of the points only.
     """
@@ -221,7 +228,7 @@ def _virtual_work(equations: Equations, values: _Values, rows: Sequence[ca.SX]) 
         if not np.abs(direction).max() <= _OUTSIDE_DIRECTION:
             work, terms = np.sum(direction * force, axis=1), np.sum(np.abs(direction) * size, axis=1)
             most = float(np.max(np.sum(np.abs(direction) * usual, axis=1)))
-            found[f"work of δ{q.base}"] = Row(work, terms, most, np.sum(np.abs(direction) * noise, axis=1))
+            found[Label.about("work", f"δ{q.base}", Check.WORK)] = Row(work, terms, most, np.sum(np.abs(direction) * noise, axis=1))
     return found
 
 

@@ -113,10 +113,10 @@ def _candidates(function: Expr, variable: Symbol, turns: Rational) -> Iterator[E
             yield from _roots(sympy.Poly(e, variable))
     angles = {f.args[0] for f in function.atoms(sympy.sin, sympy.cos, sympy.tan)}
     for angle in sorted(angles, key=sympy.default_sort_key):
-        rate = angle.diff(variable)
-        if not (rate.is_Rational and rate):
+        rate, first = angle.diff(variable), angle.xreplace({variable: sympy.Integer(0)})
+        if not (rate.is_Rational and rate and first.is_number):
             continue
-        first, half = angle.xreplace({variable: sympy.Integer(0)}), _TURN if not turns else int(_ANGLES * abs(rate) / turns)
+        half = _TURN if not turns else int(_ANGLES * abs(rate) / turns)
         for k in range(-half + 1, half + 1):
             place = (k * pi / _ANGLES - first) / rate
             if not (turns and place.has(pi) and abs(place / pi * turns) > 1):

@@ -1,0 +1,3 @@
+"""How states stay on the rows that restrict them: `projection` moves a state by the least correction, `reduction` finds velocities that the
+rows leave free and computes the other jets from them.
+"""
