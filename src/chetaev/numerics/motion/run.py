@@ -358,9 +358,8 @@ class Course(EventTransitions):
         if run.status is not dop853.Status.WATCH or index < 0:
             return self._ended(piece, task)
         fallen = index >= len(events) and self._lowest_fall(piece, task) <= SMALLEST_PIVOT
-        if fallen and not here.regular(
-            t, here.named(_without_round_off(piece))
-        ):  # max(0, 1 - abs(x)) as a pivot vanishes at regular states
+        # max(0, 1 - abs(x)) as a pivot vanishes at regular states
+        if fallen and not here.regular(t, here.named(_without_round_off(piece))):
             return self._ended(piece, task)
         met = index if index < len(events) else self._met_here(piece)
         if met is not None and t == float(request.times[-1]):
