@@ -37,10 +37,12 @@ RATIOS = (
     ("loop", "C"),
     ("loop", "heyoka"),
 )
-COPIES = 1024
+COPIES = 4096
 """Most runs in one call of the compiled loops, so that the call itself, half a millisecond for threads and arrays, does not count."""
 _LONG = 0.05
 """Seconds that one call may take: runs that are longer need fewer copies."""
+_TRIALS = 5
+"""Runs of which the shortest tells how long one takes: a first run makes room and code, and would take a hundred times as long."""
 _SAMPLES = 64
 _WARM = 60
 """Calls before anything is measured: after fifty the library makes code for many."""
@@ -96,7 +98,7 @@ class _Sides:
             self.motion(tolerance)
         for call in calls:
             call.optimise()
-        once = seconds_of(lambda: [call.again() for call in calls])
+        once = min(seconds_of(lambda: [call.again() for call in calls]) for _ in range(_TRIALS))
         copies = min(COPIES, 1 + int(_LONG / max(once, _LONG / COPIES)))
 
         def again() -> None:
