@@ -109,7 +109,7 @@ def test_motions_agree_with_those_of_all_jets(name, monkeypatch):
 
 
 def _without_reduction(run):
-    return lambda self, task, led: run(self, replace(task, stepping=None), led)
+    return lambda self, task: run(self, replace(task, stepping=None))
 
 
 def test_the_test_above_compares_two_formulations(monkeypatch):

@@ -61,8 +61,47 @@ class Packed:
 
     def __call__(self) -> None:
         self._enter(self._at)
-        if self._returned[0]:
+        if self._returned.item():
             raise RuntimeError(f"{self.name} did not end as it should")
+
+
+class InTurn:
+    """Kernels that are called one after the other at one time, each with the same arguments again and again: an entry holds a kernel's
+    address, and the arrays y, p and out. One thread at a time may call it.
+    """
+
+    def __init__(self, calls: Sequence[tuple[int, np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]]) -> None:
+        self._kept = [arrays for _, *arrays in calls]
+        self._table = np.array([[address, *(a.ctypes.data for a in arrays)] for address, *arrays in calls], np.int64)
+        self._enter = ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p, ctypes.c_int64)(_turns())
+        self._at, self._number = self._table.ctypes.data, len(calls)
+
+    def __call__(self, t: float) -> None:
+        self._enter(t, self._at, self._number)
+
+
+@cache
+def _turns() -> int:
+    """The address of code that calls the kernels of a table."""
+    parts = ("kernel", "y", "p", "out")
+    loads = [f"%{name}_at = getelementptr ptr, ptr %line, i64 {k}\n%{name} = load ptr, ptr %{name}_at" for k, name in enumerate(parts)]
+    text = "\n".join(
+        [
+            f"define void @{NAME}(double %t, ptr %table, i64 %number) nounwind {{",
+            "begin:\nbr label %turn",
+            "turn:",
+            "%k = phi i64 [0, %begin], [%next, %turn]",
+            "%first = mul i64 %k, 4",
+            "%line = getelementptr ptr, ptr %table, i64 %first",
+            *loads,
+            "call void %kernel(double %t, ptr %y, ptr %p, ptr %out)",
+            "%next = add i64 %k, 1",
+            "%more = icmp slt i64 %next, %number",
+            "br i1 %more, label %turn, label %done",
+            "done:\nret void\n}\n",
+        ]
+    )
+    return machine_code(text, optimised=True)
 
 
 @cache

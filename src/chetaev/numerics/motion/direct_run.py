@@ -29,13 +29,15 @@ from chetaev.numerics.flow.pivot_choice import WORST_PIVOT
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.graphs.buffered import Buffered
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel, joined_kernel
+from chetaev.numerics.machine.packed import InTurn
 from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy
 from chetaev.numerics.methods.base import angles_of, columns_read, ends_kernel
 from chetaev.numerics.methods.dop853 import codes
-from chetaev.numerics.methods.dop853.arguments import width_of
+from chetaev.numerics.methods.dop853.arguments import places_in_room, seen_in, width_of
 from chetaev.numerics.methods.dop853.repeated_calls import Runner, state_row
+from chetaev.numerics.methods.dop853.types import Seen
 from chetaev.numerics.motion import step_evidence
 from chetaev.numerics.motion.certification import balance_allowed, left_allowed, left_at_the_end
 from chetaev.numerics.start.clear_states import HOLDS
@@ -45,6 +47,8 @@ _PROJECTIONS = 3
 """Most projections of a start; each squares what is left of a residual of at most 1e-8."""
 _LARGEST = float(np.finfo(float).max)
 """Larger parameters are infinite."""
+_MOST_COMPILED = 1000
+"""Most instructions of compiled checks; these take 50 ms to compile, and a microsecond to run."""
 _CACHE_SIZE = 64
 """Size of the caches by vectors of parameters, and by numbers of steps."""
 
@@ -68,7 +72,8 @@ class Straight:
         self.measures = accuracy.measures(flow.state, flow.size).without_work(flow.has_power)
         self.states, self.size = len(flow.state), flow.size
         self.stepping = compiled.stepping
-        self.width = width_of(self.size + len(self.stepping.like))
+        self.whole = self.size + len(self.stepping.like)
+        self.width = width_of(self.whole)
         """The room of a state with further velocities."""
         self.parameters, self.room = len(flow.system.equations.system.parameters), len(flow.arguments) + 1
         self.hidden = len(flow.system.hidden())
@@ -79,7 +84,17 @@ class Straight:
         self._threads = threading.local()
 
     @cached_property
-    def _sound(self) -> Buffered:
+    def layout(self) -> _Layout:
+        """The row of a thread."""
+        compiled, rates, lowest = self.compiled, self.stepping.at_state, self.compiled.lowest_pivot
+        begins = (rates, compiled.measure, compiled.watch(), *([] if lowest is None else [lowest]))
+        ends = (rates, compiled.measure, self.outputs)
+        behind = max(sum(kernel.n_out for kernel in kernels) for kernels in (begins, ends))
+        seen = width_of(self.width + behind)
+        return _Layout(begins, ends, self.width + rates.n_out, seen, seen + places_in_room(self.whole, compiled.measure.n_out)[-1])
+
+    @cached_property
+    def sound(self) -> ca.Function:
         """Zero where a start is beyond doubt: residuals are round-off, of the rows on the state, for parameters in their ranges, and of the
         rows of motion with the rates behind the state.
         """
@@ -90,32 +105,34 @@ class Straight:
         for k, z in enumerate(system.equations.system.parameters):
             good = ca.fabs(flow.p[k]) <= _LARGEST
             below += ca.if_else(ca.logic_and(good, flow.p[k] > 0) if z.is_positive else good, 0, 1)  # 1 for what is no number, too
-        return Buffered(held.function([below, _left(held)], "sound"))
+        return held.function([below, _left(held)], "sound")
 
     @cached_property
-    def _sound_at_the_end(self) -> Buffered:
-        """Zeros where a motion ended well, as a function of `_End`, state and rates, parameters, what was seen inside its steps, the least
-        and the largest values of its jets, the largest residuals on its way, and the residuals at its end: the rows of motion hold with the
-        rates at the end; the motion follows the equations inside its steps, with rates that have enough digits; the energy balances on the
-        way; and at the end.
+    def sound_at_the_end(self) -> ca.Function:
+        """Zeros where a motion ended well, as a function of the time, the row of a thread, and its parameters with `_End` behind them: the
+        rows of motion hold with the rates at the end; the motion follows the equations inside its steps, with rates that have enough
+        digits; the energy balances on the way; and at the end.
         """
-        held, n, balance = held_rows(self.flow, self.width), self.size, len(self.compiled.labels) - 1
-        end, measures = ca.SX.sym("end", len(_End._fields)), self.compiled.measure.n_out
+        held, layout = held_rows(self.flow, self.width), self.layout
+        balance, measures = len(self.compiled.labels) - 1, self.compiled.measure.n_out
+        t, state_and_rates, p = held.arguments
+        row, end = ca.SX.sym("row", layout.size), ca.SX.sym("end", len(_End._fields))
+        minima, maxima, measured, _, inside, _ = (layout.seen + place for place in places_in_room(self.whole, measures))
         known = _End(*ca.vertsplit(end))
-        whole = n + len(self.stepping.like)
-        inside, minima, maxima = ca.SX.sym("inside", whole, codes.INSIDE), ca.SX.sym("minima", whole), ca.SX.sym("maxima", whole)
-        on_the_way, at_the_end = ca.SX.sym("measured", measures), ca.SX.sym("ended", measures)
-        sizes = ca.fmax(-minima, maxima)[: self.states]
-        off, rounded = inside[: self.states, codes.OFF], inside[: self.states, codes.ROUNDED]
+
+        def jets(first: int) -> ca.SX:
+            return row[first : first + self.states]
+
+        off, rounded = (jets(inside + k * self.whole) for k in (codes.OFF, codes.ROUNDED))
+        sizes, on_the_way, at_the_end = ca.fmax(-jets(minima), jets(maxima)), row[measured:][:measures], row[layout.ended :][:measures]
         unlike = [*ca.vertsplit(off - self.defect * sizes), *ca.vertsplit(known.steps * rounded - self.rounding * sizes * sizes)]
         found = [
-            ca.substitute(_left(held), held.arguments[0], known.t),
+            ca.substitute(_left(held), state_and_rates, row[: state_and_rates.numel()]),
             positive(unlike),
             positive([on_the_way[balance] - known.balance_allowed * on_the_way[-1]]),
             positive([ca.fabs(at_the_end[balance]) - known.left_allowed * at_the_end[-1]]),
         ]
-        arguments = [end, *held.arguments[1:], inside, minima, maxima, on_the_way, at_the_end]
-        return Buffered(self.flow.graph.function("sound_at_the_end", arguments, ca.vertcat(*found)))
+        return self.flow.graph.function("sound_at_the_end", [t, row, ca.vertcat(p, end)], ca.vertcat(*found))
 
     @cached_property
     def input_kernel(self) -> Kernel | None:
@@ -149,7 +166,7 @@ class Straight:
             self._allowed[accepted] = balance_allowed(self.tolerance, accepted), left_allowed(self.tolerance, accepted)
         return self._allowed[accepted]
 
-    def runner(self, lasting: bool, touching: bool, y: Array, p: Array) -> Runner:
+    def runner(self, lasting: bool, touching: bool, y: Array, p: Array, seen: Seen) -> Runner:
         """Room and code for runs in one thread; pivots that last are not watched."""
         compiled, flow = self.compiled, self.flow
         nodes = nodes_kernel(flow, self.inputs).kernel
@@ -173,13 +190,25 @@ class Straight:
         )
         watching = dop853.Watching() if lasting else dop853.Watching(terminal=[True, False])
         limits = self.measures.limits(self.max_step, self.max_steps).of_further(self.size, stepping.like)
-        return Runner(code, y, p, self.t0, self.t1, limits, watching)
+        return Runner(code, y, p, self.t0, self.t1, limits, watching, seen)
+
+
+class _Layout(NamedTuple):
+    """The row of a thread: the state, the values of kernels where a motion begins or ends, and what the loop saw on its way."""
+
+    begins: tuple[Kernel, ...]
+    ends: tuple[Kernel, ...]
+    """The kernels where a motion begins, and where it ends; their values follow each other."""
+    ended: int
+    """The place of the residuals at the end."""
+    seen: int
+    """The place of what the loop saw."""
+    size: int
 
 
 class _End(NamedTuple):
     """Numbers with which the end of a motion is judged."""
 
-    t: Any
     steps: Any
     balance_allowed: Any
     """The largest error of the balance on the way, relative to its terms."""
@@ -191,22 +220,24 @@ class _Thread:
     """Room of one thread."""
 
     def __init__(self, of: Straight) -> None:
-        self.of, compiled = of, of.compiled
-        self.p, width, rates = np.zeros(of.room), of.width, of.stepping.at_state
-        begins = [rates, compiled.measure, compiled.watch(), *([] if compiled.lowest_pivot is None else [compiled.lowest_pivot])]
-        ends = [rates, compiled.measure, of.outputs]
-        behind = max(sum(kernel.n_out for kernel in kernels) for kernels in (begins, ends))
-        self._row = row = state_row(width + behind)
-        self.y, self._whole, out = row[: of.size], row[: of.size + len(of.stepping.like)], row[width:]
+        self.of, compiled, layout = of, of.compiled, of.layout
+        parameters = np.zeros(of.room + len(_End._fields))
+        self.p, self.known = parameters[: of.room], parameters[of.room :]
+        self._row = row = state_row(layout.size)
+        self.y, self._whole = row[: of.size], row[: of.whole]
+        self.seen = seen_in(row[layout.seen :], of.whole, compiled.measure.n_out)
         self._state, self._parameters = self.y[: of.states], self.p[: of.parameters]
-        self._begin, (_, self.begun, self.watched, *self.lowest) = _together(begins, self.y, self.p, out)
-        self._end, (_, self.ended, self.given) = _together(ends, self.y, self.p, out)
-        self._t, self.sound = np.zeros(1), np.zeros(2)
-        self._see = of._sound.placed([self._t, row, self.p], self.sound)
+        begin, (_, self.begun, self.watched, *self.lowest) = _placed(layout.begins, row, of.width)
+        end, (_, self.ended, self.given) = _placed(layout.ends, row, of.width)
+        self.sound, self.faults = np.zeros(2), np.zeros(4)
+        self._begin = _in_turn(begin, of.sound, row, parameters, self.sound)
+        self._end = _in_turn(end, of.sound_at_the_end, row, parameters, self.faults)
         self._inputs = None if of.input_kernel is None else _into(of.input_kernel, self.y, self.p, self.p[of.parameters :])
-        self._project = None if compiled.project is None else _together([compiled.project], self.y, self.p, np.zeros(of.size))
+        self._moved = np.zeros(of.size)
+        self._project = None if compiled.project is None else _into(compiled.project, self.y, self.p, self._moved)
         self.balance = len(compiled.labels) - 1
-        self.runners: dict[tuple[bool, bool], _Judged] = {}
+        self.runners: dict[tuple[bool, bool], Runner] = {}
+        self._steps = -1
 
     def run(self, y: Array, p: Array) -> Array | None:
         of, values = self.of, self.p
@@ -217,83 +248,59 @@ class _Thread:
         if self._inputs is not None:
             self._inputs(t0)
         self._begin(t0)
-        if not self._is_sound(t0) and not self._projected(t0):
+        if self.sound.tolist() != _NO_FAULT and not self._projected(t0):
             return None
-        pivot = float(self.watched[1])
+        pivot = self.watched.item(1)
         if not pivot > WORST_PIVOT:
             return None
-        begun, values[-1] = self.begun[-1], self.begun[self.balance]
+        begun, values[-1] = self.begun.item(-1), self.begun.item(self.balance)
         floor = WORST_PIVOT * min(1.0, pivot)
-        lasting = bool(self.lowest) and bool(self.lowest[0][0] > floor)
+        lasting = bool(self.lowest) and self.lowest[0].item(0) > floor
         key = lasting, not lasting and of.touching(values)
-        judged = self.runners.get(key)
-        if judged is None:
-            judged = self.runners[key] = _Judged(of, of.runner(*key, self._whole, values), [self._row, values], self.ended)
-        runner = judged.runner
+        runner = self.runners.get(key)
+        if runner is None:
+            runner = self.runners[key] = of.runner(*key, self._whole, values, self.seen)
         if not lasting:
             runner.watches.floor[1] = floor
         if runner() != codes.FINISHED:
             return None
         if self._inputs is not None:
             self._inputs(t1)
+        steps = runner.counts.item(codes.ACCEPTED)
+        if steps != self._steps:
+            self._steps, self.known[:] = steps, (steps, *of.allowed(steps))
         self._end(t1)
-        return self.given.copy() if self._ended_well(judged, begun) else None
-
-    def _is_sound(self, t: float) -> bool:
-        """Whether all rows hold at the state, with the rates of the compiled code."""
-        self._t[0] = t
-        self._see()
-        below, above = self.sound.tolist()
-        return bool(below == 0.0 == above)
+        return self.given.copy() if self._ended_well(begun) else None
 
     def _projected(self, t: float) -> bool:
         """Whether a start is moved onto the constraints, and then satisfies all rows; one that does not need it fails here."""
         n, rows = self.of.hidden, self.begun
         if self._project is None or not (np.abs(rows[:n]) <= PROJECTED * rows[n + 1 : 2 * n + 1]).all():
             return False
-        project, (moved,) = self._project
         for _ in range(_PROJECTIONS):
-            project(t)
-            self._state[:] = moved[: self.of.states]
+            self._project(t)
+            self._state[:] = self._moved[: self.of.states]
             self._begin(t)
-            if self._is_sound(t):
+            if self.sound.tolist() == _NO_FAULT:
                 return True
         return False
 
-    def _ended_well(self, judged: _Judged, begun: float) -> bool:
-        """Whether the motion passes the checks of a certificate; `begun` are the terms of the energy at its start."""
-        rows, inside, on_the_way, at_the_end = judged.faults()
+    def _ended_well(self, begun: float) -> bool:
+        """Whether the motion passes the checks of a certificate; `begun` are the terms of the energy at its start. Where a jet has no size
+        of its own `simulate` decides.
+        """
+        rows, inside, on_the_way, at_the_end = self.faults.tolist()
         if not rows == inside == on_the_way == 0.0:
             return False
         if at_the_end == 0.0:
             return True
         residual, terms, span = float(self.ended[self.balance]), float(self.ended[-1]), abs(self.of.t1 - self.of.t0)
-        integral = float(judged.runner.seen.roots[codes.INTEGRAL])
-        return bool(left_at_the_end(residual, terms, integral, span, float(begun)) <= self.of.allowed(judged.steps)[1])
+        integral = float(self.seen.roots[codes.INTEGRAL])
+        return bool(left_at_the_end(residual, terms, integral, span, begun) <= self.of.allowed(self._steps)[1])
 
 
-class _Judged:
-    """Runs of one kind, and what judges their ends: all of it in one evaluation, which takes as long as two operations on small arrays."""
-
-    def __init__(self, of: Straight, runner: Runner, state_and_parameters: list[Array], ended: Array) -> None:
-        self.of, self.runner, self.steps = of, runner, 0
-        seen = runner.seen
-        self._known, self._found = np.array(_End(of.t1, 0.0, 0.0, 0.0)), np.zeros(4)
-        arguments = [self._known, *state_and_parameters, seen.inside, seen.minima, seen.maxima, seen.measured, ended]
-        self._see = of._sound_at_the_end.placed(arguments, self._found)
-
-    def faults(self) -> list[float]:
-        """Four numbers as `Straight._sound_at_the_end` gives them: zero where nothing is at fault. Where a jet has no size of its own
-        `simulate` decides.
-        """
-        steps = int(self.runner.counts[codes.ACCEPTED])
-        if steps != self.steps:
-            self.steps, self._known[1:] = steps, (steps, *self.of.allowed(steps))
-        self._see()
-        found: list[float] = self._found.tolist()
-        return found
-
-
+_NO_FAULT = [0.0, 0.0]
+"""What `Straight.sound` is at a start that is beyond doubt."""
 PROJECTED = 1e-8
 """Largest residual of a start that is projected, relative to the sum of the terms of its row; more contradicts the row."""
 
@@ -303,20 +310,29 @@ def _left(held: HeldRows) -> ca.SX:
     return positive([ca.fabs(row) - HOLDS * size for row, size in zip(held.residuals, held.sizes, strict=True)])
 
 
-def _together(kernels: Sequence[Kernel], y: Array, p: Array, out: Array) -> tuple[Callable[[float], None], list[Array]]:
-    """What computes kernels at a time, and a row of values for each, one after the other in `out`."""
-    places = np.cumsum([0, *[kernel.n_out for kernel in kernels]]).tolist()
-    rows = [out[first:last] for first, last in pairwise(places)]
-    joined = joined_kernel(*zip(kernels, places, strict=False))
-    if joined is not None:
-        return _into(joined, y, p, out), rows
-    calls = [_into(kernel, y, p, row) for kernel, row in zip(kernels, rows, strict=True)]
+def _placed(kernels: Sequence[Kernel], row: Array, first: int) -> tuple[list[tuple[Kernel, Array]], list[Array]]:
+    """Kernels that compute, all together, a row of values for each from the place `first` on, and these rows."""
+    places = np.cumsum([first, *[kernel.n_out for kernel in kernels]]).tolist()
+    rows = [row[begin:end] for begin, end in pairwise(places)]
+    joined = joined_kernel(*zip(kernels, [place - first for place in places], strict=False))
+    return [(joined, row[first:])] if joined is not None else list(zip(kernels, rows, strict=True)), rows
 
-    def call(t: float) -> None:
-        for one in calls:
-            one(t)
 
-    return call, rows
+def _in_turn(kernels: Sequence[tuple[Kernel, Array]], judge: ca.Function, row: Array, p: Array, found: Array) -> Callable[[float], None]:
+    """What computes kernels at a time, and then a function of (t, row, p). A large one is left to CasADi: compiling it would take long, and
+    it takes longer than the call.
+    """
+    if judge.n_instructions() <= _MOST_COMPILED:
+        return InTurn([(kernel.address, row, p, out) for kernel, out in [*kernels, (compile_kernel(judge, fusing=False), found)]])
+    t = np.zeros(1)
+    compute, evaluate = InTurn([(kernel.address, row, p, out) for kernel, out in kernels]), Buffered(judge).placed([t, row, p], found)
+
+    def call(at: float) -> None:
+        compute(at)
+        t[0] = at
+        evaluate()
+
+    return call
 
 
 def _into(kernel: Kernel, y: Array, p: Array, out: Array) -> Callable[[float], None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,8 @@ _FOUND = 4
 """Roots, for each watched function."""
 NEVER = 2**62
 """A number of steps that no run reaches: it does not pause."""
+_ROOTS = 3
+"""Numbers that belong to the largest residual (`codes`)."""
 _LINE = 64
 """Bytes of a line of a processor's cache. Four numbers that lie in two lines take longer to read, and much longer if they were just
 written; NumPy's arrays begin anywhere."""
@@ -233,8 +236,19 @@ def room_for_roots(watched: int, n: int) -> Found:
 
 def room_for_extremes(n: int, measures: int, own: int = 0) -> Seen:
     """Room for extremes of n components, and for residuals; inside steps only the first `own` are looked at, 0 = all."""
-    extremes = rows_of(2, width_of(n))[:, :n]
-    return Seen(extremes[0], extremes[1], np.empty(measures), np.zeros(3), np.zeros((codes.INSIDE + 3, own or n)))
+    return seen_in(rows_of(1, places_in_room(n, measures, own)[-1])[0], n, measures, own)
+
+
+def places_in_room(n: int, measures: int, own: int = 0) -> list[int]:
+    """Where the parts of that room begin in a row, in the order of `Seen`, and where the last one ends."""
+    found: list[int] = np.cumsum([0, width_of(n), width_of(n), measures, _ROOTS, (codes.INSIDE + 3) * (own or n)]).tolist()
+    return found
+
+
+def seen_in(row: Array, n: int, measures: int, own: int = 0) -> Seen:
+    """That room in a row, which begins in a line of the cache."""
+    minima, maxima, measured, roots, inside = (row[first:last] for first, last in pairwise(places_in_room(n, measures, own)))
+    return Seen(minima[:n], maxima[:n], measured, roots, inside.reshape(codes.INSIDE + 3, own or n))
 
 
 def with_room(keep: int, kept: Kept, found: Found, watched: int, counts: Integers) -> tuple[Kept, Found]:

@@ -95,12 +95,12 @@ def state_row(n: int) -> Array:
 class Room:
     """Everything that the loop reads and writes, for code, a state and parameters of given sizes; for one run at a time."""
 
-    def __init__(self, code: Code, y: Array, p: Array, keep: int, times: int, roots: bool = True) -> None:
+    def __init__(self, code: Code, y: Array, p: Array, keep: int, times: int, roots: bool = True, seen: Seen | None = None) -> None:
         n = y.size
         self.code, self.keep, self.y, self.p = code, keep, y, p
         self.control, self.watches = control_of(n, Limits(), code.own, code.angles), watches_of(code.n_watch, Watching())
         self.kept, self.found = room_to_keep(keep, times, n), room_for_roots(code.n_watch if roots else 0, n)
-        self.seen: Seen = room_for_extremes(n, code.n_measure, code.own)
+        self.seen: Seen = room_for_extremes(n, code.n_measure, code.own) if seen is None else seen
         self.work: Work = work_of(n, code, p.size)._replace(start=y)
         self.tube: Tube = tube_of(n, code)
         self.progress = Progress(np.zeros(2), np.zeros(codes.COUNTS, np.int64))
@@ -204,14 +204,16 @@ def interpolated(nodes: Array, states: Array, coefficients: Array, times: Array)
 class Runner:
     """Runs from t0 to t1 that keep their ends only; one thread at a time may use it.
 
-    A run reads its state in `y`, made by `state_row`, and its parameters in `p`, and leaves the end in `y`. It has the bits of `run` with
-    `keep=FINAL`.
+    A run reads its state in `y`, made by `state_row`, and its parameters in `p`, leaves the end in `y`, and writes what it saw on its way
+    into `seen`. It has the bits of `run` with `keep=FINAL`.
     """
 
-    def __init__(self, code: Code, y: Array, p: Array, t0: float, t1: float, limits: Limits, watching: Watching) -> None:
+    def __init__(
+        self, code: Code, y: Array, p: Array, t0: float, t1: float, limits: Limits, watching: Watching, seen: Seen | None = None
+    ) -> None:
         check(code, p.size, t0, t1, codes.FINAL)
         code = with_stages(code, y.size)
-        room = Room(code, y, p, codes.FINAL, 0, roots=False)
+        room = Room(code, y, p, codes.FINAL, 0, roots=False, seen=seen)
         room.fill(y.copy(), p.copy(), t0, t1, limits, watching, np.empty(0), None)
         self._begin, self._run, self._progress, self._pause = float(t0), room.run, room.progress, room.control.pause
         self.seen, self.watches, self.counts, self._room = room.seen, room.watches, room.progress.counts, room
@@ -222,13 +224,13 @@ class Runner:
         clock[codes.NOW], clock[codes.STEP] = self._begin, 0.0
         counts[codes.STATUS], pause[0] = codes.NEW, _PORTION
         self._run()
-        status = int(counts[codes.STATUS])
+        status: int = counts.item(codes.STATUS)
         while status == codes.NO_ROOM:
             counts[codes.STATUS] = codes.RUNNING
             pause[0] += _PORTION
             self._run()
-            status = int(counts[codes.STATUS])
-        self._room.after(int(counts[codes.ACCEPTED]))
+            status = counts.item(codes.STATUS)
+        self._room.after(counts.item(codes.ACCEPTED))
         return status
 
 
