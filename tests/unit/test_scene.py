@@ -337,6 +337,22 @@ def test_an_angle_is_never_drawn_as_a_place(kinds):
     assert list(scene.shapes) == [sh.Dial(name) if kind == "angle" else sh.Slider(name) for name, kind in kinds.items()]
 
 
+@pytest.mark.parametrize("names", ["a1 a2", "x1 x2"])
+def test_coordinates_that_are_read_through_sines_alone_are_angles(names):
+    """A double pendulum whose angles are not declared."""
+    a, b = names.split()
+    energy = f"{a}'^2 + {b}'^2/2 + {a}'*{b}'*cos({a} - {b}) + 2*cos({a}) + cos({b})"
+    assert list(default_scene(ch.System(names, lagrangian=energy)).shapes) == [sh.Dial(a), sh.Dial(b)]
+    beside = default_scene(ch.System(names, lagrangian=f"{energy} - {a}^2 - {b}^2"))
+    assert [shape.at for shape in beside.shapes if isinstance(shape, sh.Point)] == [(a, b)]
+
+
+def test_the_unit_of_a_coordinate_tells_an_angle():
+    energy = "m*(x1'^2 + x2'^2)/2 - c*x1^2"
+    units = {"m": "kg*m^2", "c": "N*m", "x1": "rad", "x2": "rad"}
+    assert list(default_scene(ch.System("x1 x2", "m c", lagrangian=energy, units=units)).shapes) == [sh.Dial("x1"), sh.Dial("x2")]
+
+
 def test_default_scenes_of_rotations():
     ball = ch.System({"A": "SO3 spatial", "x": "line", "y": "line"}, lagrangian="A1'^2 + A2'^2 + A3'^2 + x'^2 + y'^2")
     (body,) = [shape for shape in default_scene(ball).shapes if isinstance(shape, sh.Body)]

@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import sympy
+from sympy import Expr, Symbol
+
 from chetaev.core.errors import UsageError
 from chetaev.core.fixes import InPython
 from chetaev.core.scene import Body, Dial, Ground, Point, Scene, Shape, Slider, Trace
@@ -19,6 +22,10 @@ from chetaev.plot.scenes.text import pretty
 _COLOURS = (RED, BLUE, GREEN, ORANGE, PURPLE)
 _ANGLES = ("theta", "phi", "varphi", "psi", "alpha", "beta", "chi")
 """Names of coordinates that count as angles even if they are declared as lines, which is the default kind."""
+_CARTESIAN = ("x", "y", "z", "X", "Y", "Z")
+"""Names of coordinates that count as positions unless they are declared as angles or have the unit of an angle."""
+_TURNING = (sympy.sin, sympy.cos, sympy.tan)
+_UNITS_OF_ANGLES = ("rad", "deg", "°", "rev")
 _POINTED = ("-1, -0.6", "1.4, 0", "-1, 0.6", "-0.5, 0")
 """The outline of a body that points along its heading, before scaling."""
 _APART = 2.4
@@ -50,7 +57,12 @@ def default_scene(system: System) -> Scene:
     dial for every angle, a marker on an axis for everything else.
     """
     kinds = {name: kind.split()[0] for name, kind in system.kinds.items()}
-    angles = [name for name, kind in kinds.items() if kind == "angle" or (kind == "line" and name.rstrip("0123456789") in _ANGLES)]
+    turning_only = _read_as_angles(system)
+    angles = [
+        name
+        for name, kind in kinds.items()
+        if kind == "angle" or (kind == "line" and (name.rstrip("0123456789") in _ANGLES or name in turning_only))
+    ]
     lines = [name for name, kind in kinds.items() if kind == "line" and name not in angles]
     points, used = _points(lines, angles)
     left = [name for name in (*lines, *angles) if name not in used]
@@ -76,6 +88,24 @@ def default_scene(system: System) -> Scene:
             hint=(InPython("reconstruct(motion, ...)"), " computes positions"),
         )
     return Scene(shapes, caption=_said(assumed, []))
+
+
+def _read_as_angles(system: System) -> set[str]:
+    """Return the coordinates whose unit is that of an angle, and those that formulas read inside sines, cosines and tangents only.
+
+    Of the latter, `x`, `y` and `z` count as positions all the same: a potential cos(x) is usually that of a lattice.
+    """
+    rows = [row.residual for row in system.kinematic] + [e for row in system.variational or () for e in row.coefficients.values()]
+    outside: set[Symbol] = set()
+    inside: set[Symbol] = set()
+    stack: list[tuple[Expr, bool]] = [(e, False) for e in (system.lagrangian, system.dissipation, *system.forces.values(), *rows)]
+    while stack:
+        e, turning = stack.pop()
+        if not e.args:
+            (inside if turning else outside).update(e.free_symbols)
+        stack += [(part, turning or isinstance(e, _TURNING)) for part in e.args]
+    found = {q.name for q in system.coordinates if q in inside and q not in outside and q.name not in _CARTESIAN}
+    return found | {name for name, unit in system.units.items() if unit in _UNITS_OF_ANGLES}
 
 
 def _flat(bodies: list[tuple[tuple[str, ...], str | None]], left: list[str]) -> Scene:

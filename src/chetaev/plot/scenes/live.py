@@ -148,7 +148,7 @@ def _parts(
     """Return the recipes of the parts of a shape, and whether their forms follow the sizes."""
 
     def made(sizes: Mapping[str, float]) -> tuple[list[Item], dict[str, float]]:
-        probed = _Probed(values.motion, values.times, values._known, sizes=sizes)
+        probed = _Probed(values.motion, values.times, values.known, sizes=sizes)
         make = spatial if dimension == 3 else planar
         return make(shape, probed, values, unit), probed.read
 

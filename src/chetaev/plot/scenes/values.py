@@ -32,15 +32,16 @@ class Values:
 
     motion: Trajectory
     times: Array
-    _known: dict[str, Array] = field(default_factory=dict, repr=False)
+    known: dict[str, Array] = field(default_factory=dict, repr=False)
+    """The expressions that were evaluated so far."""
 
     def of(self, text: str | float) -> Array:
         """Evaluate an expression at all times."""
         word = str(text)
-        if word not in self._known:
+        if word not in self.known:
             number = number_of(word)
-            self._known[word] = self._read(word) if number is None else np.full(len(self.times), number)
-        return self._known[word]
+            self.known[word] = self._read(word) if number is None else np.full(len(self.times), number)
+        return self.known[word]
 
     def constant(self, text: str | float) -> float:
         """Evaluate an expression at the first time."""
