@@ -178,7 +178,8 @@ class Integration:
         measure, duration = self.pivoted[0].compiled.measure, np.abs(self.at[members] - self.read.t)
         begun = self.read.batch.values(measure, np.full(self.read.size, self.read.t), self.completion.states, members)[:, -1]
         found = self.read.batch.values(measure, self.at, self.y, members)
-        left = left_at_the_end(found[:, found.shape[1] // 2 - 1], found[:, -1], self.usual[members], duration, begun)
+        terms = np.fmin(found[:, -1], self.measured[members, -1])
+        left = left_at_the_end(found[:, found.shape[1] // 2 - 1], terms, self.usual[members], duration, begun)
         return np.asarray(left <= left_allowed(self.tolerance, self.counts[members, 0]))
 
     def _follow_the_equations(self, members: Indices) -> Mask:

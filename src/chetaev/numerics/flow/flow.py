@@ -45,6 +45,9 @@ from chetaev.numerics.graphs.simplification.simplify import simplified
 _SIMILAR_UNITS = 10.0
 """Binary exponent: units of columns that differ by less than this power of two count as equal."""
 
+_ROUNDING_OF_ARGUMENTS = 1e-4
+"""Part of a function's sensitivity that counts as a term of the energy (`magnitudes`). With 1 the term cos(z) would be as large as z, and
+an error of the energy seem a million times smaller at z = 1e6; with 0 rounding of the largest angles would seem an error."""
 _SAMPLES_OF_ROUNDING = 3
 """States at which bounds of rounding errors of shorter code are compared with those of the code it replaces."""
 
@@ -319,7 +322,7 @@ class Flow:
         rows = (nested_rows(self.system, hidden) if self.extended is not None and hidden else None) or [
             self.system.row(pair) for pair in hidden
         ]
-        *sizes, energies = magnitudes([*rows, self._terms_of_energy])
+        sizes, (energies,) = magnitudes(rows), magnitudes([self._terms_of_energy], _ROUNDING_OF_ARGUMENTS)
         exchanged = self.on_state(energies) + ca.fabs(self.start_energy) + sum(map(ca.fabs, self.work))
         return self.function([*rows, balance, *sizes, exchanged], "measure"), (*map(self.system.label, hidden), "balance")
 

@@ -21,8 +21,11 @@ _FLAT = {ca.OP_SIGN, ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_NOT, ca.OP_AN
 """Operations with piecewise constant values: their size is the size of the value."""
 
 
-def magnitudes(expressions: Sequence[ca.SX]) -> list[ca.SX]:
-    """Return the sums of the absolute values of the terms of expressions, as graphs of the same symbols.
+def magnitudes(expressions: Sequence[ca.SX], rounding: float = 1.0) -> list[ca.SX]:
+    r"""Return the sums of the absolute values of the terms of expressions, as graphs of the same symbols.
+
+    Of a function the term $|f'(a)|\,|a|$ counts `rounding` times: it tells how rounding of the argument changes the value. With 1 a value
+    far below its size is round-off; a small number gives the size of the values themselves.
 
     >>> x, y = ca.SX.sym("x"), ca.SX.sym("y")
     >>> [terms] = magnitudes([x - 2 * x * y])
@@ -35,7 +38,7 @@ def magnitudes(expressions: Sequence[ca.SX]) -> list[ca.SX]:
 
     def apply(code: int, arguments: tuple[tuple[_Lazy, Any], ...]) -> tuple[_Lazy, Any]:
         own = _Lazy(code, tuple(value for value, _ in arguments))
-        return own, _size(code, own, [size for _, size in arguments])
+        return own, _size(code, own, [size for _, size in arguments], rounding)
 
     found = fold(
         function,
@@ -73,7 +76,7 @@ _unary, _binary = ca.SX.unary, ca.SX.binary
 """Seven times faster than operators between graphs."""
 
 
-def _size(code: int, result: _Lazy, sizes: Sequence[Any]) -> Any:
+def _size(code: int, result: _Lazy, sizes: Sequence[Any], rounding: float) -> Any:
     if code in _SAME:
         return sizes[0]
     if code in _SUMS:
@@ -90,7 +93,8 @@ def _size(code: int, result: _Lazy, sizes: Sequence[Any]) -> Any:
     if code in _FLAT:
         return total
     for slope, size in zip(_slopes(code, [s.graph for s in result.sources]), sizes, strict=True):
-        total = _binary(ca.OP_ADD, total, _binary(ca.OP_MUL, _unary(ca.OP_FABS, slope), size))
+        moved = _binary(ca.OP_MUL, _unary(ca.OP_FABS, slope), size)
+        total = _binary(ca.OP_ADD, total, moved if rounding == 1 else _binary(ca.OP_MUL, ca.SX(rounding), moved))
     return total
 
 

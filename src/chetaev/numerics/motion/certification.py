@@ -157,6 +157,8 @@ class Evidence:
         self.states = np.concatenate([piece.first[None, :], states[some].reshape(len(some), len(run.y)), run.y[None, :]])
         self.p = _parameters(piece, self.times)
         compiled = piece.setting.compiled
+        if run.reduced and len(some):  # their rates mean something on the constraints only, which states at given times satisfy roughly
+            self.states[1:-1] = piece.projected(self.times[1:-1], self.states[1:-1])
         rates = compiled.stepping.at_state if run.reduced else compiled.rhs
         self.rates = dop853.evaluate(rates.early, self.times, self.states, self.p, compiled.size)
 
@@ -403,7 +405,7 @@ class Net:
             figures.append(_worst("grazing", self.grazing, step_evidence.defect_allowed(self.tolerance)))
         on_the_way = Figure("balance", balance, float(balance_allowed(self.tolerance, steps)), "balance")
         residual, terms = _energies(end, end.end, end.run.y)
-        left = float(left_at_the_end(residual, terms, self.usual, self.duration, self.begun))
+        left = float(left_at_the_end(residual, min(terms, float(end.run.measured[-1])), self.usual, self.duration, self.begun))
         at_the_end = Figure("balance", left, float(left_allowed(self.tolerance, steps)), "balance", end.end)
         figures.append(max(on_the_way, at_the_end, key=lambda figure: figure.ratio))
         return Certificate(tuple(figures))
@@ -412,7 +414,8 @@ class Net:
 def left_at_the_end(residual: Any, terms: Any, usual: Any, duration: Any, begun: Any) -> Any:
     """Return energy minus work where motions end, relative to the terms of the energy there, or to their typical size, since the terms may
     vanish at the end. `usual` is the integral of the fourth root of the terms over time; `begun` are the terms where pieces begin, whose
-    round-off does not count.
+    round-off does not count. `terms` are at most the largest on the way, which are those of remainders of angles that turn on and on: the
+    whole angle at the end has more rounding.
     """
     if isinstance(residual, float):  # one motion; NumPy would take twenty times as long
         left = max(abs(residual) - _ROUND_OFF_OF_ENERGIES * begun, 0.0)

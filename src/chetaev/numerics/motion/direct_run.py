@@ -130,7 +130,7 @@ class Straight:
             ca.substitute(_left(held), state_and_rates, row[: state_and_rates.numel()]),
             positive(unlike),
             positive([on_the_way[balance] - known.balance_allowed * on_the_way[-1]]),
-            positive([ca.fabs(at_the_end[balance]) - known.left_allowed * at_the_end[-1]]),
+            positive([ca.fabs(at_the_end[balance]) - known.left_allowed * ca.fmin(at_the_end[-1], on_the_way[-1])]),
         ]
         return self.flow.graph.function("sound_at_the_end", [t, row, ca.vertcat(p, end)], ca.vertcat(*found))
 
@@ -294,7 +294,8 @@ class _Thread:
             return False
         if at_the_end == 0.0:
             return True
-        residual, terms, span = float(self.ended[self.balance]), float(self.ended[-1]), abs(self.of.t1 - self.of.t0)
+        residual, span = float(self.ended[self.balance]), abs(self.of.t1 - self.of.t0)
+        terms = min(float(self.ended[-1]), float(self.seen.measured[-1]))
         integral = float(self.seen.roots[codes.INTEGRAL])
         return bool(left_at_the_end(residual, terms, integral, span, begun) <= self.of.allowed(self._steps)[1])
 

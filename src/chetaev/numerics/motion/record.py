@@ -21,7 +21,7 @@ from chetaev.numerics.methods.dop853.types import Integers
 from chetaev.numerics.motion.certification import Net, usual_state
 from chetaev.numerics.motion.outcomes import Verdict
 from chetaev.numerics.motion.reader import Reader
-from chetaev.numerics.motion.step_evidence import NOTHING
+from chetaev.numerics.motion.step_evidence import NOTHING, measured_by
 from chetaev.numerics.motion.trajectory import Enclosed, Event, Switch, Trajectory
 from chetaev.numerics.slopes.directions import Directions
 from chetaev.numerics.slopes.motion_slopes import Slopes
@@ -102,13 +102,15 @@ class Record:
             self.pieces[-1] = replace(piece, run=run._replace(nodes=run.nodes[:0], states=run.states[:0]))
 
     def _scales(self, piece: Piece, measured: Array, count: int) -> Array:
-        """Return the sizes of the rows' terms; for a row whose terms vanish up to round-off, the typical sizes of its jets."""
+        """Return the sizes of the rows' terms; for a row whose terms vanish up to round-off, those of typical jets. A jet that is itself
+        round-off beside others of its kind, as a velocity at rest, has their size; any other jet has its own.
+        """
         residuals, sizes = measured[:count], measured[count:]
         if np.all(residuals <= _SUSPICIOUS * sizes):
             return sizes
         here = piece.setting
         largest = np.maximum(np.abs(piece.run.minima), np.abs(piece.run.maxima))
-        state = usual_state(largest, piece)
+        state = measured_by(largest, usual_state(largest, piece))
         usual = here.compiled.measure(piece.begin, state, here.parameters(piece.begin, piece.reference))[count:]
         found: Array = np.where(np.isfinite(usual) & (sizes < NOTHING * usual), usual, sizes)
         return found

@@ -288,8 +288,12 @@ class Piece:
             found = np.repeat(np.array(self.run.states), len(times), axis=0)
         else:
             found = interpolate(self.basis, self.run.nodes, self.run.states, self.run.coefficients, times)
+        return self.projected(times, found)
+
+    def projected(self, times: Array, states: Array) -> Array:
+        """States in the layout of the flow, moved onto the constraints."""
         if self.project is None:
-            return found
+            return states
         kernels = (self.project, self.setting.compiled.inputs(self.setting.binding))
         few = len(times) <= _MOST_BY_EARLY_CODE
         project, inputs = (0 if kernel is None else kernel.early if few else kernel.address for kernel in kernels)
@@ -298,7 +302,7 @@ class Piece:
         sizes = np.abs(np.array(self.run.states)).max(axis=0, initial=0.0)
         kinds = kinds_of(self.setting.flow.state, self.setting.flow.size)
         code, limits = dop853.Code(0, project, inputs, first_input=first), dop853.Limits(sizes=sizes, kinds=kinds)
-        return dop853.settle(code, times, found, p, limits)[0]
+        return dop853.settle(code, times, states, p, limits)[0]
 
 
 @dataclass(frozen=True)
