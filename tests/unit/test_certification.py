@@ -199,3 +199,22 @@ def test_a_function_of_time_under_herglotz_stays_in_the_balance():
     assert np.abs(motion.balance).max() < 1e-7
     fed = (np.exp(0.1 * t) * (0.1 * np.cos(t) + np.sin(t)) - 0.1) / 1.01
     assert motion.energy == pytest.approx(np.exp(-0.1 * t) * (0.5 - fed), abs=1e-7)
+
+
+@pytest.mark.parametrize("read_otherwise", [False, True])
+def test_the_balance_is_relative_to_the_terms_of_the_energy_beside_a_large_angle(read_otherwise):
+    """z grows to 2e5: the term cos(z) is at most 1 all the same, and x and y have sizes of their own."""
+    energy = "(x'^2 + y'^2 + z'^2)/2 - (x^2 + y^2)/2 + cos(z) - sin(2*z)/4"
+    equations = ch.derive(ch.System("x y z", lagrangian=energy, kinematic=["x' + sin(z)*y' = 0"]), ch.DAlembert())
+    start = {"x": 1, "y": 0, "z": 0, "y'": 0.3, "z'": 2.5}
+    events = [ch.On("z - 1e9")] if read_otherwise else []  # an angle that is read as it is, is not folded
+    motion = ch.simulate(equations, start, (0, 1e5), tolerance=1e-5, keep="final", events=events)
+
+    def terms(s):
+        return (
+            np.array([s["x'"] ** 2, s["y'"] ** 2, s["z'"] ** 2, s["x"] ** 2, s["y"] ** 2, -2 * np.cos(s["z"]), np.sin(2 * s["z"]) / 2]) / 2
+        )
+
+    lost = abs(terms(motion.final).sum() - terms(ch.evaluate(equations, start)).sum())
+    assert lost > 0.05
+    assert motion.drift["balance"] > lost / 40  # all terms together stay below 6, with the energy of the start below 9

@@ -465,3 +465,42 @@ def test_a_block_stops_in_any_units(length, time):
     motion = ch.simulate(equations, {"x": length, "x'": 0}, (0, 20 * time))
     assert motion.outcome == "finished"
     assert motion.final["x"] / length == pytest.approx(0.2, abs=1e-8)
+
+
+def _two_rows(t, y, a):
+    """Accelerations from the bordered matrix, by hand: x, alpha, beta, z and their velocities."""
+    x, alpha, _, z, vx, va, vb, vz = y
+    s, c, sa, ca = np.sin(z), np.cos(z), np.sin(alpha + 1 / 3), np.cos(alpha + 1 / 3)
+    masses = np.array([0.63, 1.56, 1.59 * (z**2 / 4 + 1), 1.82 * (alpha**2 / 4 + 1)])
+    slope_b, slope_z = 1.59 * z / 2, 1.82 * alpha / 2  # of the last two by z and by alpha
+    force = np.array(
+        [
+            -0.7 * x,
+            -2 * np.cos(alpha) + slope_z * vz**2 / 2 - va * abs(va) / 10,
+            0.5 - slope_b * vz * vb,
+            -slope_z * va * vz + slope_b * vb**2 / 2,
+        ]
+    )
+    rows = np.array([[1.3 * c, -1.3 * s, 0, -a], [0, -0.25, 1.3 * ca, -1.3 * sa]])
+    moved = [1.3 * (-s * vz * vx - c * vz * va) + vz / 5, 1.3 * (-sa * va * vb - ca * va * vz) + np.cos(t)]
+    matrix = np.block([[np.diag(masses), rows.T], [rows, np.zeros((2, 2))]])
+    return np.concatenate([y[4:], np.linalg.solve(matrix, np.concatenate([force, -np.array(moved)]))[:4]])
+
+
+@pytest.mark.parametrize("a", [0, 1e-7])
+def test_a_corner_is_crossed_where_a_pivot_of_the_other_side_is_a_parameter_that_is_zero(a):
+    """alpha' changes its sign on the way; the motion ended there as if the system were singular."""
+    energy = "beta/2 + 0.63*x'^2/2 + 1.56*alpha'^2/2 + 1.59*beta'^2*(z^2/4 + 1)/2 + 1.82*z'^2*(alpha^2/4 + 1)/2 - 0.35*x^2 - 2*sin(alpha)"
+    rows = [
+        "1.3*(x'*cos(z) - alpha'*sin(z)) - a*z' + z/5 = 0",
+        "1.3*(beta'*cos(alpha + 1/3) - z'*sin(alpha + 1/3)) - alpha'/4 + sin(t) = 0",
+    ]
+    system = ch.System("x alpha beta z", "a", lagrangian=energy, kinematic=rows, forces={"alpha": "-alpha'*abs(alpha')/10"})
+    start = {"x": -0.27, "alpha": 0.93, "beta": -0.43, "z": 0.98, "alpha'": -0.15185487692741603, "z'": -0.4871797299699378}
+    equations, names = ch.derive(system, ch.DAlembert()), ("x", "alpha", "beta", "z")
+    motion = ch.simulate(equations, start, (-0.8, -3.8), parameters={"a": a})
+    first = ch.evaluate(equations, start, t=-0.8, parameters={"a": a})
+    y0 = [first[n] for n in names] + [first[f"{n}'"] for n in names]
+    peer = solve_ivp(_two_rows, (-0.8, -3.8), y0, args=(a,), method="DOP853", rtol=1e-11, atol=1e-12, max_step=0.01).y[:, -1]
+    assert motion.outcome == "finished"
+    assert [motion.final[n] for n in names] + [motion.final[f"{n}'"] for n in names] == pytest.approx(peer, abs=1e-7)

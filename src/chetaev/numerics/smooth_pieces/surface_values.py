@@ -241,6 +241,15 @@ class SurfaceValues:
         """Return the side on which a switching function leaves zero along the flow of a configuration; 0 if it stays, up to `ORDERS`."""
         here = self.setting(configuration)
         state = jets(here)
+        found = self._side(here, k, t, state)
+        if found is None:  # a pivot may vanish at this state, or be a parameter that is zero
+            found = self._side(here.suited(t, state), k, t, state)
+        if found is None:
+            raise StateError("not finite", where="")
+        return found
+
+    def _side(self, here: Setting, k: int, t: float, state: Mapping[Jet, float]) -> int | None:
+        """The side on which a switching function leaves zero, with the pivots of a setting; None if a rate has no value."""
         if self.algebraic(here, k):  # such as sign(x''): its function need not vanish on one side of the surface
             value, size = self._number(here, k, 0, t, state)
             if abs(value) > _OFF_SURFACE * size:
@@ -248,7 +257,7 @@ class SurfaceValues:
         for order in range(1, ORDERS + 1):
             rate, size = self._number(here, k, order, t, state)
             if not np.isfinite(rate):
-                raise StateError("not finite", where="")
+                return None
             self._fastest[k, order] = size = max(size, self._fastest.get((k, order), 0.0))
             if abs(rate) > ROUND_OFF_OF_VALUES * size:
                 return int(np.sign(rate * self.direction**order))
