@@ -53,6 +53,7 @@ def to_sympy(expression: Any, t: sympy.Symbol | None = None) -> Expr:
 
     Raises:
         UsageError: If `expression` is neither an expression nor a number.
+        NotationError: For a number that is not finite.
     """
     if is_real_number(expression):
         expression = _number(expression, "to_sympy")

@@ -109,7 +109,12 @@ def source_under(given: Any, principle: Principle, verb: str, groups: bool = Fal
 
 
 def _has_form_of(equations: Equations, principle: Principle) -> bool:
-    """Whether another principle, such as a mixture or one of the user, gives the normal form of `principle`."""
+    """Whether another principle, such as a mixture or one of the user, gives the normal form of `principle` to a system with rows.
+
+    Without rows all principles agree, and equality would not mean that this one was intended.
+    """
+    if not equations.system.kinematic:
+        return False
     try:
         return equations.lowered == principle.lower(equations.system)
     except PrincipleError:
