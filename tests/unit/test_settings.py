@@ -294,6 +294,23 @@ def test_methods_with_lists_and_infinite_numbers_are_kept(tmp_path):
     motion.save(tmp_path / "heun.npz")
     assert ch.load(tmp_path / "heun.npz").method == told.method
     assert METHODS.of_words("heun([0.5, 0.5], inf)", "--method") == told.method
+    _methods_are_listed(told, Heun)
+    del METHODS["heun"]
+    with pytest.raises(ch.ModelError) as refused:
+        ch.load(tmp_path / "heun.npz")
+    assert "the model in the file is not valid: heun is not a method." in str(refused.value)
+    assert "ch.register(its class) first" in refused.value.hint
+    assert refused.value.__cause__ is None and refused.value.__suppress_context__
+
+
+def _methods_are_listed(told, heun):
+    for method, hint in (("heun", "method=Heun(), or none"), (heun, "method=Heun(), or none"), ("taylor", "method=ch.Taylor(), or none")):
+        with pytest.raises(ch.UsageError) as refused:
+            ch.simulate(replace(told, method=None), method=method)
+        assert refused.value.hint == hint
+    with pytest.raises(ch.UsageError) as refused:
+        ch.simulate(replace(told, method=None), method="euler")
+    assert refused.value.hint == "method=ch.Implicit(), method=ch.Taylor(), method=Heun(), or none"
 
 
 class Forgetful(ch.Principle):

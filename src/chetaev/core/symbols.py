@@ -21,7 +21,9 @@ from typing import Any, Self
 import sympy
 from sympy.printing.latex import LatexPrinter
 
-from chetaev.core.support.letters import HIGHEST_DERIVATIVE, MOST_PRIMES, symbol_latex
+from chetaev.core.errors import UsageError
+from chetaev.core.fixes import Ask
+from chetaev.core.support.letters import HIGHEST_DERIVATIVE, MOST_PRIMES, NAME, spell, symbol_latex
 from chetaev.core.support.public import public
 
 TIME = sympy.Symbol("t", real=True)
@@ -191,7 +193,7 @@ class Variation(sympy.Symbol):
 
 def _require_plain(name: str) -> None:
     """Raise a ValueError for a name with markup. Names of a system are checked earlier; this is for symbols made by hand."""
-    if not name or not name.isprintable() or _MARKUP.search(name):
+    if not isinstance(name, str) or not name or not name.isprintable() or _MARKUP.search(name):
         raise ValueError(f"{name!r} cannot be the name of a symbol: letters, digits and _, beginning with a letter")
 
 
@@ -225,10 +227,12 @@ def delta(coordinate: Coordinate) -> Variation:
         The symbol `δx`, for variational rows.
 
     Raises:
-        TypeError: If `coordinate` is not a coordinate of order 0.
+        UsageError: If `coordinate` is not a coordinate of order 0.
     """
     if not isinstance(coordinate, Coordinate) or coordinate.order:
-        raise TypeError(f"delta takes a coordinate, not {coordinate}")
+        order = isinstance(coordinate, Coordinate)
+        what = f"{coordinate} is a derivative." if order else f"delta takes a coordinate, not {type(coordinate).__name__}."
+        raise UsageError(what, where="delta", hint=Ask("delta", coordinate.base if order else 'ch.coordinates("x")'))
     return Variation(coordinate.base)
 
 
@@ -241,6 +245,9 @@ def coordinates(names: str) -> Any:
 
     Returns:
         A tuple of coordinates; a single coordinate for a single name.
+
+    Raises:
+        UsageError: If a name is not one.
     """
     return _symbols(Coordinate, names)
 
@@ -254,6 +261,9 @@ def parameters(names: str) -> Any:
 
     Returns:
         A tuple of parameters; a single parameter for a single name.
+
+    Raises:
+        UsageError: If a name is not one.
     """
     return _symbols(Parameter, names)
 
@@ -267,12 +277,23 @@ def inputs(names: str) -> Any:
 
     Returns:
         A tuple of inputs; a single input for a single name.
+
+    Raises:
+        UsageError: If a name is not one.
     """
     return _symbols(Input, names)
 
 
 def _symbols(kind: type[sympy.Symbol], names: str) -> Any:
-    made = tuple(kind(name) for name in names.replace(",", " ").split())
+    word = kind.__name__.lower()
+    if not isinstance(names, str):
+        raise UsageError(f"{word}s takes a text with names, not {type(names).__name__}.", where=f"{word}s", hint=Ask(f"{word}s", '"x y"'))
+    found = names.replace(",", " ").split()
+    for name in found:
+        if not NAME.fullmatch(spell(name)):
+            hint = "names are Latin or Greek letters, digits and _, beginning with a letter"
+            raise UsageError(f"{name!r} is not a name.", where=f"{word}s", hint=hint)
+    made = tuple(kind(name) for name in found)
     return made[0] if len(made) == 1 else made
 
 

@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from functools import cached_property, partial
+from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -45,7 +46,7 @@ _CONSTRAINTS = tuple(part.name for part in PARTS if part.table)
 
 
 @public
-def load(path: Any) -> Any:
+def load(path: str | PathLike[str]) -> Any:
     """Load a model from a file, or a motion from a file `.npz`. Nothing in the file is executed, and no other file is read.
 
     Args:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,7 +18,7 @@ from chetaev.core.errors import ModelError, PrincipleError, StateError, UsageErr
 from chetaev.core.fixes import Ask, InPython
 from chetaev.core.functions import has_corner_in
 from chetaev.core.notation import Vocabulary, show
-from chetaev.core.notation.lexer import spell
+from chetaev.core.notation.lexer import names_in, spell
 from chetaev.core.notation.reduction import reduced
 from chetaev.core.notation.show import latex, mathml
 from chetaev.core.support.budget import allowance, limited, size
@@ -310,7 +309,7 @@ class Equations:
 
     def _quotes(self, name: str) -> bool:
         """Whether a kinematic row, shown as the user wrote it, uses a named expression."""
-        return any(re.search(rf"\b{name}\b", row.text) for row in self.system.kinematic)
+        return any(name in names_in(row.text) for row in self.system.kinematic)
 
     def _count(self) -> str:
         rows, unknowns = self.counts

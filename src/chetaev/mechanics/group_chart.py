@@ -11,20 +11,22 @@ Linearisation, integrability of constraints and Helmholtz' conditions use it, si
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import sympy
-from sympy import Add, Expr, Rational, S, Symbol
+from sympy import Expr, Rational, S, Symbol
 
 from chetaev.core.calculus import total_derivative
-from chetaev.core.constraints import Constraint
-from chetaev.core.errors import ModelError
+from chetaev.core.constraints import VariationalConstraint
+from chetaev.core.errors import ModelError, UsageError
 from chetaev.core.fixes import Ask
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.groups.lie_algebra import LieAlgebra
 from chetaev.core.groups.matrix_group import MatrixGroup
+from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public
-from chetaev.core.symbols import Coordinate, Entry, delta, jets_in
+from chetaev.core.symbols import Coordinate, Entry, jets_in
 from chetaev.core.system import System, fresh_coordinates
 from chetaev.mechanics.group_product_chart import ProductChart
 
@@ -42,10 +44,19 @@ def in_coordinates(system: System, at: Mapping[str, Sequence[Any]] | None = None
     Returns:
         The system in ordinary coordinates, valid up to half turns from the element.
 
+    Raises:
+        UsageError: If `system` is not a system.
+
     >>> top = System({"A": "SO3 body"}, "I", lagrangian="I/2*(A1'^2 + A2'^2 + A3'^2)", name="ball")
     >>> in_coordinates(top).coordinates
     (A_1, A_2, A_3)
     """
+    if not isinstance(system, System):
+        raise UsageError(
+            f"in_coordinates takes a System, not {type(system).__name__}.",
+            where="in_coordinates",
+            hint=Ask("in_coordinates", "equations.system" if hasattr(system, "system") else "system"),
+        )
     if not system.groups:
         return system
     charts = {name: _chart(system, group, (at or {}).get(name)) for name, group in system.groups.items()}
@@ -67,8 +78,8 @@ def in_coordinates(system: System, at: Mapping[str, Sequence[Any]] | None = None
     return system.replace(
         coordinates=kinds,
         lagrangian=rule(system.lagrangian),
-        kinematic=[Constraint(rule(row.lhs), rule(row.rhs)) for row in system.kinematic],
-        variational=None if system.variational is None else [_along(row.coefficients, variations, rule) for row in system.variational],
+        kinematic=[replace(row, text="", lhs=rule(row.lhs), rhs=rule(row.rhs)) for row in system.kinematic],
+        variational=None if system.variational is None else [_along(row, variations, rule) for row in system.variational],
         forces=_forces(system, variations, rule),
         dissipation=rule(system.dissipation) if system.dissipation != 0 else None,
         where={},
@@ -148,10 +159,13 @@ def _product(a: Sequence[Expr], b: Sequence[Expr]) -> list[Expr]:
     ]
 
 
-def _along(coefficients: Mapping[Coordinate, Expr], variations: Mapping[Coordinate, Mapping[Coordinate, Expr]], rule: Rule) -> Expr:
-    """A variational row in the new coordinates."""
-    terms = [rule(c) * slope * delta(y) for q, c in coefficients.items() for y, slope in variations.get(q, {q: S.One}).items()]
-    return Add(*terms)
+def _along(row: VariationalConstraint, variations: Mapping[Coordinate, Mapping[Coordinate, Expr]], rule: Rule) -> VariationalConstraint:
+    """A variational row in the new coordinates, under the same name."""
+    found: dict[Coordinate, Expr] = {}
+    for q, c in row.coefficients.items():
+        for y, slope in variations.get(q, {q: S.One}).items():
+            found[y] = found.get(y, S.Zero) + rule(c) * slope
+    return VariationalConstraint(Frozen({y: c for y, c in found.items() if c != 0}), name=row.name)
 
 
 def _forces(system: System, variations: Mapping[Coordinate, Mapping[Coordinate, Expr]], rule: Rule) -> dict[str, Expr]:

@@ -10,7 +10,7 @@ where $F$ are the rows to follow and $\mu_a$ the forces of the actuators: invers
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import sympy
@@ -70,6 +70,10 @@ def servo(
         )
     where = f"servo {system.label}"
     require_no_contact(system, "servo")
+    for title, given in (("follow", follow), ("by", by)):
+        if not isinstance(given, str | Mapping | Iterable):
+            hint = Ask("servo", "system, ...")
+            raise UsageError(f"{title} is given as {type(given).__name__}, not as a list or by name.", where=where, hint=hint)
     rows = {"": [follow]} if isinstance(follow, str) else {"": follow} if not isinstance(follow, Mapping) else None
     wanted = list(follow) if rows is None else list(rows[""])
     system, directions = _actuators(system, by, where)
@@ -83,7 +87,8 @@ def servo(
     own = _own_reactions(system, principle or (model.principle if model is not None else Chetaev()), where)
     acting = {name: sympy.Add(*[e * delta(q) for q, e in parts.items()]) for name, parts in directions.items()}
     stated = dict(zip(_labels(system, len(own)), own, strict=True))
-    served = system.replace(kinematic=_joined(system, follow, wanted), variational={**stated, **acting}, units={})
+    _require_different_names(list(stated), acting, where)
+    served = system.replace(kinematic=_joined(system, follow, wanted, where), variational={**stated, **acting}, units={})
     served = served.exchange(units=system.units)  # rows to follow are numbers in these units, as inputs are: "x = sin(t)"
     if model is None:
         return Model(served, VirtualWork())
@@ -91,22 +96,30 @@ def servo(
     return Model(served, VirtualWork(), **{name: getattr(model, name) for name in kept})
 
 
-def _joined(system: System, follow: Any, wanted: Sequence[Any]) -> Any:
+def _joined(system: System, follow: Any, wanted: Sequence[Any], where: str) -> Any:
     """The kinematic rows of the system and those to follow, by name if one of them has a name."""
     own = [row.text or sympy.Eq(row.lhs, row.rhs, evaluate=False) for row in system.kinematic]
     named = isinstance(follow, Mapping) or any(row.name for row in system.kinematic)
     if not named:
         return [*own, *wanted]
-    labels = [row.name or f"row{k + 1}" for k, row in enumerate(system.kinematic)]
-    more = follow if isinstance(follow, Mapping) else {f"follow{k + 1}": row for k, row in enumerate(wanted)}
+    labels = system.kinematic_labels
+    more = follow if isinstance(follow, Mapping) else {f"kinematic[{len(own) + k}]": row for k, row in enumerate(wanted)}
+    _require_different_names(labels, more, where)
     return {**dict(zip(labels, own, strict=True)), **more}
+
+
+def _require_different_names(own: Sequence[str], more: Mapping[str, Any], where: str) -> None:
+    """Raise a UsageError if a row or an actuator has the name of a row of the system, which it would replace."""
+    for name in own:
+        if name in more:
+            raise UsageError(f"the system already has a row {name!r}.", where=where, hint="another name")
 
 
 def _labels(system: System, count: int) -> list[str]:
     """Names, not those of actuators, for the variational rows of the system itself."""
     rows: Sequence[Any] = system.variational if system.variational is not None else system.kinematic
     names = [row.name for row in rows] if len(rows) == count else [""] * count
-    return [name or f"reaction{k + 1}" for k, name in enumerate(names)]
+    return [name or f"variational[{k}]" for k, name in enumerate(names)]
 
 
 def _own_reactions(system: System, principle: Principle, where: str) -> list[Expr]:

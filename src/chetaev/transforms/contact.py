@@ -29,7 +29,7 @@ from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.principles import Herglotz, Vakonomic, VirtualWork
 from chetaev.transforms.tools.morphism import Morphism, identity_on
-from chetaev.transforms.tools.pullback import rewritten, virtual
+from chetaev.transforms.tools.pullback import rewritten, virtual, virtual_rows
 from chetaev.transforms.tools.theorem import equations_of, theorem
 
 
@@ -69,7 +69,7 @@ def contact_as_nonholonomic(given: Any) -> Morphism:
         )
     s = Coordinate(action.base)
     last_row, value, notes = _variation_of_action(source, action, s)
-    rows = [*[virtual(row) for row in source.variational], last_row]
+    rows = [*virtual_rows(source, lambda e: e.xreplace({action: s})), last_row.xreplace({action: s})]
     target = derive(_on_product(source, action, s, rows), VirtualWork())
     *others, last = target.multipliers
     shared = identity_on(source, target)
@@ -190,7 +190,7 @@ def _on_product(source: Equations, action: Action, s: Coordinate, variational: A
         action=None,
         lagrangian=system.lagrangian.xreplace(read),
         kinematic=[rewritten(row, lambda e: e.xreplace(read)) for row in rows],
-        variational=None if variational is None else [row.xreplace(read) for row in variational],
+        variational=variational,
         forces={q: u.xreplace(read) for q, u in system.forces.items()},
         dissipation=system.dissipation.xreplace(read) if system.dissipation != 0 else None,
         where={},

@@ -37,7 +37,7 @@ from chetaev.mechanics.ranks.exact import exactly_zero
 from chetaev.mechanics.ranks.generic import points_on
 from chetaev.transforms.tools.morphism import Morphism, identity_on
 from chetaev.transforms.tools.options import Form, Option
-from chetaev.transforms.tools.pullback import virtual
+from chetaev.transforms.tools.pullback import virtual, virtual_rows
 from chetaev.transforms.tools.theorem import require_first_order, theorem, with_reactions
 
 _NO_WORK = 1e-9
@@ -80,7 +80,7 @@ def friction_as_constraint(given: Any, projected: bool = False) -> Morphism:
     _require_power(friction, friction.projection() if projected else friction.velocities, where)
     system = source.system
     energy_row = friction.projected_row() if projected else friction.energy_row()
-    rows = [virtual(row) for row in (*source.variational, zip(system.coordinates, friction.momentum, strict=True))]
+    rows = [*virtual_rows(source), virtual(zip(system.coordinates, friction.momentum, strict=True))]
     target = derive(
         system.replace(
             kinematic=[*system.kinematic, energy_row],

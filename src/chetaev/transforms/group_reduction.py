@@ -18,6 +18,7 @@ from typing import Any
 import sympy
 from sympy import Expr, S, Symbol
 
+from chetaev.core.constraints import VariationalConstraint
 from chetaev.core.errors import ModelError
 from chetaev.core.fixes import Advice, SetPart
 from chetaev.core.groups.coordinate import GroupCoordinate
@@ -26,13 +27,14 @@ from chetaev.core.groups.matrix_group import MatrixGroup
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public
-from chetaev.core.symbols import Entry, Jet, delta
+from chetaev.core.symbols import Entry, Jet
 from chetaev.core.system import System, group_named
 from chetaev.core.zero import known_zero
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.transforms.tools.morphism import Morphism
 from chetaev.transforms.tools.options import Form, Option
+from chetaev.transforms.tools.pullback import moved_row
 from chetaev.transforms.tools.theorem import theorem
 
 
@@ -77,7 +79,7 @@ def reduce(given: Any, principle: Any = None, *, group: str) -> Morphism:
         ],
         variational=None
         if system.variational is None
-        else [_virtual(row.coefficients, k, at_identity) for k, row in enumerate(system.variational)],
+        else [_virtual(row, label, at_identity) for label, row in zip(system.variational_labels, system.variational, strict=True)],
         forces={q.base: at_identity(u, f"the force on {q.base}") for q, u in system.forces.items()},
         dissipation=at_identity(system.dissipation, "the dissipation") if system.dissipation != 0 else None,
         where={},
@@ -113,8 +115,8 @@ def _present(coordinate: GroupCoordinate, e: Expr) -> bool:
     return any(isinstance(z, Entry) and z.group == coordinate.name for z in e.free_symbols)
 
 
-def _virtual(coefficients: Mapping[Any, Expr], k: int, at_identity: Any) -> Expr:
-    return sympy.Add(*[at_identity(c, f"variational[{k}]") * delta(q) for q, c in coefficients.items()])
+def _virtual(row: VariationalConstraint, label: str, at_identity: Any) -> VariationalConstraint:
+    return moved_row(row, {q: at_identity(c, label) for q, c in row.coefficients.items()})
 
 
 class _Invariance:

@@ -42,7 +42,7 @@ from chetaev.mechanics.ranks.row_reduction import row_reduce
 from chetaev.transforms.tools.momenta import energy
 from chetaev.transforms.tools.morphism import Morphism
 from chetaev.transforms.tools.options import VELOCITY
-from chetaev.transforms.tools.pullback import virtual
+from chetaev.transforms.tools.pullback import moved_row, virtual_rows
 from chetaev.transforms.tools.theorem import theorem
 from chetaev.transforms.tools.velocity_frame import Definition, VelocityFrame
 
@@ -157,12 +157,13 @@ class _Hamel:
     def _target(self) -> Equations:
         system, names = self.source.system, self.frame.names
         left, right, reactions = self._expressions(), self._forces(), self._reactions()
+        stated = virtual_rows(self.source)
         rows = [*map(self._constraint, system.kinematic), *self._rates()]
         target = system.replace(
             coordinates={**system.kinds, **{z.base: "line" for z in (*names, *self.moving.values())}},
             lagrangian=S.Zero,
             kinematic=rows,
-            variational=[virtual({names[a]: line[a] for a in self.kept}) for line in reactions],
+            variational=[moved_row(row, {names[a]: line[a] for a in self.kept}) for row, line in zip(stated, reactions, strict=True)],
             forces={names[a]: right[a] - left[a] for a in self.kept},
             dissipation=None,
             action=None,
@@ -199,11 +200,11 @@ class _Hamel:
 
     def _constraint(self, row: Constraint) -> Constraint:
         """A row in quasi-velocities: both sides, or all terms on one side if that is shorter."""
-        whole = Constraint(self._renamed(self.frame.written(row.residual)))
+        whole = replace(row, text="", lhs=self._renamed(self.frame.written(row.residual)), rhs=S.Zero)
         if max(order_in(row.lhs, Coordinate), order_in(row.rhs, Coordinate)) > row.order:
             return whole
         lhs, rhs = (self._renamed(self.frame.written(side)) for side in (row.lhs, row.rhs))
-        sides = Constraint(lhs, rhs)
+        sides = replace(row, text="", lhs=lhs, rhs=rhs)
         return min(sides, whole, key=lambda r: sympy.count_ops(r.lhs) + sympy.count_ops(r.rhs))
 
     def _rates(self) -> list[Constraint]:

@@ -26,7 +26,7 @@ from chetaev.core.notation import show
 from chetaev.core.support.budget import limited, size
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public
-from chetaev.core.symbols import Coordinate, Jet, jets_in
+from chetaev.core.symbols import Coordinate, Jet, Multiplier, jets_in
 from chetaev.core.system import fresh_coordinates
 from chetaev.core.zero import known_zero
 from chetaev.mechanics.derivation import derive
@@ -35,7 +35,7 @@ from chetaev.mechanics.principles import Hamilton, Herglotz, Principle, VirtualW
 from chetaev.transforms.tools.minors import Minors
 from chetaev.transforms.tools.momenta import momenta as momenta_of
 from chetaev.transforms.tools.morphism import Morphism, identity_on
-from chetaev.transforms.tools.pullback import rewritten, virtual
+from chetaev.transforms.tools.pullback import rewritten, virtual_rows
 from chetaev.transforms.tools.theorem import theorem
 
 _SOLVING_SECONDS = 10.0
@@ -104,8 +104,18 @@ def _towers(source: Equations, where: str) -> dict[Coordinate, tuple[Coordinate,
 
 
 def _constraints_on_tops(source: Equations, tops: Sequence[Coordinate], where: str) -> tuple[Expr, ...]:
-    """The vakonomic rows, which must be affine in the highest derivatives and contain them."""
-    for label, row in source.system.kinematic_rows():
+    """The rows that costates multiply, which must be affine in the highest derivatives and contain them."""
+    varied = source.lowered.varied_rows
+    if len(varied) < len(source.lowered.costates):
+        other = next(m.base for m in source.lowered.costates if m not in varied.values())
+        raise PrincipleError(
+            f"{source.system.label} is under {source.principle}, in which {other} does not multiply a kinematic row.",
+            where=where,
+            why="Velocities and multipliers are found together from p = d(L + lambda g)/dq' and g = 0 (004, (3.22)).",
+            hint="simulate the equations",
+        )
+    rows = {k: row for k, row in enumerate(source.system.kinematic_rows()) if k in varied}
+    for label, row in rows.values():
         if not set(row.jets) <= set(tops) or not row.affine:
             raise PrincipleError(
                 f"{label} is not affine in the highest derivatives of the Lagrangian: {row}",
@@ -115,7 +125,7 @@ def _constraints_on_tops(source: Equations, tops: Sequence[Coordinate], where: s
                 if row.kind == "holonomic"
                 else (Ask("reduced_phase_space", "system"), " needs no formulas; or simulate the vakonomic equations"),
             )
-    return tuple(row.residual for row in source.system.kinematic)
+    return tuple(row.residual for _, row in rows.values())
 
 
 @dataclass(frozen=True)
@@ -133,7 +143,7 @@ class _Phase:
         lower = {z: positions[z] for z in positions}
         top_of = {tower[-1]: momenta[tower[-2]] for tower in self.towers.values()}
         solved = self._solved(top_of, lower)
-        lagrangian = source.lagrangian.xreplace(dict.fromkeys(source.multipliers, S.Zero)) if self.rows else source.lagrangian
+        lagrangian = source.lagrangian.xreplace(dict.fromkeys(self._costates, S.Zero))
         rate = {**lower, **{z: solved[z] for z in top_of}}
         still = Add(
             *[term for term in Add.make_args(lagrangian) if not term.has(*top_of)]
@@ -150,8 +160,8 @@ class _Phase:
             system.replace(
                 coordinates={**system.kinds, **{z.base: "line" for z in added}},
                 lagrangian=moving - energy,
-                kinematic=() if self.rows else [rewritten(row, read) for row in system.kinematic],
-                variational=[read(virtual(row)) for row in source.variational] if source.variational else None,
+                kinematic=[rewritten(row, read) for k, row in enumerate(system.kinematic) if k not in source.lowered.varied_rows],
+                variational=virtual_rows(source, read) if source.variational else None,
                 forces={q: read(u) for q in system.coordinates if (u := self._force(q)) != 0},
                 dissipation=None,
                 where={},
@@ -195,8 +205,8 @@ class _Phase:
             **{z: jet for jet, z in positions.items()},
             **{momenta[z]: values[Coordinate(z.base)][z.order] for z in positions},
         }
-        reactions = dict(zip(target.multipliers, source.multipliers, strict=False)) if source.variational else {}
-        back = {m: solved[m] for m in source.multipliers} if self.rows else {m: z for z, m in reactions.items()}
+        reactions = dict(zip(target.multipliers, source.lowered.reactions, strict=True))
+        back = {**{m: solved[m] for m in self._costates}, **{m: z for z, m in reactions.items()}}
         return Morphism(
             source,
             target,
@@ -217,6 +227,11 @@ class _Phase:
         return system.forces.get(q, S.Zero) - system.dissipation.diff(q.d())
 
     @property
+    def _costates(self) -> tuple[Multiplier, ...]:
+        """The multipliers of `rows`, which follow from the momenta."""
+        return tuple(self.source.lowered.varied_rows.values())
+
+    @property
     def _high(self) -> bool:
         return any(len(tower) > 2 for tower in self.towers.values())
 
@@ -234,7 +249,7 @@ class _Phase:
 
     def _solved(self, top_of: Mapping[Jet, Coordinate], lower: Mapping[Jet, Coordinate]) -> dict[Jet, Expr]:
         """The highest derivatives, and vakonomic multipliers, from the momenta."""
-        unknowns: list[Jet] = [*top_of, *(self.source.multipliers if self.rows else ())]
+        unknowns: list[Jet] = [*top_of, *self._costates]
         equations = [self.source.lagrangian.diff(z) - p for z, p in top_of.items()] + list(self.rows)
         jacobian = Matrix([[e.diff(z) for z in unknowns] for e in equations])
         minors = Minors(jacobian)

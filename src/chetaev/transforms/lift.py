@@ -24,7 +24,7 @@ from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.principles import VirtualWork
 from chetaev.transforms.tools.morphism import Morphism, identity_on
 from chetaev.transforms.tools.options import Form, Option
-from chetaev.transforms.tools.pullback import rewritten, virtual
+from chetaev.transforms.tools.pullback import rewritten, virtual_rows
 from chetaev.transforms.tools.theorem import require_first_order, theorem, with_reactions
 
 
@@ -92,7 +92,7 @@ def _lifted(source: Equations, n: int) -> Morphism:
     lifted = system.replace(
         coordinates={**system.kinds, **{z.base: "line" for z in added}},
         kinematic=[*[rewritten(row, lowered) for row in system.kinematic], *joined],
-        variational=[lowered(virtual(row)) for row in source.variational],
+        variational=virtual_rows(source, lowered),
         where={},
         quasi={},
         name=f"{system.name}, {n}-lift".lstrip(", "),

@@ -8,6 +8,7 @@ $\dot\tau = c \ne 1$ belongs to another system and is not a change of the time s
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sympy import Add, S
@@ -21,7 +22,7 @@ from chetaev.core.system import fresh_coordinates
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.principles import VirtualWork
 from chetaev.transforms.tools.morphism import Morphism, identity_on
-from chetaev.transforms.tools.pullback import virtual
+from chetaev.transforms.tools.pullback import virtual_rows
 from chetaev.transforms.tools.theorem import require_affine_rows, theorem, with_reactions
 
 
@@ -55,7 +56,7 @@ def linearize_constraints(given: Any) -> Morphism:
         coordinates={**system.kinds, tau.base: "line"},
         lagrangian=source.lagrangian + tau.d() ** 2 / 2,
         kinematic=[_homogeneous(row, tau) for row in system.kinematic],
-        variational=[virtual(row) for row in source.variational],
+        variational=virtual_rows(source),
         where={},
         quasi={},
         name=f"{system.name}, linear".lstrip(", "),
@@ -74,9 +75,10 @@ def linearize_constraints(given: Any) -> Morphism:
 
 
 def _homogeneous(row: Constraint, tau: Coordinate) -> Constraint:
-    r"""$w_i \dot q^i - \gamma\,\dot\tau$; a row without velocities does not change."""
+    r"""$w_i \dot q^i - \gamma\,\dot\tau$ under the name of the row; a row without velocities does not change."""
     if row.kind == "holonomic":
         return row
     velocities = [z for z in jets_in(row.residual, Coordinate) if z.order == 1]
     rest = row.residual.xreplace(dict.fromkeys(velocities, S.Zero))
-    return Constraint(Add(*[row.residual.diff(v) * v for v in sorted(velocities, key=lambda z: z.name)]), -rest * tau.d())
+    moving = Add(*[row.residual.diff(v) * v for v in sorted(velocities, key=lambda z: z.name)])
+    return replace(row, text="", lhs=moving, rhs=-rest * tau.d())

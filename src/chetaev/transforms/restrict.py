@@ -31,7 +31,7 @@ from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.group_chart import require_coordinates
 from chetaev.mechanics.origins import Variation
-from chetaev.mechanics.principles import Chetaev, DAlembert, Hamilton, Herglotz, Principle, Vakonomic
+from chetaev.mechanics.principles import AsStated, Chetaev, DAlembert, Hamilton, Herglotz, Principle, Vakonomic
 from chetaev.mechanics.principles.base import points_of
 from chetaev.mechanics.ranks.generic import generic_rank, points_on
 from chetaev.transforms.tools.morphism import Morphism, image_of
@@ -45,6 +45,7 @@ from chetaev.transforms.tools.pullback import (
     read_inverse,
     read_substitution,
     require_inverse_on,
+    slope,
     substitution_rule,
 )
 from chetaev.transforms.tools.theorem import theorem
@@ -67,7 +68,8 @@ def restrict(
     target, which `morphism.parameters(start)` computes. Rows that cannot be integrated stay.
 
     Args:
-        given: A system, a model or equations under d'Alembert's, Chetaev's or the vakonomic principle.
+        given: A system, a model or equations under a principle whose reactions to the removed rows do no work along their surface, such
+            as d'Alembert's, Chetaev's and the vakonomic principle, and mixtures of them.
         formulas: A parametrisation of the surface, `{"x": "l*sin(theta)", "y": "-l*cos(theta)"}`; by default rows are solved for a
             coordinate or parametrised as circles.
         inverse: The new coordinates as functions of the old ones, `{"theta": "atan2(x, -y)"}`, to map a start forward.
@@ -91,7 +93,7 @@ def restrict(
     source = given if isinstance(given, Equations) else derive(given)
     require_coordinates(source.system, "restrict")
     where = f"restrict {source.system.label}"
-    _require_gradients(source, where)
+    _require_own_multipliers(source, where)
     holonomic = [row for row in source.system.kinematic if _is_position_row(row)]
     first = _restricted(source, source.system, holonomic, Frozen(), formulas, inverse, kinds, where) if holonomic else None
     here = source if first is None else first.target
@@ -137,13 +139,15 @@ def _restricted(
             why=f"Inserted, it reads {show(rule(left[0].residual))} = 0.",
             hint="a parametrisation of the surface the holonomic rows define",
         )
-    rows = [row for row in system.kinematic if not known_zero(rule(row.residual))]
-    principle = _principle(source.principle, bool(rows))
+    places = [k for k, row in enumerate(system.kinematic) if not known_zero(rule(row.residual))]
+    rows = [system.kinematic[k] for k in places]
     name = source.system.name if source.system.name.endswith("restricted") else f"{source.system.name}, restricted".lstrip(", ")
-    target = derive(pulled_back(system, table, kinds or {}, rows, name), principle)
-    pairs = list(zip(source.multipliers, system.kinematic, strict=True))
-    kept = [m for m, row in pairs if row in rows]
-    removed = [m for m, row in pairs if row not in rows]
+    smaller = pulled_back(system, table, kinds or {}, rows, name)
+    labels = dict(zip([system.kinematic_labels[k] for k in places], smaller.kinematic_labels, strict=True))
+    target = derive(smaller, _principle(source, labels))
+    kept = [source.multipliers[k] for k in places]
+    removed = [m for m in source.multipliers if m not in kept]
+    _require_same_motion(source, target, table, dict(zip(kept, target.multipliers, strict=False)), where)
     multipliers: dict[Jet, Expr] = dict(zip(target.multipliers, kept, strict=True))
     action: dict[Jet, Expr] = {source.lowered.action: source.lowered.action} if source.lowered.action is not None else {}
     shared: dict[Jet, Expr] = {q: q for q in source.system.coordinates if q not in table}
@@ -165,17 +169,46 @@ def _is_position_row(row: Constraint) -> bool:
     return row.kind == "holonomic" and not row.has_action
 
 
-def _require_gradients(source: Equations, where: str) -> None:
-    """Raise a PrincipleError unless the variations are restricted by the gradients of the rows."""
+def _require_own_multipliers(source: Equations, where: str) -> None:
+    """Raise a PrincipleError unless every row has a multiplier of its own, which leaves together with the row."""
     system = source.system
-    inner = source.principle.inner if isinstance(source.principle, Herglotz) else source.principle
-    if not isinstance(inner, DAlembert | Chetaev | Vakonomic) or system.variational is not None:
-        raise PrincipleError(
-            f"{system.label} is under {source.principle}" + (" with stated variations." if system.variational is not None else "."),
-            where=where,
-            why="A holonomic row can be removed if its own gradient restricts the variations.",
-            hint=listed([UsePrinciple(p) for p in (DAlembert(), Chetaev(), Vakonomic())]),
-        )
+    if system.variational is not None:
+        raise _not_along_surface(source, where, " with stated variations")
+    if len(source.multipliers) != len(system.kinematic) or source.rewritten is not None:
+        count = f" with {len(source.multipliers)} multipliers for {len(system.kinematic)} kinematic rows"
+        raise _not_along_surface(source, where, count if source.rewritten is None else ", and its rows are rewritten")
+
+
+def _require_same_motion(source: Equations, target: Equations, table: Substitution, kept: Mapping[Jet, Multiplier], where: str) -> None:
+    r"""Raise a PrincipleError unless the normal form of the target is that of the source along the surface.
+
+    For displacements $\delta q = f_y\,\delta y$ the variation of the lowered Lagrangian is that of its pull-back, and a reaction has the
+    coefficients $R_{V\,i}\, \partial f^i/\partial y$. They have to vanish for the removed rows, and to be those of the target for others.
+    """
+    rule = substitution_rule(table)
+
+    def pulled(e: Expr) -> Expr:
+        multipliers = {z: kept[z.d(-z.order)].d(z.order) for z in jets_in(e, Multiplier) if z.d(-z.order) in kept}
+        return rule(e).xreplace(multipliers)
+
+    if not known_zero(pulled(source.lowered.lagrangian) - target.lowered.lagrangian):
+        raise _not_along_surface(source, where, ", which varies another function than the Lagrangian")
+    for m, row in source.lowered.reactions.items():
+        there = target.lowered.reactions.get(kept[m], Frozen()) if m in kept else Frozen()
+        for y in target.system.coordinates:
+            along = Add(*[pulled(c) * slope(table, q, y) for q, c in row.items()])
+            if not known_zero(along - there.get(y, S.Zero)):
+                what = f"the surface changes the row of {m.base}" if m in kept else f"{m.base} acts along the surface"
+                raise _not_along_surface(source, where, f", in which {what}")
+
+
+def _not_along_surface(source: Equations, where: str, what: str) -> PrincipleError:
+    return PrincipleError(
+        f"{source.system.label} is under {source.principle}{what}.",
+        where=where,
+        why="A holonomic row can be removed if its own gradient restricts the variations.",
+        hint=listed([UsePrinciple(p) for p in (DAlembert(), Chetaev(), Vakonomic())]),
+    )
 
 
 def _nothing_to_remove(source: Equations, where: str) -> PrincipleError:
@@ -225,11 +258,13 @@ def _reactions(source: Equations, removed: Sequence[Multiplier]) -> tuple[dict[M
     return dict(zip(still, normal_solve(slopes, right), strict=True)), []
 
 
-def _principle(principle: Principle, constrained: bool) -> Principle:
-    """The principle for the restricted system."""
-    if constrained:
-        return principle
-    return Herglotz() if isinstance(principle, Herglotz) else Hamilton()
+def _principle(source: Equations, labels: Mapping[str, str]) -> Principle:
+    """The principle for the restricted system, of which `labels` has the remaining rows."""
+    if labels:
+        return source.principle.for_rows(labels)
+    if source.system.equations:
+        return AsStated()
+    return Hamilton() if source.lowered.action is None else Herglotz()
 
 
 _ANGLES = ("alpha", "beta", "gamma", *["alpha"] * 20)
@@ -294,7 +329,7 @@ def with_integrals(system: System, where: str) -> tuple[System, list[Constraint]
         found = {k: e for place in places for k, e in _integrals(system, [place], where).items()}
     names = fresh_coordinates(system, [f"c{n + 1}" for n in range(len(found))])
     constants = {Parameter(z.base): e for z, e in zip(names, found.values(), strict=True)}
-    surfaces = {k: Constraint(e, c) for (k, e), c in zip(found.items(), constants, strict=True)}
+    surfaces = {k: Constraint(e, c, name=system.kinematic[k].name) for (k, e), c in zip(found.items(), constants, strict=True)}
     rows = [surfaces.get(k, row) for k, row in enumerate(system.kinematic)]
     return system.replace(kinematic=rows, parameters=[*system.parameters, *constants]), list(surfaces.values()), constants
 

@@ -199,9 +199,8 @@ class _Search:
             return [np.zeros((0, self.ansatz.size))]
         rows = [row.residual for row in equations.system.kinematic]
         surface = [*rows, *[equations.total(row.residual) for row in equations.system.kinematic if row.order == 0]]
-        annihilated = self.ansatz.annihilation(
-            [[row.get(q, S.Zero) for q in equations.system.coordinates] for row in equations.variational]
-        )
+        # the variables include costates, on which no reaction acts
+        annihilated = self.ansatz.annihilation([[row.get(z, S.Zero) for z in self.ansatz.variables] for row in equations.variational])
         kept = [self.ansatz.invariance(rows)] if rows else []
         keeping = conditions_at(kept, surface, self.sizes) if kept else np.zeros((0, self.ansatz.size))
         return [conditions_at([annihilated], surface, self.sizes), keeping]

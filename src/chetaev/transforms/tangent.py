@@ -13,29 +13,31 @@ $D\xi^c = W'^c + C^c_{ab}\,\xi^a W^b$ and $D\,\delta q^c = \delta W^c - C^c_{ab}
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from sympy import Add, Expr, S, Symbol
 
 from chetaev.core.calculus import SYMBOLIC, Calculus, partials, total_derivative
-from chetaev.core.constraints import Constraint
+from chetaev.core.constraints import Constraint, VariationalConstraint
 from chetaev.core.errors import UsageError
 from chetaev.core.fixes import SetArgument
 from chetaev.core.notation.lexer import spell
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public
-from chetaev.core.symbols import Action, Coordinate, Input, Jet, Multiplier, Parameter, delta
+from chetaev.core.symbols import Action, Coordinate, Input, Jet, Multiplier, Parameter
 from chetaev.core.system import System, fresh_coordinates
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.origins import Stated
 from chetaev.mechanics.principles import Hamilton, Mixed, Principle, Vakonomic, VirtualWork
 from chetaev.numerics.evaluation.evaluate import evaluate
 from chetaev.transforms.contact import contact_as_nonholonomic
 from chetaev.transforms.tools.morphism import Morphism, identity_on
 from chetaev.transforms.tools.options import Form, Option
+from chetaev.transforms.tools.pullback import virtual_rows
 from chetaev.transforms.tools.theorem import theorem
 
 
@@ -247,9 +249,15 @@ def _lifted(source: Equations, names: tuple[str, ...]) -> Morphism:
     rows = list(system.kinematic)
     reactions = list(lowered.reactions.values())
     pulled = [D.moved(row) for row in reactions]
-    variational: list[Expr] | None = [_form(row) for row in reactions] + [_form({**own, **there}) for own, there in pulled]
+    stated = virtual_rows(source)
+    titles = names_of_variations([row.name for row in stated])
+    variational: list[VariationalConstraint] | None = [
+        *stated,
+        *[VariationalConstraint(Frozen({**own, **there}), name=title) for (own, there), title in zip(pulled, titles, strict=True)],
+    ]
     principle: Principle = VirtualWork()
-    labels = _doubled(system)
+    added = names_of_variations([row.name for row in rows])
+    labels = [name or f"kinematic[{k}]" for k, name in enumerate([*[row.name for row in rows], *added])]
     if lowered.costates and not reactions:
         variational, principle = None, Vakonomic()
     elif lowered.costates:
@@ -267,7 +275,7 @@ def _lifted(source: Equations, names: tuple[str, ...]) -> Morphism:
     target = system.replace(
         **declared,
         **motion,
-        kinematic=[*rows, *[_row(D, row, name) for row, name in zip(rows, _names_of(system), strict=True)]],
+        kinematic=[*rows, *[_row(D, row, name) for row, name in zip(rows, added, strict=True)]],
         variational=variational,
         forces=_forces(system, D),
         dissipation=None,
@@ -278,23 +286,20 @@ def _lifted(source: Equations, names: tuple[str, ...]) -> Morphism:
     return _morphism(source, derive(target, principle), D, names)
 
 
-def _names_of(system: System) -> list[str]:
-    """The names of the linearised rows: the names of the rows with the prefix d."""
-    return [f"d{row.name}" if row.name else "" for row in system.kinematic]
+def names_of_variations(names: Sequence[str]) -> list[str]:
+    """The names of linearised rows: those of the rows with the prefix d, repeated where a row has such a name itself.
 
-
-def _doubled(system: System) -> list[str]:
-    """The labels of all rows of a lift."""
-    names = [*[row.name for row in system.kinematic], *_names_of(system)]
-    return [name or f"kinematic[{k}]" for k, name in enumerate(names)]
+    >>> names_of_variations(["floor", "", "dfloor"])
+    ['ddfloor', '', 'dddfloor']
+    """
+    prefix = "d"
+    while any(name and f"{prefix}{name}" in names for name in names):
+        prefix += "d"
+    return [f"{prefix}{name}" if name else "" for name in names]
 
 
 def _row(D: Callable[[Expr], Expr], row: Constraint, name: str) -> Constraint:
-    return Constraint(D(row.lhs), D(row.rhs), name=name) if name else Constraint(D(row.lhs), D(row.rhs))
-
-
-def _form(row: Mapping[Coordinate, Expr]) -> Expr:
-    return Add(*[c * delta(q) for q, c in row.items()])
+    return replace(row, text="", lhs=D(row.lhs), rhs=D(row.rhs), name=name)
 
 
 def _forces(system: System, D: _Linear) -> dict[Coordinate, Expr]:
@@ -345,8 +350,11 @@ def _by_rows(source: Equations, names: tuple[str, ...]) -> Tangent:
         return found
 
     rows = [*source.rows]
-    kinematic = [Constraint(read(row.lhs), read(row.rhs)) for row in rows]
-    kinematic += [Constraint(read(D(row.lhs)), read(D(row.rhs))) for row in rows]
+    given = {label: row.name for label, row in system.kinematic_rows()}
+    titles = [given.get(row.label, "") if isinstance(row.origin, Stated) else "" for row in rows]
+    kinematic = [Constraint(read(row.lhs), read(row.rhs), name=name) for row, name in zip(rows, titles, strict=True)]
+    added = names_of_variations(titles)
+    kinematic += [Constraint(read(D(row.lhs)), read(D(row.rhs)), name=name) for row, name in zip(rows, added, strict=True)]
     more = [*renamed.values(), *[D.varied[z] for z in others]]
     target = system.replace(
         coordinates={**declared["coordinates"], **{z.base: "line" for z in more}},

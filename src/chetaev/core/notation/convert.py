@@ -11,8 +11,8 @@ import sympy
 from sympy import Expr
 from sympy.core.function import AppliedUndef
 
-from chetaev.core.errors import NotationError
-from chetaev.core.fixes import Advice, parts_of
+from chetaev.core.errors import NotationError, UsageError
+from chetaev.core.fixes import Advice, Ask, parts_of
 from chetaev.core.functions import CORNERS, SPELLING, SYMPY_CORNERS, Branch, Step, in_own_functions, in_sympy
 from chetaev.core.notation.bounds import fault, power_fault
 from chetaev.core.notation.lexer import spell
@@ -41,7 +41,7 @@ def from_sympy(expression: Any, names: Vocabulary, where: str) -> Expr:
 
 
 @public
-def to_sympy(expression: Expr, t: sympy.Symbol | None = None) -> Expr:
+def to_sympy(expression: Any, t: sympy.Symbol | None = None) -> Expr:
     """An expression in SymPy's functions of time: `x'` becomes `Derivative(x(t), t)`, parameters become plain symbols.
 
     Args:
@@ -50,7 +50,16 @@ def to_sympy(expression: Expr, t: sympy.Symbol | None = None) -> Expr:
 
     Returns:
         The expression without symbols of this library.
+
+    Raises:
+        UsageError: If `expression` is neither an expression nor a number.
+        NotationError: For a number that is not finite.
     """
+    if is_real_number(expression):
+        expression = _number(expression, "to_sympy")
+    if not isinstance(expression, sympy.Basic):
+        hint = ("for example ", Ask("to_sympy", "system.lagrangian"))
+        raise UsageError(f"to_sympy takes an expression, not {type(expression).__name__}.", where="to_sympy", hint=hint)
     if t is None:
         from sympy.physics.mechanics import dynamicsymbols
 

@@ -13,6 +13,7 @@
 | the recursion limit for deep expressions | `recursion` |
 | public names of a package, imported on first use | `lazy` |
 | the mark of public functions and classes, where tracebacks are cut | `public` |
+| arguments of a wrong type, named in errors | `argument_types` |
 | frames of the library and of the user | `frames` |
 | the version number | `version` |
 """

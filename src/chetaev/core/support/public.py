@@ -2,7 +2,9 @@
 
 `@public` stands above every function and class of the tables in `chetaev/__init__.py` and of the public modules, and above the classes of
 their results. An error of the library that leaves such a call has lost the frames of the library, so that a terminal shows the user's own
-line, one frame of this file, and the message. Other exceptions pass unchanged. `CHETAEV_TRACEBACK=1` keeps all frames.
+line, one frame of this file, and the message. An exception of Python that an argument of a wrong type causes, such as the AttributeError
+of a number in the place of a form, becomes an error of the library which names that argument (`wrong_argument`); others pass unchanged.
+`CHETAEV_TRACEBACK=1` keeps all frames.
 
 A wrapped function keeps its name, docstring, signature and module. It is the one object of that name, for the library too; so it can be
 pickled and compared.
@@ -15,6 +17,7 @@ from functools import cached_property, wraps
 from typing import Any, TypeVar
 
 from chetaev.core.errors import ChetaevError, full_traceback
+from chetaev.core.support.argument_types import wrong_argument
 
 T = TypeVar("T")
 
@@ -76,6 +79,11 @@ def _wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
             if full_traceback():
                 raise
             raise fault.brief()  # noqa: B904 - the same error
+        except (AttributeError, TypeError, ValueError):
+            refused = wrong_argument(function, args, kwargs)
+            if refused is None or full_traceback():
+                raise
+            raise refused from None
 
     setattr(call, _MARK, True)
     return call

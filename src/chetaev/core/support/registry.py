@@ -244,9 +244,10 @@ def import_extensions() -> tuple[str, ...]:
 
 def chosen(table: Mapping[str, V], word: str, kind: str, where: str) -> V:
     """The entry of `table` for a word from a person or a program; installed extensions are imported if the word is unknown."""
-    if word not in table:
+    known = isinstance(word, str)
+    if known and word not in table:
         import_extensions()
-    if word not in table:
+    if not known or word not in table:
         hint = sentences(did_you_mean(str(word), table), f"one of {' '.join(table)}")
         raise UsageError(f"{word!r} is not a {kind}.", where=where, hint=hint)
     return table[word]

@@ -113,6 +113,10 @@ class Principle(Specified, ABC):
                 hint=(*listed([UsePrinciple(PRINCIPLES[word]()) for word in ("dalembert", "chetaev", "virtual-work")]), " for these rows"),
             )
 
+    def for_rows(self, labels: Mapping[str, str]) -> Principle:
+        """The principle of a system that keeps only the rows in `labels`, under the labels to which they are mapped."""
+        return self
+
     @abstractmethod
     def rewrite(self, system: System) -> Lowered:
         """The rule itself: the system in normal form."""

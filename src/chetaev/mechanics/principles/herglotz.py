@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, final
 
@@ -50,6 +51,9 @@ class Herglotz(Principle):
 
     def cited(self) -> tuple[str, ...]:
         return (*self.papers, *self.inner.cited())
+
+    def for_rows(self, labels: Mapping[str, str]) -> Principle:
+        return Herglotz(self.inner.for_rows(labels))
 
     def rewrite(self, system: System) -> Lowered:
         if system.action is None:

@@ -64,6 +64,9 @@ class Mixed(Principle):
     def __str__(self) -> str:
         return f"Mixed({{{', '.join(f'{label!r}: {principle}' for label, principle in self.rows.items())}}})"
 
+    def for_rows(self, labels: Mapping[str, str]) -> Principle:
+        return Mixed({new: self.rows[old] for old, new in labels.items()})
+
     def rewrite(self, system: System) -> Lowered:
         reactions: dict[Multiplier, RowV] = {}
         costates: list[Multiplier] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from chetaev.numerics.evaluation.motion_start import Start, begin
 from chetaev.numerics.flow.compiled import Array, compile_equations
 from chetaev.numerics.flow.prolongation import square_prolongation
 from chetaev.numerics.graphs.binding import bind, number
+from chetaev.numerics.methods import METHODS
 from chetaev.numerics.methods.accuracy import read_accuracy
 from chetaev.numerics.methods.base import Explicit, Method
 from chetaev.numerics.motion.one_piece import Wanted, one_piece
@@ -366,14 +368,23 @@ def read_method(given: Any, where: str) -> Method:
         raise UsageError(
             f"{given!r} is not a method.",
             where=where,
-            hint=(
-                SetArgument("method", Code("ch.Implicit()", "implicit")),
-                ", ",
-                SetArgument("method", Code("ch.Taylor()", "taylor")),
-                ", or none",
-            ),
+            hint=[*[part for fix in _methods_for(given, where) for part in (fix, ", ")], "or none"],
         )
     return given
+
+
+def _methods_for(given: Any, where: str) -> list[SetArgument]:
+    """The methods to choose from besides the usual one: that with the word `given`, or all that are registered."""
+    kinds = [METHODS.kind_of(word, where) for word in METHODS.words() if word != Explicit.word]
+    meant = [kind for kind in kinds if given is kind or str(given).lower() == kind.word] or kinds
+    return [SetArgument("method", Code(_call(kind), kind.word)) for kind in meant]
+
+
+def _call(kind: type[Method]) -> str:
+    """The call that makes a method, as Python; three dots for settings that have no default."""
+    needed = any(p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in signature(kind).parameters.values())
+    home = "ch." * kind.__module__.startswith("chetaev.")
+    return f"{home}{kind.__name__}({'...' * needed})"
 
 
 def _one_of(given: Any, known: Sequence[Any], name: str, where: str) -> Any:

@@ -110,7 +110,7 @@ class Ansatz:
         return Invariance(self, tuple(expressions), weights)
 
     def annihilation(self, rows: Sequence[Sequence[Expr]]) -> Condition:
-        r"""The condition that the rows vanish on $\xi - \tau\dot q$; the variables are coordinates."""
+        r"""The condition that the rows vanish on $\xi - \tau\dot q$; a row has an entry for each variable."""
         return Annihilation(self, rows)
 
 

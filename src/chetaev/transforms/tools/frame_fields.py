@@ -85,9 +85,8 @@ class FrameAnsatz:
         return _Linear(self, [[unit.applied(e, total) for unit in self.units] for e in expressions])
 
     def annihilation(self, rows: Sequence[Sequence[Expr]]) -> Condition:
-        """The condition that the rows, with an entry for each coordinate, vanish on the displacements."""
-        coordinates = self.equations.system.coordinates
-        lines = [[Add(*[c * u.characteristic(q) for q, c in zip(coordinates, row, strict=True)]) for u in self.units] for row in rows]
+        """The condition that the rows, with an entry for each variable, vanish on the displacements."""
+        lines = [[Add(*[c * u.characteristic(z) for z, c in zip(self.variables, row, strict=True)]) for u in self.units] for row in rows]
         return _Linear(self, lines)
 
 

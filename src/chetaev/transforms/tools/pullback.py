@@ -8,6 +8,7 @@ $\cosh^2 a - \sinh^2 a = 1$, and keeps the shortest form.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +16,7 @@ import sympy
 from sympy import Add, Expr, Pow, S, cos, cosh, sin, sinh
 
 from chetaev.core.calculus import total_derivative
-from chetaev.core.constraints import Constraint
+from chetaev.core.constraints import Constraint, VariationalConstraint
 from chetaev.core.declarations import read_value
 from chetaev.core.errors import ModelError, PrincipleError, UsageError, require_mapping
 from chetaev.core.fixes import Ask, InPython
@@ -23,10 +24,12 @@ from chetaev.core.functions import DECLARABLE, FUNCTIONS
 from chetaev.core.notation import Vocabulary
 from chetaev.core.notation.lexer import Kind, spell, tokens
 from chetaev.core.support.budget import limited, size
+from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Coordinate, Jet, Parameter, delta, jets_in, order_in
 from chetaev.core.system import System
 from chetaev.core.values import Tape, Undefined
 from chetaev.core.zero import random_point
+from chetaev.mechanics.equations import Equations
 
 Substitution = dict[Coordinate, Expr]
 """Old coordinates as expressions in time and coordinates, new or old."""
@@ -113,13 +116,15 @@ def pulled_back(system: System, table: Substitution, kinds: Mapping[str, str], r
     rule = substitution_rule(table)
     after = new_coordinates(system, table)
     forces, equations = (
-        {y: collapsed(Add(*[rule(u) * _slope(table, q, y) for q, u in given.items()])) for y in after if given}
+        {y: collapsed(Add(*[rule(u) * slope(table, q, y) for q, u in given.items()])) for y in after if given}
         for given in (system.forces, system.equations)
     )
     variational = None
     if system.variational is not None:
-        variations = {delta(q): Add(*[_slope(table, q, y) * delta(y) for y in after]) for q in system.coordinates}
-        variational = [Add(*[rule(c) * variations[delta(q)] for q, c in row.coefficients.items()]) for row in system.variational]
+        variational = [
+            moved_row(row, {y: Add(*[rule(c) * slope(table, q, y) for q, c in row.coefficients.items()]) for y in after})
+            for row in system.variational
+        ]
     return system.replace(
         coordinates={y.base: kinds.get(y.base, system.kinds.get(y.base, "line")) for y in after},
         lagrangian=None if equations else collapsed(rule(system.lagrangian)),
@@ -144,7 +149,8 @@ def substitution_rule(table: Substitution) -> Any:
     return rule
 
 
-def _slope(table: Substitution, q: Coordinate, y: Coordinate) -> Expr:
+def slope(table: Substitution, q: Coordinate, y: Coordinate) -> Expr:
+    r"""$\partial q/\partial y$ for an old coordinate and one after the substitution."""
     if q in table:
         return table[q].diff(y)
     return S.One if q == y else S.Zero
@@ -159,15 +165,33 @@ def _names(value: Any, where: str) -> list[str]:
 
 
 def rewritten(row: Constraint, rule: Callable[[Expr], Expr]) -> Constraint:
-    """`rule` applied to both sides of a row, or to its residual if derivatives in it cancel."""
+    """`rule` applied to both sides of a row, which keeps its name, or to its residual if derivatives in it cancel."""
     seeming = max(order_in(row.lhs, Coordinate), order_in(row.rhs, Coordinate)) > row.order
-    return Constraint(rule(row.residual)) if seeming else Constraint(rule(row.lhs), rule(row.rhs))
+    lhs, rhs = (row.residual, S.Zero) if seeming else (row.lhs, row.rhs)
+    return replace(row, text="", lhs=rule(lhs), rhs=rule(rhs))
 
 
 def virtual(coefficients: Mapping[Coordinate, Expr] | Iterable[tuple[Coordinate, Expr]]) -> Expr:
     r"""The form $R_i\,\delta q^i$ of a variational row."""
     pairs = coefficients.items() if isinstance(coefficients, Mapping) else coefficients
     return Add(*[c * delta(q) for q, c in pairs])
+
+
+def moved_row(row: VariationalConstraint, coefficients: Mapping[Coordinate, Expr]) -> VariationalConstraint:
+    """The variational row with other coefficients, under the same name."""
+    return VariationalConstraint(Frozen({q: c for q, c in coefficients.items() if c != 0}), name=row.name)
+
+
+def virtual_rows(source: Equations, rule: Callable[[Expr], Expr] = lambda e: e) -> list[VariationalConstraint]:
+    """The rows of the reactions with `rule` applied to their coefficients; a row that the system states keeps its name."""
+    stated = list(source.system.variational or ())
+    found = []
+    for row in source.variational:
+        own = next((each for each in stated if each.coefficients == row), None)
+        if own is not None:
+            stated.remove(own)
+        found.append(moved_row(own or VariationalConstraint(row), {q: rule(c) for q, c in row.items()}))
+    return found
 
 
 _SHORTENING_SECONDS = 1.0

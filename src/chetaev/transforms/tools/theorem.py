@@ -97,15 +97,28 @@ def equations_of(given: Any, principle: Principle, verb: str, groups: bool = Fal
 
 
 def source_under(given: Any, principle: Principle, verb: str, groups: bool = False) -> Equations:
-    """The equations of `given` under `principle`; a model or equations must already be under this principle."""
+    """The equations of `given` under `principle`; a model or equations must already be under this principle, or have its normal form."""
     equations = equations_of(given, principle, verb, groups)
-    if equations.principle != principle:
+    if equations.principle != principle and not _has_form_of(equations, principle):
         raise PrincipleError(
             f"{equations.system.label} is under {equations.principle}; {verb} needs {principle}.",
             where=f"{verb} {equations.system.label}",
             hint=_way_to(equations, principle, verb),
         )
     return equations
+
+
+def _has_form_of(equations: Equations, principle: Principle) -> bool:
+    """Whether another principle, such as a mixture or one of the user, gives the normal form of `principle` to a system with rows.
+
+    Without rows all principles agree, and equality would not mean that this one was intended.
+    """
+    if not equations.system.kinematic:
+        return False
+    try:
+        return equations.lowered == principle.lower(equations.system)
+    except PrincipleError:
+        return False
 
 
 def _way_to(equations: Equations, principle: Principle, verb: str) -> Advice:

@@ -86,7 +86,8 @@ def load(path: str | PathLike[str]) -> Trajectory:
         why = "A motion is numbers, and the model they were computed for; changed by hand the two do not belong together."
         raise ModelError(f"the file was altered after it was saved: {fact}.", where=where, why=why, hint="simulate again") from None
     except ChetaevError as error:
-        raise ModelError(f"the model in the file is not valid: {error.what}", where=where, why=f"({error.where})") from error
+        why = "  ".join(filter(None, (error.why, f"({error.where})")))
+        raise ModelError(("the model in the file is not valid: ", *error.fact), where=where, why=why, hint=error.advice) from None
     except OSError as cause:
         raise ModelError(f"the file cannot be read ({cause.strerror or cause}).", where=where) from None
     except Exception as cause:  # any error that a damaged or hostile file causes
