@@ -4,7 +4,10 @@ import json
 import shutil
 import subprocess
 from base64 import b64encode
+from dataclasses import replace
 from functools import cache
+from itertools import pairwise
+from math import cos, cosh, sin
 
 import pytest
 
@@ -122,6 +125,104 @@ def test_switches_and_events(case, tmp_path):
     for jet, value in zip(found["names"], found["states"][-1], strict=True):
         assert value == pytest.approx(motion.final[jet], rel=1e-7, abs=1e-8)
     assert [event["t"] for event in found["events"]] == pytest.approx([event.t for event in motion.events], rel=1e-9)
+
+
+BELT = "(x'^2 + y'^2)/2 - (x - y)^2 - x^2/2"
+CHAIN = list("abcdefg")
+TOGETHER = {
+    "two blocks on a belt": model(
+        ch.System("x y", "mu v", lagrangian=BELT, forces={"x": "-mu*sign(x' - v)", "y": "-0.7*mu*sign(y' - v)"}),
+        {"mu": 0.5, "v": 0.3},
+        {"x": 0, "y": 0.1, "x'": 0, "y'": 0},
+        (0, 20),
+    ),
+    "a block on a belt, one on the floor": model(
+        ch.System("x y", "mu v", lagrangian=BELT, forces={"x": "-mu*sign(x' - v)", "y": "-0.7*mu*sign(y')"}),
+        {"mu": 0.5, "v": 0.3},
+        {"x": 0, "y": 0.1, "x'": 0, "y'": 0},
+        (0, 20),
+    ),
+    "three blocks": model(
+        ch.System(
+            "x y z",
+            "mu",
+            lagrangian="(x'^2 + y'^2 + z'^2)/2 - (x - y)^2 - (y - z)^2 - x^2/2",
+            forces={"x": "-mu*sign(x')", "y": "-0.7*mu*sign(y')", "z": "t/20 - 0.4*mu*sign(z')"},
+        ),
+        {"mu": 0.5},
+        {"x": 0, "y": 0.1, "z": -0.2, "x'": 0, "y'": 0, "z'": 0},
+        (0, 20),
+    ),
+    "seven blocks at rest, one is pulled": model(
+        ch.System(
+            CHAIN,
+            "mu",
+            lagrangian=" + ".join(f"{a}'^2/2" for a in CHAIN) + "".join(f" - ({a} - {b})^2/2" for a, b in pairwise(CHAIN)),
+            forces={a: f"-mu*sign({a}')" + (" + t/15" if a == "a" else "") for a in CHAIN},
+        ),
+        {"mu": 0.2},
+        {a: 0.01 * k for k, a in enumerate(CHAIN)} | {f"{a}'": 0 for a in CHAIN},
+        (0, 15),
+    ),
+    "two forces that vanish together": model(
+        ch.System("x", "mu", lagrangian="x'^2/2 - x^2/2", forces={"x": "-mu*sign(x') - mu*sign(2*x' + x'^3/2)"}),
+        {"mu": 0.1},
+        {"x": 1, "x'": 0},
+        (0, 20),
+    ),
+    "a wheel with friction": ch.Model(
+        ch.System(
+            "x y th",
+            "mu",
+            lagrangian="(x'^2 + y'^2 + th'^2)/2 - x^2 - y^2/2",
+            kinematic=["x' = th'"],
+            forces={"x": "-mu*sign(x')", "y": "-mu*sign(y')"},
+        ),
+        ch.DAlembert(),
+        {"mu": 0.3},
+        {"x": 1, "y": 1.3, "th": 0, "x'": 0, "y'": 0},
+        (0, 20),
+    ),
+}
+"""Motions in which several switching functions stay at zero at once, and leave it one by one."""
+
+
+@needs_node
+@pytest.mark.parametrize("case", TOGETHER)
+def test_several_surfaces_hold_the_motion_together(case, tmp_path):
+    motion, found = ch.simulate(TOGETHER[case]), run(TOGETHER[case], tmp_path)
+    assert (found["outcome"], found["t"][-1]) == (motion.outcome, motion.t[-1]) and motion.outcome == "finished"
+    assert found["states"][-1] == pytest.approx([motion.final[z] for z in found["names"]], abs=1e-7)
+
+
+@needs_node
+def test_two_blocks_on_a_belt_leave_it_as_the_closed_form_says(tmp_path):
+    """Both ride with x = y = v t until the spring force x reaches mu; then x'' = -3 x + 2 v t + mu, while y still rides."""
+    mu, v, later = 0.5, 0.3, 1.5
+    given = replace(TOGETHER["two blocks on a belt"], start=ch.State({"x": 0, "y": 0, "x'": v, "y'": v}), t=(0, mu / v + later))
+    found = run(given, tmp_path)
+    end = dict(zip(found["names"], found["states"][-1], strict=True))
+    assert found["outcome"] == "finished" and end["y"] == pytest.approx(v * (mu / v + later), abs=1e-9) and end["y'"] == v
+    assert end["x"] == pytest.approx((2 * v * (mu / v + later) + mu) / 3 + v / 3**1.5 * sin(3**0.5 * later), abs=1e-8)
+    assert end["x'"] == pytest.approx(2 * v / 3 + v / 3 * cos(3**0.5 * later), abs=1e-8)
+
+
+@needs_node
+def test_a_function_that_leaves_zero_without_a_rate_is_not_held(tmp_path):
+    """From rest x'' = 1 + abs(x) gives cosh(t) - 1, backwards in time too."""
+    for end in (2, -2):
+        given = model(ch.System("x", lagrangian="x'^2/2", forces={"x": "1 + abs(x)"}), {}, {"x": 0, "x'": 0}, (0, end))
+        found = run(given, tmp_path)
+        assert found["outcome"] == "finished" and found["states"][-1][0] == pytest.approx(cosh(2) - 1, abs=1e-8)
+
+
+@needs_node
+def test_signs_whose_products_hold_two_functions_end_the_motion(tmp_path):
+    forces = {"x": "-mu*sign(x')*(2 + sign(y'))", "y": "-0.7*mu*sign(y')"}
+    given = model(ch.System("x y", "mu", lagrangian=BELT, forces=forces), {"mu": 0.3}, {"x": 1, "y": 0.1, "x'": 0, "y'": 0}, (0, 20))
+    motion, found = ch.simulate(given), run(given, tmp_path)
+    assert (found["outcome"], found["t"][-1]) == (motion.outcome, pytest.approx(motion.t[-1], abs=1e-8))
+    assert motion.outcome == "left_domain" and "stay at zero together" in found["message"]
 
 
 BALL = ch.System("y", "g e", lagrangian="y'^2/2 - g*y")

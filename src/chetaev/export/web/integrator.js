@@ -3,7 +3,7 @@
 // givenAt, eventsAt, resetAt, and the constants that they need. Where the model has switches or events, switches.js and events.js follow.
 
 // Arrays that all evaluations share: allocating a typed array costs more than filling it.
-const SCALES = new Float64Array(Math.max(SIZE, OPENED.length)), LARGEST = new Float64Array(8);
+const SCALES = new Float64Array(Math.max(SIZE, OPENED.length, SURFACES.length)), LARGEST = new Float64Array(8);
 const FROM = RATES.map(([array]) => array), PLACE = RATES.map(([, k]) => k);
 // The determinant of the accelerations and multipliers found last, and the determinants at the stages of the last step.
 const LEVELS = new Float64Array(STAGES.length), FOUND = new Float64Array(1);
@@ -112,15 +112,17 @@ function sizesOf(s, seen) {
   return found;
 }
 
-// The residuals of the constraints and of the held surface, their slopes, the size of the terms of each row, and the worst relative residual.
+// The residuals of the constraints and of held surfaces, their slopes, the size of the terms of each row, and the worst relative residual.
 function rowsAt(t, s, p, held, sizes) {
   const n = s.length, residual = residualsAt(t, s, p), terms = [];
   let slopes = slopesAt(t, s, p), worst = 0;
-  if (held >= 0) {
+  if (held.length) {
     slopes = Array.from(slopes);
-    residual.push(surfacesAt(t, s, p)[held]);
-    const line = surfaceSlopesAt(t, s, p);
-    for (let i = 0; i < n; i++) slopes.push(line[held * (n + 1) + 1 + i]);
+    const values = surfacesAt(t, s, p), line = surfaceSlopesAt(t, s, p);
+    for (const k of held) {
+      residual.push(values[k]);
+      for (let i = 0; i < n; i++) slopes.push(line[k * (n + 1) + 1 + i]);
+    }
   }
   for (let r = 0; r < residual.length; r++) {
     let sum = 0;
@@ -136,7 +138,7 @@ const CLOSED = 1e-14;
 
 // Moves the entries of s that are not fixed onto the constraints by the smallest relative change; false if that fails.
 function settle(t, s, p, held, fixed, seen) {
-  if (!constraintNames.length && held < 0) {
+  if (!constraintNames.length && !held.length) {
     renormalise(s);
     return allFinite(s);
   }
@@ -311,9 +313,12 @@ class Motion {
     if (!(this.tolerance > 0) || this.interval.length !== 2 || !this.interval.every(Number.isFinite))
       throw new Error("simulate: t is a pair of times and tolerance a positive number.");
     this.t = this.interval[0];
+    this.way = Math.sign(this.interval[1] - this.interval[0]) || 1;
+    this.span = Math.abs(this.interval[1] - this.interval[0]);
     this.s = completed(options.start, this.values, this.t, this.interval[0]);
     this.p = withModes(this.t, this.s, this.values);
-    this.held = -1;
+    this.held = []; // the switching functions that stay at zero
+    this.ending = "left_domain"; // the outcome where signs are undecided
     this.kept = { t: [], states: [] };
     this.events = [];
     this.wanted = 0;
@@ -388,9 +393,9 @@ class Motion {
   }
 
   run() {
-    const [begin, end] = this.interval, way = Math.sign(end - begin) || 1, f = (t, s, into) => this.rates(t, s, into);
+    const [begin, end] = this.interval, way = this.way, f = (t, s, into) => this.rates(t, s, into);
     const trouble = this.choose();
-    if (trouble) return this.finish("left_domain", trouble);
+    if (trouble) return this.finish(this.ending, trouble);
     this.keep(this.t, this.s);
     const ended = this.begin();
     if (ended) return ended;
@@ -533,7 +538,7 @@ function completed(replaced, values, t) {
   }
   renormalise(s);
   const p = withModes(t, s, values);
-  if (!settle(t, s, p, -1, fixed, null)) throw new Error("the start contradicts the constraints.");
+  if (!settle(t, s, p, [], fixed, null)) throw new Error("the start contradicts the constraints.");
   return s;
 }
 
@@ -573,7 +578,7 @@ export function constraints(t, state, values) {
 // The nearest state that satisfies the constraints; null if none is found.
 export function project(t, state, values) {
   const s = Float64Array.from(state);
-  return settle(t, s, signed(t, state, values), -1, null, null) ? Array.from(s) : null;
+  return settle(t, s, signed(t, state, values), [], null, null) ? Array.from(s) : null;
 }
 
 export function energy(t, state, values) {
