@@ -372,3 +372,46 @@ def test_a_singular_state_has_no_unknowns(tmp_path):
     bead = ch.Model(ch.System("x y", lagrangian="(x^2*x'^2 + y'^2)/2"), ch.Hamilton(), {}, {"x": 1, "y": 0, "x'": -1, "y'": 1}, (0, 0.1))
     program = "import * as m from %s; const o = %s; console.log(JSON.stringify([m.unknowns(0, [0, -1, 0, 1]), m.rates(0, [0, -1, 0, 1])]));"
     assert run(bead, tmp_path, program=program) == [None, None]
+
+
+WAVE = model(ch.System("x", lagrangian="x'^2/2 - x^2/2"), {}, {"x": 1, "x'": 0}, (0, 5))
+
+
+@needs_node
+def test_feedback_moves_as_its_closed_form(tmp_path):
+    """2 x'' = sin(t) - x from rest has the motion sqrt(2) sin(t/sqrt(2)) - sin(t)."""
+    system = ch.System("x", "m", lagrangian="m*x'^2/2", forces={"x": "u"}, inputs={"u": None})
+    given = model(system, {"m": 2}, {"x": 0, "x'": 0}, (0, 5), inputs={"u": "sin(t) - x"}, events=("u + 1/10",))
+    found = run(given, tmp_path)
+    assert found["states"][-1][0] == pytest.approx(2**0.5 * sin(5 / 2**0.5) - sin(5), abs=1e-8)
+    assert found["events"] and all(
+        2 * sin(e["t"]) - 2**0.5 * sin(e["t"] / 2**0.5) == pytest.approx(-0.1, abs=1e-8) for e in found["events"]
+    )
+
+
+@needs_node
+def test_limits_of_steps_of_the_model_are_kept(tmp_path):
+    found = run(replace(WAVE, max_steps=3), tmp_path)
+    assert found["outcome"] == ch.simulate(replace(WAVE, max_steps=3)).outcome == "step_too_small" and len(found["t"]) == 4
+    found = run(replace(WAVE, max_step=0.01), tmp_path)
+    assert found["outcome"] == "finished" and max(b - a for a, b in pairwise(found["t"])) <= 0.01 + 1e-15
+    found = run(replace(WAVE, max_step=0.01, max_steps=3), tmp_path, "{maxStep: 0.5, maxSteps: 1000}")
+    assert found["outcome"] == "finished" and 10 <= len(found["t"]) <= 40
+
+
+TIMES = """
+import * as m from %s;
+const told = (call) => { try { return call(); } catch (error) { return error instanceof Error ? error.message : "?"; } };
+const o = %s;
+console.log(JSON.stringify([[8], [-1], [NaN], [2, 1], [0, 2.5, 5]].map((times) => told(() => m.simulate({times}))).concat(
+  [told(() => m.simulate({t: [5, 0], times: [4, 1]})).t, told(() => m.simulate({maxStep: 0}))])));
+"""
+
+
+@needs_node
+def test_times_outside_the_interval_or_out_of_order_are_refused(tmp_path):
+    above, below, nan, order, inside, backwards, step = run(WAVE, tmp_path, program=TIMES)
+    assert above == "simulate: the time 8 is not between 0 and 5." and "-1 is not between" in below and "NaN is not between" in nan
+    assert order == "simulate: the time 1 comes before 2 on the way from 0 to 5."
+    assert [state[0] for state in inside["states"]] == pytest.approx([1, cos(2.5), cos(5)], abs=1e-8)
+    assert backwards == [4, 1] and "positive" in step

@@ -299,6 +299,15 @@ const DIP = 0.1, ZERO = 1e-14;
 // The fraction of the tolerance that a step may use, so that the errors of many steps stay below it.
 const SAFETY = 0.25;
 
+// Throws for times that are not in the interval, or not in the order in which the motion reaches them.
+function requireInside(times, [begin, end]) {
+  const way = Math.sign(end - begin) || 1, slack = 1e-12 * Math.max(Math.abs(begin), Math.abs(end));
+  times.forEach((t, k) => {
+    if (!((t - begin) * way >= -slack) || !((end - t) * way >= -slack)) throw new Error(`simulate: the time ${t} is not between ${begin} and ${end}.`);
+    if (k && (t - times[k - 1]) * way < 0) throw new Error(`simulate: the time ${t} comes before ${times[k - 1]} on the way from ${begin} to ${end}.`);
+  });
+}
+
 class Motion {
   constructor(options) {
     this.values = parametersFrom(options.parameters);
@@ -309,9 +318,12 @@ class Motion {
     this.dense = Boolean(options.dense); // states at the wanted times by interpolation: faster, and off the constraints by the error of a step
     this.nodes = { t: [], states: [] };
     this.stop = options.stop || null; // asked at every step; true ends the motion
-    this.most = options.maxSteps || 100000;
+    this.most = options.maxSteps === undefined ? MAX_STEPS || 100000 : Number(options.maxSteps);
+    this.longest = options.maxStep === undefined ? MAX_STEP || Infinity : Number(options.maxStep);
     if (!(this.tolerance > 0) || this.interval.length !== 2 || !this.interval.every(Number.isFinite))
       throw new Error("simulate: t is a pair of times and tolerance a positive number.");
+    if (!(this.most > 0) || !(this.longest > 0)) throw new Error("simulate: maxSteps and maxStep are positive numbers.");
+    requireInside(this.times || [], this.interval);
     this.t = this.interval[0];
     this.way = Math.sign(this.interval[1] - this.interval[0]) || 1;
     this.span = Math.abs(this.interval[1] - this.interval[0]);
@@ -411,6 +423,7 @@ class Motion {
       const level = (LEVELS[0] = FOUND[0]);
       wide = wide || level;
       for (;;) {
+        if (Math.abs(h) > this.longest) h = way * this.longest;
         if (Math.abs(h) > Math.abs(end - this.t)) h = end - this.t;
         if (Math.abs(h) < 1e-14 * Math.max(Math.abs(this.t), Math.abs(end - begin))) {
           const lost = taken === null;
