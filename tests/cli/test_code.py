@@ -106,6 +106,45 @@ def test_a_pendulum_by_hand(tmp_path):
     assert module.rhs(t, [theta, speed], other) == pytest.approx([speed, -1.62 / 1.1 * np.sin(theta) + t**2 / (2.0 * 1.1**2)], rel=1e-14)
 
 
+FEEDBACK = """\
+name = "fed back"
+lagrangian = "m*x'^2/2"
+[coordinates]
+x = "line"
+[parameters]
+m = 2.0
+[inputs]
+u = "open"
+[values]
+u = "sin(t) - m*x"
+[forces]
+x = "u"
+[principle]
+name = "hamilton"
+[initial]
+fixed = ["x = 0.3", "x' = 0"]
+[simulate]
+t = [0, 5]
+"""
+
+
+@pytest.mark.parametrize("language", ["numpy", "casadi"])
+def test_feedback_is_written_out(language, chetaev, tmp_path):
+    """m*x'' = sin(t) - m*x, with the present value of m."""
+    module = _module(chetaev(f"derive - --code {language}", text=FEEDBACK).stdout, tmp_path)
+    values = {"m": 3.0} if language == "numpy" else [3.0]
+    found = module.unknowns(0.7, [0.4, 0.1], values)
+    assert float(np.asarray(found).ravel()[0]) == pytest.approx((np.sin(0.7) - 3.0 * 0.4) / 3.0, rel=1e-14)
+
+
+def test_feedback_has_code_in_every_language(chetaev):
+    for language in ("c", "javascript"):
+        found = chetaev(f"derive - --code {language}", text=FEEDBACK)
+        assert found.exit_code == 0 and "sin(t)" in found.stdout
+    wrong = chetaev("derive - --code c", text=FEEDBACK.replace('m*x"', 'm*y"'))
+    assert wrong.exit_code != 0 and "unknown name" in wrong.stderr
+
+
 def test_a_motion_made_with_the_file_is_the_motion(tmp_path):
     """SciPy integrates what was exported, also where the state holds a quaternion."""
     from scipy.integrate import solve_ivp

@@ -337,7 +337,7 @@ def test_a_file_reads_what_a_fix_writes(fix, read):
         ("x*x'", "x*q'", 13, 17, "q"),
         ('lagrangian = "x', 'lagrangian = "\\u0078 + w', 2, 24, "w"),
         ("k = 1", "k = [1", 12, 1, "["),
-        ("k = 1", 'k = {kind = "rael"}', 10, 1, 'k = {kind = "rael"}'),
+        ("k = 1", 'k = {kind = "rael"}', 10, 14, "rael"),
     ],
 )
 def test_the_place_has_line_column_and_length(old, new, line, column, faulty):

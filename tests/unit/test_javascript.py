@@ -4,7 +4,10 @@ import json
 import shutil
 import subprocess
 from base64 import b64encode
+from dataclasses import replace
 from functools import cache
+from itertools import pairwise
+from math import cos, cosh, sin
 
 import pytest
 
@@ -13,7 +16,8 @@ from browsing import needs_chromium
 
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed: the modules of JavaScript are not run")
-NEEDS_GAUGE = {"krupkova"}
+GAUGES = {"krupkova": {"q2": "0.4 - 0.3*sin(t)"}}
+"""Functions of time for motions that leave them free."""
 SENSITIVE = {"double-pendulum", "chain", "rattleback"}
 """Motions that amplify errors: two tolerances of `simulate` itself differ by as much."""
 FOUND = """
@@ -37,9 +41,13 @@ def run(model, folder, options="{}", program=PROGRAM):
     return json.loads(found.stdout)
 
 
+def of_gallery(name):
+    return replace(ch.gallery(name), gauge=GAUGES[name]) if name in GAUGES else ch.gallery(name)
+
+
 @cache
 def motion_of(name):
-    return ch.simulate(ch.gallery(name))
+    return ch.simulate(of_gallery(name))
 
 
 def assert_same(name, found):
@@ -57,13 +65,13 @@ def assert_same(name, found):
     assert found["energy"] == pytest.approx(motion.energy[-1], rel=1e-6, abs=1e-6), name
 
 
-GALLERY = [name for name in ch.gallery() if name not in NEEDS_GAUGE]
+GALLERY = list(ch.gallery())
 
 
 @needs_node
 @pytest.mark.parametrize("name", GALLERY)
 def test_the_gallery_moves_as_in_python(name, tmp_path):
-    assert_same(name, run(ch.gallery(name), tmp_path))
+    assert_same(name, run(of_gallery(name), tmp_path))
 
 
 IN_A_PAGE = f"""async (modules) => {{ {FOUND}
@@ -77,7 +85,7 @@ IN_A_PAGE = f"""async (modules) => {{ {FOUND}
 @needs_chromium
 def test_the_gallery_moves_in_chromium_as_in_python(browser):
     """One empty page imports every module as data: nothing that only node has is needed, and the motions are those of `simulate`."""
-    codes = {name: ch.code(ch.gallery(name), "javascript").encode() for name in GALLERY}
+    codes = {name: ch.code(of_gallery(name), "javascript").encode() for name in GALLERY}
     modules = {name: f"data:text/javascript;base64,{b64encode(code).decode()}" for name, code in codes.items()}
     page = browser.new_page()
     found = json.loads(page.evaluate(IN_A_PAGE, modules))
@@ -122,6 +130,104 @@ def test_switches_and_events(case, tmp_path):
     for jet, value in zip(found["names"], found["states"][-1], strict=True):
         assert value == pytest.approx(motion.final[jet], rel=1e-7, abs=1e-8)
     assert [event["t"] for event in found["events"]] == pytest.approx([event.t for event in motion.events], rel=1e-9)
+
+
+BELT = "(x'^2 + y'^2)/2 - (x - y)^2 - x^2/2"
+CHAIN = list("abcdefg")
+TOGETHER = {
+    "two blocks on a belt": model(
+        ch.System("x y", "mu v", lagrangian=BELT, forces={"x": "-mu*sign(x' - v)", "y": "-0.7*mu*sign(y' - v)"}),
+        {"mu": 0.5, "v": 0.3},
+        {"x": 0, "y": 0.1, "x'": 0, "y'": 0},
+        (0, 20),
+    ),
+    "a block on a belt, one on the floor": model(
+        ch.System("x y", "mu v", lagrangian=BELT, forces={"x": "-mu*sign(x' - v)", "y": "-0.7*mu*sign(y')"}),
+        {"mu": 0.5, "v": 0.3},
+        {"x": 0, "y": 0.1, "x'": 0, "y'": 0},
+        (0, 20),
+    ),
+    "three blocks": model(
+        ch.System(
+            "x y z",
+            "mu",
+            lagrangian="(x'^2 + y'^2 + z'^2)/2 - (x - y)^2 - (y - z)^2 - x^2/2",
+            forces={"x": "-mu*sign(x')", "y": "-0.7*mu*sign(y')", "z": "t/20 - 0.4*mu*sign(z')"},
+        ),
+        {"mu": 0.5},
+        {"x": 0, "y": 0.1, "z": -0.2, "x'": 0, "y'": 0, "z'": 0},
+        (0, 20),
+    ),
+    "seven blocks at rest, one is pulled": model(
+        ch.System(
+            CHAIN,
+            "mu",
+            lagrangian=" + ".join(f"{a}'^2/2" for a in CHAIN) + "".join(f" - ({a} - {b})^2/2" for a, b in pairwise(CHAIN)),
+            forces={a: f"-mu*sign({a}')" + (" + t/15" if a == "a" else "") for a in CHAIN},
+        ),
+        {"mu": 0.2},
+        {a: 0.01 * k for k, a in enumerate(CHAIN)} | {f"{a}'": 0 for a in CHAIN},
+        (0, 15),
+    ),
+    "two forces that vanish together": model(
+        ch.System("x", "mu", lagrangian="x'^2/2 - x^2/2", forces={"x": "-mu*sign(x') - mu*sign(2*x' + x'^3/2)"}),
+        {"mu": 0.1},
+        {"x": 1, "x'": 0},
+        (0, 20),
+    ),
+    "a wheel with friction": ch.Model(
+        ch.System(
+            "x y th",
+            "mu",
+            lagrangian="(x'^2 + y'^2 + th'^2)/2 - x^2 - y^2/2",
+            kinematic=["x' = th'"],
+            forces={"x": "-mu*sign(x')", "y": "-mu*sign(y')"},
+        ),
+        ch.DAlembert(),
+        {"mu": 0.3},
+        {"x": 1, "y": 1.3, "th": 0, "x'": 0, "y'": 0},
+        (0, 20),
+    ),
+}
+"""Motions in which several switching functions stay at zero at once, and leave it one by one."""
+
+
+@needs_node
+@pytest.mark.parametrize("case", TOGETHER)
+def test_several_surfaces_hold_the_motion_together(case, tmp_path):
+    motion, found = ch.simulate(TOGETHER[case]), run(TOGETHER[case], tmp_path)
+    assert (found["outcome"], found["t"][-1]) == (motion.outcome, motion.t[-1]) and motion.outcome == "finished"
+    assert found["states"][-1] == pytest.approx([motion.final[z] for z in found["names"]], abs=1e-7)
+
+
+@needs_node
+def test_two_blocks_on_a_belt_leave_it_as_the_closed_form_says(tmp_path):
+    """Both ride with x = y = v t until the spring force x reaches mu; then x'' = -3 x + 2 v t + mu, while y still rides."""
+    mu, v, later = 0.5, 0.3, 1.5
+    given = replace(TOGETHER["two blocks on a belt"], start=ch.State({"x": 0, "y": 0, "x'": v, "y'": v}), t=(0, mu / v + later))
+    found = run(given, tmp_path)
+    end = dict(zip(found["names"], found["states"][-1], strict=True))
+    assert found["outcome"] == "finished" and end["y"] == pytest.approx(v * (mu / v + later), abs=1e-9) and end["y'"] == v
+    assert end["x"] == pytest.approx((2 * v * (mu / v + later) + mu) / 3 + v / 3**1.5 * sin(3**0.5 * later), abs=1e-8)
+    assert end["x'"] == pytest.approx(2 * v / 3 + v / 3 * cos(3**0.5 * later), abs=1e-8)
+
+
+@needs_node
+def test_a_function_that_leaves_zero_without_a_rate_is_not_held(tmp_path):
+    """From rest x'' = 1 + abs(x) gives cosh(t) - 1, backwards in time too."""
+    for end in (2, -2):
+        given = model(ch.System("x", lagrangian="x'^2/2", forces={"x": "1 + abs(x)"}), {}, {"x": 0, "x'": 0}, (0, end))
+        found = run(given, tmp_path)
+        assert found["outcome"] == "finished" and found["states"][-1][0] == pytest.approx(cosh(2) - 1, abs=1e-8)
+
+
+@needs_node
+def test_signs_whose_products_hold_two_functions_end_the_motion(tmp_path):
+    forces = {"x": "-mu*sign(x')*(2 + sign(y'))", "y": "-0.7*mu*sign(y')"}
+    given = model(ch.System("x y", "mu", lagrangian=BELT, forces=forces), {"mu": 0.3}, {"x": 1, "y": 0.1, "x'": 0, "y'": 0}, (0, 20))
+    motion, found = ch.simulate(given), run(given, tmp_path)
+    assert (found["outcome"], found["t"][-1]) == (motion.outcome, pytest.approx(motion.t[-1], abs=1e-8))
+    assert motion.outcome == "left_domain" and "stay at zero together" in found["message"]
 
 
 BALL = ch.System("y", "g e", lagrangian="y'^2/2 - g*y")
@@ -271,3 +377,46 @@ def test_a_singular_state_has_no_unknowns(tmp_path):
     bead = ch.Model(ch.System("x y", lagrangian="(x^2*x'^2 + y'^2)/2"), ch.Hamilton(), {}, {"x": 1, "y": 0, "x'": -1, "y'": 1}, (0, 0.1))
     program = "import * as m from %s; const o = %s; console.log(JSON.stringify([m.unknowns(0, [0, -1, 0, 1]), m.rates(0, [0, -1, 0, 1])]));"
     assert run(bead, tmp_path, program=program) == [None, None]
+
+
+WAVE = model(ch.System("x", lagrangian="x'^2/2 - x^2/2"), {}, {"x": 1, "x'": 0}, (0, 5))
+
+
+@needs_node
+def test_feedback_moves_as_its_closed_form(tmp_path):
+    """2 x'' = sin(t) - x from rest has the motion sqrt(2) sin(t/sqrt(2)) - sin(t)."""
+    system = ch.System("x", "m", lagrangian="m*x'^2/2", forces={"x": "u"}, inputs={"u": None})
+    given = model(system, {"m": 2}, {"x": 0, "x'": 0}, (0, 5), inputs={"u": "sin(t) - x"}, events=("u + 1/10",))
+    found = run(given, tmp_path)
+    assert found["states"][-1][0] == pytest.approx(2**0.5 * sin(5 / 2**0.5) - sin(5), abs=1e-8)
+    assert found["events"] and all(
+        2 * sin(e["t"]) - 2**0.5 * sin(e["t"] / 2**0.5) == pytest.approx(-0.1, abs=1e-8) for e in found["events"]
+    )
+
+
+@needs_node
+def test_limits_of_steps_of_the_model_are_kept(tmp_path):
+    found = run(replace(WAVE, max_steps=3), tmp_path)
+    assert found["outcome"] == ch.simulate(replace(WAVE, max_steps=3)).outcome == "step_too_small" and len(found["t"]) == 4
+    found = run(replace(WAVE, max_step=0.01), tmp_path)
+    assert found["outcome"] == "finished" and max(b - a for a, b in pairwise(found["t"])) <= 0.01 + 1e-15
+    found = run(replace(WAVE, max_step=0.01, max_steps=3), tmp_path, "{maxStep: 0.5, maxSteps: 1000}")
+    assert found["outcome"] == "finished" and 10 <= len(found["t"]) <= 40
+
+
+TIMES = """
+import * as m from %s;
+const told = (call) => { try { return call(); } catch (error) { return error instanceof Error ? error.message : "?"; } };
+const o = %s;
+console.log(JSON.stringify([[8], [-1], [NaN], [2, 1], [0, 2.5, 5]].map((times) => told(() => m.simulate({times}))).concat(
+  [told(() => m.simulate({t: [5, 0], times: [4, 1]})).t, told(() => m.simulate({maxStep: 0}))])));
+"""
+
+
+@needs_node
+def test_times_outside_the_interval_or_out_of_order_are_refused(tmp_path):
+    above, below, nan, order, inside, backwards, step = run(WAVE, tmp_path, program=TIMES)
+    assert above == "simulate: the time 8 is not between 0 and 5." and "-1 is not between" in below and "NaN is not between" in nan
+    assert order == "simulate: the time 1 comes before 2 on the way from 0 to 5."
+    assert [state[0] for state in inside["states"]] == pytest.approx([1, cos(2.5), cos(5)], abs=1e-8)
+    assert backwards == [4, 1] and "positive" in step

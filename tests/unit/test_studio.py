@@ -11,6 +11,8 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
+import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -231,7 +233,11 @@ def under(text, error):
         ("v = \"x'*cos(theta)", "v = \"x'*cos(thetas)", "thetas"),
         ('"theta\' = 1.1"', '"theta\' = 1.1*qq"', "qq"),
         ("[parameters]", "[parameters", "[parameters"),
-        ('name = "dalembert"', 'name = "dalembrt"', 'name = "dalembrt"'),
+        ('name = "dalembert"', 'name = "dalembrt"', "dalembrt"),
+        ('theta = "angle"', 'theta = "angel"', "angel"),
+        ("[initial]", "[intial]", "intial"),
+        ("tolerance = 1e-09", "tolerence = 1e-09", "tolerence"),
+        ('"theta\' = 1.1"', '"theta\' = 1.1", "y\' = 7"', "y' = 7"),
         ("J = 0.5", 'J = "half"', "half"),
         ("m = 1.2", "m = 1.2\nm = 3", "m = 3"),
     ],
@@ -250,6 +256,51 @@ def test_errors_in_texts_of_several_lines():
     with pytest.raises(ch.NotationError) as caught:
         loads(text, "the model")
     assert span_of(caught.value, text) == (3, 5, 1)
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "offered"),
+    [
+        ('name = "dalembert"', 'name = "dalembrt"', ["dalembert"]),
+        ('theta = "angle"', 'theta = "angel"', ["angle"]),
+        ("[initial]", "[intial]", ["initial"]),
+        ("m/2*(x'^2", "m/2*(xdot^2", ["x'"]),
+        ("m/2*(x'^2", "m/2*(xddot^2", ["x''"]),
+        ("J = 0.5", 'J = "free"', []),
+    ],
+)
+def test_replacements_for_words_like_known_ones(studio, good, bad, offered):
+    """What replaces the marked characters gives a text without this error; a name in the value of a parameter is not declared."""
+    assert good in SLEIGH
+    text = SLEIGH.replace(good, bad, 1)
+    error = studio.fault("derive", text)
+    assert [fix["replacement"] for fix in error["fixes"] if "replacement" in fix] == offered
+    assert offered or not any("parameter" in fix for fix in error["fixes"])
+    if offered and good != "m/2*(x'^2":
+        lines = text.split("\n")
+        written = lines[error["line"] - 1]
+        lines[error["line"] - 1] = written[: error["column"] - 1] + offered[0] + written[error["column"] - 1 + error["length"] :]
+        assert "\n".join(lines) == SLEIGH
+
+
+def test_an_ambiguous_word_is_not_replaced():
+    """The coordinate itself is called as its misspelled kind: which of the two is meant, the studio does not guess."""
+    text = 'lagrangian = "angel\'^2/2"\n[coordinates]\nangel = "angel"\n[principle]\nname = "hamilton"\n'
+    [error] = answer("derive", {"text": text})["errors"]
+    assert under(text, error) == 'angel = "angel"' and not any("replacement" in fix for fix in error["fixes"])
+
+
+def test_contacts_are_among_the_equations_and_counts_below(studio):
+    text = (
+        'lagrangian = "m/2*(x\'^2 + y\'^2) - m*g*y"\n[coordinates]\nx = "line"\ny = "line"\n[parameters]\nm = 1.0\ng = 9.81\n'
+        '[unilateral]\nfloor = ["y >= 0", "1/2"]\n[principle]\nname = "dalembert"\n'
+    )
+    found = studio.ask("derive", text)
+    [contact] = [row for row in found["rows"] if row["label"] == "contact"]
+    assert "y >= 0, lambda_floor >= 0, one of them is 0; restitution 1/2" in contact["text"] and contact["mathml"].startswith("<math>")
+    assert found["count"] == "2 equations and 1 contact for 3 unknowns: x y lambda_floor"
+    long = studio.ask("derive", studio.get("/api/gallery/elastic-ball-inhomogeneous")["text"])
+    assert re.match(r"\d+ equations for \d+ unknowns: ", long["count"])
 
 
 def test_characters_count_not_bytes(studio):
@@ -346,6 +397,23 @@ def test_statuses(studio):
     assert studio.send("POST", "/api/derive", headers={"Transfer-Encoding": "chunked"})[0] == 400
 
 
+def test_a_request_that_is_too_large_is_refused_when_it_is_sent_whole(studio):
+    """A client that sends its body before it reads gets the refusal, and not a broken pipe."""
+    body = json.dumps({"text": "#" * 2_100_000}).encode()
+    for headers, status in (({"X-Chetaev-Token": studio.token}, 413), ({"X-Chetaev-Token": "wrong"}, 403)):
+        request = urllib.request.Request(f"http://127.0.0.1:{studio.port}/api/derive", body, headers)
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(request, timeout=PATIENCE)  # noqa: S310 - this machine
+        assert refused.value.code == status and json.load(refused.value)["ok"] is False
+    assert studio.ask("derive")["ok"]
+
+
+def test_a_start_warns_of_nothing():
+    text = "from chetaev.studio.jobs import Jobs\njobs = Jobs(60)\nprint(jobs.run('gallery', {'name': 'sleigh'})['ok'])\njobs.close()\n"
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)  # noqa: S603
+    assert (done.stdout, done.stderr) == ("True\n", "")
+
+
 def test_broken_requests_leave_it_answering(studio):
     for raw in (b"\r\n\r\n", b"GET\r\n\r\n", b"\x00\xff\xfe" * 50, b"GET / HTTP/9.9\r\n\r\n", b"POST /api/derive HTTP/1.1\r\nHost: x\r\n"):
         with socket.create_connection(("127.0.0.1", studio.port), timeout=PATIENCE) as line:
@@ -374,7 +442,7 @@ def test_files_are_listed_opened_and_saved(studio):
 OUTSIDE = [
     "../outside.toml", "link.toml", "way/outside.toml", "inner/../../outside.toml", "/etc/passwd", "/etc/passwd.toml", "~/x.toml",
     "..", ".", "", "a\0.toml", "..\\outside.toml", "C:\\x.toml", "C:/x.toml/../../outside.toml", "sleigh.toml/../../outside.toml", "a.txt",
-    ".hidden.toml",
+    ".hidden.toml", "a" * 300 + ".toml", "inner/" + "b" * 300 + "/c.toml", "d/" * 3000 + "e.toml",
     "a\n.toml", "\ud800.toml", "inner", "//etc/x.toml", "way/new.toml", "%2e%2e/outside.toml",
 ]  # fmt: skip
 

@@ -116,6 +116,61 @@ def test_a_fix_is_applied_by_a_button(opened):
     assert page.input_value("#principle") == "vakonomic"
 
 
+SPRING = """name = "spring"
+lagrangian = "m*x'^2/2 - x^2/2"
+[coordinates]
+x = "line"
+[parameters]
+m = 2.0
+[principle]
+name = "hamilton"
+[initial]
+fixed = ["x = 0", "x' = 1"]
+[simulate]
+t = [0, 5]
+"""
+WRITTEN = 'fixed = ["x = 0", "x\' = 1"]'
+BEGUN = {
+    "an empty table": ("", 'fixed = ["x = 0", "x\' = 1"]\n'),
+    "a guess alone": ('guess = ["x = 2"]\n', 'fixed = ["x\' = 1"]\nguess = ["x = 2"]\n'),
+    "an empty list": ("fixed = []\n", 'fixed = ["x = 0", "x\' = 1"]\n'),
+}
+
+
+@pytest.mark.parametrize("case", BEGUN)
+def test_initial_values_are_written_into_the_table_that_exists(opened, case):
+    before, after = BEGUN[case]
+    page = opened(SPRING.replace(WRITTEN + "\n", before))
+    page.get_by_role("button", name="write initial values to change").first.click()
+    until(page, lambda: page.input_value("#model") == SPRING.replace(WRITTEN + "\n", after))
+    page.locator("#errors .error").wait_for(state="detached")
+
+
+def test_a_principle_is_written_into_the_table_that_exists(opened):
+    page = opened(SPRING.replace('name = "hamilton"\n', ""))
+    page.get_by_role("button", name="use hamilton").or_(page.get_by_role("button", name="use dalembert")).first.click()
+    page.locator("#errors .error").wait_for(state="detached")
+    assert page.input_value("#model").count("[principle]\nname = ") == 1
+    loads(page.input_value("#model"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "marked"),
+    [
+        ('name = "hamilten"', 'name = "hamilton"', "hamilten"),
+        ('x = "lin"', 'x = "line"', "lin"),
+        ("[initials]", "[initial]", "initials"),
+        ("m*xdot^2/2", "m*x'^2/2", "xdot"),
+    ],
+)
+def test_a_misspelled_word_is_marked_and_replaced(opened, wrong, right, marked):
+    page = opened(SPRING.replace(right, wrong))
+    until(page, lambda: page.locator("#backdrop mark").all_text_contents() == [marked])
+    page.get_by_role("button", name="replace by").click()
+    page.locator("#errors .error").wait_for(state="detached")
+    assert page.input_value("#model") == SPRING
+
+
 DISK = """name = "my disk"
 lagrangian = "m/2*(x'^2 + y'^2) + I/2*theta'^2 + K/2*phi'^2"
 

@@ -304,7 +304,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> Replace | None:
     """The known name that is spelled most like `name`, as a fix that prints `Did you mean theta?`; None if none is close."""
     spellings = {candidate.lower(): candidate for candidate in known}
     close = difflib.get_close_matches(name.lower(), list(spellings), n=1, cutoff=0.6)
-    return Replace(spellings[close[0]]) if close else None
+    return Replace(spellings[close[0]], name) if close else None
 
 
 def require_mapping(given: object, what: str, where: str, example: Advice) -> None:

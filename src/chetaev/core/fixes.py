@@ -176,12 +176,14 @@ class InPython(Fix):
 
 @dataclass(frozen=True)
 class Replace(Fix):
-    """Write another name, which is spelled like the one at fault."""
+    """Write another name, which is spelled like the one at fault, `instead_of`; `words` say it in another way."""
 
     name: str
+    instead_of: str = field(default="", compare=False)
+    words: str = field(default="", compare=False)
 
     def __str__(self) -> str:
-        return f"Did you mean {self.name}?"
+        return self.words or f"Did you mean {self.name}?"
 
 
 Advice = str | Fix | Sequence[str | Fix]

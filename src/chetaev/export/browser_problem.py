@@ -35,6 +35,9 @@ class BrowserProblem:
     own: int
     """The number of parameters of the model, without the signs of switching functions."""
     tolerance: float
+    max_step: float | None
+    max_steps: int | None
+    """The limits of the steps that the model gives, if any."""
     slopes: Tape
     """The derivatives of the constraints with respect to the state, row by row."""
     energy: Tape
@@ -99,6 +102,8 @@ def _with_formulas(
         side=side,
         own=own,
         tolerance=float(model.tolerance[0] if isinstance(model.tolerance, tuple) else model.tolerance),
+        max_step=None if model.max_step is None else float(model.max_step),
+        max_steps=None if model.max_steps is None else int(model.max_steps),
         slopes=tape_of(graph, symbols, _by_state([write_out(e) for e in hidden], graph, state)),
         energy=tape_of(graph, every, [write_out(energy)]),
         surfaces=tape_of(graph, symbols, functions),

@@ -95,6 +95,8 @@ def _data(source: BrowserProblem) -> str:
         "GIVEN": list(source.given),
         "SURFACES": list(source.surface_names),
         "EVENTS": events,
+        "MAX_STEP": source.max_step,
+        "MAX_STEPS": source.max_steps,
         "ENERGY_NEEDS": any(k > len(side.symbols) - 1 for k in _inputs(source.energy)),
         "OUTPUTS_NEED": any(k > len(side.symbols) - 1 for k in _inputs(source.outputs)),
     }

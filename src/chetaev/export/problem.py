@@ -26,6 +26,7 @@ from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
 from chetaev.mechanics.principles.given_forces import require_given_forces
+from chetaev.numerics.driving.feedback import with_feedback
 from chetaev.numerics.evaluation.evaluate import Evaluation, evaluate_from
 from chetaev.numerics.flow.pivot_choice import make_flow
 from chetaev.numerics.flow.prolongation import Problem, Prolongation
@@ -154,7 +155,8 @@ def located(model: Any, branch: Any, gauge: Any) -> tuple[Completed, Equations, 
     equations = derive(model)
     where = f"code for {equations.system.label}"
     require_given_forces(equations.system, "code for")
-    binding = bind(equations.system, model.parameters, model.inputs, where)
+    equations, inputs = with_feedback(equations, model.inputs, where)
+    binding = bind(equations.system, model.parameters, inputs, where)
     t = float(model.t[0])
     branch, gauge = (own if given is None else given for given, own in zip((branch, gauge), model.choice.values(), strict=True))
     meant = chosen(equations, binding, Selection(model.start, t, branch, gauge, where, "code"))

@@ -88,6 +88,12 @@ def line_of(text: str, table: str, key: str = "", occurrence: int = 0) -> int | 
     return index.keys.get((table, occurrence, key)) if key else index.tables.get((table, occurrence))
 
 
+def line_after(text: str, line: int) -> int:
+    """Return the number of the next line after `line` with a table or a key; one more than the number of lines if there is none."""
+    index = _index(text)
+    return min((k for k in (*index.tables.values(), *index.keys.values()) if k > line), default=text.count("\n") + 2)
+
+
 def place(source: str, text: str, table: str, key: str = "", occurrence: int = 0, index: int | None = None) -> Location:
     """Return a location for messages: file, table and key, line; `index` selects an entry of a list of strings."""
     name = ".".join(part for part in (table, key) if part)

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from chetaev.core.errors import ChetaevError, InitialError, Location, NotationError, ParameterError, PrincipleError, StateError
-from chetaev.io.places import line_of, place
+from chetaev.core.fixes import LeaveOut, Replace
+from chetaev.io.places import line_after, line_of, place
 
 _QUOTED = re.compile(r'"""(?:[^\\]|\\.)*?"""|\'\'\'.*?\'\'\'|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|\#[^\n]*', re.DOTALL)
 """A quoted text, or a comment, in which quotes mean nothing."""
@@ -42,9 +43,38 @@ def span_of(fault: ChetaevError, text: str) -> Span:
     line = known.line or _line_to_change(fault, text)
     if isinstance(fault, NotationError) and fault.text:
         found = _quoted_span(text, line or 1, fault.text, *fault.span)
-        if found is not None:
-            return found
+    else:
+        found = span_to_replace(fault, text) or _span_to_leave_out(fault, text)
+    if found is not None:
+        return found
     return _whole_line(text, line) if line else _end(text)
+
+
+def span_to_replace(fault: ChetaevError, text: str) -> Span | None:
+    """Return the characters of a misspelled name outside formulas, on the line of the error; None unless it stands there once."""
+    words = [fix.instead_of for fix in fault.fixes if isinstance(fix, Replace) and fix.instead_of]
+    lines = text.split("\n")
+    if not words or not 1 <= fault.place.line <= len(lines):
+        return None
+    written = lines[fault.place.line - 1]
+    found = list(re.finditer(rf"(?<![\w'.-]){re.escape(words[0])}(?![\w'-])", written))
+    return Span(fault.place.line, found[0].start() + 1, len(words[0])) if len(found) == 1 else None
+
+
+def _span_to_leave_out(fault: ChetaevError, text: str) -> Span | None:
+    """Return the last of the given initial values that contradict each other: it is likely the one that was written last."""
+    names = {name for fix in fault.fixes if isinstance(fix, LeaveOut) and not fix.argument for name in fix.names}
+    begin = line_of(text, "initial", "fixed")
+    if not isinstance(fault, InitialError) or not names or not begin:
+        return None
+    start, stop = _offset(text, begin), _offset(text, line_after(text, begin))
+    last: Span | None = None
+    for found in _QUOTED.finditer(text, start, stop):
+        meant, places = _meaning(found[0], found.start()) if not found[0].startswith("#") else ("", [0])
+        if meant.split("=")[0].strip() in names:
+            row = text.count("\n", 0, places[0]) + 1
+            last = _within(text, row, places[0] - _offset(text, row) + 1, places[-1] - places[0])
+    return last
 
 
 def table_to_change(fault: ChetaevError, text: str, source: str) -> Location:

@@ -251,7 +251,7 @@ class Equations:
         lines += [f"  {'where':<{width}}  {name} = {show(e)}" for name, e in self.system.where.items() if self._quotes(name)]
         lines += [f"  {'where':<{width}}  {name}' = {show(e)}" for name, e in self.system.quasi.items() if self._quotes(name)]
         lines += [f"  {'contact':<{width}}  {self.contact_text(c)}" for c in self.system.unilateral]
-        lines.append(f"  {self._count()}")
+        lines.append(f"  {self.count_text()}")
         if self.rewritten is None and any(len(line) > _LONG_ROW for line in lines):
             lines.append(f"  {LONG_ROWS}")
         if self.assumptions:
@@ -259,7 +259,7 @@ class Equations:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"<Equations of {self.system.label} under {self.principle}: {self._count()}>"
+        return f"<Equations of {self.system.label} under {self.principle}: {self.count_text()}>"
 
     def latex(self) -> str:
         """All rows as a LaTeX `aligned` block."""
@@ -279,8 +279,9 @@ class Equations:
         shown = [(f"<code>{escape(row.label)}</code>", set_row(self.row_text(row), *self.sides(row))) for row in self.rows]
         shown += [("where", set_formula(name, e)) for name, e in self.system.where.items() if self._quotes(name)]
         shown += [("where", set_formula(f"{name}'", e)) for name, e in self.system.quasi.items() if self._quotes(name)]
+        shown += [("contact", escape(self.contact_text(c))) for c in self.system.unilateral]
         valid = ", ".join(f"{set_formula(a)} ≠ 0" for a in self.assumptions)
-        parts = [rows(shown, html_labels=True), f"<p>{escape(self._count())}</p>", f"<p>valid where {valid}</p>" if valid else ""]
+        parts = [rows(shown, html_labels=True), f"<p>{escape(self.count_text())}</p>", f"<p>valid where {valid}</p>" if valid else ""]
         return card(f"{self.system.name or 'system'} · {self.principle}", *parts)
 
     def _repr_latex_(self) -> str:
@@ -311,7 +312,8 @@ class Equations:
         """Whether a kinematic row, shown as the user wrote it, uses a named expression."""
         return any(name in names_in(row.text) for row in self.system.kinematic)
 
-    def _count(self) -> str:
+    def count_text(self) -> str:
+        """The numbers of equations and unknowns, and the names of the unknowns, as text."""
         rows, unknowns = self.counts
         names = " ".join(z.base for z in self.unknowns)
         contacts = len(self.system.unilateral)

@@ -6,14 +6,17 @@ import base64
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from chetaev.core.errors import ChetaevError
+from chetaev.core.notation.show import mathml
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.registry import words_of
+from chetaev.core.unilateral import Contact
 from chetaev.export import code
 from chetaev.gallery import gallery
 from chetaev.io.writing import dumps
@@ -82,7 +85,16 @@ def _derive(asked: Asked) -> dict[str, Any]:
 def _equations(equations: Equations) -> dict[str, Any]:
     typeset = equations.mathml()
     rows = [{"label": row.label, "text": equations.row_text(row), "mathml": typeset[row.label]} for row in equations.rows]
-    return {"rows": rows, "unknowns": [z.name for z in equations.unknowns], "count": str(equations).splitlines()[-1].strip()}
+    rows += [_contact(equations, contact) for contact in equations.system.unilateral]
+    return {"rows": rows, "unknowns": [z.name for z in equations.unknowns], "count": equations.count_text()}
+
+
+def _contact(equations: Equations, contact: Contact) -> dict[str, str]:
+    """Return the condition of a contact as a row: gap and multiplier are not negative, and one of them is zero."""
+    gap, multiplier = (mathml(e).partition(">")[2].removesuffix("</math>") for e in (contact.gap, contact.multiplier))
+    condition = f"<mrow>{gap}</mrow><mo>≥</mo><mn>0</mn><mtext>, </mtext><mrow>{multiplier}</mrow><mo>≥</mo><mn>0</mn>"
+    words = f"<mtext>, one of them is 0; restitution {escape(str(contact.bounce))}</mtext>"
+    return {"label": "contact", "text": equations.contact_text(contact), "mathml": f"<math>{condition}{words}</math>"}
 
 
 def _analyze(asked: Asked) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from chetaev.core.fixes import ChooseBranch, ChooseGauge, Fix, Guess, LeaveOut, 
 from chetaev.core.support.registry import words_of
 from chetaev.core.support.text import visible
 from chetaev.io.fixes import in_the_file
-from chetaev.io.spans import Span, span_of
+from chetaev.io.spans import Span, span_of, span_to_replace
 
 _LONGEST_MESSAGE = 2000
 """Characters of a message; a message quotes texts of the user, which may be long."""
@@ -23,12 +23,20 @@ def refusal(fault: ChetaevError, text: str) -> dict[str, Any]:
     fault.voice = in_the_file
     span = span_of(fault, text)
     words = "  ".join(part for part in (fault.what, fault.why) if part)
-    in_a_formula = isinstance(fault, NotationError) and bool(fault.text)  # the span has exactly the characters to replace
-    fixes = [_fix(fix) for fix in fault.fixes if in_a_formula or not isinstance(fix, Replace)]
-    if isinstance(fault, NotationError) and fault.undeclared:
+    in_a_formula = isinstance(fault, NotationError) and bool(fault.text)
+    exact = in_a_formula or span_to_replace(fault, text) is not None  # the span has exactly the characters to replace
+    fixes = [_fix(fix) for fix in fault.fixes if exact or not isinstance(fix, Replace)]
+    if isinstance(fault, NotationError) and fault.undeclared and _may_be_parameter(fault):
         name = visible(fault.undeclared)
         fixes.append({"text": f"declare {name} as a parameter", "kind": "Declare", "parameter": name})
     return failed(type(fault).__name__, words, span, fixes, hint=fault.hint, where=fault.place.inner)
+
+
+def _may_be_parameter(fault: NotationError) -> bool:
+    """Tell whether a parameter may stand at an unknown name: not in the value of a parameter, nor as what an initial value is given to."""
+    if fault.place.inner.startswith("parameters."):
+        return False
+    return not fault.place.inner.startswith("initial.") or "=" in fault.text[: fault.span[0]]
 
 
 def failed(

@@ -87,6 +87,12 @@ class Folder:
             raise OutsideError("this is not the name of a file in the folder.") from None
         if self.root not in found.parents or found.suffix != ".toml":
             raise OutsideError("this file is outside the folder.")
+        try:
+            os.stat(found)
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            pass  # a new file, or one of which opening or writing tells more
+        except OSError:  # such as a name that is too long for the system
+            raise OutsideError("this is not the name of a file in the folder.") from None
         return found
 
     def _is_ours(self, name: str) -> bool:

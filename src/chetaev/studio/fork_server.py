@@ -1,4 +1,4 @@
-"""A process that has imported everything and forks a process for each job: `python -m chetaev.studio.fork_server FD`.
+"""A process that has imported everything and forks a process for each job: `main` with the argument FD.
 
 A fork takes some milliseconds and starts with all modules loaded, so that a job can be ended at any time by ending its process. The fork
 server has one thread. It receives on the socket FD the letter `j` with a socket of the job, or `k` with the id of a process to end.
@@ -180,7 +180,3 @@ def received(connection: socket.socket, length: int) -> bytes:
         parts.append(part)
         length -= len(part)
     return b"".join(parts)
-
-
-if __name__ == "__main__":
-    main()

@@ -124,7 +124,8 @@ class ForkServer:
     def _start(self) -> None:
         self._control, other = socket.socketpair()
         single = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")  # threads do not survive a fork
-        command = [sys.executable, "-P", "-m", "chetaev.studio.fork_server", str(other.fileno())]
+        start = "from chetaev.studio.fork_server import main; main()"  # -m warns, because the package imports this module first
+        command = [sys.executable, "-P", "-c", start, str(other.fileno())]
         with other:
             self._process = subprocess.Popen(  # noqa: S603 - our own module
                 command,

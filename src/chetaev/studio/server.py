@@ -12,6 +12,7 @@ import secrets
 import sys
 import threading
 from collections import OrderedDict
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,10 @@ HOST = "127.0.0.1"
 """The loopback address, which no other machine can reach."""
 LARGEST = 2_000_000
 """Largest request in bytes; a longer one is refused before it is read."""
+_MOST_DRAINED = 16_000_000
+"""Bytes of a refused request that are read and forgotten, so that its client can send all of it before it reads the refusal."""
+_DRAIN_SECONDS = 2.0
+"""Seconds of silence after which the rest of a refused request is no longer awaited."""
 TOKEN_BYTES = 24
 """Number of random bytes of the token: 192 bits."""
 _SILENT_SECONDS = 30.0
@@ -101,6 +106,7 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "chetaev"
     sys_version = ""
     timeout = _SILENT_SECONDS
+    body_read = False
 
     def do_GET(self) -> None:
         self._handle("GET")
@@ -121,6 +127,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.server.closed:
             self.close_connection = True
             return
+        self.body_read = False
         try:
             self._route(method)
         except RefusedError as refused:
@@ -134,6 +141,20 @@ class _Handler(BaseHTTPRequestHandler):
     def _refuse(self, refused: RefusedError) -> None:
         self.close_connection = True  # the body may not have been read
         self._send_json(refused.answer, refused.status)
+        self._drain()
+
+    def _drain(self) -> None:
+        """Read what is left of a request and forget it, because many clients read the answer only after they have sent everything."""
+        given = self.headers.get("Content-Length", "")
+        if self.body_read or not given.isascii() or not given.isdigit():
+            return
+        left = int(given) if len(given) <= 12 else _MOST_DRAINED
+        left = min(left, _MOST_DRAINED)
+        self.wfile.flush()
+        self.connection.settimeout(_DRAIN_SECONDS)
+        with suppress(OSError):
+            while left > 0 and (part := self.rfile.read1(min(left, 1 << 16))):
+                left -= len(part)
 
     def _route(self, method: str) -> None:
         parts = urlsplit(self.path)
@@ -174,6 +195,7 @@ class _Handler(BaseHTTPRequestHandler):
         if len(given) > 12 or int(given) > LARGEST:
             raise RefusedError(413, f"the request has more than {LARGEST} bytes.")
         raw = self.rfile.read(int(given))
+        self.body_read = True
         try:
             found = json.loads(raw)
         except (ValueError, RecursionError):

@@ -10,7 +10,7 @@ import sympy
 
 from chetaev.core.calculus import SYMBOLIC, Calculus, Frame
 from chetaev.core.errors import did_you_mean
-from chetaev.core.fixes import Advice, Fix, SetPart, sentences
+from chetaev.core.fixes import Advice, Fix, Replace, SetPart, sentences
 from chetaev.core.support.letters import MOST_PRIMES
 from chetaev.core.symbols import Coordinate, Input, Jet, Parameter
 
@@ -72,9 +72,15 @@ class Vocabulary:
         """A suggestion for names of other notations, such as `xdot`, or for one that is spelled like a known one."""
         for q in self.jets:
             if name in (f"{q}dot", f"{q}_dot", f"d{q}", f"{q}_d", f"dot{q}", f"{q}d"):
-                return f"Velocities are written {q}'." if self.variations is None else f"Variations are written δ{q}, velocities {q}'."
-        foreign = {"e": "Write exp(x) for a power of e.", "Pi": "Write pi.", "PI": "Write pi."}
-        return foreign.get(name) or did_you_mean(name, self.names())
+                plain = self.variations is None
+                return Replace(
+                    f"{q}'", name, f"Velocities are written {q}'." if plain else f"Variations are written δ{q}, velocities {q}'."
+                )
+            if name in (f"{q}ddot", f"{q}_ddot", f"ddot{q}", f"{q}dd"):
+                return Replace(f"{q}''", name, f"Accelerations are written {q}''.")
+        if name in ("Pi", "PI"):
+            return Replace("pi", name, "Write pi.")
+        return "Write exp(x) for a power of e." if name == "e" else did_you_mean(name, self.names())
 
 
 def _few(names: list[str], most: int = 12) -> str:

@@ -8,8 +8,6 @@ const ON_SURFACE = 1e-12, LOWEST = 64 * 2 ** -52;
 class EventMotion extends (SURFACES.length ? SwitchedMotion : Motion) {
   constructor(options) {
     super(options);
-    this.way = Math.sign(this.interval[1] - this.interval[0]) || 1;
-    this.span = Math.abs(this.interval[1] - this.interval[0]);
     this.sides = EVENTS.map(() => 0); // on which side of a root the next step begins, where the value itself is round-off
     this.recent = EVENTS.map(() => []); // the last times of each event
   }
@@ -160,11 +158,11 @@ class EventMotion extends (SURFACES.length ? SwitchedMotion : Motion) {
   reset(met, fresh, before) {
     const least = Math.min(...Array.from(fresh.keys(), (i) => ORDERS[i])), fixed = ORDERS.map((order, i) => order < least || fresh.has(i));
     for (const [i, value] of fresh) this.s[i] = value;
-    if (!settle(this.t, this.s, this.p, -1, fixed, this.seen)) throw new Error(`the reset at ${EVENTS[met[0]].text} = 0 contradicts the constraints.`);
-    this.held = -1;
+    if (!settle(this.t, this.s, this.p, [], fixed, this.seen)) throw new Error(`the reset at ${EVENTS[met[0]].text} = 0 contradicts the constraints.`);
+    this.held = [];
     this.p = withModes(this.t, this.s, this.values);
     const trouble = this.choose();
-    if (trouble) return this.finish("left_domain", trouble);
+    if (trouble) return this.finish(this.ending, trouble);
     const after = this.place(), endless = met.find((j) => EVENTS[j].reset.length && this.accumulates(j, before, after));
     if (endless !== undefined)
       return this.finish("step_too_small", `events ${EVENTS[endless].text} = 0 follow each other without end near t = ${this.t}.`);

@@ -3,7 +3,7 @@
 // givenAt, eventsAt, resetAt, and the constants that they need. Where the model has switches or events, switches.js and events.js follow.
 
 // Arrays that all evaluations share: allocating a typed array costs more than filling it.
-const SCALES = new Float64Array(Math.max(SIZE, OPENED.length)), LARGEST = new Float64Array(8);
+const SCALES = new Float64Array(Math.max(SIZE, OPENED.length, SURFACES.length)), LARGEST = new Float64Array(8);
 const FROM = RATES.map(([array]) => array), PLACE = RATES.map(([, k]) => k);
 // The determinant of the accelerations and multipliers found last, and the determinants at the stages of the last step.
 const LEVELS = new Float64Array(STAGES.length), FOUND = new Float64Array(1);
@@ -112,15 +112,17 @@ function sizesOf(s, seen) {
   return found;
 }
 
-// The residuals of the constraints and of the held surface, their slopes, the size of the terms of each row, and the worst relative residual.
+// The residuals of the constraints and of held surfaces, their slopes, the size of the terms of each row, and the worst relative residual.
 function rowsAt(t, s, p, held, sizes) {
   const n = s.length, residual = residualsAt(t, s, p), terms = [];
   let slopes = slopesAt(t, s, p), worst = 0;
-  if (held >= 0) {
+  if (held.length) {
     slopes = Array.from(slopes);
-    residual.push(surfacesAt(t, s, p)[held]);
-    const line = surfaceSlopesAt(t, s, p);
-    for (let i = 0; i < n; i++) slopes.push(line[held * (n + 1) + 1 + i]);
+    const values = surfacesAt(t, s, p), line = surfaceSlopesAt(t, s, p);
+    for (const k of held) {
+      residual.push(values[k]);
+      for (let i = 0; i < n; i++) slopes.push(line[k * (n + 1) + 1 + i]);
+    }
   }
   for (let r = 0; r < residual.length; r++) {
     let sum = 0;
@@ -136,7 +138,7 @@ const CLOSED = 1e-14;
 
 // Moves the entries of s that are not fixed onto the constraints by the smallest relative change; false if that fails.
 function settle(t, s, p, held, fixed, seen) {
-  if (!constraintNames.length && held < 0) {
+  if (!constraintNames.length && !held.length) {
     renormalise(s);
     return allFinite(s);
   }
@@ -297,6 +299,15 @@ const DIP = 0.1, ZERO = 1e-14;
 // The fraction of the tolerance that a step may use, so that the errors of many steps stay below it.
 const SAFETY = 0.25;
 
+// Throws for times that are not in the interval, or not in the order in which the motion reaches them.
+function requireInside(times, [begin, end]) {
+  const way = Math.sign(end - begin) || 1, slack = 1e-12 * Math.max(Math.abs(begin), Math.abs(end));
+  times.forEach((t, k) => {
+    if (!((t - begin) * way >= -slack) || !((end - t) * way >= -slack)) throw new Error(`simulate: the time ${t} is not between ${begin} and ${end}.`);
+    if (k && (t - times[k - 1]) * way < 0) throw new Error(`simulate: the time ${t} comes before ${times[k - 1]} on the way from ${begin} to ${end}.`);
+  });
+}
+
 class Motion {
   constructor(options) {
     this.values = parametersFrom(options.parameters);
@@ -307,13 +318,19 @@ class Motion {
     this.dense = Boolean(options.dense); // states at the wanted times by interpolation: faster, and off the constraints by the error of a step
     this.nodes = { t: [], states: [] };
     this.stop = options.stop || null; // asked at every step; true ends the motion
-    this.most = options.maxSteps || 100000;
+    this.most = options.maxSteps === undefined ? MAX_STEPS || 100000 : Number(options.maxSteps);
+    this.longest = options.maxStep === undefined ? MAX_STEP || Infinity : Number(options.maxStep);
     if (!(this.tolerance > 0) || this.interval.length !== 2 || !this.interval.every(Number.isFinite))
       throw new Error("simulate: t is a pair of times and tolerance a positive number.");
+    if (!(this.most > 0) || !(this.longest > 0)) throw new Error("simulate: maxSteps and maxStep are positive numbers.");
+    requireInside(this.times || [], this.interval);
     this.t = this.interval[0];
+    this.way = Math.sign(this.interval[1] - this.interval[0]) || 1;
+    this.span = Math.abs(this.interval[1] - this.interval[0]);
     this.s = completed(options.start, this.values, this.t, this.interval[0]);
     this.p = withModes(this.t, this.s, this.values);
-    this.held = -1;
+    this.held = []; // the switching functions that stay at zero
+    this.ending = "left_domain"; // the outcome where signs are undecided
     this.kept = { t: [], states: [] };
     this.events = [];
     this.wanted = 0;
@@ -388,9 +405,9 @@ class Motion {
   }
 
   run() {
-    const [begin, end] = this.interval, way = Math.sign(end - begin) || 1, f = (t, s, into) => this.rates(t, s, into);
+    const [begin, end] = this.interval, way = this.way, f = (t, s, into) => this.rates(t, s, into);
     const trouble = this.choose();
-    if (trouble) return this.finish("left_domain", trouble);
+    if (trouble) return this.finish(this.ending, trouble);
     this.keep(this.t, this.s);
     const ended = this.begin();
     if (ended) return ended;
@@ -406,6 +423,7 @@ class Motion {
       const level = (LEVELS[0] = FOUND[0]);
       wide = wide || level;
       for (;;) {
+        if (Math.abs(h) > this.longest) h = way * this.longest;
         if (Math.abs(h) > Math.abs(end - this.t)) h = end - this.t;
         if (Math.abs(h) < 1e-14 * Math.max(Math.abs(this.t), Math.abs(end - begin))) {
           const lost = taken === null;
@@ -533,7 +551,7 @@ function completed(replaced, values, t) {
   }
   renormalise(s);
   const p = withModes(t, s, values);
-  if (!settle(t, s, p, -1, fixed, null)) throw new Error("the start contradicts the constraints.");
+  if (!settle(t, s, p, [], fixed, null)) throw new Error("the start contradicts the constraints.");
   return s;
 }
 
@@ -573,7 +591,7 @@ export function constraints(t, state, values) {
 // The nearest state that satisfies the constraints; null if none is found.
 export function project(t, state, values) {
   const s = Float64Array.from(state);
-  return settle(t, s, signed(t, state, values), -1, null, null) ? Array.from(s) : null;
+  return settle(t, s, signed(t, state, values), [], null, null) ? Array.from(s) : null;
 }
 
 export function energy(t, state, values) {

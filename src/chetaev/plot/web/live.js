@@ -276,6 +276,7 @@ function fromAddress() {
 
 /* The state at a time by name, in the order of the module too. */
 function state(t) {
+  if (!((t - begin) * (end - t) >= 0)) return null;
   const found = simulate({ t: [begin, end], times: [Number(t)], ...settings() });
   if (!found.states.length) return null;
   const by = Object.create(null);

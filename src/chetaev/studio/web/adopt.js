@@ -50,27 +50,52 @@ function adopted(text, values) {
 
 /* The text with one more parameter of value 1, at the end of its table. */
 function declared(text, name) {
-  const found = inTable(text, "parameters", (part) => `${part.trimEnd()}\n${name} = 1.0\n${part.slice(part.trimEnd().length).replace(/^\n/, "")}`);
-  if (found !== null) return found;
+  const span = tableOf(text, "parameters");
+  if (span) {
+    const part = text.slice(span.from, span.to), kept = part.trimEnd();
+    return `${text.slice(0, span.from)}${kept}\n${name} = 1.0\n${part.slice(kept.length).replace(/^\n/, "")}${text.slice(span.to)}`;
+  }
   const first = /^\s*\[/m.exec(text), at = first ? first.index : text.length; // before the first table stand the keys of none
   return `${text.slice(0, at).trimEnd()}\n\n[parameters]\n${name} = 1.0\n\n${text.slice(at).trimStart()}`;
 }
 
-/* The text with one more table at its end. */
-const withTable = (text, table, lines) => `${text.trimEnd()}\n\n[${table}]\n${lines}\n`;
+/* The text with one more line in a table: below its header, or in a new table at the end. */
+function withLine(text, table, line) {
+  const span = tableOf(text, table);
+  return span ? `${text.slice(0, span.from)}\n${line}${text.slice(span.from)}` : `${text.trimEnd()}\n\n[${table}]\n${line}\n`;
+}
+
+/* Whether a table of the text has a key. */
+function hasKey(text, table, key) {
+  const span = tableOf(text, table);
+  return span !== null && new RegExp(`^[ \\t]*${key}[ \\t]*=`, "m").test(text.slice(span.from, span.to));
+}
 
 /* The text with initial values to edit: 0 for positions, 1 for velocities, so that something moves. */
 function begun(text, names) {
   const values = names.map((name) => `"${name} = ${name.includes("'") ? 1 : 0}"`).join(", ");
-  const found = inTable(text, "initial", (part) => part.replace(/(fixed\s*=\s*\[)(\s*)(\]?)/, (_, head, gap, end) => `${head}${values}${end || ", "}${gap && !end ? gap : ""}`));
-  return found !== null ? found : withTable(text, "initial", `fixed = [${values}]`);
+  if (!hasKey(text, "initial", "fixed")) return withLine(text, "initial", `fixed = [${values}]`);
+  const found = inTable(text, "initial", (part) => part.replace(/^([ \t]*fixed[ \t]*=\s*\[)(\s*)(\]?)/m, (_, head, gap, end) => `${head}${values}${end || ", "}${gap && !end ? gap : ""}`));
+  return found !== null ? found : text;
 }
 
-/* The text with one table changed by `change`; null if nothing was changed there. */
-function inTable(text, table, change) {
-  const head = new RegExp(`^\\[${table}\\][^\\n]*$`, "m").exec(text);
+/* The text with a principle in its table, if that names none; null if it names one. */
+function principled(text, word) {
+  return hasKey(text, "principle", "name") ? null : withLine(text, "principle", `name = "${word}"`);
+}
+
+/* Where the lines of a table begin, at the end of its header, and end; null if the text has no such table. */
+function tableOf(text, table) {
+  const head = new RegExp(`^[ \\t]*\\[[ \\t]*${table}[ \\t]*\\][^\\n]*$`, "m").exec(text);
   if (!head) return null;
-  const from = head.index + head[0].length, after = /^\s*\[/m.exec(text.slice(from)), to = after ? from + after.index : text.length;
-  const part = text.slice(from, to), next = change(part);
-  return next === part ? null : text.slice(0, from) + next + text.slice(to);
+  const from = head.index + head[0].length, after = /^\s*\[/m.exec(text.slice(from));
+  return { from, to: after ? from + after.index : text.length };
+}
+
+/* The text with one table changed by `change`; null if there is no such table, or nothing was changed in it. */
+function inTable(text, table, change) {
+  const span = tableOf(text, table);
+  if (!span) return null;
+  const part = text.slice(span.from, span.to), next = change(part);
+  return next === part ? null : text.slice(0, span.from) + next + text.slice(span.to);
 }

@@ -80,7 +80,7 @@ function act(error, fix) {
   else if (fix.parameter !== undefined) rewrite(declared(area.value, fix.parameter));
   else if (fix.branch !== undefined) choose(fix.branch);
   else if (fix.kind === "SetInitial") rewrite(begun(area.value, fix.names));
-  else if (!/^\[principle\]/m.test(area.value) && /^[a-z-]+$/.test(fix.principle)) rewrite(withTable(area.value, "principle", `name = "${fix.principle}"`));
+  else if (/^[a-z-]+$/.test(fix.principle) && principled(area.value, fix.principle) !== null) rewrite(principled(area.value, fix.principle));
   else {
     const select = find("principle");
     if (![...select.options].some((option) => option.value === fix.principle)) make(select, "option", { value: fix.principle, text: fix.principle });
