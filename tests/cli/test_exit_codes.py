@@ -41,7 +41,7 @@ SINGULAR = model("x*x'^2/2 + y'^2/2", "x y", ["x = 0", "x' = 1", "y = 0", "y' = 
         ("analyze -", ABSURD, 3, ""),
         ("simulate -", ABSURD, 3, "no motion"),
         ("simulate -", CROSSING, 3, "--branch 0  or  --branch 1"),
-        ("simulate krupkova", "", 3, '-> --gauge "q2 = sin(t)"'),
+        ("simulate krupkova", "", 3, '-> --gauge "q2 = 0.4 - 0.3*sin(t)"'),
         ("simulate krupkova --gauge q2=1+t", "", 2, "q2 = 0.4 contradicts"),
         ("simulate krupkova --gauge q2=0.4-0.3*t --t 1", "", 0, ""),
         ('simulate cawley --set q3=0 --set "q3\'=0" --gauge q2=t^2', "", 0, ""),

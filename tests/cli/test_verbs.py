@@ -41,7 +41,7 @@ def test_the_words_are_those_of_python(chetaev):
     with pytest.raises(ch.GaugeError) as fault:
         ch.simulate(ch.gallery("krupkova"))
     facts = str(fault.value).rpartition("\n")[0]  # what to do is said in options
-    assert chetaev("simulate krupkova").stderr == f'{facts}\n  -> --gauge "q2 = sin(t)"\n'
+    assert chetaev("simulate krupkova").stderr == f'{facts}\n  -> --gauge "q2 = 0.4 - 0.3*sin(t)"\n'
 
 
 def test_simplify_gives_the_simplified_rows(chetaev):
@@ -186,18 +186,20 @@ def test_compare_takes_multipliers_from_the_file_or_from_set(chetaev):
 
 
 def test_transform_simplifies_the_maps_and_the_target(chetaev):
-    """The sleigh's Hamiltonian, which is long as derived: its value is that of p M^-1 p / 2 with the matrix of the kinetic energy."""
-    long, short = (chetaev(f"transform sleigh hamiltonian {option}").stdout for option in ("", "--simplify"))
-    assert "--simplify may shorten long rows" in long and ".simplify()" not in long and "may shorten" not in short
-    assert len(short) < len(long) / 2 and max(map(len, short.splitlines())) < 250
-    [text] = [line.partition(" = ")[2] for line in short.splitlines() if line.startswith("  H = ")]
+    """The value of the sleigh's Hamiltonian is that of p M^-1 p / 2 with the matrix of the kinetic energy, simplified or as printed."""
+    long = chetaev("transform chain hamiltonian").stdout
+    assert "--simplify may shorten long rows" in long and ".simplify()" not in long
+    shown = [chetaev(f"transform sleigh hamiltonian {option}").stdout for option in ("", "--simplify")]
+    assert all("may shorten" not in text and max(map(len, text.splitlines())) < 250 for text in shown)
+    plain, simple = ([line.partition(" = ")[2] for line in text.splitlines() if line.startswith("  H = ")] for text in shown)
     m, j, a, theta, p = 1.3, 0.4, 0.7, 0.6, np.array([0.9, -0.5, 0.8])
     sine, cosine = np.sin(theta), np.cos(theta)
     mass = np.array([[m, 0, -m * a * sine], [0, m, m * a * cosine], [-m * a * sine, m * a * cosine, j + m * a**2]])
     values = {"m": m, "J": j, "a": a, "theta": theta, "p_x": p[0], "p_y": p[1], "p_theta": p[2]}
-    found = ch.System("theta p_x p_y p_theta", "m J a", lagrangian=text).lagrangian
-    number = found.subs({z: values[z.name] for z in found.free_symbols})
-    assert float(number) == pytest.approx(p @ np.linalg.solve(mass, p) / 2, rel=1e-12)
+    for [text] in (plain, simple):
+        found = ch.System("theta p_x p_y p_theta", "m J a", lagrangian=text).lagrangian
+        number = found.subs({z: values[z.name] for z in found.free_symbols})
+        assert float(number) == pytest.approx(p @ np.linalg.solve(mass, p) / 2, rel=1e-12)
 
 
 def test_transform_prints_the_theorem_and_the_target(chetaev, tmp_path):

@@ -71,11 +71,11 @@ RAISED = {
     "around this one": (lambda: ch.derive(sleigh(action="s"), ch.Vakonomic()), [UsePrinciple(ch.Herglotz(ch.Vakonomic()))]),
     "gauge": (
         lambda: ch.simulate(ch.gallery("krupkova")),
-        [ChooseGauge((("q2", "sin(t)"),), "simulate")],
+        [ChooseGauge((("q2", "0.4 - 0.3*sin(t)"),), "simulate")],
     ),
     "gauge of a function that takes none": (
         lambda: ch.linearize(ch.gallery("krupkova")),
-        [ChooseGauge((("q2", "sin(t)"),), "evaluate")],
+        [ChooseGauge((("q2", "0.4 - 0.3*sin(t)"),), "evaluate")],
     ),
     "branch": (lambda: ch.simulate(ch.gallery("cawley"), branch=7), [ChooseBranch(0), ChooseBranch(1)]),
     "more to ask": (

@@ -42,6 +42,12 @@ def test_a_table_is_not_a_motion_again(name, tmp_path):
     assert "motion.save('run.npz')" in str(told.value)
 
 
+@pytest.mark.parametrize("name", ["run.csv", "run.parquet", "run.npz", "run.toml"])
+def test_a_file_that_does_not_exist(name, tmp_path):
+    with pytest.raises(ch.ModelError, match="No such file"):
+        ch.load(tmp_path / name)
+
+
 def test_a_simplified_morphism_carries_the_same_motion():
     """The sleigh in momenta: the simplified maps and rows agree with the motion of the given system."""
     sleigh = ch.gallery("sleigh")

@@ -324,3 +324,42 @@ def test_a_mass_that_changes_with_the_place_is_refused():
     with pytest.raises(ch.ModelError, match="the mass or the inertia of body changes with q1"):
         ch.from_mechanics(kane(mass=m * (1 + q)))
     assert ch.from_mechanics(kane(mass=m * me.dynamicsymbols._t)).lagrangian is not None
+
+
+def test_a_load_at_a_point_with_a_declared_velocity_only():
+    """The example in the docstring of SymPy's LagrangesMethod: m q'' + k q + b q' = 0."""
+    q, b, k = dynamicsymbols("q"), *symbols("b k")
+    point = Point("P")
+    point.set_vel(N, q.diff() * N.x)
+    mass = Particle("Pa", point, m)
+    mass.potential_energy = k * q**2 / 2
+    method = LagrangesMethod(Lagrangian(N, mass), [q], forcelist=[(point, -b * q.diff() * N.x)], frame=N)
+    now = ch.evaluate(ch.derive(ch.from_mechanics(method)), {"q": 0.3, "q'": -0.7}, parameters={"m": 2, "k": 5, "b": 0.4})
+    assert now["q''"] == pytest.approx((-5 * 0.3 + 0.4 * 0.7) / 2, rel=1e-14)
+
+
+def test_a_torque_on_a_frame_with_a_declared_angular_velocity_only():
+    q, b, inertia_about = dynamicsymbols("q"), *symbols("b J")
+    turned = ReferenceFrame("A")
+    turned.set_ang_vel(N, 3 * q.diff() * N.z)
+    method = LagrangesMethod(inertia_about * q.diff() ** 2 / 2, [q], forcelist=[(turned, -b * N.z)], frame=N)
+    assert [str(u) for u in ch.from_mechanics(method).forces.values()] == ["-3*b"]
+    within = LagrangesMethod(inertia_about * q.diff() ** 2 / 2, [q], forcelist=[(turned, -b * turned.z)], frame=N)
+    with pytest.raises(ModelError, match="frames without a known orientation"):
+        ch.from_mechanics(within)
+    for place in (Point("Z"), ReferenceFrame("Z")):
+        with pytest.raises(ModelError, match="of Z in N is not known, and a load acts there"):
+            ch.from_mechanics(LagrangesMethod(q.diff() ** 2, [q], forcelist=[(place, b * N.z)], frame=N))
+
+
+def test_a_body_without_an_orientation_is_refused_in_words():
+    q, w, b = *dynamicsymbols("q w"), symbols("b")
+    turned, origin = ReferenceFrame("A"), Point("O")
+    turned.set_ang_vel(N, q.diff() * N.z)
+    origin.set_vel(N, 0)
+    body = RigidBody("B", origin, turned, m, (inertia(turned, r, r, r), origin))
+    loads = [(turned, -b * q.diff() * N.z)]
+    stated = LagrangesMethod(r * q.diff() ** 2 / 2, [q], bodies=[body], forcelist=loads, frame=N)
+    for method in (stated, KanesMethod(N, [q], [w], [w - q.diff()], bodies=[body], forcelist=loads)):
+        with pytest.raises(ModelError, match="the orientation of A relative to N is not known"):
+            ch.from_mechanics(method)

@@ -136,7 +136,7 @@ def test_a_picture_of_what_is_left():
     times = np.linspace(0, 6, 30)
     found = ch.fit(MODEL, noisy({"t": times, "x": exact(times), "x'": exact(times)}, 3), {"k": (1, 6)})
     picture = ch.plot.residuals(found)
-    assert [ax.get_ylabel() for ax in picture.axes] == ["x", "residual", "x'", "residual"]
+    assert [ax.get_ylabel() for ax in picture.axes] == ["$x$", "residual", r"$\dot{x}$", "residual"]
     with pytest.raises(ch.UsageError, match="y is not a column"):
         found.column("y")
 

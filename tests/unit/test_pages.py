@@ -170,6 +170,18 @@ def test_a_range_holds_the_value_of_the_motion():
     assert (slide.low, slide.value, slide.high) == (0.35, 0.35, 1.0)
 
 
+def test_a_value_may_be_free_where_no_end_of_its_range_is_possible():
+    """Of x^2 + y^2 = 1 with y guessed, x moves between -1 and 1; with y given it does not move."""
+    pendulum = ch.System("x y", "l", lagrangian="(x'^2 + y'^2)/2 - y", kinematic=["x^2 + y^2 = l^2"], name="pendulum")
+    equations = ch.derive(pendulum, ch.DAlembert())
+    free = ch.simulate(equations, ch.State({"x": 0.6, "x'": 0}, guess={"y": -0.8}), (0, 0.1), parameters={"l": 1})
+    [slide] = ch.animate(free, sliders={"x": (-1.2, 1.2)}).slides
+    assert (slide.low, slide.value, slide.high) == (-1.2, 0.6, 1.2)
+    given = ch.simulate(equations, {"x": 0.6, "x'": 0, "y": -0.8}, (0, 0.1), parameters={"l": 1})
+    with pytest.raises(ch.UsageError, match="x cannot be moved"):
+        ch.animate(given, sliders={"x": (-1.2, 1.2)})
+
+
 # ---- in the browser ----
 
 

@@ -80,6 +80,13 @@ def test_what_is_no_unit_is_refused_at_its_place(text):
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", str(told.value))
 
 
+FLOOR = {"x": "m", "y": "m", "m": "kg", "g": "m/s^2", "mu": "1", "h": "m", "c": "kg/s"}
+
+
+def on_floor(units=None, **parts):
+    return ch.System("x y", "m g mu h c", lagrangian="m/2*(x'^2 + y'^2) - m*g*y", units=FLOOR | (units or {}), name="body", **parts)
+
+
 CONSISTENT = {
     "sleigh": lambda: sleigh(SLEIGH),
     "millimetres and grams": lambda: sleigh(SLEIGH | {"x": "mm", "y": "mm", "a": "mm", "m": "g", "J": "g mm^2"}),
@@ -105,6 +112,24 @@ CONSISTENT = {
     ),
     "second order": lambda: ch.System("q", "w", lagrangian="q''^2/2 - w^2*q'^2/2 + w^4*q^2/2", units={"q": "m", "w": "1/s"}),
     "contact": lambda: ch.System("x", "m c", lagrangian="m*x'^2/2 - c*s", action="s", units={"x": "m", "m": "kg", "c": "1/s", "s": "J s"}),
+    "action of the gallery": lambda: ch.gallery("damped-oscillator").system.replace(units={"x": "m", "omega": "rad/s", "gamma": "1/s"}),
+    "skate of the gallery": lambda: ch.gallery("action-constraint").system.replace(
+        units={"x": "m", "y": "m", "g": "m/s^2", "gamma": "1/s", "kappa": "s/m^2"}
+    ),
+    "disk of the gallery": lambda: ch.gallery("disk-contact").system.replace(
+        units={"x": "1", "y": "1", "theta": "rad", "varphi": "rad", "d": "1/s"}
+    ),
+    "sleigh of the gallery": lambda: ch.gallery("sleigh-contact").system.replace(
+        units={"x": "1", "y": "1", "theta": "rad", "alpha": "1", "beta": "1", "gamma": "1/s"}
+    ),
+    "friction": lambda: on_floor(kinematic=["y = h"], forces={"x": "-mu*abs(lambda1)*sign(x') - c*x'"}),
+    "friction under a rate": lambda: on_floor(kinematic=["y' = 0"], forces={"x": "-mu*abs(lambda1)*sign(x') - c*x'"}),
+    "friction in other words": lambda: on_floor(kinematic=["m*y^2 = m*h^2"], forces={"x": "-mu*abs(2*lambda1*m*y)*sign(x')"}),
+    "friction along a stated row": lambda: on_floor(
+        kinematic=["y = h"], variational=["m*δy = 0"], forces={"x": "-mu*abs(m*lambda1)*sign(x')"}
+    ),
+    "floor": lambda: on_floor(unilateral={"floor": ("y - h >= 0", "mu")}, forces={"x": "-mu*lambda_floor*sign(x')"}),
+    "rope": lambda: on_floor(unilateral={"rope": ("(x^2 + y^2)/(2*h) <= h/2", 0)}),
     "virtual": lambda: sleigh(SLEIGH, variational=["δy*cos(theta) - δx*sin(theta) = a*δtheta"]),
 }  # fmt: skip
 
@@ -140,6 +165,27 @@ def test_consistent_units_are_accepted_and_kept(name):
 def test_sums_of_different_units_are_refused_with_their_terms(changed, parts, said):
     with pytest.raises(ch.ModelError) as told:
         sleigh(SLEIGH | changed, **parts)
+    assert [text for text in said if text not in str(told.value)] == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "parts", "said"),
+    [
+        ({"h": "s"}, {"unilateral": {"floor": ("y - h >= 0", "1/2")}}, ["unilateral.floor", "-h is in s", "y is in m"]),
+        ({}, {"unilateral": {"floor": ("y >= h", "h")}}, ["unilateral.floor", "the coefficient of restitution is in m"]),
+        ({}, {"kinematic": ["y = h"], "forces": {"x": "-m*abs(lambda1)*sign(x')"}},
+         ["forces.x", "is in kg^2 m/s^2, where kg m/s^2 is needed", "lambda1 is in kg m/s^2"]),
+        ({}, {"kinematic": ["m*y^2 = m*h^2"], "forces": {"x": "-mu*abs(lambda1)*sign(x')"}}, ["lambda1 is in 1/s^2"]),
+        ({}, {"kinematic": ["y = h"], "variational": ["m*δy = 0"], "forces": {"x": "-mu*abs(lambda1)*sign(x')"}}, ["lambda1 is in m/s^2"]),
+        ({}, {"unilateral": ["y >= h"], "forces": {"x": "-c*x' - m*lambda_u1*sign(x')"}}, ["forces.x", "-c*x' is in kg m/s^2"]),
+        ({"c": "kg"}, {"lagrangian": "m*x'^2/2 - c*s", "action": "s"}, ["lagrangian", "-c*s is in kg^2 m^2/s"]),
+        ({"c": "kg"}, {"lagrangian": "m*x'^2/2", "action": "s", "kinematic": ["x' = c*s"]}, ["kinematic[0]", "c*s is in kg^2 m^2/s"]),
+    ],
+)  # fmt: skip
+def test_units_of_contacts_multipliers_and_the_action_follow(changed, parts, said):
+    """The units of multipliers by hand: a multiplier times the coefficients of its row is a force."""
+    with pytest.raises(ch.ModelError) as told:
+        ch.System("x y", "m g mu h c", **({"lagrangian": "m/2*(x'^2 + y'^2) - m*g*y", "units": FLOOR | changed} | parts))
     assert [text for text in said if text not in str(told.value)] == []
 
 

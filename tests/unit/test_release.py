@@ -132,7 +132,7 @@ def test_papers_cited_in_the_draft_are_in_its_bibliography():
     not os.environ.get("CHETAEV_TEST_WHEEL"), reason="compiles for minutes; CHETAEV_TEST_WHEEL=1 runs it, and so does the workflow"
 )
 def test_the_wheel_works_in_an_environment_of_its_own(tmp_path):
-    """Dependencies are those of this environment; the library is the one in the wheel."""
+    """Its script runs both commands of `make demo`; the dependencies are those of this environment."""
     build = [sys.executable, "-m", "pip", "wheel", str(ROOT), "--no-deps", "--no-build-isolation", "--quiet", "--wheel-dir", str(tmp_path)]
     subprocess.run(build, check=True, env={**os.environ, "CHETAEV_BUILD_FOR": "host"})  # noqa: S603
     (wheel,) = tmp_path.glob("chetaev-*.whl")
@@ -142,11 +142,26 @@ def test_the_wheel_works_in_an_environment_of_its_own(tmp_path):
         any("machine/built/" in name for name in names) and "chetaev/gallery/pictures/sleigh.png" in names and "chetaev/py.typed" in names
     )
     venv.create(tmp_path / "clean", with_pip=False)
-    python = tmp_path / "clean" / ("Scripts" if os.name == "nt" else "bin") / "python"
-    site = subprocess.run([python, "-c", "import site; print(site.getsitepackages()[0])"], capture_output=True, text=True, check=True)  # noqa: S603
-    zipfile.ZipFile(wheel).extractall(site.stdout.strip())  # noqa: S202
-    others = [path for path in sys.path if path.endswith("site-packages")]
-    clean = {**os.environ, "PYTHONPATH": os.pathsep.join([site.stdout.strip(), *others])}
-    report = [python, "-m", "chetaev.cli", "report", "rocard", "-o", str(tmp_path / "rocard.html")]
-    subprocess.run(report, check=True, env=clean, cwd=tmp_path)  # noqa: S603
+    programs = tmp_path / "clean" / ("Scripts" if os.name == "nt" else "bin")
+    python, chetaev = programs / "python", programs / "chetaev"
+    where = subprocess.run([python, "-c", "import site; print(site.getsitepackages()[0])"], capture_output=True, text=True, check=True)  # noqa: S603
+    site = Path(where.stdout.strip())
+    own = {**{name: value for name, value in os.environ.items() if name != "PYTHONPATH"}, "CHETAEV_TRACEBACK": "full"}
+    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--no-deps", "--no-index", "--quiet", str(wheel)]
+    subprocess.run(install, check=True, env=own)  # noqa: S603
+    others = [path for path in map(Path, sys.path) if path.name == "site-packages" and path.is_dir()]
+    (site / "dependencies.pth").write_text(
+        "".join(f"{path}\n" for path in others), encoding="utf-8"
+    )  # after `site`, and without its .pth files
+
+    def run(*words):
+        done = subprocess.run(list(map(str, words)), env=own, cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: S603
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert site in Path(run(python, "-c", "import chetaev; print(chetaev.__file__)").strip()).parents
+    assert ch.__version__ in run(chetaev, "--version")
+    run(chetaev, "report", ROOT / "examples" / "rocard.toml", "-o", tmp_path / "rocard.html")
+    run(chetaev, "compare", ROOT / "examples" / "disk.toml", "--plot", tmp_path / "disk.png")
     assert "Rocard" in (tmp_path / "rocard.html").read_text(encoding="utf-8")
+    assert (tmp_path / "disk.png").read_bytes().startswith(b"\x89PNG")

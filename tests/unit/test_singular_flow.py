@@ -351,3 +351,23 @@ def test_a_locus_without_a_formula_is_described_by_null_vectors(monkeypatch):
     values = {p: model.parameters[p.name] for p in equations.system.parameters}
     found = locus.locus_at(equations, {**values, **ch.evaluate(model).jets, Coordinate("psi", 1): 0.0})
     assert found.startswith("epsilon' is left open: kinematic[2]")
+
+
+@pytest.mark.parametrize("t", [0, 2, -0.3])
+@pytest.mark.parametrize("start", [{}, {"y": 3}, {"y": 0.4, "y'": -0.3}, {"y'": 1}, {"y": 3, "y'": 0}, {"y": 1, "y'": -1, "y''": 3}])
+def test_the_example_of_a_gauge_meets_the_start(start, t):
+    """Following the advice gives a motion that begins with the given values."""
+    equations = ch.derive(ch.System("x y", lagrangian="x'^2/2"))
+    with pytest.raises(ch.GaugeError) as told:
+        ch.simulate(equations, {"x": 0, "x'": 1, **start}, (t, t + 1))
+    [advice] = told.value.fixes
+    motion = ch.simulate(equations, {"x": 0, "x'": 1, **start}, (t, t + 1), gauge=dict(advice.functions))
+    assert motion.outcome == "finished"
+    assert {name: motion[name][0] for name in start} == pytest.approx(start, abs=1e-12)
+
+
+def test_the_example_of_the_gallery_leads_to_a_motion():
+    with pytest.raises(ch.GaugeError) as told:
+        ch.simulate(ch.gallery("krupkova"))
+    [advice] = told.value.fixes
+    assert ch.simulate(ch.gallery("krupkova"), gauge=dict(advice.functions)).outcome == "finished"

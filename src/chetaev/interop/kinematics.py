@@ -37,12 +37,50 @@ class Kinematics:
     def angular_velocity(self, frame: Any) -> Any:
         """The angular velocity of a frame, from its orientation."""
         if frame not in self._turning:
-            path = self.frame._dict_list(frame, 0)
+            try:
+                path = self.frame._dict_list(frame, 0)
+            except ValueError:
+                raise ModelError(
+                    f"the orientation of {frame} relative to {self.frame} is not known.",
+                    where=self.where,
+                    why="The kinetic energy is found from orientations; a declared angular velocity may contain a constraint.",
+                    hint=("orient the frame: ", InPython(f"{frame}.orient_axis({self.frame}, ...)")),
+                ) from None
             total = Vector(0)
             for outer, inner in pairwise(path):
                 total += _relative(outer, inner)
             self._turning[frame] = total
         return self._turning[frame]
+
+    def load_velocity(self, place: Any, declared: bool) -> Any:
+        """The velocity of a point or the angular velocity of a frame where a load acts.
+
+        Where its position or orientation is not known, the declared velocity is returned if `declared` is true. Lagrange's method of SymPy
+        states it for its loads; one that contains a constraint changes their generalised forces by multiples of the rows only.
+        """
+        turns = hasattr(place, "dcm")
+        if not turns and self.origin is None:
+            return self._declared_velocity(place)
+        try:
+            return self.angular_velocity(place) if turns else self.velocity(place)
+        except ModelError:
+            if not declared:
+                raise
+            return self._declared_velocity(place)
+
+    def _declared_velocity(self, place: Any) -> Any:
+        """The velocity or angular velocity that SymPy knows, declared or found from declared ones."""
+        turns = hasattr(place, "dcm")
+        try:
+            return place.ang_vel_in(self.frame) if turns else place.vel(self.frame)
+        except ValueError:
+            call = "set_ang_vel" if turns else "set_vel"
+            raise ModelError(
+                f"the {'angular velocity' if turns else 'velocity'} of {place} in {self.frame} is not known, and a load acts there.",
+                where=self.where,
+                why="The generalised force of a load is its product with the partial velocities.",
+                hint=("declare it: ", InPython(f"{place}.{call}({self.frame}, ...)")),
+            ) from None
 
     def velocity(self, point: Any) -> Any:
         """The velocity of a point, from its position."""

@@ -356,16 +356,23 @@ def _random_values(expressions: Iterable[Expr]) -> dict[Any, Any]:
 
 
 def _forces(read: _Read, kinematics: Kinematics, in_velocities: Any) -> dict[Expr, Expr]:
-    """The generalised forces of loads, from partial velocities of positions."""
+    """The generalised forces of loads, from partial velocities of positions, or of declared velocities in Lagrange's method."""
     velocities = [q.diff(_time()) for q in read.q]
     found = dict.fromkeys(read.q, sympy.S.Zero)
     for load in read.loads:
         place, vector = load if isinstance(load, tuple) else (getattr(load, "point", None) or load.frame, load.vector)
         if vector == 0:
             continue
-        moves = kinematics.angular_velocity(place) if hasattr(place, "dcm") else kinematics.velocity(place)
+        moves = kinematics.load_velocity(place, declared=read.lagrangian is not None)
         for q, v in zip(read.q, velocities, strict=True):
-            found[q] += in_velocities(moves.diff(v, read.frame, var_in_dcm=False) & vector)
+            try:
+                found[q] += in_velocities(moves.diff(v, read.frame, var_in_dcm=False) & vector)
+            except ValueError:  # SymPy cannot multiply vectors of frames that are not oriented relative to each other
+                raise ModelError(
+                    f"the load on {place} and the velocity of {place} are vectors of frames without a known orientation.",
+                    where=_WHERE,
+                    hint=("orient the frames: ", InPython(f"A.orient_axis({read.frame}, ...)")),
+                ) from None
     return found
 
 

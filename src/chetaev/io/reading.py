@@ -64,7 +64,7 @@ def load(path: str | PathLike[str]) -> Any:
         from chetaev.numerics.motion.storage import load as load_motion
 
         return load_motion(file)
-    if file.suffix.lower() in _TABLES:
+    if file.suffix.lower() in _TABLES and file.exists():
         hint = f"motion.save({file.stem + '.npz'!r}) keeps the whole motion; pandas and xarray read tables"
         raise ModelError("a table has the values of a motion, but not its equations and settings.", where=file.name, hint=hint)
     return loads(read_text(file), file.name)

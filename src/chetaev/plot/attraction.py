@@ -9,7 +9,7 @@ import numpy as np
 from chetaev.core.errors import UsageError
 from chetaev.core.support.public import public
 from chetaev.core.support.text import in_mathtext
-from chetaev.plot.style import ALERT, COLOURS, INK, LINES, SOFT, Picture, figure, label, legend, styled
+from chetaev.plot.style import ALERT, COLOURS, FRAMED, INK, LINES, SOFT, Picture, label, legend, panel, styled
 
 _CLASSES = (
     (1, "attracted", COLOURS[2], 0.45),
@@ -21,7 +21,7 @@ _CLASSES = (
 
 
 @public
-def basin(found: Any, x: str | None = None, y: str | None = None) -> Picture:
+def basin(found: Any, x: str | None = None, y: str | None = None, *, ax: Any = None) -> Picture:
     r"""Draw which states of a box an equilibrium attracts, the points found on the border of the basin, and the proved region.
 
     A box of one jet is drawn as a strip. A box of more than two is drawn on the plane where the other jets are nearest to the equilibrium.
@@ -30,6 +30,7 @@ def basin(found: Any, x: str | None = None, y: str | None = None) -> Picture:
         found: A result of `ch.basin`.
         x: The jet on the horizontal axis; by default the first of the box.
         y: The jet on the vertical axis; by default the second.
+        ax: Axes to draw into; by default those of a new figure.
 
     Returns:
         The figure.
@@ -52,16 +53,16 @@ def basin(found: Any, x: str | None = None, y: str | None = None) -> Picture:
             raise UsageError(f"{name} is not a jet of the box.", where=where, hint=f"jets of the box: {' '.join(names)}")
     if x == y:
         raise UsageError(f"{x} is on both axes.", where=where, hint="two jets of the box")
-    picture = figure(7.2, 4.6 if y else 2.2, in_mathtext(found.equations.system.name or "system"))
+    alone = ax is None
+    picture, ax = panel(ax, (7.2, 4.6 if y else 2.2), in_mathtext(found.equations.system.name or "system"), "basin")
     with styled():
-        ax = picture.add_subplot()
         _draw(ax, found, names, x, y)
         ax.set_xlabel(label(found.equations, x))
         if y is None:
             ax.set_yticks([])
         else:
             ax.set_ylabel(label(found.equations, y))
-        legend(ax, loc="upper left", bbox_to_anchor=(1.01, 1.0))
+        legend(ax, **({"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)} if alone else {"loc": "best"} | FRAMED))
     return picture
 
 

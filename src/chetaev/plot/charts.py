@@ -16,7 +16,7 @@ from chetaev.core.errors import UsageError
 from chetaev.core.fixes import Ask, Code, SetArgument
 from chetaev.core.support.public import public
 from chetaev.core.support.text import in_mathtext
-from chetaev.plot.style import COLOURS, INK, LINES, PAPER, Array, Picture, figure, label, styled
+from chetaev.plot.style import COLOURS, INK, LINES, PAPER, Array, Picture, label, panel, styled
 
 _COLOURS = "viridis"
 _TWO_SIDED = "RdBu_r"
@@ -41,7 +41,9 @@ class _Axes:
 
 
 @public
-def chart(sweep: Any, measure: str | None = None, *, regimes: Mapping[str, float] | None = None, title: str = "") -> Picture:
+def chart(
+    sweep: Any, measure: str | None = None, *, regimes: Mapping[str, float] | None = None, title: str = "", ax: Any = None
+) -> Picture:
     """Draw a measure of a sweep over one or two parameters.
 
     Points whose motions did not finish, or were not run, are grey. An interactive window shows the values of the point under the cursor.
@@ -51,7 +53,8 @@ def chart(sweep: Any, measure: str | None = None, *, regimes: Mapping[str, float
         measure: The name of a measure, or `"outcome"`; by default the first measure.
         regimes: Names of regimes with their upper limits, in ascending order: `{"regular": 0.01, "chaotic": inf}`; points are then
             coloured by regime.
-        title: A title.
+        title: A title of a new figure.
+        ax: Axes to draw into, beside which the figure has a colour bar; by default those of a new figure.
 
     Returns:
         The figure.
@@ -70,7 +73,11 @@ def chart(sweep: Any, measure: str | None = None, *, regimes: Mapping[str, float
     axes = _axes_of(data, where)
     values, names = _classes(data, measure, regimes, where)
     heading = title or in_mathtext(str(data.attrs.get("system") or data.attrs.get("store", "")))
-    return (_curve if len(axes.names) == 1 else _plane)(axes, values, names, measure, heading)
+    one = len(axes.names) == 1
+    picture, ax = panel(ax, (6.4, 4.0) if one else (6.6, 4.8), heading, where)
+    with styled():
+        (_curve if one else _plane)(ax, axes, values, names, measure)
+    return picture
 
 
 def as_html(sweep: Any) -> str:
@@ -112,54 +119,48 @@ def _classes(data: Any, measure: str, regimes: Mapping[str, float] | None, where
     return found, list(regimes)
 
 
-def _curve(axes: _Axes, values: Array, names: list[str] | None, measure: str, title: str) -> Picture:
-    picture = figure(6.4, 4.0, title)
+def _curve(ax: Any, axes: _Axes, values: Array, names: list[str] | None, measure: str) -> None:
+    """Draw a measure over one parameter."""
     x = axes.values[0]
     order = np.argsort(x, kind="stable")
-    with styled():
-        ax = picture.subplots()
-        line = "" if axes.scattered or names is not None else "-"
-        ax.plot(x[order], values[order], color=COLOURS[0], linestyle=line, marker="." if len(x) < 200 or not line else "")
-        for place in x[~np.isfinite(values)]:
-            ax.axvline(place, color=_MISSING, linewidth=1.0, zorder=0)
-        if names is not None:
-            ax.set_yticks(range(len(names)), [in_mathtext(name.replace("_", " ")) for name in names])
-        else:
-            ax.set_ylabel(in_mathtext(measure))
-        ax.set_xlabel(label(None, axes.names[0]))
-        if _is_logarithmic(x):
-            ax.set_xscale("log")
-        ax.margins(x=0.01)
-    return picture
+    line = "" if axes.scattered or names is not None else "-"
+    ax.plot(x[order], values[order], color=COLOURS[0], linestyle=line, marker="." if len(x) < 200 or not line else "")
+    for place in x[~np.isfinite(values)]:
+        ax.axvline(place, color=_MISSING, linewidth=1.0, zorder=0)
+    if names is not None:
+        ax.set_yticks(range(len(names)), [in_mathtext(name.replace("_", " ")) for name in names])
+    else:
+        ax.set_ylabel(in_mathtext(measure))
+    ax.set_xlabel(label(None, axes.names[0]))
+    if _is_logarithmic(x):
+        ax.set_xscale("log")
+    ax.margins(x=0.01)
 
 
-def _plane(axes: _Axes, values: Array, names: list[str] | None, measure: str, title: str) -> Picture:
-    picture = figure(6.6, 4.8, title)
+def _plane(ax: Any, axes: _Axes, values: Array, names: list[str] | None, measure: str) -> None:
+    """Draw a measure over two parameters, in colours."""
     x, y = axes.values
-    with styled():
-        ax = picture.subplots()
-        ax.grid(False)
-        ax.set_facecolor(PAPER if axes.scattered else _MISSING)
-        options = _colours_of(values)
-        if names is not None:
-            colours = [COLOURS[k % len(COLOURS)] for k in range(len(names))]
-            options = {"cmap": ListedColormap(colours), "vmin": -0.5, "vmax": len(names) - 0.5}
-        if axes.scattered:
-            known = np.isfinite(values)
-            ax.scatter(x[~known], y[~known], s=14, facecolors="none", edgecolors=INK, linewidths=0.5)
-            drawn: Any = ax.scatter(x[known], y[known], c=values[known], s=14, **options)
-        else:
-            across, up = np.argsort(x, kind="stable"), np.argsort(y, kind="stable")  # lists may be in any order
-            shown = np.ma.masked_invalid(values[np.ix_(across, up)].T)
-            drawn = ax.pcolormesh(x[across], y[up], shown, shading="nearest", rasterized=True, **options)
-            for axis, along in (("x", x), ("y", y)):
-                if _is_logarithmic(along):
-                    getattr(ax, f"set_{axis}scale")("log")
-        ax.set_xlabel(label(None, axes.names[0]))
-        ax.set_ylabel(label(None, axes.names[1]), rotation=0, ha="right", va="center")
-        _key(picture, ax, drawn, values, names, measure)
+    ax.grid(False)
+    ax.set_facecolor(PAPER if axes.scattered else _MISSING)
+    options = _colours_of(values)
+    if names is not None:
+        colours = [COLOURS[k % len(COLOURS)] for k in range(len(names))]
+        options = {"cmap": ListedColormap(colours), "vmin": -0.5, "vmax": len(names) - 0.5}
+    if axes.scattered:
+        known = np.isfinite(values)
+        ax.scatter(x[~known], y[~known], s=14, facecolors="none", edgecolors=INK, linewidths=0.5)
+        drawn: Any = ax.scatter(x[known], y[known], c=values[known], s=14, **options)
+    else:
+        across, up = np.argsort(x, kind="stable"), np.argsort(y, kind="stable")  # lists may be in any order
+        shown = np.ma.masked_invalid(values[np.ix_(across, up)].T)
+        drawn = ax.pcolormesh(x[across], y[up], shown, shading="nearest", rasterized=True, **options)
+        for axis, along in (("x", x), ("y", y)):
+            if _is_logarithmic(along):
+                getattr(ax, f"set_{axis}scale")("log")
+    ax.set_xlabel(label(None, axes.names[0]))
+    ax.set_ylabel(label(None, axes.names[1]), rotation=0, ha="right", va="center")
+    _key(ax, drawn, values, names, measure)
     vars(ax)["format_coord"] = _cursor(axes, values, names, measure)  # matplotlib calls it for the position of the cursor
-    return picture
 
 
 def _colours_of(values: Array) -> dict[str, Any]:
@@ -172,11 +173,11 @@ def _colours_of(values: Array) -> dict[str, Any]:
     return {"cmap": _COLOURS}
 
 
-def _key(picture: Picture, ax: Any, drawn: Any, values: Array, names: list[str] | None, measure: str) -> None:
+def _key(ax: Any, drawn: Any, values: Array, names: list[str] | None, measure: str) -> None:
     """Add a colour bar, or a legend of the classes."""
     missing = [Patch(facecolor=_MISSING, edgecolor=INK, linewidth=0.4, label="no value")] if not np.isfinite(values).all() else []
     if names is None:
-        picture.colorbar(drawn, ax=ax, label=in_mathtext(measure), pad=0.02)
+        ax.figure.colorbar(drawn, ax=ax, label=in_mathtext(measure), pad=0.02)
         handles = missing
     else:
         present = [k for k in range(len(names)) if (values == k).any()]

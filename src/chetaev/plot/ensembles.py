@@ -12,7 +12,7 @@ from chetaev.core.fixes import Ask, Code, InPython, SetArgument
 from chetaev.core.support.public import public
 from chetaev.numerics.ensemble import Ensemble
 from chetaev.plot.curves import usual
-from chetaev.plot.style import COLOURS, Array, Picture, grid, label, legend, styled, time_axis, title_of
+from chetaev.plot.style import COLOURS, FRAMED, Array, Picture, grid, label, legend, panels, styled, time_axis, title_of
 
 _MOST_CURVES = 200
 """Largest number of members whose curves are drawn; more would merge into one dark band."""
@@ -38,7 +38,7 @@ def curves(ensemble: Ensemble, names: Sequence[str] | str | None, columns: int |
 
 
 @public
-def fan(ensemble: Any, names: Sequence[str] | str | None = None, *, quantiles: Sequence[float] = _QUANTILES) -> Picture:
+def fan(ensemble: Any, names: Sequence[str] | str | None = None, *, quantiles: Sequence[float] = _QUANTILES, ax: Any = None) -> Picture:
     """Draw quantiles of an ensemble over time: bands between pairs of quantiles, and the middle one as a curve.
 
     Members that ended early count up to their end.
@@ -47,6 +47,7 @@ def fan(ensemble: Any, names: Sequence[str] | str | None = None, *, quantiles: S
         ensemble: An ensemble that keeps states: `simulate_many(..., t=np.linspace(0, 10, 101))`.
         names: Names of jets, multipliers or expressions, one panel for each; by default every coordinate.
         quantiles: Levels between 0 and 1, symmetric about 0.5.
+        ax: Axes to draw into, one for each quantity; by default those of a new figure.
 
     Returns:
         The figure.
@@ -70,12 +71,13 @@ def fan(ensemble: Any, names: Sequence[str] | str | None = None, *, quantiles: S
             f"quantiles={tuple(quantiles)} are not symmetric about 0.5.", where="fan", hint=SetArgument("quantiles", _QUANTILES)
         )
     columns = 1 if len(listed) <= 3 else 2
-    picture, axes = grid(len(listed), columns, f"{title_of(ensemble)}\n{len(ensemble)} members")
+    picture, axes = panels(ax, len(listed), columns, f"{title_of(ensemble)}\n{len(ensemble)} members", "fan")
     with styled():
-        for ax, name in zip(axes, listed, strict=True):
-            _bands(ax, times, _quantiles(np.asarray(ensemble[name], dtype=float), levels), levels)
-            _name(ax, ensemble, name)
-        legend(axes[0], always=True, loc="lower right", bbox_to_anchor=(1.0, 0.96), ncols=4, borderaxespad=0.0)
+        for panel, name in zip(axes, listed, strict=True):
+            _bands(panel, times, _quantiles(np.asarray(ensemble[name], dtype=float), levels), levels)
+            _name(panel, ensemble, name)
+        above = {"loc": "lower right", "bbox_to_anchor": (1.0, 0.96), "ncols": 4, "borderaxespad": 0.0}
+        legend(axes[0], always=True, **(above if ax is None else {"loc": "best"} | FRAMED))
         time_axis(axes, columns)
     return picture
 

@@ -10,7 +10,7 @@ import numpy as np
 from chetaev.core.errors import UsageError
 from chetaev.core.fixes import Ask
 from chetaev.core.support.public import public
-from chetaev.plot.style import COLOURS, INK, PAPER, Picture, figure, label, legend, styled
+from chetaev.plot.style import COLOURS, INK, PAPER, Picture, label, legend, panel, styled
 
 _LINES = {True: ("-", "stable"), None: ("-.", "undecided to first order"), False: (":", "unstable")}
 _MARKS = {
@@ -24,7 +24,7 @@ _WIDTHS = {True: 2.0, None: 1.5, False: 1.8}
 
 
 @public
-def family(families: Any, quantity: str = "", *, title: str = "") -> Picture:
+def family(families: Any, quantity: str = "", *, title: str = "", ax: Any = None) -> Picture:
     """Draw a quantity of one or several families over the parameter or jet along which they were followed.
 
     Lines are solid where the solutions are stable, dotted where they are unstable, and dash-dotted where the linearised motion does not
@@ -33,7 +33,8 @@ def family(families: Any, quantity: str = "", *, title: str = "") -> Picture:
     Args:
         families: A family of `orbits.continuation`, or a list of families along the same quantity.
         quantity: The name of a jet of the state, or `"period"`; by default the coordinate that changes most.
-        title: A title.
+        title: A title of a new figure.
+        ax: Axes to draw into; by default those of a new figure.
 
     Returns:
         The figure.
@@ -55,9 +56,8 @@ def family(families: Any, quantity: str = "", *, title: str = "") -> Picture:
         names = ", ".join(sorted({f.along for f in shown}))
         raise UsageError(f"the families were followed along different quantities: {names}.", where="family", hint="a picture for each")
     name = quantity or _changing(shown)
-    picture = figure(6.4, 4.4, title)
+    picture, ax = panel(ax, (6.4, 4.4), title, "family")
     with styled():
-        ax = picture.add_subplot()
         used: set[str] = set()
         for k, f in enumerate(shown):
             _draw_lines(ax, f, name, COLOURS[k % len(COLOURS)], used)

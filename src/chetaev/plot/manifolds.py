@@ -24,7 +24,7 @@ from chetaev.core.values import Tape, Undefined
 from chetaev.core.zero import random_point
 from chetaev.mechanics.analysis import Analysis
 from chetaev.mechanics.origins import RowLabel
-from chetaev.plot.style import ALERT, COLOURS, INK, SOFT, Picture, figure, label, shortened, styled, title_of
+from chetaev.plot.style import ALERT, COLOURS, INK, SOFT, Picture, figure, given_axes, label, shortened, styled, title_of
 from chetaev.singular.algorithm import Leaf, Tree
 from chetaev.singular.algorithm.tree import Entry
 
@@ -35,12 +35,14 @@ _WIDEST = 64
 
 
 @public
-def tree(found: Tree | Analysis, *, title: str | None = None) -> Picture:
+def tree(found: Tree | Analysis, *, title: str | None = None, ax: Any = None) -> Picture:
     """Draw the tree of a constraint algorithm, or the branches in the analysis of a system.
 
     Args:
         found: A result of `constraint_algorithm` or of `analyze`.
         title: A title that replaces the default one.
+        ax: Axes to draw into, without a default title, and with smaller letters if they are too small for the tree; by default the figure
+            is new, and as large as the tree.
 
     Returns:
         The figure.
@@ -53,17 +55,19 @@ def tree(found: Tree | Analysis, *, title: str | None = None) -> Picture:
     >>> sum("leaf" in text.get_text() for text in picture.texts)
     2
     """
+    if ax is not None:
+        title = title or ""
     if isinstance(found, Tree):
         usual = in_mathtext(f"{found.form.name or 'dynamical form'} · {found.dynamics} dynamics")
-        return drawn(_of_tree(found), usual if title is None else title, _notes(found))
+        return drawn(_of_tree(found), usual if title is None else title, _notes(found), ax)
     if not isinstance(found, Analysis):
         raise UsageError(
             f"a tree or an analysis is needed, not {type(found).__name__}.", where="tree", hint=Ask("tree", "ch.analyze(equations)")
         )
     title = title_of(found) if title is None else title
     if found.tree is not None and found.tree.entries:
-        return drawn(_of_tree(found.tree), title, _notes(found.tree))
-    return drawn(_of_analysis(found), title, [])
+        return drawn(_of_tree(found.tree), title, _notes(found.tree), ax)
+    return drawn(_of_analysis(found), title, [], ax)
 
 
 def _of_tree(found: Tree) -> Box:
@@ -215,29 +219,73 @@ class Box:
         self.width = max(width for width, _ in extents) + 2 * _BOX_PADDING
         self.height = sum(self.heights) + _LINE_GAP * (len(extents) - 1) + 2 * _BOX_PADDING
 
-    def draw(self, picture: Picture, way: str) -> None:
+    def draw(self, sheet: _Sheet, way: str) -> None:
         """Draw the frame, the lines of text and the lines to the children."""
         at = self.y + self.height / 2 - _BOX_PADDING
         for text, height in zip(self.texts, self.heights, strict=True):
-            _place(picture, text, self.x, at - height / 2)
+            sheet.write(text, self.x, at - height / 2)
             at -= height + _LINE_GAP
         left, low = self.x - self.width / 2, self.y - self.height / 2
         style: dict[str, Any] = {"facecolor": "none", "edgecolor": self.colour, "linewidth": 1.6 if self.heavy else 0.9}
         round_corners = "round,pad=0,rounding_size=0.06"
-        inches = picture.dpi_scale_trans
-        picture.add_artist(
-            FancyBboxPatch((left, low), self.width, self.height, boxstyle=round_corners, transform=inches, zorder=2, **style)
-        )
+        frame = FancyBboxPatch((left, low), self.width, self.height, boxstyle=round_corners, transform=sheet.inches, zorder=2, **style)
+        sheet.owner.add_artist(frame)
         for child in self.children:
             begin, end = (self.x, low), (child.x, child.y + child.height / 2)
             if way == "across":
                 begin, end = (left + self.width, self.y), (child.x - child.width / 2, child.y)
             colour = ALERT if child.colour == ALERT else SOFT
-            picture.add_artist(Line2D((begin[0], end[0]), (begin[1], end[1]), transform=inches, color=colour, linewidth=1.0, zorder=1))
+            way_down = Line2D((begin[0], end[0]), (begin[1], end[1]), transform=sheet.inches, color=colour, linewidth=1.0, zorder=1)
+            sheet.owner.add_artist(way_down)
 
 
-def drawn(root: Box, title: str, notes: Sequence[str]) -> Picture:
-    """Return a figure with the title, the tree and the notes, just large enough for them."""
+@dataclass
+class _Sheet:
+    """What a tree is drawn on, in inches: a figure of its own size, or given axes, in which an inch may be smaller."""
+
+    picture: Picture
+    ax: Any = None
+    scale: float = 1.0
+
+    @property
+    def owner(self) -> Any:
+        """The figure or the axes that own what is drawn."""
+        return self.picture if self.ax is None else self.ax
+
+    @property
+    def inches(self) -> Any:
+        """The transformation of positions in inches."""
+        return self.picture.dpi_scale_trans if self.ax is None else self.ax.transData
+
+    def write(self, text: Any, x: float, y: float) -> None:
+        """Put a text that was measured in the figure at its place."""
+        if self.ax is None:
+            _place(self.picture, text, x, y)
+            return
+        size = text.get_fontsize() * self.scale
+        self.ax.text(x, y, text.get_text(), fontsize=size, color=text.get_color(), ha=text.get_ha(), va=text.get_va())
+
+
+def _fitted(ax: Any, wide: float, tall: float, picture: Picture) -> _Sheet:
+    """Given axes whose unit is an inch of the tree, or less where the tree would not fit."""
+    [ax] = given_axes(ax, 1, "tree")
+    across, up = _room(ax)
+    scale = min(1.0, across / wide, up / tall)
+    ax.set_axis_off()
+    ax.set_xlim((wide - across / scale) / 2, (wide + across / scale) / 2)
+    ax.set_ylim((tall - up / scale) / 2, (tall + up / scale) / 2)
+    ax.set_aspect("equal", adjustable="box")  # in axes that a layout changes later, the tree keeps its proportions
+    return _Sheet(picture, ax, scale)
+
+
+def _room(ax: Any) -> tuple[float, float]:
+    """The width and the height of axes in inches."""
+    room = ax.get_window_extent()
+    return room.width / ax.figure.dpi, room.height / ax.figure.dpi
+
+
+def drawn(root: Box, title: str, notes: Sequence[str], ax: Any = None) -> Any:
+    """Return a figure with the title, the tree and the notes, just large enough for them; or the figure of given axes."""
     picture = figure(4, 3)
     picture.set_layout_engine("none")
     with styled():
@@ -245,28 +293,31 @@ def drawn(root: Box, title: str, notes: Sequence[str]) -> Picture:
         foot = [picture.text(0, 0, note, fontsize=8.5, color=SOFT, ha="left", va="bottom") for note in notes]
         for box in root.all():
             box.write(picture)
-        way = _direction(root)
+        way = _direction(root, None if ax is None else _room(given_axes(ax, 1, "tree")[0]))
         width, height = _laid_out(root, way)
         above = _extent(picture, head)[1] + 0.15 if title else 0.0
         below = sum(_extent(picture, note)[1] + 0.06 for note in foot)
         wide = max([width, *(_extent(picture, text)[0] for text in (head, *foot))]) + 2 * _FIGURE_MARGIN
         tall = height + above + below + 2 * _FIGURE_MARGIN
         picture.set_size_inches(wide, tall)
-        _place(picture, head, _FIGURE_MARGIN, tall - _FIGURE_MARGIN)
+        sheet = _Sheet(picture) if ax is None else _fitted(ax, wide, tall, picture)
+        sheet.write(head, _FIGURE_MARGIN, tall - _FIGURE_MARGIN)
         at = _FIGURE_MARGIN
         for note in reversed(foot):
-            _place(picture, note, _FIGURE_MARGIN, at)
+            sheet.write(note, _FIGURE_MARGIN, at)
             at += _extent(picture, note)[1] + 0.06
         for box in root.all():
             box.x, box.y = box.x + (wide - width) / 2, tall - above - _FIGURE_MARGIN - box.y
         for box in root.all():
-            box.draw(picture, way)
-    return picture
+            box.draw(sheet, way)
+    return picture if sheet.ax is None else sheet.ax.figure
 
 
-def _direction(root: Box) -> str:
-    """Choose "down" or "across": the lower layout among those that fit a page, otherwise the narrower one."""
+def _direction(root: Box, room: tuple[float, float] | None) -> str:
+    """Choose "down" or "across": the layout that fits larger into a room, or without one the lower of those that fit a page."""
     sizes = {way: _laid_out(root, way) for way in _SIDE}
+    if room is not None:
+        return max(sizes, key=lambda way: min(room[0] / sizes[way][0], room[1] / sizes[way][1]))
     fitting = [way for way in sizes if sizes[way][0] <= _WIDEST_TREE]
     return min(fitting, key=lambda way: sizes[way][1]) if fitting else min(sizes, key=lambda way: sizes[way][0])
 

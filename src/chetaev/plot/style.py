@@ -155,6 +155,16 @@ def panels(ax: Any, count: int, columns: int, title: str, where: str) -> tuple[A
     return found[0].figure, found
 
 
+def panel(ax: Any, size: tuple[float, float], title: str, where: str) -> tuple[Any, Any]:
+    """Return a figure and its axes: those given as `ax`, or those of a new figure of a size in inches with a title."""
+    if ax is not None:
+        found = given_axes(ax, 1, where)[0]
+        return found.figure, found
+    made = figure(*size, title)
+    with styled():
+        return made, made.add_subplot()
+
+
 def given_axes(ax: Any, count: int, where: str) -> list[Any]:
     """Return matplotlib axes, one or an array of them, as a list of `count`; raise a UsageError for anything else."""
     found = [ax] if isinstance(ax, Axes) else list(np.asarray(ax, dtype=object).ravel())
@@ -297,6 +307,10 @@ def power_of_ten(value: float) -> str:
     exponent = round(math.log10(value))
     exact = math.isclose(value, 10.0**exponent, rel_tol=1e-9)
     return f"10{str(exponent).translate(_RAISED)}" if exact else f"{value:.3g}"
+
+
+FRAMED: dict[str, Any] = {"frameon": True, "framealpha": 0.85, "edgecolor": "none", "fontsize": 8.5}
+"""Options of a legend inside given axes, where it may stand on colours or marks."""
 
 
 def legend(axes: Any, always: bool = False, **options: Any) -> None:

@@ -1,6 +1,7 @@
 """Reductions of formulas for reading: equal everywhere, and without a search.
 
-`a*sin(u)^2 + a*cos(u)^2` becomes `a`, `a - a*cos(u)^2` becomes `a*sin(u)^2`. Where products of sums cancel, the remainder is written.
+`a*sin(u)^2 + a*cos(u)^2` becomes `a`, `a - a*cos(u)^2` becomes `a*sin(u)^2`, also beside common factors such as other powers of `sin(u)`.
+Where products and powers of sums cancel, the remainder is written.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from chetaev.core.support.budget import size
 
 _MOST_NODES = 4_000
 """Nodes of an expression that is reduced, about a screen of formulas. Longer ones are shown unchanged, so that printing stays fast."""
-_MOST_TERMS = 60
-"""Terms that an expression may have when its products of sums are multiplied out; more could not be read, and grow without bound."""
+_MOST_TERMS = 250
+"""Terms that an expression may have when its products and powers of sums are multiplied out; more would slow down printing."""
 _SHORTER_BY = 0.6
 """Relative: the expanded form is used only if it has at most this share of the nodes. With 1, formulas that do not become shorter would
 lose the form in which they were derived."""
@@ -35,9 +36,14 @@ def reduced(e: Expr) -> Expr:
         return e
     found = _inside(e)
     if _terms(found) <= _MOST_TERMS:
-        out = _inside(sympy.expand_mul(found))
+        out = _inside(_multiplied_out(found))
         found = out if size(out) <= _SHORTER_BY * size(found) else found
     return found
+
+
+def _multiplied_out(e: Expr) -> Expr:
+    """Return a sum of products: products and powers of sums are written out, and nothing else is changed."""
+    return e.expand(mul=True, multinomial=True, power_base=False, power_exp=False, log=False, basic=False)
 
 
 def _inside(e: Expr) -> Expr:
@@ -55,30 +61,42 @@ def _inside(e: Expr) -> Expr:
 
 
 def _joined(total: Expr) -> Expr:
-    """Return a sum with all its pairs `c*sin(u)^2*r + c*cos(u)^2*r` and `c*r - c*cos(u)^2*r` replaced."""
-    while True:
-        terms = {rest: number for number, rest in (term.as_coeff_Mul() for term in sympy.Add.make_args(total))}
-        found = next(_pairs(terms), None)
-        if found is None:
-            return total
-        first, second, result = found
-        total = total - terms[first] * first - terms[second] * second + result
+    """Return a sum with all its pairs `c*sin(u)^2*r + c*cos(u)^2*r` and `c*r - c*cos(u)^2*r` replaced; r may contain the same functions."""
+    terms = {rest: number for number, rest in (term.as_coeff_Mul() for term in sympy.Add.make_args(total))}
+    known: dict[Expr, list[tuple[Expr, Expr]]] = {}
+    joined = False
+    while (found := next(_pairs(terms, known), None)) is not None:
+        first, second, number, result = found
+        joined = True
+        del terms[first], terms[second]
+        factor, rest = result.as_coeff_Mul()
+        number = number * factor + terms.pop(rest, 0)
+        if number != 0:
+            terms[rest] = number
+    return sympy.Add(*[number * rest for rest, number in terms.items()]) if joined else total
 
 
-def _pairs(terms: dict[Expr, Expr]) -> Iterator[tuple[Expr, Expr, Expr]]:
-    """Yield two terms of a sum, without their numbers, and the single term that they add up to."""
+def _pairs(terms: dict[Expr, Expr], known: dict[Expr, list[tuple[Expr, Expr]]]) -> Iterator[tuple[Expr, Expr, Expr, Expr]]:
+    """Yield two terms of a sum, without their numbers, and the number and the single term that they add up to."""
     for term, number in terms.items():
-        factors = sympy.Mul.make_args(term)
-        for factor in factors:
-            if not (isinstance(factor, sympy.Pow) and factor.exp == 2 and isinstance(factor.base, sympy.sin | sympy.cos)):
-                continue
-            other = sympy.cos if isinstance(factor.base, sympy.sin) else sympy.sin
-            rest = sympy.Mul(*[f for f in factors if f != factor])
-            partner = rest * other(factor.base.args[0]) ** 2
+        if term not in known:
+            known[term] = list(_squares(term))
+        for rest, partner in known[term]:
             if terms.get(partner) == number:
-                yield term, partner, number * rest
+                yield term, partner, number, rest
             if terms.get(rest) == -number:
-                yield term, rest, -number * partner
+                yield term, rest, -number, partner
+
+
+def _squares(term: Expr) -> Iterator[tuple[Expr, Expr]]:
+    """Yield, for each sine or cosine of which a term has a square, the rest of the term, and the term with the other square."""
+    factors = sympy.Mul.make_args(term)
+    for factor in factors:
+        base, exponent = factor.as_base_exp()
+        if isinstance(base, sympy.sin | sympy.cos) and exponent.is_Integer and exponent >= 2:
+            other = sympy.cos if isinstance(base, sympy.sin) else sympy.sin
+            rest = sympy.Mul(*[f for f in factors if f != factor], base ** (exponent - 2))
+            yield rest, rest * other(base.args[0]) ** 2
 
 
 def _terms(e: Expr) -> int:
@@ -90,4 +108,6 @@ def _terms(e: Expr) -> int:
         for a in e.args:
             count = min(count * _terms(a), _MOST_TERMS + 1)
         return count
+    if e.is_Pow and e.exp.is_Integer and e.exp > 0:
+        return min(_terms(e.base) ** min(int(e.exp), _MOST_TERMS), _MOST_TERMS + 1)
     return 1

@@ -1,7 +1,8 @@
-"""The units of a system: reading them, and the check that its Lagrangian, rows and forces are consistent in them.
+"""The units of a system: reading them, and the check that its Lagrangian, rows, contacts and forces are consistent in them.
 
-Forces, Rayleigh's function and the action have units that follow from those of the Lagrangian: u_x is in L/x, F in L/t, s in L t. Inputs
-and values of parameters are numbers that come later; they are not checked.
+Forces, Rayleigh's function, the action and the multipliers in forces have units that follow from those of the Lagrangian: u_x is in L/x,
+F in L/t, s in L t, the multiplier of a row R of order k in L/(R t^k). Inputs and values of parameters are numbers that come later; they
+are not checked.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from chetaev.core.errors import Location, ModelError, did_you_mean, require_mapp
 from chetaev.core.fixes import SetPart, sentences
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.letters import spell
-from chetaev.core.symbols import delta
+from chetaev.core.symbols import Multiplier, delta, jets_in
 from chetaev.core.units.dimensions import Dimensions
 from chetaev.core.units.unit import PURE, Unit, read_unit
 
@@ -63,7 +64,15 @@ def dimensions_of(system: System) -> Dimensions:
             units |= dict.fromkeys([*(q.base for q in group.components), *group.entries], PURE)
     units |= {name: read_unit(text, "units") for name, text in system.units.items()}
     named = {*system.where, *system.quasi}
-    return Dimensions({name: unit for name, unit in units.items() if name not in named})
+    found = Dimensions({name: unit for name, unit in units.items() if name not in named})
+    action = system.action
+    if action is None or action.base in found.units:
+        return found
+    try:
+        energy = found.of(system.lagrangian)
+    except ModelError:  # the check of the Lagrangian tells it
+        return found
+    return found if energy is None else Dimensions({**found.units, action.base: energy * found.units["t"]})
 
 
 def check_dimensions(system: System, place: Location) -> None:
@@ -77,6 +86,7 @@ def check_dimensions(system: System, place: Location) -> None:
     for k, stated in enumerate(system.variational or ()):
         form = sympy.Add(*[e * delta(q) for q, e in stated.coefficients.items()])
         found.at(place.at("variational", stated.name or k)).of(form)
+    _check_contacts(system, found, place)
     _check_named(system, found, place)
     if system.equations:
         for q, u in system.forces.items():
@@ -92,6 +102,17 @@ def is_consistent(system: System) -> bool:
     except ModelError:
         return False
     return True
+
+
+def _check_contacts(system: System, found: Dimensions, place: Location) -> None:
+    """Check the terms of gaps, and that coefficients of restitution are pure numbers."""
+    for contact in system.unilateral:
+        at = place.at("unilateral", contact.name)
+        found.at(at).of(contact.gap)
+        unit = found.at(at).of(contact.restitution)
+        if unit is not None and not unit.pure:
+            why = "It is the ratio of two speeds, a pure number."
+            raise ModelError(f"the coefficient of restitution is in {unit}.", where=at, why=why, hint="correct the formula or the units")
 
 
 def _check_named(system: System, found: Dimensions, place: Location) -> None:
@@ -124,9 +145,40 @@ def _check_energies(system: System, energy: Unit | None, found: Dimensions, plac
         if energy is None:
             energy, source = unit / relative, f"{what} shows that the Lagrangian is"
         elif unit != energy * relative:
-            raise ModelError(
-                f"{what} is in {unit}, where {energy * relative} is needed.",
-                where=at,
-                why=f"{source[:1].upper()}{source[1:]} in {energy}.",
-                hint="correct the formula or the units",
-            )
+            raise _unfit(what, unit, energy * relative, f"{source[:1].upper()}{source[1:]} in {energy}.", at)
+    if energy is not None and system.multipliers_in_forces:
+        _check_reacting(system, energy, found, place)
+
+
+def _check_reacting(system: System, energy: Unit, found: Dimensions, place: Location) -> None:
+    """Compare forces that contain multipliers, whose units follow from the rows, with the unit of the Lagrangian."""
+    sizes = {name: energy / unit for name, unit in _reacting_rows(system, found).items()}
+    known = Dimensions({**found.units, **sizes})
+    for q, u in system.forces.items():
+        inside = sorted(z.base for z in jets_in(u, Multiplier) if z.base in sizes)
+        at = place.at("forces", q.base)
+        own, unit = found.name(q.base), known.at(at).of(u) if inside else None
+        if own is not None and unit is not None and unit != energy / own:
+            why = f"{', '.join(f'{name} is in {sizes[name]}' for name in inside)}, and the Lagrangian in {energy}."
+            raise _unfit(f"the force on {q.base}", unit, energy / own, why, at)
+
+
+def _reacting_rows(system: System, found: Dimensions) -> dict[str, Unit]:
+    """Return the units of the rows of virtual displacements by their multipliers, as far as they are known.
+
+    A stated row is in its own unit; the slopes of a kinematic row R of order k in the highest derivatives make one in R t^k.
+    """
+    units: dict[str, Unit | None] = {}
+    if system.variational is not None:
+        for k, stated in enumerate(system.variational):
+            units[f"lambda{k + 1}"] = found.of(sympy.Add(*[e * delta(q) for q, e in stated.coefficients.items()]))
+    else:
+        for k, row in enumerate(system.kinematic):
+            own = None if row.has_action else found.same(row.lhs, row.rhs)
+            units[f"lambda{k + 1}"] = None if own is None else own * found.units["t"] ** row.order
+    units |= {contact.multiplier.base: found.of(contact.gap) for contact in system.unilateral}
+    return {name: unit for name, unit in units.items() if unit is not None}
+
+
+def _unfit(what: str, unit: Unit, needed: Unit, why: str, at: Location) -> ModelError:
+    return ModelError(f"{what} is in {unit}, where {needed} is needed.", where=at, why=why, hint="correct the formula or the units")

@@ -36,7 +36,7 @@ from chetaev.numerics.start.completed import Completed, decided_by_state
 from chetaev.numerics.start.data import read_state
 from chetaev.numerics.start.state_faults import not_determined
 from chetaev.numerics.verdict.branches import SECONDS, SECONDS_DECIDED, Branch, Branches, branches_of
-from chetaev.numerics.verdict.gauge import Gauge, fixed, gauge_missing, gauge_missing_by_numbers, read_gauge
+from chetaev.numerics.verdict.gauge import Gauge, Given, fixed, gauge_missing, gauge_missing_by_numbers, read_gauge
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ def _on_branch(branch: Branch, found: Branches, binding: Binding, gauges: Sequen
     if gauges and not branch.free:
         raise _not_needed("gauge", "the equations leave no function free.", where)
     if branch.free and not gauges:
-        raise gauge_missing(branch.free, where, selection.verb)
+        raise gauge_missing(branch.free, where, selection.verb, _given(branch.equations, binding, selection))
     enough = not several and _suffices(branch)
     equations = branch.equations if enough else branch.restricted
     start = _started(equations, binding, selection, branch.leaf.constraints if several else (), gauges)
@@ -244,7 +244,7 @@ def _by_numbers(equations: Equations, found: Branches, binding: Binding, gauges:
         )
     if closed.end is End.CLOSED and closed.free:
         if not gauges:
-            raise gauge_missing_by_numbers(closed, selection.where, selection.verb)
+            raise gauge_missing_by_numbers(closed, selection.where, selection.verb, _given(equations, binding, selection))
         rows = fixed(equations, gauges, len(closed.free), selection.where, selection.verb)
         return Chosen(rows, _started(equations, binding, selection, (), gauges), selection.where)
     if gauges and closed.determined:
@@ -318,6 +318,12 @@ def _known(equations: Equations, binding: Binding, gauges: Sequence[Gauge], sele
     fixed = {z: v for z, v in data.fixed.items() if not equations.lowered.is_reaction(z)}
     known: dict[Symbol, float] = {**binding.at(frozenset(), selection.t), **fixed}
     return _following(_derived(equations, binding, [g.target - g.value for g in gauges]), known)
+
+
+def _given(equations: Equations, binding: Binding, selection: Selection) -> Given:
+    """The values of jets that the start fixes, for examples of gauges that meet them."""
+    data = read_state(equations, selection.start, binding, selection.where, expressions=True)
+    return Given(float(selection.t), {z.name: float(v) for z, v in data.fixed.items()})
 
 
 def _started(

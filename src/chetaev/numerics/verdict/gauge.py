@@ -6,7 +6,8 @@ by their consequences, and an error names unknowns that are still free.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,10 @@ from chetaev.numerics.verdict.branches import FreeFunction, with_rows
 
 _EXAMPLE = SetArgument("gauge", {"q2": "sin(t)"})
 _EXAMPLES = ("sin(t)", "cos(t)", "t", "0", "1")
+_HIGHEST_ORDER = 6
+"""Order of derivatives up to which an example of a gauge meets the given values; starts state hardly more than accelerations."""
+_LONGEST_WHOLE = 1e15
+"""Size below which whole numbers in an example are written without a power of ten."""
 _WORDS = ("no", "one", "two", "three", "four", "five", "six")
 
 
@@ -91,23 +96,70 @@ def fixed(equations: Equations, gauges: Sequence[Gauge], expected: int, where: s
     return chosen
 
 
-def gauge_missing(free: Sequence[FreeFunction], where: str, verb: str) -> GaugeError:
-    """Return the error for a free function without a gauge."""
+@dataclass(frozen=True)
+class Given:
+    """The values of jets that a start states, at its time."""
+
+    t: float
+    jets: Mapping[str, float]
+
+
+_NOTHING_GIVEN = Given(0.0, {})
+
+
+def gauge_missing(free: Sequence[FreeFunction], where: str, verb: str, given: Given = _NOTHING_GIVEN) -> GaugeError:
+    """Return the error for a free function without a gauge; its examples meet the given values."""
     names = list(dict.fromkeys(f.written for f in free))
     values = ", ".join(f"{f.name} = {f.jet.name}" for f in free)
-    return _missing(names, values, len(free), where, verb)
+    return _missing(names, values, len(free), where, verb, given)
 
 
-def gauge_missing_by_numbers(found: Closure, where: str, verb: str) -> GaugeError:
+def gauge_missing_by_numbers(found: Closure, where: str, verb: str, given: Given = _NOTHING_GIVEN) -> GaugeError:
     """Return the error of `gauge_missing` if only the numerical analysis found free functions."""
     jets: tuple[Jet, ...] = found.free
     names = [lowest_written(found.system.equations.system, z) for z in jets]
-    return _missing(names, " ".join(z.name for z in jets), len(jets), where, verb)
+    return _missing(names, " ".join(z.name for z in jets), len(jets), where, verb, given)
 
 
-def _missing(names: Sequence[str], values: str, count: int, where: str, verb: str) -> GaugeError:
-    examples = tuple(zip(names, _EXAMPLES, strict=False))
+def _missing(names: Sequence[str], values: str, count: int, where: str, verb: str, given: Given) -> GaugeError:
+    examples = tuple((name, _meeting(name, given) or usual) for name, usual in zip(names, _EXAMPLES, strict=False))
     return GaugeError(_sentence(names, values, count), where=where, hint=ChooseGauge(examples, verb))
+
+
+def _meeting(name: str, given: Given) -> str:
+    """A function of time with the given values of a quantity and its derivatives; empty if none is given.
+
+    >>> _meeting("q2", Given(0.0, {"q2": 0.4, "q2'": -0.3})), _meeting("q2", Given(1.0, {"q2": 2.0}))
+    ('0.4 - 0.3*sin(t)', '2 + sin(t - 1)')
+    """
+    orders = {k: given.jets[jet] for k in range(_HIGHEST_ORDER + 1) if (jet := name + k * "'") in given.jets}
+    if not orders:
+        return ""
+    since = "t" if not given.t else f"t {'-' if given.t > 0 else '+'} {_number(given.t)}"
+    if max(orders) > 1:  # a polynomial, with zeros for the values that are not given
+        powers = {0: "", 1: f"({since})", **{k: f"({since})^{k}" for k in range(2, _HIGHEST_ORDER + 1)}}
+        terms = [(v / math.factorial(k), powers[k].replace("(t)", "t")) for k, v in orders.items()]
+    else:
+        terms = [(orders.get(0, 0.0), ""), (orders.get(1, 1.0), f"sin({since})")]
+    return _sum_of(terms)
+
+
+def _sum_of(terms: Sequence[tuple[float, str]]) -> str:
+    """A sum of numbers times functions, without terms that vanish."""
+    text = ""
+    for factor, function in terms:
+        if not factor:
+            continue
+        number = _number(factor)
+        size = number if not function else function if number == "1" else f"{number}*{function}"
+        sign = "-" if factor < 0 else "+"
+        text += f" {sign} {size}" if text else f"{sign.strip('+')}{size}"
+    return text or "0"
+
+
+def _number(v: float) -> str:
+    """The absolute value of a number, with all digits."""
+    return f"{abs(v):.0f}" if abs(v) < _LONGEST_WHOLE and v == int(v) else repr(abs(v))
 
 
 def _sentence(names: Sequence[str], values: str, count: int) -> str:

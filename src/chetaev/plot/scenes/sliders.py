@@ -15,6 +15,9 @@ from chetaev.mechanics.model import Model
 from chetaev.numerics.graphs.binding import number_of
 from chetaev.numerics.motion.trajectory import Trajectory
 
+_BESIDE = 0.01
+"""Fraction of a range by which an initial value is moved to learn whether it is free; contradictions are found at far smaller ones."""
+
 
 @dataclass(frozen=True)
 class Slide:
@@ -56,7 +59,7 @@ def read_sliders(given: Any, motion: Trajectory, model: Model, where: str) -> tu
         value = known[word]
         kind = "parameters" if known is parameters else "start"
         if kind == "start":
-            _require_free(word, (low, high), model, where)
+            _require_free(word, value, (low, high), model, where)
         found.append(Slide(word, kind, min(low, value), max(high, value), value))
     if len({slide.name for slide in found}) < len(found):
         raise UsageError("two sliders have the same name.", where=where, hint=hint)
@@ -73,11 +76,15 @@ def _range(name: str, given: Any, where: str, hint: Fix) -> tuple[float, float]:
     return low, high
 
 
-def _require_free(name: str, limits: tuple[float, float], model: Model, where: str) -> None:
-    """Raise for an initial value that the constraints and the other given values determine, so that no other value is possible."""
+def _require_free(name: str, now: float, limits: tuple[float, float], model: Model, where: str) -> None:
+    """Raise for an initial value that the constraints and the other given values determine, so that no other value is possible.
+
+    Values beside the present one are tried first: a constraint such as x^2 + y^2 = l^2 may allow these, and neither end of the range.
+    """
     fixed = {key: value for key, value in model.start.fixed.items() if spell(str(key)) != name}
     guess = {key: value for key, value in model.start.guess.items() if spell(str(key)) != name}
-    for value in limits:
+    beside = _BESIDE * (limits[1] - limits[0])
+    for value in (now + beside, now - beside, *limits):
         try:
             right_hand_side(replace(model, start=State({**fixed, name: value}, guess)))
         except InitialError as error:
@@ -87,6 +94,6 @@ def _require_free(name: str, limits: tuple[float, float], model: Model, where: s
     raise UsageError(
         f"{name} cannot be moved: the constraints and the other given values determine it.",
         where=where,
-        why=f"At {limits[0]:g} and at {limits[1]:g}: {reason}",
+        why=f"Beside {now:g}, at {limits[0]:g} and at {limits[1]:g}: {reason}",
         hint="a slider for another initial value or for a parameter, or a motion with fewer given values",
     )
