@@ -96,6 +96,9 @@ class Picture(Saved, Figure):
 
         Before matplotlib saves a figure with a layout engine, it draws it once without output and keeps only the layout. Here that first
         draw computes the layout only.
+
+        Args:
+            renderer: A renderer of matplotlib.
         """
         _share_formulas(renderer)
         engine = self.get_layout_engine()

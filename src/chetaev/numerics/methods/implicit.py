@@ -39,7 +39,7 @@ class Implicit(Method):
     smooth: ClassVar[bool] = False
 
     def stepper(self, task: Task) -> Strides:
-        """What makes the steps of one smooth piece."""
+        """Return the object that makes the steps of one smooth piece."""
         found = Strides(task, "radau", _jacobian(task.rates).address, 3, _STAGES, (_room(len(task.y0)),))
         first = found.sizes.first_step(_ORDER, task.t1 - task.t0)
         found.shorten(task.t0, task.y0, max(first, 100 * float(np.spacing(abs(task.t0)))))

@@ -104,7 +104,11 @@ class Linearization:
         return observable(self.matrix, self.C)
 
     def transfer(self, s: complex) -> Complex:
-        r"""The transfer matrix $C (s - A)^{-1} B + D$ from inputs to outputs at a complex frequency."""
+        r"""The transfer matrix $C (s - A)^{-1} B + D$ from inputs to outputs at a complex frequency.
+
+        Args:
+            s: A complex frequency that is not an eigenvalue.
+        """
         resolvent = s * np.eye(len(self.matrix)) - self.matrix
         return np.asarray(self.C @ np.linalg.solve(resolvent.astype(complex), self.B.astype(complex)) + self.D, dtype=complex)
 

@@ -41,6 +41,7 @@ class Orbit:
     residual: float
     """The distance between the two ends, relative to the sizes of the jets."""
     title: str
+    """The first line of the printed result."""
     found: Mapping[str, float] = field(default_factory=lambda: Frozen({}))
     """The values of the quantities named in `unknown`; empty if none were named."""
 
