@@ -1,6 +1,6 @@
 """Every numeric constant at the top of a module says in words what it is.
 
-A threshold without a word is copied, halved and doubled by people who cannot know what breaks.
+A threshold without an explanation is copied and changed by people who cannot know what breaks.
 """
 
 import ast

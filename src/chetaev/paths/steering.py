@@ -40,10 +40,10 @@ _FIRST_INTERVALS = 12
 _MOST_REFINEMENTS = 6
 """Most refinements of the mesh."""
 _PARTS_OF_BUDGET = 4.0
-"""A finer mesh may take one of so many parts of the budget that is left: where it does not converge, margins on the mesh before it need
-some too."""
+"""A finer mesh may take the remaining budget divided by this number. If the finer mesh does not converge, margins on the coarser mesh need
+the rest."""
 _LAST_SECONDS = 5.0
-"""Seconds of work, beyond the budget if need be, for the nearest path that tells why nothing was found."""
+"""Seconds of work, beyond the budget if need be, for the nearest path, which shows why no path was found."""
 _MARGINS = 4
 """Most programs with margins for relations that fail between collocation points."""
 _SIMULATED = 1e-3
@@ -119,22 +119,19 @@ def steer(
     The result is a local minimum, the least of those found from several first paths; bounds and relations hold on the simulated motion.
 
     Args:
-        system: A system with inputs, or a model, which brings its principle and parameters.
-        principle: The principle, as for `derive`.
-        inputs: The inputs that are steered, with bounds: `{"u": (-1, 1)}`; None for an input without bounds, also on one side.
-        start: Initial data, completed by the constraints; None as a value leaves it to the search.
-        end: Jets or expressions with their values at the end; what is not named is free. Angles are not taken modulo 2 pi.
-        minimise: `"t"` for the shortest time, or the integrand of the cost, an expression in t, jets, multipliers and inputs.
-        t: First and final time: `(0, 2)`; `(0, None)` for a free final time, `(0, (1, 5))` for one between bounds.
-        path: Inequalities that hold all the way: `["x^2 + y^2 >= 1"]`, in the same symbols as `minimise`.
-        parameters: Values of the parameters.
-        guess: A first path: an earlier result, or curves by name, each a function of t, a pair of times and values or a number, and
-            the final time: `{"t": 3, "x": ([0, 3], [0, 1])}`.
-        seeds: The number of first paths: the straight one, or the guess, and others with random bumps.
-        tolerance: The largest relative miss of the end, and violation of a relation, on the simulated motion.
+        system: A system with inputs, or a model, which brings its principle and parameters.         principle: The principle, as for
+        `derive`.         inputs: The inputs that are steered, with bounds: `{"u": (-1, 1)}`; None for an input without bounds, also on one
+        side.         start: Initial data, completed by the constraints; None as a value leaves it to the search.         end: Jets or
+        expressions with their values at the end; what is not named is free. Angles are not taken modulo 2 pi.         minimise: `"t"` for
+        the shortest time, or the integrand of the cost, an expression in t, jets, multipliers and inputs.         t: First and final time:
+        `(0, 2)`; `(0, None)` for a free final time, `(0, (1, 5))` for one between bounds.         path: Inequalities that hold all the way:
+        `["x^2 + y^2 >= 1"]`, in the same symbols as `minimise`.         parameters: Values of the parameters.         guess: A first path:
+        an earlier result, or curves by name, each a function of t, a pair of times and values or a number, and             the final time:
+        `{"t": 3, "x": ([0, 3], [0, 1])}`.         seeds: The number of first paths: the straight one, or the guess, and others with random
+        bumps.         tolerance: The largest relative miss of the end, and violation of a relation, on the simulated motion.
         accuracy: The mesh is refined until the cost changes by less than this, relatively; the error that is left is a part of it.
-        seconds: The budget: about so many seconds of iterations of IPOPT, which are counted; the answer does not depend on the machine.
-            After ten times as much processor time the clock ends the search, with a `ClockWarning`.
+        seconds: The budget for iterations of IPOPT. Iterations are counted, and the count is converted to seconds, so that the answer does
+        not depend on the machine.             After ten times as much processor time the clock ends the search, with a `ClockWarning`.
 
     Returns:
         Cost, final time, inputs and the simulated motion; where nothing was found, `feasible` is False and `reason` says why.

@@ -267,7 +267,7 @@ def pivot_orders(
     """`elimination_order` for each matrix together with the samples: which of them take which order.
 
     A matrix without an order, or with an entry that is not finite, is left out. Few orders come out for many matrices, since all of them
-    have to suit the samples too; each needs machine code of its own.
+    have to suit the samples too; each order needs separate machine code.
     """
     good = np.flatnonzero(np.isfinite(matrices).all(axis=(1, 2)))
     if not len(good):

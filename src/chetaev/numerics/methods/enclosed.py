@@ -93,7 +93,7 @@ class Safe:
 
 
 def safe_part(kernel: Kernel, p: Array, step: Stretch, places: Sequence[float]) -> Safe:
-    """As `dop853.tube.safe_part`, for a step that looked at the nodes in some places."""
+    """As `dop853.tube.safe_part`, for a step that evaluated the nodes at some points."""
 
     def bounds(tube: Array) -> tuple[Array, Array]:
         most, least = kernel(0.0, tube, p).reshape(2, -1)
@@ -146,7 +146,7 @@ def proved_changes(
     first: int | None,
     grain: float = 0.0,
 ) -> tuple[list[Change], int] | None:
-    """The changes of sign of f between two places and its last sign, as `changes.sign_changes`; None if that cannot be told.
+    """The changes of sign of f between two places and its last sign, as `changes.sign_changes`; None if bounds do not decide this.
 
     `bounds` gives those of f and of its rate over a part of the step. A pole is no change of sign. Where bounds are infinite, f has a pole,
     or only a part of its formula has one, as 1/tan(x) where it vanishes: the values of f decide. `grain` is the distance of neighbouring

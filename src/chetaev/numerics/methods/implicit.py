@@ -17,9 +17,9 @@ from chetaev.numerics.methods.compiled_steps.types import Newton
 from chetaev.numerics.methods.dop853.arguments import width_of
 
 _ORDER = 4
-"""With which power of the step its estimated error grows."""
+"""The power of the step with which the estimated error grows."""
 _STAGES = (0.0, (4 - 6**0.5) / 10, (4 + 6**0.5) / 10, 1.0)
-"""Where a step looks at the rates, in parts of it."""
+"""The points at which a step evaluates the rates, as parts of the step."""
 
 
 @public

@@ -28,7 +28,7 @@ class OneStep:
 
     `order` is the power of the step with which the estimate grows, `places` where the formula looks at the rates, in parts of a step. The
     polynomial between two nodes has degree 4 and meets the states and rates at both ends and the state in the middle, for which the
-    formula is used once more, unless it brings rows of its own.
+    formula is used once more, unless the formula returns its own rows.
     """
 
     def __init__(self, task: Task, formula: Formula, *, order: int, places: tuple[float, ...]) -> None:

@@ -110,7 +110,7 @@ def held_at(compiled: Compiled, points: int, shared: bool) -> Buffered:
 
 def held_function(compiled: Compiled) -> tuple[ca.Function, Kernel] | None:
     """The same at one point, as a graph and as machine code whose products are rounded before they are added, unlike those of the rates;
-    None if there are so many unknowns that a fit is faster. Cached.
+    None if there are more than `_MOST_HELD` unknowns: a fit is faster then. Cached.
     """
     if len(compiled.flow.system.structure.top) > _MOST_HELD:
         return None

@@ -249,7 +249,9 @@ class Course(EventTransitions):
         if method == Explicit() and request.reduced and not conserving:
             task = replace(task, stepping=here.compiled.reduced_stepping)
         run = self.progress.follow(method.run, task)
-        if not method.smooth and run.looked:  # less exact between its nodes than at them: the defect tells nothing
+        if (
+            not method.smooth and run.looked
+        ):  # the method is less exact between its nodes than at them, so that the defect does not measure its error
             run.inside[dop853.codes.OFF] = 0.0
         first = here.native(place.jets, place.work)
         piece = Piece(here, run, method.basis, project, place.energy, place.work, place.t, float(run.t), first)

@@ -1,7 +1,7 @@
 """The compiled loop of DOP853: steps, and what is kept of them.
 
-Everything here is machine code without Python objects; `chetaev.numerics.methods.dop853` is the door to it. Nothing is allocated: where
-there is no room to keep more, or after a number of steps, a run pauses and can be resumed.
+Everything here is machine code without Python objects; `chetaev.numerics.methods.dop853` has the functions that call it. Nothing is
+allocated: where there is no room to keep more, or after a number of steps, a run pauses and can be resumed.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ from chetaev.numerics.methods.dop853.types import (
 from chetaev.numerics.methods.dop853.watched_functions import any_closely, begin, below_floor, look, quiet, seen_part
 
 _PATIENCE = 20
-"""Trial steps in a row that are not finite."""
+"""Trial steps in a row with numbers that are not finite, after which a run ends."""
 _DRIFTED = 20
 """Trial steps in a row that the projection moves too far, each half as long as the one before: a row may turn in a millionth of a step,
 which the stages do not see and the projection does."""
@@ -165,7 +165,8 @@ def _commit(
     work: Work,
     counts: Integers,
 ) -> None:
-    """An accepted step becomes part of the run: what is kept of it, and y at its end, which may be earlier than where it was looked at.
+    """Add an accepted step to the run: store it as far as it is kept, and set y to its end, which may be earlier than the end of the trial
+    step.
 
     For steps to be kept the interpolant is there.
     """
@@ -419,7 +420,7 @@ def integrate_some(
     counts: Integers,
     results: Results,
 ) -> None:
-    """The members first, ..., last - 1 of an ensemble: rows of y0 and p. Each has its own p; what one does is invisible to the others.
+    """The members first, ..., last - 1 of an ensemble: rows of y0 and p. Each has its own p and does not affect the others.
 
     All use the same room, one after the other. Only the ends are kept.
     """

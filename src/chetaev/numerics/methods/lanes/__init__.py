@@ -140,7 +140,7 @@ def _room(code: Code, n: int, parameters: int, keep: int, times: int) -> Iterato
         room = Room(code, state_row(n), np.zeros(parameters), keep, times, roots=False)
         tables = rows_of(3, places.rows, LANES)
         found = room, places, (tables[0], tables[1], tables[2])
-    yield found  # a run that failed leaves its room to nobody
+    yield found  # the room of a run that failed is not used again
     with _lock:
         if sum(map(len, _waiting.values())) >= _ROOMS:
             _waiting.clear()

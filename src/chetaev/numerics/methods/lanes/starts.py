@@ -101,7 +101,9 @@ rate itself amounts to, from the rates in the first two rows of k, `guess` apart
 
 @inner
 def begin_together(wide: Wide, m: Matrix, at: Places, one: One, first: int, t0: float, t1: float, y0: Matrix, p: Matrix) -> int:
-    """Begin members in all columns, from `first` on: how many there are. ALIVE tells for whom that was possible."""
+    """Begin members in all columns, from member `first` on, and return their number. ALIVE is 1 for members with finite rates and no angle
+    to fold.
+    """
     members = min(LANES, y0.shape[0] - first)
     for lane in range(LANES):
         for row in range(FIRST_ROW):
