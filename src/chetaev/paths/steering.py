@@ -26,10 +26,10 @@ from chetaev.mechanics.model import Model
 from chetaev.mechanics.principles.base import Principle
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.paths.optimal.checks import DENSE, Checked, Drive, check
+from chetaev.paths.optimal.end_conditions import Placed, place, unreachable
 from chetaev.paths.optimal.guesses import on_mesh, read_guess, seed
 from chetaev.paths.optimal.mesh import Mesh
 from chetaev.paths.optimal.problem import Problem, read_problem
-from chetaev.paths.optimal.reach import Placed, place, unreachable
 from chetaev.paths.optimal.refinement import finer, residuals
 from chetaev.paths.optimal.sizes import Sizes, sizes_of
 from chetaev.paths.optimal.transcription import BY_CLOCK, LONGEST, OUT_OF_WORK, SHORTEST, Found, Path, Transcription

@@ -83,7 +83,7 @@ class Animation:
 
     def frame(self, t: float | None = None) -> Any:
         """Return a matplotlib figure of the frame nearest to `t`; of the last frame without `t`."""
-        from chetaev.plot.scenes.paint import picture
+        from chetaev.plot.scenes.matplotlib_painter import picture
 
         return picture(self.drawing, self._nearest(t), self.clock)
 

@@ -5,7 +5,7 @@ are ordinary: accurate, or rejected for the first time; the projection is close,
 judged and made here. All other steps are left to the loop for one state, which makes that step again from its beginning and hands the run
 back. So a member has the same bits as in a separate run, in any lane and with any neighbours. A lane whose member has ended takes the next
 one. Lanes begin and look inside steps at different times; so members begin ahead of their turn, and looks wait, until there are enough of
-them for all columns of a table (`starts`, `looks`).
+them for all columns of a table (`starts`, `inside_steps`).
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ from chetaev.numerics.methods.dop853.watched_functions import CLEAR
 from chetaev.numerics.methods.lanes.calls import call, call_ends
 from chetaev.numerics.methods.lanes.control import accurate, any_above, corrected, counted, not_finite, onwards, prepare, quiet, to_correct
 from chetaev.numerics.methods.lanes.dense import interpolants, states_at_times
+from chetaev.numerics.methods.lanes.inside_steps import look_together, remember_step
 from chetaev.numerics.methods.lanes.lane_transfer import begin, finish, go_on, take_step
 from chetaev.numerics.methods.lanes.layout import (
     ALIVE,
@@ -92,7 +93,6 @@ from chetaev.numerics.methods.lanes.layout import (
     T,
     Wide,
 )
-from chetaev.numerics.methods.lanes.looks import look_together, remember_step
 from chetaev.numerics.methods.lanes.starts import begin_together, take_new
 
 _NEVER = 2**62

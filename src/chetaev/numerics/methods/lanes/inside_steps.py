@@ -1,4 +1,4 @@
-"""Looks inside steps of several members at once, as `dop853.dense.look_inside`.
+"""Comparisons with the equations inside steps of several members together, *looks*, as `dop853.dense.look_inside`.
 
 A look does not change a motion, and the time of the next look does not depend on its result. So steps wait in a table like that of the
 lanes until there are as many as lanes. The results are added to those of the members, in the order of their steps.
