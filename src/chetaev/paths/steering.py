@@ -24,6 +24,7 @@ from chetaev.core.support.public import public
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.model import Model
 from chetaev.mechanics.principles.base import Principle
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.paths.optimal.checks import DENSE, Checked, Drive, check
 from chetaev.paths.optimal.end_conditions import Placed, place, unreachable
@@ -50,6 +51,10 @@ _SIMULATED = 1e-3
 """The tolerance of the simulation relative to that of the search, so that its own error does not count."""
 _AT_LIMIT = 0.9
 """A duration beyond this fraction of the longest one that is searched has no optimum below it."""
+_TOLERANCES, _ACCURACIES, _BUDGETS = (1e-10, 1e-2), (1e-9, 1.0), (0.1, 1e6)
+"""Smallest and largest `tolerance`, `accuracy` and `seconds` that a user may ask for. Smaller tolerances are below the error of IPOPT."""
+_FINEST_SIMULATION = 1e-13
+"""Smallest tolerance of the simulation that checks a path; below it round-off decides."""
 
 
 @public
@@ -119,19 +124,22 @@ def steer(
     The result is a local minimum, the least of those found from several first paths; bounds and relations hold on the simulated motion.
 
     Args:
-        system: A system with inputs, or a model, which brings its principle and parameters.         principle: The principle, as for
-        `derive`.         inputs: The inputs that are steered, with bounds: `{"u": (-1, 1)}`; None for an input without bounds, also on one
-        side.         start: Initial data, completed by the constraints; None as a value leaves it to the search.         end: Jets or
-        expressions with their values at the end; what is not named is free. Angles are not taken modulo 2 pi.         minimise: `"t"` for
-        the shortest time, or the integrand of the cost, an expression in t, jets, multipliers and inputs.         t: First and final time:
-        `(0, 2)`; `(0, None)` for a free final time, `(0, (1, 5))` for one between bounds.         path: Inequalities that hold all the way:
-        `["x^2 + y^2 >= 1"]`, in the same symbols as `minimise`.         parameters: Values of the parameters.         guess: A first path:
-        an earlier result, or curves by name, each a function of t, a pair of times and values or a number, and             the final time:
-        `{"t": 3, "x": ([0, 3], [0, 1])}`.         seeds: The number of first paths: the straight one, or the guess, and others with random
-        bumps.         tolerance: The largest relative miss of the end, and violation of a relation, on the simulated motion.
+        system: A system with inputs, or a model, which brings its principle and parameters.
+        principle: The principle, as for `derive`.
+        inputs: The inputs that are steered, with bounds: `{"u": (-1, 1)}`; None for an input without bounds, also on one side.
+        start: Initial data, completed by the constraints; None as a value leaves it to the search.
+        end: Jets or expressions with their values at the end; what is not named is free. Angles are not taken modulo 2 pi.
+        minimise: `"t"` for the shortest time, or the integrand of the cost, an expression in t, jets, multipliers and inputs.
+        t: First and final time: `(0, 2)`; `(0, None)` for a free final time, `(0, (1, 5))` for one between bounds.
+        path: Inequalities that hold all the way: `["x^2 + y^2 >= 1"]`, in the same symbols as `minimise`.
+        parameters: Values of the parameters.
+        guess: A first path: an earlier result, or curves by name, each a function of t, a pair of times and values or a number, and
+            the final time: `{"t": 3, "x": ([0, 3], [0, 1])}`.
+        seeds: The number of first paths: the straight one, or the guess, and others with random bumps.
+        tolerance: The largest relative miss of the end, and violation of a relation, on the simulated motion.
         accuracy: The mesh is refined until the cost changes by less than this, relatively; the error that is left is a part of it.
-        seconds: The budget for iterations of IPOPT. Iterations are counted, and the count is converted to seconds, so that the answer does
-        not depend on the machine.             After ten times as much processor time the clock ends the search, with a `ClockWarning`.
+        seconds: The budget for iterations of IPOPT. Iterations are counted and converted to seconds, so that the answer does not depend on
+            the machine. After ten times as much processor time the clock ends the search, with a `ClockWarning`.
 
     Returns:
         Cost, final time, inputs and the simulated motion; where nothing was found, `feasible` is False and `reason` says why.
@@ -165,7 +173,11 @@ def steer(
         where,
         SetArgument("seeds", 4),
     )
-    for word, v, least, most in (("tolerance", tolerance, 1e-10, 1e-2), ("accuracy", accuracy, 1e-9, 1.0), ("seconds", seconds, 0.1, 1e6)):
+    for word, v, least, most in (
+        ("tolerance", tolerance, *_TOLERANCES),
+        ("accuracy", accuracy, *_ACCURACIES),
+        ("seconds", seconds, *_BUDGETS),
+    ):
         if isinstance(v, bool) or not isinstance(v, int | float) or not least <= v <= most:
             raise ParameterError(f"{word}={v!r} is out of range.", where=where, hint=f"a number between {least:g} and {most:g}")
     assert start is not None  # noqa: S101 - required above
@@ -250,13 +262,13 @@ class _Search:
             if following is None:
                 break
             before, found = found.cost, following
-            candidate = _Candidate(found, self._checked(found), abs(found.cost - before) / max(abs(found.cost), 1e-300))
+            candidate = _Candidate(found, self._checked(found), abs(found.cost - before) / max(abs(found.cost), ALMOST_ZERO))
             best = candidate if self._good(candidate.checked) or not self._good(best.checked) else best
         return best if self._good(best.checked) else self._with_margins(best)
 
     def _checked(self, found: Found) -> Checked:
         scales = (self.program.end_scales, self.program.relation_scales)
-        return check(self.problem, self.sizes, found.path, scales, max(self.tolerance * _SIMULATED, 1e-13))
+        return check(self.problem, self.sizes, found.path, scales, max(self.tolerance * _SIMULATED, _FINEST_SIMULATION))
 
     def _with_margins(self, candidate: _Candidate) -> _Candidate:
         """Where relations fail between collocation points, the path again with margins in these intervals."""

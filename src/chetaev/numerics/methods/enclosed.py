@@ -21,7 +21,9 @@ from chetaev.numerics.methods.dop853.codes import (
     FIRST_PART,
     FURTHER,
     GRAINS,
+    LEAST_LEVEL_PART,
     LESS_BESIDE,
+    LEVEL_ERROR,
     LONGEST_PART,
     NARROWEST,
     NOTHING,
@@ -214,10 +216,10 @@ def level_part(f: Callable[[float], float], turn: float, look: Callable[[Sequenc
     if right is None:
         return 1.0
     left = 0.0
-    while right - left > 1e-3 * right:
+    while right - left > LEVEL_ERROR * right:
         middle = 0.5 * (left + right)
         left, right = (middle, right) if abs(f(middle)) > FALL * values[0] else (left, middle)
-    return min(max(left, 1e-3), LONGEST_PART)
+    return min(max(left, LEAST_LEVEL_PART), LONGEST_PART)
 
 
 def _largest_beside(values: Array) -> Array:

@@ -41,11 +41,14 @@ def growth_of(
     """Carry a frame along a motion.
 
     Args:
-        run: What `prepare` returned.         y0: A complete state, in the order of `run.state`.         p: The parameters, in the order of
-        `run.parameters`.         frame: Columns tangent to the constraints, a line for each jet of the state, in units of the jets.
-        units: The units of the jets.         momenta: Velocities, and the momenta that count in their place where columns are made
-        orthonormal.         span: The duration of the motion.         parts: The number of parts of the motion, of equal lengths, whose
-        growth is returned separately.
+        run: What `prepare` returned.
+        y0: A complete state, in the order of `run.state`.
+        p: The parameters, in the order of `run.parameters`.
+        frame: Columns tangent to the constraints, a line for each jet of the state, in units of the jets.
+        units: The units of the jets.
+        momenta: Velocities, and the momenta that count in their place where columns are made orthonormal.
+        span: The duration of the motion.
+        parts: The number of parts of the motion, of equal lengths, whose growth is returned separately.
     """
     by = tuple(By(name, jet=z) for name, z in zip(run.state[: frame.shape[1]], run.jets, strict=False))
     directions = Directions(by, dict(zip(run.jets, units.tolist(), strict=True)))

@@ -22,6 +22,9 @@ from chetaev.numerics.stability.position import directions, name_of
 from chetaev.numerics.stability.spectrum import Complex, ordered
 from chetaev.numerics.stability.state_chart import require_digits
 
+_PRINTED_AS_ZERO = 1e-12
+"""Relative to the size of the eigenvalues: smaller real and imaginary parts print as zero."""
+
 
 @public
 @dataclass(frozen=True, eq=False, repr=False)
@@ -273,8 +276,8 @@ def _number_text(v: float) -> str:
 
 
 def _complex_text(v: complex, size: float) -> str:
-    real = 0.0 if abs(v.real) < 1e-12 * size else v.real
-    imag = 0.0 if abs(v.imag) < 1e-12 * size else v.imag
+    real = 0.0 if abs(v.real) < _PRINTED_AS_ZERO * size else v.real
+    imag = 0.0 if abs(v.imag) < _PRINTED_AS_ZERO * size else v.imag
     if not imag:
         return f"{real:.6g}"
     sign = "-" if imag < 0 else "+" if real else ""

@@ -13,6 +13,8 @@ from chetaev.core.support.public import public
 from chetaev.numerics.motion.trajectory import Trajectory
 
 Complex = NDArray[np.complex128]
+_PRINTED_AS_REAL = 1e-12
+"""Relative: a multiplier with a smaller imaginary part prints as a real number."""
 
 
 @public
@@ -68,6 +70,6 @@ class Orbit:
 
 
 def _text(v: complex) -> str:
-    if abs(v.imag) <= 1e-12 * abs(v):
+    if abs(v.imag) <= _PRINTED_AS_REAL * abs(v):
         return f"{v.real:.6g}"
     return f"{v.real:.6g} {'-' if v.imag < 0 else '+'} {abs(v.imag):.6g}i"

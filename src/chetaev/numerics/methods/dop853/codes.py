@@ -96,3 +96,8 @@ RADIAN = 1.0
 evaluated at points between which angles move by less than `RADIAN`/5."""
 SECTIONS, GOLDEN = 60, 0.3819660112501051
 """The number of golden sections in the search for the smallest value of a determinant, and the ratio of a section."""
+LEVEL_ERROR = 1e-3
+"""Relative error of the part of a step before a determinant falls towards zero; a smaller one takes more evaluations and gains nothing,
+since the step is shortened again."""
+LEAST_LEVEL_PART = 1e-3
+"""The shortest part of a step to which it is shortened before such a place; with less, steps would end in front of it many times."""

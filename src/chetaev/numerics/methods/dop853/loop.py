@@ -59,6 +59,7 @@ from chetaev.numerics.methods.dop853.dense import (
     to_be_looked_at,
 )
 from chetaev.numerics.methods.dop853.proof import level_part, may_touch
+from chetaev.numerics.methods.dop853.scale_constants import TIME_LEFT
 from chetaev.numerics.methods.dop853.scales import begin_sizes, fold, make_whole, put_back, sizes_again, unfold
 from chetaev.numerics.methods.dop853.step import ACCURATE, BROKEN, DRIFTED, EPSILON, attempt, factor, first_step
 from chetaev.numerics.methods.dop853.tube import may_surprise, safe_part
@@ -259,7 +260,7 @@ def _before_step(control: Control, t: float, t1: float, h: float, counts: Intege
 @part
 def _vanishes(h: float, t: float, t1: float) -> bool:
     """Whether a step that had to be shortened is too small to be one: it is lost in the time, or in the time that is left."""
-    return abs(h) < 4.0 * EPSILON * (abs(t) + 1e-3 * abs(t1 - t))
+    return abs(h) < 4.0 * EPSILON * (abs(t) + TIME_LEFT * abs(t1 - t))
 
 
 @inner

@@ -12,7 +12,18 @@ import numpy as np
 from chetaev.numerics.machine.native import call_kernel, inner, part
 from chetaev.numerics.methods.dop853 import location
 from chetaev.numerics.methods.dop853.calls import call
-from chetaev.numerics.methods.dop853.codes import FALL, LONGEST_PART, MIDDLE, RADIAN, SECTIONS, SHORTEST_PART, TRIES, TURN
+from chetaev.numerics.methods.dop853.codes import (
+    FALL,
+    LEAST_LEVEL_PART,
+    LEVEL_ERROR,
+    LONGEST_PART,
+    MIDDLE,
+    RADIAN,
+    SECTIONS,
+    SHORTEST_PART,
+    TRIES,
+    TURN,
+)
 from chetaev.numerics.methods.dop853.dense import interpolant, state
 from chetaev.numerics.methods.dop853.tube import around, around_in_line, between
 from chetaev.numerics.methods.dop853.types import Array, Integers, System, Tube, Watches, Work
@@ -153,13 +164,13 @@ def level_part(system: System, t: float, h: float, y: Array, work: Work, tube: T
     if not least < FALL * lower:
         return 1.0
     left, right = 0.0, theta
-    while right - left > 1e-3 * right:
+    while right - left > LEVEL_ERROR * right:
         place = 0.5 * (left + right)
         if _determinant(system, t, h, y, place, work, tube) > FALL * first:
             left = place
         else:
             right = place
-    return min(max(left, 1e-3), LONGEST_PART)
+    return min(max(left, LEAST_LEVEL_PART), LONGEST_PART)
 
 
 @part

@@ -59,3 +59,13 @@ between two switches would seem to violate the equations."""
 PLACE_DIGITS = 100.0
 """Units in the last place of the time to which the places inside a step are known, as the derivative of an interpolant multiplies them: the
 sum of its coefficients is about 40. Rates that change within a step of 1e-12 at t = 1 are known to 1e-2 of their change."""
+LONGEST_GUESS = 1e-3
+"""Relative to the whole duration: the longest time after the start at which rates are evaluated for second derivatives, and the first step
+if all second derivatives vanish. A longer one may skip the beginning of a motion; a shorter one costs a few steps."""
+GUESS_AT_REST = 1e-6
+"""The same time where no component has a time scale: the state or its rates are zero."""
+NEARER = 1e-3
+"""Ratio of this time to the one before, if the rates at the earlier guess were not finite."""
+TIME_LEFT = 1e-3
+"""Weight of the remaining time, beside the time itself, in the length below which a shortened step is too small. Without it, no step at t =
+0 would be too small."""

@@ -8,7 +8,7 @@ from chetaev.numerics.machine.native import add_row, add_rows, all_finite, call_
 from chetaev.numerics.methods.dop853 import tableau as c
 from chetaev.numerics.methods.dop853.calls import HUGE, bounded, call, finite, settle_in_line
 from chetaev.numerics.methods.dop853.codes import AMONG, ATOL, EVALUATIONS, HISS, PROJECTIONS, SIZES
-from chetaev.numerics.methods.dop853.scale_constants import AT_ONCE, BESIDE, GUESSES, TINY, WEIGHT
+from chetaev.numerics.methods.dop853.scale_constants import AT_ONCE, BESIDE, GUESS_AT_REST, GUESSES, LONGEST_GUESS, NEARER, TINY, WEIGHT
 from chetaev.numerics.methods.dop853.scales import EPSILON, echo, listen, remember_sizes, unresolved
 from chetaev.numerics.methods.dop853.types import Array, Control, Integers, System, Work
 
@@ -45,7 +45,7 @@ def first_step(system: System, control: Control, t: float, y: Array, span: float
     for j in range(y.size):
         if y[j] != 0.0 and k[0, j] != 0.0:
             slowest = max(slowest, abs(y[j] / k[0, j]))
-    guess = min(0.01 * slowest, 1e-3 * whole) if slowest > 0.0 else 1e-6 * whole
+    guess = min(0.01 * slowest, LONGEST_GUESS * whole) if slowest > 0.0 else GUESS_AT_REST * whole
     least = 1000.0 * EPSILON * abs(t)
     guess = min(max(guess, least), whole, control.max_step)
     for _ in range(GUESSES):
@@ -54,7 +54,7 @@ def first_step(system: System, control: Control, t: float, y: Array, span: float
         call(system.rhs, system, t + np.copysign(guess, span), work.stage, k[1])
         if finite(k[1, : y.size]):
             break
-        guess = max(1e-3 * guess, least)
+        guess = max(NEARER * guess, least)
     bend = np.inf
     for j in range(y.size):
         second = abs(k[1, j] - k[0, j]) / guess
@@ -63,7 +63,7 @@ def first_step(system: System, control: Control, t: float, y: Array, span: float
         if (0.0 if size > 0.0 else AT_ONCE * guess) < time < bend:
             bend = time
     part_of = np.sqrt(np.sqrt(np.sqrt(0.01 * max(control.rtol, FINEST))))
-    better = 1e-3 * whole if bend == np.inf else part_of * bend
+    better = LONGEST_GUESS * whole if bend == np.inf else part_of * bend
     return np.copysign(min(max(better, least), whole, control.max_step), span)
 
 

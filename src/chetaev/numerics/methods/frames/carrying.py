@@ -39,10 +39,12 @@ class Carrying(Explicit):
     """DOP853 with a frame beside the state.
 
     Args:
-        count: The number of columns, the slopes of the request.         units: Units of jets in which the columns have length 1.
-        momenta: Velocities, and the momenta that count in their place in the volume in which columns are orthonormal.         begin: The
-        time at the start.         span: The duration of the motion.         parts: The number of parts of the motion for which growth is
-        returned separately.
+        count: The number of columns, the slopes of the request.
+        units: Units of jets in which the columns have length 1.
+        momenta: Velocities, and the momenta that count in their place in the volume in which columns are orthonormal.
+        begin: The time at the start.
+        span: The duration of the motion.
+        parts: The number of parts of the motion for which growth is returned separately.
     """
 
     def __init__(self, count: int, units: Mapping[Jet, float], momenta: Mapping[Jet, Expr], begin: float, span: float, parts: int) -> None:
