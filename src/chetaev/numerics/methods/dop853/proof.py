@@ -132,8 +132,8 @@ def may_touch(system: System, t: float, h: float, y: Array, work: Work, tube: Tu
     """Whether the first watched function, a determinant, may come close to zero in a step and turn back.
 
     It is evaluated in the middle of the step, on the cubic polynomial through both ends, which needs no further evaluation of the rates.
-    `boxed`: the box of     the tube is the one around this step. The answer is put together without branches: single conditions change from
-    step to step, and a     processor that guesses one of them wrongly loses more time than all of them take.
+    `boxed`: the box of the tube is the one around this step. The answer is put together without branches: single conditions change from
+    step to step, and a processor that guesses one of them wrongly loses more time than all of them take.
     """
     tube.notes[TURN] = 0.0
     if tube.turns != 0:

@@ -21,8 +21,8 @@ class System(NamedTuple):
     """Addresses of machine code `void f(double t, double* y, double* p, double* out)`, 0 = absent, and the array p they share.
 
     `inputs` writes its values to p from index `first_input` on. `ends` returns in one call what `rhs`, `watch` and `measure` return, to the
-    last     bit, in one row as `Work.slope`, `after` and `residuals` follow each other. `doubting` is `rhs` plus bounds of its     rounding
-    errors, and behind that `rhs` minus these bounds.
+    last bit, in one row as `Work.slope`, `after` and `residuals` follow each other. `doubting` is `rhs` plus bounds of its rounding errors,
+    and behind that `rhs` minus these bounds.
     """
 
     rhs: int

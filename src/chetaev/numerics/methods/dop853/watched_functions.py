@@ -5,8 +5,8 @@ sign on the way is proved by bounds over the tube of the step (`roots`). Where t
 are no part of the state, it is evaluated inside the step, at `PLACES`. The step is too long
 
 - if the polynomial of degree 4 through every second value does not agree with the values between, up to a tenth of the largest one: then
-the samples do not resolve the function, and half of the step is tried. A function that is not resolved after `_HALVINGS` halvings either is
-rough: it jumps, or is round-off. From then on only the ends of steps are used, until samples resolve it again;
+  the samples do not resolve the function, and half of the step is tried. A function that is not resolved after `_HALVINGS` halvings either
+  is rough: it jumps, or is round-off. From then on only the ends of steps are used, until samples resolve it again;
 - if the signs of the values change more than once;
 - if a parabola through three values, refined, finds a value of the other sign between them: the function touches zero and turns back.
 
