@@ -128,7 +128,11 @@ class Principle(Specified, ABC):
             )
 
     def for_rows(self, labels: Mapping[str, str]) -> Principle:
-        """The principle of a system that keeps only the rows in `labels`, under the labels to which they are mapped."""
+        """The principle of a system that keeps only the rows in `labels`, under the labels to which they are mapped.
+
+        Args:
+            labels: The new label of each row that is kept, by its label in this principle.
+        """
         return self
 
     @abstractmethod
