@@ -19,7 +19,7 @@ FOLDER = Path(ch.__file__).parent / "gallery" / "pictures"
 WIDE, TALL = 120, 80
 """Pixels: the largest width and height of a picture."""
 COLOURS = 24
-"""Colours of a picture; more make the file larger, and at this size nobody sees them."""
+"""Colours of a picture; more make the file larger without a visible difference at this size."""
 SHOWN = 0.62
 """Where in the interval the frame is taken: far enough for a trace, before the end."""
 

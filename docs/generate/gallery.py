@@ -1,6 +1,6 @@
 """The pages of the gallery, one per system, written from the gallery's own files.
 
-The light build tells what the model says of itself: story, system, values, references. The full one derives, analyses, simulates and draws.
+The light build shows the texts of the model: story, system, values, references. The full one derives, analyses, simulates and draws.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def program(name: str) -> str:
 
 
 def moved(name: str, model: ch.Model, source: Path, pictures: Path) -> Drawn:
-    """The motion of the model, or what stands against it: a free function that somebody has to choose is an answer, too."""
+    """The motion of the model, or what stands against it: a free function that the user has to choose is an answer, too."""
     try:
         motion = ch.simulate(model, progress=False)
     except ch.GaugeError as verdict:

@@ -29,7 +29,7 @@ def _run(name: str, model: ch.Model) -> dict[str, Any]:
     line: dict[str, Any] = {"name": name, "title": model.name, "principle": str(model.principle), "faults": []}
     try:
         motion = ch.simulate(model, progress=False)
-    except ch.GaugeError as verdict:  # somebody has to choose a free function: the right answer, and nothing to measure
+    except ch.GaugeError as verdict:  # the user has to choose a free function: the right answer, and nothing to measure
         return {**line, "outcome": verdict.what, "good": True}
     except ch.ChetaevError as fault:
         return {**line, "outcome": f"{type(fault).__name__}: {fault.what}", "good": False, "faults": ["no motion"]}

@@ -1,4 +1,4 @@
-"""Principles and theorems of somebody else on the command line."""
+"""Principles and theorems that users register, on the command line."""
 
 from dataclasses import replace
 

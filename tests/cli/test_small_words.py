@@ -111,7 +111,7 @@ def test_a_certificate_that_certifies_nothing_says_so(size):
 
 
 def test_a_table_on_standard_output_stays_a_table(chetaev):
-    """The certificate used to follow the table, and whoever read the table read the certificate."""
+    """The certificate used to follow the table, so that programs that read the table read the certificate too."""
     plain, found = (chetaev(f"simulate sleigh --t 0,1 --points 4 -o - {option}") for option in ("", "--verify"))
     assert (plain.exit_code, found.exit_code) == (0, 0)
     assert found.stdout == plain.stdout

@@ -30,7 +30,7 @@ for line in sys.argv[1:]:
 
 
 def on_terminal(arguments, columns, folder, command=CHETAEV):
-    """What a person sees who types the command in a window of so many columns."""
+    """The output of the command in a terminal with the given number of columns."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     environment = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "NO_COLOR")} | {"TERM": "xterm-256color"}

@@ -45,7 +45,7 @@ def test_errata_are_about_places_that_exist():
 
 
 def test_a_test_that_says_printed_and_fails_is_an_erratum():
-    """So that no fault is forgotten in the tables; variants of one fault are told once."""
+    """Every fault is listed in the tables; variants of one fault are listed once."""
     told = {
         "test_eq_13_opposite_sign_of_the_dissipation_fails",  # not printed anywhere: it shows that the test can fail
         "test_eq_27_of_the_sleigh_with_31_printed_fails",

@@ -154,7 +154,7 @@ def test_relations_between_rows_are_consequences():
 
 
 def test_a_small_coefficient_is_a_mass_and_zero_is_none():
-    """cos of a decimal pi/2 is 6e-17, a mass; who means zero writes pi/2, and then x = 0 follows."""
+    """cos of a decimal pi/2 is 6e-17, a mass; for zero the user writes pi/2, and then x = 0 follows."""
     found = analyzed("x y", lagrangian="x'^2/2 + cos(1.5707963267948966)*y'^2/2 - x*y")
     assert (found.verdict, found.dimension) == ("REGULAR", 4)
     found = analyzed("x y", lagrangian="x'^2/2 + cos(pi/2)*y'^2/2 - x*y")

@@ -192,7 +192,7 @@ def test_a_wrong_mode_is_seen_by_the_certificate():
     assert motion.verify().worst < 1e-6
 
     class Turned:
-        """A reader that tells the opposite of every mode."""
+        """A reader that returns the opposite of every mode."""
 
         def __init__(self, inner):
             self.inner = inner

@@ -298,7 +298,7 @@ def printed(now):
 
 
 def test_a_rotation_is_printed_as_a_start_gives_it():
-    """It was printed as the quaternion A.w A.x A.y A.z, in which nobody sees an angle."""
+    """It was printed as the quaternion A.w A.x A.y A.z, from which a reader cannot see an angle."""
     now = ch.evaluate(ch.gallery("rigid-ball"))
     lines = printed(now)
     assert lines["A"] == "[0.4, -0.3, 0.2]  rotation vector"

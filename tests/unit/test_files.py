@@ -37,7 +37,7 @@ def page(motion):
 
 @contextmanager
 def full_disk(room):
-    """Every file may grow to so many bytes only: the system itself refuses to write more."""
+    """Limit the size of every file to the given number of bytes: the operating system refuses to write more."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
     try:

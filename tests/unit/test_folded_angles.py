@@ -1,4 +1,4 @@
-"""Angles that turn on and on keep their digits: the loop carries a remainder and whole turns, and what comes out of it is whole."""
+"""Angles that grow through many turns keep their digits: the loop stores a remainder and a number of turns, and returns the whole angle."""
 
 import casadi
 import mpmath

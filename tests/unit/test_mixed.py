@@ -1,4 +1,4 @@
-"""Mixed: some rows varied with the Lagrangian, others with reactions; and principles that somebody else adds."""
+"""Mixed: some rows varied with the Lagrangian, others with reactions; and principles that users add."""
 
 from __future__ import annotations
 

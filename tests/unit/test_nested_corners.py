@@ -316,7 +316,7 @@ def test_seven_sides_that_depend_on_each_other_are_decided():
 
 
 def test_what_was_not_tried_is_called_undecided():
-    """One of the 512 configurations agrees with itself: there is a motion, and nobody has looked at it."""
+    """One of the 512 configurations agrees with itself: there is a motion, and the search does not reach its configuration."""
     pushes, couplings, _ = _random_signs(9, 1, 1300)
     with pytest.raises(ch.InitialError, match="is undecided"):
         _at_rest(_coupled(pushes, couplings))

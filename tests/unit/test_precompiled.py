@@ -67,7 +67,7 @@ def test_compiled_once_then_loaded(folder):
 
 
 def test_loaded_without_numba(folder):
-    """In a new process the code is there, and nobody imports numba."""
+    """A new process loads the stored code and does not import numba."""
     call(lines_of(folder, "elsewhere", 10))
     program = (
         "import sys\nfrom pathlib import Path\nimport numpy as np\nfrom chetaev.numerics.machine import precompiled\n"

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not sine.IN_LINE, reason="this processor does no
 
 
 def turning(count=1):
-    """Sines and cosines of so many arguments: y, 2y, ..."""
+    """Sines and cosines of the first multiples of an argument: y, 2y, ..."""
     t, y, p = ca.SX.sym("t"), ca.SX.sym("y"), ca.SX.sym("p", 0)
     angles = [k * y for k in range(1, count + 1)]
     return compile_kernel(ca.Function("turning", [t, y, p], [ca.vertcat(*map(ca.sin, angles), *map(ca.cos, angles))]))

@@ -32,7 +32,7 @@ SYSTEMS = {
 
 @pytest.fixture
 def fresh(monkeypatch):
-    """No stages are known, and none are made unless somebody asks."""
+    """No code for stages is known, and none is made unless a test asks for it."""
     monkeypatch.setattr(repeated_calls, "_stages", {})
     monkeypatch.setattr(repeated_calls, "_steps", type(repeated_calls._steps)())
 

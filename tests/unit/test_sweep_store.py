@@ -249,7 +249,7 @@ def test_the_bar_estimates_the_time_left_from_what_this_call_computed(monkeypatc
         bar.say("a worker was replaced")
         assert "a worker was replaced" in "".join(capsys.readouterr())
     capsys.readouterr()
-    with Bar(None, 100, 40, "pendulum") as bar:  # nobody watches
+    with Bar(None, 100, 40, "pendulum") as bar:  # the output is not a terminal
         bar.add(60)
     assert capsys.readouterr().err == ""
 

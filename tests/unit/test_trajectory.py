@@ -169,7 +169,7 @@ def test_the_rows_of_the_certificate(rocard):
 
 @dataclass(frozen=True)
 class Corrupted:
-    """A reader that tells something else."""
+    """A reader that returns other values."""
 
     inner: object
     states: object = None
@@ -429,7 +429,9 @@ def members(tmp_path_factory):
 
 
 def packed(path, members, compression=zipfile.ZIP_STORED, signed=True):
-    """A file of members; signed, as somebody would who knows how: digests of SHA-256, over sorted lines `name digest` for the arrays."""
+    """A file of members, signed as an attacker who knows the format would sign it: digests of SHA-256, over sorted lines `name digest` for
+    the arrays.
+    """
     if signed:
         digests = {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
         lines = "".join(f"{name} {digests[name]}\n" for name in sorted(digests) if name.endswith(".npy"))
@@ -681,7 +683,7 @@ def test_a_missing_package_is_named(rocard, package, convert, monkeypatch):
 
 
 def test_expressions_are_never_evaluated_as_python(members, tmp_path):
-    """A text with a call in it is a name that nobody declared."""
+    """A text with a call in it is an undeclared name."""
     text = "exec(x)"
     with pytest.raises(ch.ModelError) as caught:
         load(packed(tmp_path / "f.npz", changed(members, lambda m: m["system"].update(lagrangian=text))))

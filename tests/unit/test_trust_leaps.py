@@ -249,7 +249,7 @@ def test_what_has_no_pole_is_crossed_where_its_denominator_vanishes(force, place
 @METHODS
 @pytest.mark.parametrize("place", [3, 500])
 def test_a_pulse_between_roots_whose_bend_is_a_parameter(place, method):
-    """As above, with w^2 as a parameter, of which nobody knows that it is positive; with w = 0 the roots have kinks."""
+    """As above, with w^2 as a parameter, which is not declared positive; with w = 0 the roots have kinks."""
     force = "1e6*(sqrt((t - c - 0.003)^2 + w^2) + sqrt((t - c + 0.003)^2 + w^2) - 2*sqrt((t - c)^2 + w^2))"
     equations = ch.derive(ch.System("x", "c w", lagrangian="x'^2/2", forces={"x": force}))
     motion = ch.simulate(equations, {"x": 0, "x'": 1}, (0, 2 * place), method=method, parameters={"c": place, "w": 1e-6})

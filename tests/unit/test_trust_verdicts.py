@@ -158,7 +158,7 @@ def test_a_verdict_says_how_its_rank_was_found():
 
 
 def test_a_constant_below_its_own_round_off_is_kept_and_remarked():
-    """cos(1.5707963267948966) is 6e-17, and a mass with this factor is a mass; who means zero writes pi/2."""
+    """cos(1.5707963267948966) is 6e-17, and a mass with this factor is a mass; for zero the user writes pi/2."""
     small = ch.derive(ch.System("x y", lagrangian="x'^2/2 + cos(1.5707963267948966)*y'^2/2"))
     found = ch.analyze(small)
     assert found.verdict is ch.Verdict.REGULAR and found.dimension == 4

@@ -347,7 +347,7 @@ def test_files_and_reports(tmp_path: Path) -> None:
 
 
 def test_planar_friction_on_a_floor() -> None:
-    """While the floor is touched it holds a puck at rest; its impulse at an impact is not known, and that is told."""
+    """While the floor is touched it holds a puck at rest; its impulse at an impact is not known, and the message says so."""
     forces = {q: f"-mu*lambda_floor*{q}'/sqrt(x'^2 + y'^2)" for q in "xy"}
     puck = ch.System("x y z", "m g mu", lagrangian="m/2*(x'^2 + y'^2 + z'^2) - m*g*z", unilateral={"floor": ("z >= 0", 0)}, forces=forces)
     start = {"x": 0, "y": 0, "z": 0, "x'": 0.6, "y'": 0.8, "z'": 0}

@@ -37,7 +37,7 @@ _MOST_QUASI = 5_000
 """Largest number of quasi-velocities. Each is checked to be affine, which takes half a millisecond."""
 
 _NONE: Own = Frozen()
-"""The groups of a system that defines none of its own."""
+"""The groups of a system that defines no groups."""
 _MULTIPLIER = re.compile(r"lambda[0-9]+|lambda_s")
 """Names reserved for multipliers."""
 _PARTS = {
@@ -173,7 +173,7 @@ def base_vocabulary(
 
 
 def _not_written(group: GroupCoordinate) -> dict[str, str]:
-    """The names of a group coordinate that have no value of their own, and what to write instead."""
+    """The names of a group coordinate that are no values, and what to write instead."""
     a, first = group.name, group.components[0].base
     reason = f"{a} is an element of {group.word}: write its velocity {first}', its variation δ{first}, or its entries {a}11, ..."
     if group.reduced:

@@ -90,7 +90,12 @@ class Sampled:
         return [range(a, b) for a, b in pairwise([0, *cuts, len(self.times)])]
 
     def covers(self, t0: float, t1: float) -> bool:
-        """Whether the samples determine the input from `t0` to `t1`."""
+        """Whether the samples determine the input from `t0` to `t1`.
+
+        Args:
+            t0: One end of the interval.
+            t1: The other end; it may be the earlier one.
+        """
         first, last = min(t0, t1), max(t0, t1)
         return self.times[0] <= first and (last <= self.times[-1] or self.interpolation == "hold")
 

@@ -52,7 +52,11 @@ class Jet(sympy.Symbol):
         return found
 
     def d(self, times: int = 1) -> Self:
-        """The jet `times` derivatives further up."""
+        """The jet `times` derivatives further up.
+
+        Args:
+            times: The number of derivatives; negative numbers lower the order.
+        """
         return type(self)(self.base, self.order + times)
 
     def __getnewargs_ex__(self) -> tuple[tuple[str, int], dict[str, Any]]:
@@ -156,6 +160,7 @@ class Parameter(sympy.Symbol):
 
     @classmethod
     def class_key(cls) -> tuple[int, int, str]:
+        """The key by which SymPy sorts parameters among the terms of an expression."""
         return 2, 0, "a"
 
     def __new__(cls, name: str, positive: bool = False) -> Self:

@@ -210,7 +210,14 @@ class System:
 
     @classmethod
     def of_parts(cls, plain: Mapping[str, Any]) -> System:
-        """A system from plain data, as `parts_of` gives them: texts, lists of texts, and texts by name."""
+        """A system from plain data, as `parts_of` gives them: texts, lists of texts, and texts by name.
+
+        Args:
+            plain: The parts by their names in model files.
+
+        Raises:
+            ChetaevError: As the constructor raises for the same parts.
+        """
         return cls(**arguments_of(plain))
 
     def _keep_texts(self, texts: Mapping[str, str]) -> None:
@@ -228,12 +235,20 @@ class System:
         return Frozen(groups_in(self.kinds, self.own_groups))
 
     def charted(self, expression: Expr) -> Expr:
-        """`expression` with the entries of group coordinates as functions of the stored numbers, such as quaternions."""
+        """`expression` with the entries of group coordinates as functions of the stored numbers, such as quaternions.
+
+        Args:
+            expression: An expression in jets of the system, which may contain entries such as `A[1,2]`.
+        """
         entries = {z: e for group in self.groups.values() for z, e in group.chart.items() if z in expression.free_symbols}
         return expression.xreplace(entries) if entries else expression
 
     def by_name(self, jets: Sequence[Jet]) -> tuple[str, ...]:
-        """The names of `jets`; places of a group coordinate, and its components of order 0, by the name of the coordinate."""
+        """The names of `jets`; places of a group coordinate, and its components of order 0, by the name of the coordinate.
+
+        Args:
+            jets: Jets of the system.
+        """
         owner = {z.base: name for name, group in self.groups.items() for z in (*group.places, *group.components)}
         return tuple(dict.fromkeys(z.name if z.order or z.base not in owner else owner[z.base] for z in jets))
 
@@ -284,6 +299,12 @@ class System:
 
         If `where` or `quasi` change, formulas and rows whose texts use names from these follow their new meanings. A text with a name that
         no longer exists keeps its meaning, as an expression.
+
+        Args:
+            changes: Arguments of the constructor with their new values.
+
+        Raises:
+            ChetaevError: As the constructor raises for the changed parts.
         """
         renamed = bool(changes.keys() & {"where", "quasi"})
         parts = {part.name: part.argument(self, keep_texts=not renamed) for part in PARTS}
@@ -338,7 +359,11 @@ class System:
         return found
 
     def exchange(self, **parts: Any) -> System:
-        """A copy with some fields replaced by values in their final form, which are neither read nor checked."""
+        """A copy with some fields replaced by values in their final form, which are neither read nor checked.
+
+        Args:
+            parts: Fields of the system with their new values.
+        """
         changed: System = object.__new__(System)
         for each in fields(System):
             object.__setattr__(changed, each.name, parts.get(each.name, getattr(self, each.name)))
@@ -357,7 +382,12 @@ class System:
         return r"$\displaystyle \begin{array}{ll}" + r" \\ ".join(rows) + r"\end{array}$"
 
     def as_written(self, title: str, e: Expr | None) -> Any:
-        """The user's text of a part, by its title in the printed system; the expression `e` if there is none."""
+        """The user's text of a part, by its title in the printed system; the expression `e` if there is none.
+
+        Args:
+            title: The title of the part in the printed system.
+            e: The expression of the part; None if the part is absent.
+        """
         return self.written.get(title, "") or e
 
     def _lines(self, form: Any) -> list[tuple[str, str]]:

@@ -32,15 +32,31 @@ class EndOfMotion:
     """The map from some values to outputs at the end of a motion, with its Jacobian."""
 
     equations: Equations
+    """The equations of motion."""
     start: State
+    """The initial data; values of names in `by` replace those given here."""
     t: tuple[float, float]
+    """The interval of time."""
     by: tuple[str, ...]
+    """The names of the values: parameters and initial values."""
     outputs: tuple[str, ...]
+    """Jets, multipliers or expressions at the end of the motion."""
     parameters: Mapping[str, Any]
+    """Values of the parameters that are not in `by`."""
     settings: Mapping[str, Any]
+    """Other arguments of `simulate`."""
 
     def motion(self, values: Any, slopes: bool) -> Trajectory:
-        """The motion with these values of the parameters and initial values `by`, and with their derivatives if `slopes`."""
+        """The motion with these values of the parameters and initial values `by`, and with their derivatives if `slopes`.
+
+        Args:
+            values: A value for each name in `by`, in this order.
+            slopes: Whether to compute the derivatives of the motion by these values.
+
+        Raises:
+            UsageError: If the number of values differs from the number of names in `by`.
+            UnfinishedError: If the motion ends before its last time.
+        """
         numbers = np.asarray(values, float)
         if numbers.shape != (len(self.by),):
             what = f"{len(self.by)} values are needed, not an array of shape {numbers.shape}."
@@ -62,7 +78,15 @@ class EndOfMotion:
         return np.array([end[name] for name in self.outputs])
 
     def jacobian(self, values: Any) -> tuple[Array, Array]:
-        """The outputs, and their derivatives: a row for each output, a column for each value."""
+        """The outputs, and their derivatives: a row for each output, a column for each value.
+
+        Args:
+            values: A value for each name in `by`, in this order.
+
+        Raises:
+            UsageError: If the number of values differs from the number of names in `by`.
+            UnfinishedError: If the motion ends before its last time.
+        """
         end = self.motion(values, slopes=True).final
         return np.array([end[e] for e in self.outputs]), np.array([[end.slope(e, name) for name in self.by] for e in self.outputs])
 

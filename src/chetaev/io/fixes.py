@@ -69,7 +69,7 @@ def key_of(fix: Fix, principle_table: str = "[principle]") -> str:
 
 
 def writable(value: Any) -> bool:
-    """Whether a file can hold an example: one without Python code that has no word in files."""
+    """Whether an example can be written in a file: it contains no Python object for which files have no notation."""
     if isinstance(value, Mapping):
         return all(writable(v) for v in value.values())
     return all(map(writable, value)) if isinstance(value, list | tuple) else not isinstance(value, Code) or bool(value.word)

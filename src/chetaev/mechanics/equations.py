@@ -95,7 +95,11 @@ class Equations:
         return origins(self.lowered) if self.rewritten is None else tuple(row.origin for row in self.rewritten)
 
     def assembled(self, algebra: Algebra[Any]) -> tuple[Row[Any], ...]:
-        """The rows in any algebra; they are formed once for SymPy and once for each graph."""
+        """The rows in any algebra; they are formed once for SymPy and once for each graph.
+
+        Args:
+            algebra: The algebra of the expressions: SymPy's, or that of a graph.
+        """
         return self.rows if algebra is SYMBOLIC else self._assembled(algebra)
 
     def _assembled(self, algebra: Algebra[Any]) -> tuple[Row[Any], ...]:
@@ -144,13 +148,24 @@ class Equations:
         return tuple(self.lowered.reactions.values())
 
     def total(self, expression: Expr, times: int = 1) -> Expr:
-        """The total derivative along the motion, with `s' = L` where there is an action variable."""
+        """The total derivative along the motion, with `s' = L` where there is an action variable.
+
+        Args:
+            expression: An expression in jets of the system.
+            times: The number of derivatives.
+        """
         return calculus_of(self.lowered, SYMBOLIC).total(expression, times)
 
     def reaction(self, coordinate: Coordinate | str) -> Expr:
         r"""The generalised reaction $\lambda_a R_V^a{}_i$ on a coordinate.
 
         A costate contributes its part of the equation, $E_i[L] - E_i[L + \lambda R_K]$.
+
+        Args:
+            coordinate: A coordinate of the system, or its name.
+
+        Raises:
+            ModelError: If `coordinate` is not a coordinate of the system.
         """
         q = Coordinate(spell(coordinate)) if isinstance(coordinate, str) else coordinate
         if q not in self.system.coordinates:
@@ -184,7 +199,12 @@ class Equations:
         )
 
     def eliminate(self) -> Equations:
-        """The equations without multipliers: virtual work along a basis of C_V. They hold where no expression in `assumptions` vanishes."""
+        """The equations without multipliers: virtual work along a basis of C_V. They hold where no expression in `assumptions` vanishes.
+
+        Raises:
+            PrincipleError: If a derivative of a multiplier occurs, if a force is not affine in the multipliers, or if there are contacts.
+            StateError: If no point was found at which the coefficients of the multipliers are defined and not zero.
+        """
         if not self.multipliers:
             return self
         moving = sorted((z for row in self.rows for z in jets_in(row.residual, Multiplier) if z.order), key=lambda z: z.name)
@@ -216,7 +236,11 @@ class Equations:
     def simplify(self, seconds: float = 10.0) -> Equations:
         """The equations with rows simplified by SymPy; rows that the budget does not reach stay unchanged.
 
-        `seconds` is the budget, counted in operations, so that the answer does not depend on the machine.
+        Args:
+            seconds: The budget in seconds, counted in operations, so that the answer does not depend on the machine.
+
+        Raises:
+            UsageError: If `seconds` is not a positive number.
         """
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
             raise UsageError(
@@ -288,16 +312,28 @@ class Equations:
         return f"$\\displaystyle {self.latex()}$"
 
     def sides(self, row: Row[Expr]) -> tuple[str | Expr, str | Expr]:
-        """Both sides of a row for reading: kinematic rows as the user wrote them, others as expressions, without sin(u)^2 + cos(u)^2."""
+        """Both sides of a row for reading: kinematic rows as the user wrote them, others as expressions, without sin(u)^2 + cos(u)^2.
+
+        Args:
+            row: A row of these equations.
+        """
         stated = self._stated(row)
         return stated.sides if stated else (reduced(row.lhs), reduced(row.rhs))
 
     def row_text(self, row: Row[Expr]) -> str:
-        """A row as text; kinematic rows as the user wrote them."""
+        """A row as text; kinematic rows as the user wrote them.
+
+        Args:
+            row: A row of these equations.
+        """
         return str(self._stated(row) or f"{show(reduced(row.lhs))} = {show(reduced(row.rhs))}")
 
     def contact_text(self, contact: Contact) -> str:
-        """A contact with its complementarity as text."""
+        """A contact with its complementarity as text.
+
+        Args:
+            contact: A contact of the system.
+        """
         name = contact.multiplier.base
         return f"{contact}, {name} >= 0, one of them is 0; restitution {contact.bounce}"
 

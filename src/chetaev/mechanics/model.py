@@ -157,7 +157,14 @@ class Model:
         return {name: None if isinstance(value, Mapping | tuple) and not value else value for name, value in found.items()}
 
     def under(self, principle: Principle) -> Model:
-        """A copy under another `principle` of `also`, with its additional initial data."""
+        """A copy under another `principle` of `also`, with its additional initial data.
+
+        Args:
+            principle: The principle of this model, or one of `also`.
+
+        Raises:
+            PrincipleError: If the model has no initial data for `principle`.
+        """
         if principle == self.principle:
             return self
         if principle not in self.also:

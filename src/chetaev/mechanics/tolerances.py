@@ -28,3 +28,6 @@ CONTRADICTION = 1e-8
 """Residual of a row for given values, relative to its terms, above which the values contradict the row. It exceeds the round-off of
 completed starts and of solving redundant rows: a smaller value would refuse consistent data, a larger one would accept data off the
 constraints."""
+ALMOST_ZERO = 1e-300
+"""Stands for zero where a positive number is needed, as a divisor or the argument of a logarithm, in any unit. It is far below all sizes
+that occur; with zero, quotients of zeros would be NaN."""

@@ -45,6 +45,10 @@ _LEAST_COSINE = 0.97
 """Least cosine of the angle between the tangents of a step; a curve that bends more is followed in shorter steps."""
 _MOST_LENGTHENING = 1.5
 """Factor by which steps grow on a curve that is easy to follow."""
+_NO_PROGRESS = 1e-12
+"""Smallest component of the tangent along the followed quantity by which a step is divided; a family that turns back there has none."""
+_AT_EDGE = 1e-12
+"""Share of the last step up to which the last point lies at the end of the interval already."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +195,7 @@ def _next(last: Node, step: float) -> tuple[Node | StateError, float]:
 def _longest(curve: Any, u: Array, tangent: Array) -> float:
     """The longest step: `longest` relative to the size of `u`, and `longest` in the quantity along which the curve is followed."""
     ahead = abs(float(curve.along @ tangent))
-    return float(min(curve.longest * (1 + np.linalg.norm(u)), curve.longest / max(ahead, 1e-12)))
+    return float(min(curve.longest * (1 + np.linalg.norm(u)), curve.longest / max(ahead, _NO_PROGRESS)))
 
 
 def _ended(nodes: list[Node], beyond: Node, edge: float) -> Traced:
@@ -199,7 +203,7 @@ def _ended(nodes: list[Node], beyond: Node, edge: float) -> Traced:
     last, curve = nodes[-1], beyond.curve
     share = (edge - last.value) / (beyond.value - last.value)
     end = f"{curve.name} = {edge:.6g}, the end of the interval"
-    if share <= 1e-12:
+    if share <= _AT_EDGE:
         return Traced(nodes, end)
     try:
         u = solved(curve, last.u + share * (beyond.u - last.u), at_value(curve, edge))

@@ -41,6 +41,8 @@ _SHORT_DURATION = 1e-9
 """Duration, relative to the time at the start, so short that the sizes of the jets over it are those at the start."""
 _ROUND_OFF_MULTIPLE = 100.0
 """Singular values below this multiple of round-off, at every point, mean that the family has more than one dimension."""
+_VERTICAL = 1e-6
+"""Length of the projection of a unit vector on the null space below which the family has a fold there, and another direction is taken."""
 
 
 @public
@@ -265,7 +267,7 @@ def _forward(curve: Any, u: Array) -> Array:
     """A direction not orthogonal to the curve: the projection of `along` on the null space, or at a fold a null vector."""
     null = null_space(curve, u, _ROUND_OFF_MULTIPLE * curve.cut)
     direction = null @ (null.T @ curve.along)
-    if float(np.linalg.norm(direction)) > 1e-6:
+    if float(np.linalg.norm(direction)) > _VERTICAL:
         found: Array = direction / np.linalg.norm(direction)
         return found
     last: Array = null[:, -1] if null.shape[1] else curve.along

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import qr
 
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.orbits.flow import Array, Flow
 from chetaev.orbits.invariants import Invariants
 
@@ -26,7 +27,7 @@ def exponential(matrix: Array) -> Array:
     """The exponential of a small matrix by scaling and squaring of its series. SciPy's `expm`
     is slow where other processes use the cores.
     """
-    halvings = max(0, int(np.ceil(np.log2(max(float(np.abs(matrix).sum(axis=0).max(initial=0.0)), 1e-300)))) + 1)
+    halvings = max(0, int(np.ceil(np.log2(max(float(np.abs(matrix).sum(axis=0).max(initial=0.0)), ALMOST_ZERO)))) + 1)
     part = matrix / 2.0**halvings
     found = term = np.eye(len(matrix))
     for k in range(1, _TERMS_OF_EXPONENTIAL):
@@ -86,7 +87,7 @@ def displacement_of(flow: Flow, invariants: Invariants, x: Array) -> Displacemen
     for k, m in enumerate(matrices):
         off = np.abs((m @ np.append(tried, 1.0))[:n] - there[:, k]) / flow.sizes
         size = (np.abs(m[:n, :n]) @ np.abs(tried) + np.abs(m[:n, n])) / flow.sizes
-        if float(off.max()) <= _AFFINE * max(float(size.max()), 1e-300):
+        if float(off.max()) <= _AFFINE * max(float(size.max()), ALMOST_ZERO):
             affine.append(k)
     chosen = _independent(vectors[:, affine] / flow.sizes[:, None])
     numbers = tuple(sorted(affine[k] for k in chosen))

@@ -23,6 +23,10 @@ _POINTS_SHOWN = 12
 
 Switch = Callable[[Found, int | None], "Family"]
 """Follows the branch at a special point, for at most a number of points."""
+_PRINTED_AS_REAL = 1e-6
+"""Relative: a multiplier or eigenvalue with a smaller imaginary part prints as a real number."""
+_NEUTRAL = 1e-9
+"""Relative to the largest eigenvalue: growth below this is undecided, even where the error bound is smaller."""
 
 
 @public
@@ -191,7 +195,9 @@ def _of(s: Special) -> str:
     if s.kind == "hopf" and s.period is None:
         return f", frequency {abs(v.imag):.6g}"
     word = "multiplier" if s.period is not None else "eigenvalue"
-    return f", {word} {v.real:.6g}" + (f" {'-' if v.imag < 0 else '+'} {abs(v.imag):.6g}i" if abs(v.imag) > 1e-6 * abs(v) else "")
+    return f", {word} {v.real:.6g}" + (
+        f" {'-' if v.imag < 0 else '+'} {abs(v.imag):.6g}i" if abs(v.imag) > _PRINTED_AS_REAL * abs(v) else ""
+    )
 
 
 def family_of(kind: str, nodes: Sequence[Node], ends: tuple[str, str], until: tuple[float, float], title: str, switch: Switch) -> Family:
@@ -239,7 +245,7 @@ def _stable(curve: Any, values: Complex, doubts: Array, explained: int) -> bool 
     growth = curve.growth(values)
     order = np.argsort(curve.from_trivial(values))
     kept = np.sort(order[explained:])
-    size = np.maximum(doubts, 1e-9 * np.abs(values).max(initial=0.0))
+    size = np.maximum(doubts, _NEUTRAL * np.abs(values).max(initial=0.0))
     if np.any(growth[kept] > size[kept]):
         return False
     return True if np.all(growth[kept] < -size[kept]) and len(kept) else None

@@ -43,6 +43,8 @@ _ROTATION_DIMENSION = 3
 """The dimension of the rotations that a quaternion stores with four numbers."""
 _LEAST_SIZE_IN_ORDER = 1e-2
 """Least size of a jet relative to the largest of its order, which sets the unit of jets that are zero all the time."""
+_ON_CONSTRAINTS = 1e-14
+"""In sizes of the jets: a step back to the constraints that is shorter ends the iteration."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,7 @@ class Flow:
             kept = self.on_groups(x)
             step = kept @ np.linalg.lstsq(rows @ kept, residual, rcond=_DEPENDENT_ROW)[0]
             x = self.normalised(x - self.sizes * step)
-            if float(np.abs(step).max(initial=0.0)) < 1e-14:
+            if float(np.abs(step).max(initial=0.0)) < _ON_CONSTRAINTS:
                 break
         return x
 

@@ -30,6 +30,7 @@ from chetaev.core.support.budget import size
 from chetaev.core.symbols import TIME, Action, Jet, Multiplier, Place
 from chetaev.core.values import Tape, Undefined
 from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.orbits.flow import Array, Flow
 from chetaev.transforms.symmetries import symmetries
 from chetaev.transforms.tools.affine_fields import Field
@@ -179,7 +180,7 @@ def _commutators(flow: Flow, invariants: Invariants, x: Array, t: float) -> list
         terms = (np.abs(slope) + np.abs(turned) + length * np.abs(f)) / flow.sizes
         tangent = bool(np.all(np.abs(rows @ v) <= _VANISHING_COMMUTATOR * length)) if len(rows) else True
         found.append(
-            tangent and bool(np.all(np.abs(slope - turned) / flow.sizes <= _VANISHING_COMMUTATOR * max(float(terms.max()), 1e-300)))
+            tangent and bool(np.all(np.abs(slope - turned) / flow.sizes <= _VANISHING_COMMUTATOR * max(float(terms.max()), ALMOST_ZERO)))
         )
     return found
 

@@ -58,6 +58,7 @@ class Lyapunov:
     T: float
     """The time over which the means were taken."""
     title: str
+    """The first line of the printed result."""
 
     def __repr__(self) -> str:
         return str(self)

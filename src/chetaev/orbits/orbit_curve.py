@@ -17,6 +17,7 @@ from sympy import Symbol
 
 from chetaev.core.errors import InitialError, StateError, UnfinishedError, UsageError
 from chetaev.core.fixes import Ask
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.graphs.binding import number
 from chetaev.numerics.stability.spectrum import Complex
 from chetaev.orbits.arclength import Array, Product
@@ -30,6 +31,10 @@ _LEAST_COSINE = 0.3
 """Least cosine of the angle between an orbit and the normal of the plane of its first state; below it, a new plane is chosen."""
 
 Evaluated = tuple[Array, Array, Array, Array, Array]
+_DIFFERENCE = 1e-5
+"""Step of central differences by the parameter, in its unit: the error of the third derivative and round-off are about equal."""
+_DIFFERENCE_OF_PERIODS = 1e-4
+"""The same for the period of a driven system, which depends on the parameter smoothly and exactly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,9 +176,9 @@ class OrbitCurve:
         """
         if self.parameter is None or not len(self.flow.constraints(self.origin)[0]):
             return None
-        step = 1e-5 * np.eye(self.size)[-1]
+        step = _DIFFERENCE * np.eye(self.size)[-1]
         x = self.state(u)
-        found: Array = (self.flow_at(u + step).settled(x) - self.flow_at(u - step).settled(x)) / (2e-5 * self.unit)
+        found: Array = (self.flow_at(u + step).settled(x) - self.flow_at(u - step).settled(x)) / (2 * _DIFFERENCE * self.unit)
         return found
 
     def numbers(self, u: Array) -> tuple[Array, Array]:
@@ -199,7 +204,7 @@ class OrbitCurve:
             matrix[:n, -1] = column
             matrix[n:first, -1], matrix[first : first + len(self.kept), -1] = self._by_parameter(u, x)
             if not flow.autonomous:
-                h = 1e-4
+                h = _DIFFERENCE_OF_PERIODS
                 step = h * np.eye(self.size)[-1]
                 matrix[:n, -1] += rates * (self.period(u + step) - self.period(u - step)) / (2 * h)
         return residual, matrix
@@ -232,7 +237,7 @@ class OrbitCurve:
 
     def _by_parameter(self, u: Array, x: Array) -> tuple[Array, Array]:
         """The derivatives of constraints and integrals with respect to the parameter, by differences."""
-        h = 1e-5
+        h = _DIFFERENCE
         step = h * np.eye(self.size)[-1]
         above, below = self.flow_at(u + step), self.flow_at(u - step)
         rows = (above.constraints(x)[0] - below.constraints(x)[0]) / (2 * h)
@@ -300,7 +305,7 @@ class OrbitCurve:
     @staticmethod
     def growth(values: Complex) -> Array:
         """The logarithms by which disturbances grow over a period."""
-        return np.asarray(np.log(np.maximum(np.abs(values), 1e-300)))
+        return np.asarray(np.log(np.maximum(np.abs(values), ALMOST_ZERO)))
 
     @staticmethod
     def crossings() -> tuple[tuple[str, Product], ...]:

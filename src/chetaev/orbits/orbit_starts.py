@@ -34,6 +34,8 @@ _STEADY_MOTION = 1e-7
 
 Begun = tuple[OrbitCurve, Array, Array, bool]
 """A curve, a point of it, its direction there, and whether it is followed one way only."""
+_VERTICAL = 1e-6
+"""Length of the projection of a unit vector on the null space below which the family has a fold there, and another direction is taken."""
 
 
 def orbits_along(
@@ -72,7 +74,7 @@ def orbits_along(
     curve = _keeping(curve, u)
     null = null_space(curve, u, _FAMILY_SINGULAR_VALUE)
     direction = null @ (null.T @ curve.along)
-    if float(np.linalg.norm(direction)) < 1e-6:
+    if float(np.linalg.norm(direction)) < _VERTICAL:
         direction = null[:, -1] if null.shape[1] else curve.along
     tangent = tangent_at(curve, u, direction / np.linalg.norm(direction))
     return curve, u, tangent, False

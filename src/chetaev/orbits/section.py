@@ -33,6 +33,7 @@ class Crossings:
     member: NDArray[np.int64] | None
     """For an ensemble, the index of the member; None for a single motion."""
     surface: str
+    """The surface, as it was given."""
 
     def __getitem__(self, name: str) -> Any:
         if name == "t":

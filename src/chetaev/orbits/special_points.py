@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from chetaev.core.errors import StateError, UnfinishedError
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.stability.spectrum import Complex, matched
 from chetaev.orbits.arclength import Array, Node, between, determinant, range_basis, solved, tangent_at
 
@@ -39,6 +40,21 @@ _LOST_DIMENSION = 1e-6
 """Relative to the largest singular value: a derivative with a smaller one has lost a rank, so that another family crosses."""
 _FOLD_AT_BRANCH_POINT = 1e-5
 """Distance in units of the unknowns within which a fold is part of a branch point."""
+_SHARE_ERROR = 1e-15
+"""Absolute error of the share of a step at which a special point lies."""
+_AT_FOLD = 1e-9
+"""Component of the unit tangent along the followed quantity below which a node lies at a fold; with less, round-off would give it a
+sign."""
+_CUT = 1e-13
+"""Relative: singular values of the extended system of a branch point below this are left out of a step. The system is regular at simple
+branch points."""
+_JUST_BEYOND = 1e-6
+"""Share of a step after a meeting of eigenvalues from which their crossing of the axis is sought, so that the meeting itself is not found
+again."""
+_CONJUGATE = 1e-9
+"""Relative difference of two eigenvalues that are complex conjugates of each other."""
+_OPPOSITE = 1e-6
+"""Relative difference of an eigenvalue from the mirror image of another one; the images have the errors of both."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +113,7 @@ def _root(a: Node, b: Node, test: Callable[[Node], float], singular: bool = Fals
         seen[share] = between(a, b, share, singular)
         return test(seen[share])
 
-    share = float(brentq(value, 0.0, 1.0, xtol=1e-15, rtol=4 * np.finfo(float).eps, maxiter=100))
+    share = float(brentq(value, 0.0, 1.0, xtol=_SHARE_ERROR, rtol=4 * np.finfo(float).eps, maxiter=100))
     return (seen[share] if share in seen else between(a, b, share, singular)), share
 
 
@@ -121,7 +137,7 @@ def _folds(nodes: Sequence[Node], branches: Sequence[Found], undecided: list[str
     def test(node: Node) -> float:
         return float(node.tangent @ node.curve.along)
 
-    for i, j in _signs([0.0 if abs(test(n)) < 1e-9 else test(n) for n in nodes]):
+    for i, j in _signs([0.0 if abs(test(n)) < _AT_FOLD else test(n) for n in nodes]):
         crossed = [b for b in branches if i <= b.order <= j]
         root = _located("fold", nodes[i], nodes[j], test, undecided, singular=bool(crossed))
         if root is None:
@@ -185,7 +201,7 @@ def moore(curve: Any, u: Array, left: Array) -> Array:
         matrix[n - 1 : 2 * n - 1, :n], matrix[n - 1 : 2 * n - 1, n : 2 * n - 1] = second, j.T
         matrix[-1, n : 2 * n - 1] = 2 * psi
         right = -np.concatenate([g + beta * psi, j.T @ psi, [psi @ psi - 1]])
-        step = np.linalg.lstsq(matrix, right, rcond=1e-13)[0]
+        step = np.linalg.lstsq(matrix, right, rcond=_CUT)[0]
         u, psi, beta = u + step[:n], psi + step[n : 2 * n - 1], beta + float(step[-1])
         if float(np.abs(step[:n]).max()) < 10 * curve.close:
             residual, _ = curve.numbers(u)
@@ -312,7 +328,7 @@ def _crossing(nodes: Sequence[Node], i: int, j: int, first: complex, last: compl
         return
     node, share = root
     at = here(node)
-    if abs(at.imag) > _NEAR_REAL_AXIS * max(1e-300, float(np.abs(node.curve.spectrum(node.u)[0]).max())):
+    if abs(at.imag) > _NEAR_REAL_AXIS * max(ALMOST_ZERO, float(np.abs(node.curve.spectrum(node.u)[0]).max())):
         yield Found("hopf", node, i + (begin + (1 - begin) * share) * (j - i), at if at.imag > 0 else at.conjugate())
 
 
@@ -343,7 +359,7 @@ def _doubles(nodes: Sequence[Node], rows: Sequence[Complex], doubts: Sequence[Ar
         grown = _offset(b, np.array([meeting, ahead]), np.array([doubt, doubt]))  # in a conservative system both are zero up to round-off
         if abs(ahead.imag) > 0 and grown[0] * grown[1] < 0:
             upper = ahead if ahead.imag > 0 else ahead.conjugate()
-            yield from _crossing(nodes, k, k + 1, meeting, upper, min(share + 1e-6, 1.0), undecided)
+            yield from _crossing(nodes, k, k + 1, meeting, upper, min(share + _JUST_BEYOND, 1.0), undecided)
 
 
 @dataclass(frozen=True, eq=False)
@@ -388,11 +404,11 @@ def _meeting(a: Node, b: Node, rows: Sequence[Complex], doubts: Sequence[Array],
     for one in range(len(w)):
         for two in range(one + 1, len(w)):
             real = not off_real[0][one] and not off_real[0][two]
-            if real and off_real[1][one] and abs(v[one] - v[two].conjugate()) <= 1e-9 * abs(v[one]):
+            if real and off_real[1][one] and abs(v[one] - v[two].conjugate()) <= _CONJUGATE * abs(v[one]):
                 yield one, two
             upper = w[one].imag > 0 and w[two].imag > 0 and off_real[0][one] and off_real[0][two]
             on_axis = grown[0][one] == 0 and grown[0][two] == 0
             if upper and on_axis and grown[1][one] * grown[1][two] < 0 and off_real[1][one]:
                 opposite = a.curve.mirrored(v[one])
-                if abs(opposite - v[two]) <= 1e-6 * abs(v[two]):
+                if abs(opposite - v[two]) <= _OPPOSITE * abs(v[two]):
                     yield one, two

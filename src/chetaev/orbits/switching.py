@@ -16,6 +16,8 @@ _CROSSING_CURVES = 1e-6
 """Relative to the largest singular value: smaller ones at a branch point belong to the curves that cross there."""
 _LEAST_DEPARTURE = 0.2
 """Least distance of a point from the known curve, relative to that expected; a nearer one means that Newton's iteration returned to it."""
+_NO_MIXED_TERM = 1e-8
+"""Relative to the pure second derivative: a smaller mixed one is the error of differences, and the other branch leaves at a right angle."""
 
 
 def other_direction(found: Found) -> Array:
@@ -39,7 +41,7 @@ def other_direction(found: Found) -> Array:
         return float(last @ left.T @ (more - less) @ b) / (2 * h)
 
     mixed, pure = second(known, across), second(across, across)
-    if abs(mixed) <= 1e-8 * max(1.0, abs(pure)):
+    if abs(mixed) <= _NO_MIXED_TERM * max(1.0, abs(pure)):
         return across
     direction = across - pure / (2 * mixed) * known
     unit: Array = direction / np.linalg.norm(direction)

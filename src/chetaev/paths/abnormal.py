@@ -46,6 +46,8 @@ _RANDOM_CONFIGURATIONS = 400
 """Number of random configurations at which a function is evaluated to find out whether it has real zeros."""
 _ZERO_VALUE = 1e-9
 """Value of an expression at a start, relative to its terms, below which it counts as zero."""
+_TOLERANCE = 1e-12
+"""Tolerance of the motion along an abnormal curve; conditions on the curve are checked with the states found."""
 
 
 @public
@@ -395,7 +397,7 @@ def _at(
     kinds = {q.name: "line" for q in system.coordinates}
     curve = System(kinds, list(system.parameters), lagrangian=square, kinematic=rows, name=f"abnormal curve of {system.label}")
     first = {q.name: point[q] for q in system.coordinates}
-    motion = simulate(derive(curve, DAlembert()), first, t, parameters=parameters, tolerance=1e-12, progress=False)
+    motion = simulate(derive(curve, DAlembert()), first, t, parameters=parameters, tolerance=_TOLERANCE, progress=False)
     return Abnormal(system, True, _named(system, field), locus, (motion,), reason)
 
 

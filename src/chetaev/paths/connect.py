@@ -31,7 +31,7 @@ from chetaev.paths.boundary.ends import Array, Boundary, Ends, check_names, read
 from chetaev.paths.boundary.shooting import Shooting, Shot, Unknowns
 from chetaev.paths.boundary.sizes import completed_sizes
 from chetaev.paths.path import Paths
-from chetaev.paths.properties.pieced import in_pieces
+from chetaev.paths.properties.paths_in_pieces import in_pieces
 from chetaev.paths.properties.ranking import ranked
 from chetaev.paths.search.seeds import mirrored, seeds_of
 from chetaev.paths.search.transcription import rough_paths

@@ -24,12 +24,13 @@ from chetaev.core.support.public import public
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.model import Model
 from chetaev.mechanics.principles.base import Principle
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.paths.optimal.checks import DENSE, Checked, Drive, check
+from chetaev.paths.optimal.end_conditions import Placed, place, unreachable
 from chetaev.paths.optimal.guesses import on_mesh, read_guess, seed
 from chetaev.paths.optimal.mesh import Mesh
 from chetaev.paths.optimal.problem import Problem, read_problem
-from chetaev.paths.optimal.reach import Placed, place, unreachable
 from chetaev.paths.optimal.refinement import finer, residuals
 from chetaev.paths.optimal.sizes import Sizes, sizes_of
 from chetaev.paths.optimal.transcription import BY_CLOCK, LONGEST, OUT_OF_WORK, SHORTEST, Found, Path, Transcription
@@ -40,16 +41,20 @@ _FIRST_INTERVALS = 12
 _MOST_REFINEMENTS = 6
 """Most refinements of the mesh."""
 _PARTS_OF_BUDGET = 4.0
-"""A finer mesh may take one of so many parts of the budget that is left: where it does not converge, margins on the mesh before it need
-some too."""
+"""A finer mesh may take the remaining budget divided by this number. If the finer mesh does not converge, margins on the coarser mesh need
+the rest."""
 _LAST_SECONDS = 5.0
-"""Seconds of work, beyond the budget if need be, for the nearest path that tells why nothing was found."""
+"""Seconds of work, beyond the budget if need be, for the nearest path, which shows why no path was found."""
 _MARGINS = 4
 """Most programs with margins for relations that fail between collocation points."""
 _SIMULATED = 1e-3
 """The tolerance of the simulation relative to that of the search, so that its own error does not count."""
 _AT_LIMIT = 0.9
 """A duration beyond this fraction of the longest one that is searched has no optimum below it."""
+_TOLERANCES, _ACCURACIES, _BUDGETS = (1e-10, 1e-2), (1e-9, 1.0), (0.1, 1e6)
+"""Smallest and largest `tolerance`, `accuracy` and `seconds` that a user may ask for. Smaller tolerances are below the error of IPOPT."""
+_FINEST_SIMULATION = 1e-13
+"""Smallest tolerance of the simulation that checks a path; below it round-off decides."""
 
 
 @public
@@ -133,8 +138,8 @@ def steer(
         seeds: The number of first paths: the straight one, or the guess, and others with random bumps.
         tolerance: The largest relative miss of the end, and violation of a relation, on the simulated motion.
         accuracy: The mesh is refined until the cost changes by less than this, relatively; the error that is left is a part of it.
-        seconds: The budget: about so many seconds of iterations of IPOPT, which are counted; the answer does not depend on the machine.
-            After ten times as much processor time the clock ends the search, with a `ClockWarning`.
+        seconds: The budget for iterations of IPOPT. Iterations are counted and converted to seconds, so that the answer does not depend on
+            the machine. After ten times as much processor time the clock ends the search, with a `ClockWarning`.
 
     Returns:
         Cost, final time, inputs and the simulated motion; where nothing was found, `feasible` is False and `reason` says why.
@@ -168,7 +173,11 @@ def steer(
         where,
         SetArgument("seeds", 4),
     )
-    for word, v, least, most in (("tolerance", tolerance, 1e-10, 1e-2), ("accuracy", accuracy, 1e-9, 1.0), ("seconds", seconds, 0.1, 1e6)):
+    for word, v, least, most in (
+        ("tolerance", tolerance, *_TOLERANCES),
+        ("accuracy", accuracy, *_ACCURACIES),
+        ("seconds", seconds, *_BUDGETS),
+    ):
         if isinstance(v, bool) or not isinstance(v, int | float) or not least <= v <= most:
             raise ParameterError(f"{word}={v!r} is out of range.", where=where, hint=f"a number between {least:g} and {most:g}")
     assert start is not None  # noqa: S101 - required above
@@ -253,13 +262,13 @@ class _Search:
             if following is None:
                 break
             before, found = found.cost, following
-            candidate = _Candidate(found, self._checked(found), abs(found.cost - before) / max(abs(found.cost), 1e-300))
+            candidate = _Candidate(found, self._checked(found), abs(found.cost - before) / max(abs(found.cost), ALMOST_ZERO))
             best = candidate if self._good(candidate.checked) or not self._good(best.checked) else best
         return best if self._good(best.checked) else self._with_margins(best)
 
     def _checked(self, found: Found) -> Checked:
         scales = (self.program.end_scales, self.program.relation_scales)
-        return check(self.problem, self.sizes, found.path, scales, max(self.tolerance * _SIMULATED, 1e-13))
+        return check(self.problem, self.sizes, found.path, scales, max(self.tolerance * _SIMULATED, _FINEST_SIMULATION))
 
     def _with_margins(self, candidate: _Candidate) -> _Candidate:
         """Where relations fail between collocation points, the path again with margins in these intervals."""

@@ -34,6 +34,14 @@ _MET = 1e-9
 """Largest distance of the curve from the end, relative to the sizes of the coordinates."""
 _SAME_CURVE = 1e-6
 """Largest distance, relative to the sizes of the coordinates, of a normal path that is the same curve."""
+_TOLERANCE = 1e-13
+"""Tolerance of the motion along the curve whose nearest point to the end is sought."""
+_FINEST_INTERVAL = 1e-14
+"""Relative to the longest duration: shortest interval of times around the nearest point; shorter ones are round-off."""
+_CLEARLY_MET = 1e-4
+"""Relative to `_MET`: distance at which the search for the nearest point ends."""
+_NEAR_ENOUGH = 1e-9
+"""Relative to the longest duration: interval of times at which the search ends."""
 
 
 @dataclass(frozen=True)
@@ -124,16 +132,16 @@ def _meeting(
             start,
             (0.0, sign * _FOLLOWED_DISTANCE * longest),
             parameters=parameters,
-            tolerance=1e-13,
+            tolerance=_TOLERANCE,
             progress=False,
         )
         low, high = sorted((float(motion.t[0]), float(motion.t[-1])))
-        while high - low > 1e-14 * longest:
+        while high - low > _FINEST_INTERVAL * longest:
             times = np.linspace(low, high, _SAMPLES_OF_CURVE)
             section = motion.at(times)
             off = np.linalg.norm((np.array([section[name] for name in names]).T - target) / sizes, axis=1)
             k = int(np.argmin(off))
-            if off[k] < _MET * 1e-4 or high - low < 1e-9 * longest:
+            if off[k] < _MET * _CLEARLY_MET or high - low < _NEAR_ENOUGH * longest:
                 break
             low, high = float(times[max(k - 1, 0)]), float(times[min(k + 1, len(times) - 1)])
         if off[k] < _MET:

@@ -36,6 +36,20 @@ _MOST_STEPS = 20_000
 """Largest number of steps of an extremal; the ends of those that need more are NaN."""
 _SPHERE = 400
 """Default number of directions where more than two velocities are free; they are random and evenly distributed."""
+_CONJUGATE_TOLERANCE = 1e-9
+"""Tolerance of the motions along which conjugate points are sought."""
+_SIZE_TOLERANCE = 1e-6
+"""Tolerance of the motions from which typical sizes are taken."""
+_PART_OF_SIZE = 1e-3
+"""Part of the largest value of a jet that is passed to `prepare` as its typical size: errors are then relative to a thousandth of it."""
+_DEPENDENT_ROW = 1e-10
+"""Singular values of the rows of constraints below this count as zero."""
+_NOT_POSITIVE = 1e-12
+"""Relative to its largest entry: smallest eigenvalue of a positive form on the admissible velocities."""
+_FIXED_POSITION = 1e-9
+"""Singular values of the positions in a basis of states below this belong to directions that leave the positions fixed."""
+_PARALLEL = 1e-14
+"""Relative determinant of two edges that count as parallel and do not cross."""
 
 
 @public
@@ -77,7 +91,9 @@ class Wavefront:
         length = 2 * self.t if longest is None else float(longest)
         table = np.stack(list(self.starts.values()), axis=-1)
         lines = table.reshape(-1, table.shape[-1])
-        found = [_first_conjugate_point(self.equations, self.run, y, self.parameters, self.sizes, length, 1e-9) for y in lines]
+        found = [
+            _first_conjugate_point(self.equations, self.run, y, self.parameters, self.sizes, length, _CONJUGATE_TOLERANCE) for y in lines
+        ]
         return Frozen(_columns(found, list(self.points), table.shape[:-1]))
 
     def meetings(self) -> Mapping[str, Array]:
@@ -171,7 +187,7 @@ def wavefront(
     run = prepare(equations, t=run.t, tolerance=tolerance, scale=scale, max_steps=_MOST_STEPS)
     ends = run.many(table, p).reshape(*shape, len(names))
     points = {q.name: ends[:, :, names.index(q.name)] for q in equations.system.coordinates if q.name in names}
-    sizes = np.array([scale.get(name, 1e-3) / 1e-3 for name in names])
+    sizes = np.array([scale.get(name, _PART_OF_SIZE) / _PART_OF_SIZE for name in names])
     return Wavefront(equations, float(t), points, {name: starts[:, :, k] for k, name in enumerate(names)}, run, p, sizes)
 
 
@@ -180,10 +196,10 @@ def _scale(run: Any, starts: Array, p: Array) -> dict[str, float]:
     zero up to round-off would need tiny steps.
     """
     few = starts[:: max(1, len(starts) // _MOTIONS_FOR_SIZES)]
-    short = prepare(run.equations, t=run.t, tolerance=1e-6, max_steps=_MOST_STEPS)
+    short = prepare(run.equations, t=run.t, tolerance=_SIZE_TOLERANCE, max_steps=_MOST_STEPS)
     ends = np.abs(np.vstack([short.many(few, p), few]))
     sizes = np.nanmax(ends, axis=0)
-    return {name: 1e-3 * float(size) for name, size in zip(run.state, sizes, strict=True) if size > 0}
+    return {name: _PART_OF_SIZE * float(size) for name, size in zip(run.state, sizes, strict=True) if size > 0}
 
 
 def _multipliers(jets: Sequence[Any], given: Mapping[str, Sequence[float]] | None, t: float, where: str) -> list[dict[str, float]]:
@@ -215,9 +231,9 @@ def _directions(
             "the constraints or the second derivatives of L have no value at the start.", where=where, hint="another start"
         ) from fault
     _, s, vt = np.linalg.svd(matrix) if len(rows) else (None, np.zeros(0), np.eye(len(velocities)))
-    basis = vt[int(np.sum(s > 1e-10)) :].T
+    basis = vt[int(np.sum(s > _DEPENDENT_ROW)) :].T
     inner = basis.T @ metric @ basis
-    if not basis.size or np.linalg.eigvalsh(inner)[0] <= 1e-12 * np.abs(inner).max():
+    if not basis.size or np.linalg.eigvalsh(inner)[0] <= _NOT_POSITIVE * np.abs(inner).max():
         why = "A unit speed needs a positive form on all admissible velocities."
         raise StateError(
             "L is not positive on all admissible velocities at the start.", where=where, why=why, hint="L = half the square of a length"
@@ -248,7 +264,7 @@ def _first_conjugate_point(
     names = list(flow.names)
     places = [names.index(z.name) for z in boundary.pairs]
     _, s, vt = np.linalg.svd(basis[places])
-    first = sizes[:, None] * (basis @ vt[int(np.sum(s > 1e-9)) :].T)
+    first = sizes[:, None] * (basis @ vt[int(np.sum(s > _FIXED_POSITION)) :].T)
     lines = {names[k]: first[k] for k in independent(basis)}
     start, parameters = dict(zip(names, y.tolist(), strict=True)), dict(zip(run.parameters, p.tolist(), strict=True))
     near = nearby(boundary, start, parameters, (0.0, longest), lines, sizes[places], tolerance)
@@ -267,7 +283,8 @@ def _crossings(x: Array, y: Array) -> Array:
     for i in range(len(steps)):
         for j in range(i + 2, len(steps)):
             matrix = np.column_stack([steps[i], -steps[j]])
-            if not np.isfinite(matrix).all() or abs(np.linalg.det(matrix)) <= 1e-14 * np.linalg.norm(steps[i]) * np.linalg.norm(steps[j]):
+            lengths = np.linalg.norm(steps[i]), np.linalg.norm(steps[j])
+            if not np.isfinite(matrix).all() or abs(np.linalg.det(matrix)) <= _PARALLEL * lengths[0] * lengths[1]:
                 continue
             a, b = np.linalg.solve(matrix, points[j] - points[i])
             closed = i == 0 and j == len(steps) - 1  # adjacent edges of a closed polygon

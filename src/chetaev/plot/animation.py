@@ -34,6 +34,8 @@ _SHORTEST_SECONDS, _LONGEST_SECONDS = 1.0, 60.0
 """Limits of the default length of an animation, in seconds; within them it lasts as long as the motion."""
 _MOST_FRAMES, _MOST_FRAMES_IN_PAGE = 1800, 900
 """Largest numbers of frames of a film and of a web page. A page interpolates between frames, and its size grows with their number."""
+_AT_THE_ENDS = 1e-9
+"""Relative: a time this far outside the motion counts as its end, since users write rounded times."""
 
 
 @public
@@ -83,7 +85,7 @@ class Animation:
 
     def frame(self, t: float | None = None) -> Any:
         """Return a matplotlib figure of the frame nearest to `t`; of the last frame without `t`."""
-        from chetaev.plot.scenes.paint import picture
+        from chetaev.plot.scenes.matplotlib_painter import picture
 
         return picture(self.drawing, self._nearest(t), self.clock)
 
@@ -122,7 +124,7 @@ class Animation:
         if t is None:
             return len(self.times) - 1
         low, high = sorted((float(self.times[0]), float(self.times[-1])))
-        slack = 1e-9 * max(1.0, abs(low), abs(high))
+        slack = _AT_THE_ENDS * max(1.0, abs(low), abs(high))
         if not low - slack <= t <= high + slack:
             raise UsageError(f"t = {t:g} lies outside the motion.", where=self._where, hint=f"a time from {low:g} to {high:g}")
         return int(np.argmin(np.abs(self.times - t)))

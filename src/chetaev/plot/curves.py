@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from chetaev.core.errors import UsageError
 from chetaev.core.fixes import InPython, SetArgument
 from chetaev.core.system import System
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.ensemble.result import Ensemble
 from chetaev.numerics.motion.trajectory import Section, Trajectory
 
@@ -66,7 +67,7 @@ def _thinned(nodes: Array) -> NDArray[np.int64]:
 def _between(nodes: Array) -> tuple[Array, NDArray[np.int64]]:
     """Return times inside the steps, in order, and for each the index of the node that follows it."""
     lengths = np.abs(np.diff(nodes))
-    share = np.ceil(_POINTS_BETWEEN_NODES * lengths / max(float(lengths.sum()), 1e-300)).astype(int)
+    share = np.ceil(_POINTS_BETWEEN_NODES * lengths / max(float(lengths.sum()), ALMOST_ZERO)).astype(int)
     least = _POINTS_PER_STEP if len(nodes) * _POINTS_PER_STEP < _MOST_NODES else 1
     counts = np.where(lengths > 0, np.maximum(share, least), 0)
     place = np.repeat(np.arange(1, len(nodes)), counts)

@@ -32,6 +32,8 @@ _SHOWN = 4
 """Largest number of constraints in a box, which also states the number of further ones."""
 _WIDEST = 64
 """Largest number of characters of a formula in a box; a longer one is shown as text, shortened in the middle."""
+_PROPORTIONAL = 1e-9
+"""Relative: two expressions whose ratios at two random points differ by less are multiples of each other."""
 
 
 @public
@@ -150,7 +152,7 @@ def _proportional(a: Expr, b: Expr) -> bool:
         (a1, b1), (a2, b2) = tape(first), tape(second)
     except Undefined:
         return a == b
-    return abs(a1 * b2 - a2 * b1) <= 1e-9 * (abs(a1 * b2) + abs(a2 * b1))
+    return abs(a1 * b2 - a2 * b1) <= _PROPORTIONAL * (abs(a1 * b2) + abs(a2 * b1))
 
 
 def _notes(found: Tree) -> list[str]:

@@ -48,6 +48,10 @@ _WORDS = {
     Outcome.NOT_CERTIFIED: "not certified",
     Outcome.INTERRUPTED: "interrupted",
 }
+_CONSTANT = 1e-6
+"""Relative: a curve that varies by less is drawn as constant, with room above and below; otherwise the axis would show round-off."""
+_ZERO = 1e-12
+"""Absolute size below which a curve is drawn as zero, in any unit."""
 
 
 @public
@@ -171,8 +175,8 @@ def widen_if_constant(ax: Any) -> None:
         return
     low, high = min(float(values.min()) for values in finite), max(float(values.max()) for values in finite)
     size = max(abs(low), abs(high))
-    if high - low <= 1e-6 * size or size < 1e-12:
-        room = 0.5 * size if size > 1e-12 else 1.0
+    if high - low <= _CONSTANT * size or size < _ZERO:
+        room = 0.5 * size if size > _ZERO else 1.0
         ax.set_ylim((low + high) / 2 - room, (low + high) / 2 + room)
 
 

@@ -20,6 +20,10 @@ class Saved:
         """Save like matplotlib's `savefig`, to a path or a stream; a failure leaves no partial file.
 
         A path without an extension gets the default one.
+
+        Args:
+            fname: A path or a stream.
+            options: Options of matplotlib's `savefig`.
         """
         options = {**self.usual, **options}
         draw = super().savefig  # type: ignore[misc]

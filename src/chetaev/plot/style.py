@@ -83,6 +83,10 @@ _UNIT_SIZE = 10.5
 """Font size of axis labels with units, in points; formulas alone are larger."""
 _FLOOR = 1e-20
 """Size below which a value counts as zero on a logarithmic axis: values near underflow would stretch the axis over 300 decades."""
+_NO_SIZES = 1e-17
+"""Lower limit of a logarithmic axis if no size is above `_FLOOR`: below the round-off of numbers of order one."""
+_POWER_OF_TEN = 1e-9
+"""Relative difference of a number from a power of ten that prints as this power."""
 
 
 @public
@@ -96,6 +100,9 @@ class Picture(Saved, Figure):
 
         Before matplotlib saves a figure with a layout engine, it draws it once without output and keeps only the layout. Here that first
         draw computes the layout only.
+
+        Args:
+            renderer: A renderer of matplotlib.
         """
         _share_formulas(renderer)
         engine = self.get_layout_engine()
@@ -280,7 +287,7 @@ def _turns(value: float) -> str:
 def log_floor(sizes: Iterable[float]) -> float:
     """Return the lower limit of a logarithmic axis: below the smallest size above `_FLOOR`."""
     positive = [s for s in sizes if np.isfinite(s) and s > _FLOOR]
-    return 10.0 ** math.floor(math.log10(min(positive)) - 0.5) if positive else 1e-17
+    return 10.0 ** math.floor(math.log10(min(positive)) - 0.5) if positive else _NO_SIZES
 
 
 def logarithmic_limits(axis: Any, sizes: Iterable[float]) -> None:
@@ -305,7 +312,7 @@ def power_of_ten(value: float) -> str:
     if not value > 0:
         return ""
     exponent = round(math.log10(value))
-    exact = math.isclose(value, 10.0**exponent, rel_tol=1e-9)
+    exact = math.isclose(value, 10.0**exponent, rel_tol=_POWER_OF_TEN)
     return f"10{str(exponent).translate(_RAISED)}" if exact else f"{value:.3g}"
 
 

@@ -40,7 +40,14 @@ class Report:
     motion: Trajectory | None = field(repr=False)
 
     def save(self, path: Any) -> Path:
-        """Write the page to a file `.html`."""
+        """Write the page to a file `.html`.
+
+        Args:
+            path: The path of the file, with the ending `.html` or `.htm`.
+
+        Raises:
+            UsageError: If `path` has another ending, or if the file cannot be written.
+        """
         require_ending(path, (".html", ".htm"), f"save the report on {self.title}")
         file = Path(path)
         try:

@@ -33,6 +33,8 @@ _MOST_EVENTS = 12
 _LARGEST_COMPARED = 20_000
 """Largest size of equations, in nodes, that are compared under two principles, which takes a second
 or two; the report states a larger one."""
+_SWINGS = 1e-9
+"""Smallest range of a coordinate that swings, in its unit; smaller ones are round-off of a coordinate at rest."""
 
 
 def motion(subject: Subject, animation: bool, sliders: Mapping[str, Any] | None = None) -> str:
@@ -210,7 +212,7 @@ def _swinging(found: Trajectory) -> str | None:
             continue
         velocity = np.asarray(found[q.d().name], dtype=float)
         changes = int(np.sum(velocity[1:] * velocity[:-1] < 0))
-        if changes > most and np.ptp(found[q.name]) > 1e-9:
+        if changes > most and np.ptp(found[q.name]) > _SWINGS:
             best, most = q.name, changes
     return best
 

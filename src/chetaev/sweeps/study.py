@@ -34,6 +34,8 @@ Codes = NDArray[np.uint8]
 OUTCOMES = tuple(str(outcome) for outcome in Outcome)
 """The outcomes by their codes in the array `outcome` of a store; a change of the order would misread old stores."""
 _REACHED = tuple(str(outcome) for outcome in Outcome if outcome.reached_end)
+_TRIED_PART = 1e-6
+"""Part of the interval over which motions are tried before a study begins, to find faults of the model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +79,7 @@ class Study:
             self._check_lift()
         check_measures(self.measures, self.model, self.equations, self.where)
         t0, t1 = self.model.interval
-        short = replace(self._model_with(columns), t=(t0, t0 + 1e-6 * (t1 - t0)), events=())
+        short = replace(self._model_with(columns), t=(t0, t0 + _TRIED_PART * (t1 - t0)), events=())
         try:
             simulate_many(short, parameters=self._parameters(columns), progress=False)
         except ChetaevError as fault:

@@ -77,11 +77,21 @@ class ReducedPhaseSpace(Morphism):
         return self.brackets.chi_block
 
     def canonical(self, f: Any, g: Any) -> Expr:
-        """The canonical bracket of two functions of positions, momenta and multipliers."""
+        """The canonical bracket of two functions of positions, momenta and multipliers.
+
+        Args:
+            f: A function of positions, momenta and multipliers, as text or as an expression.
+            g: Another function.
+        """
         return self.brackets.canonical(f, g)
 
     def dirac(self, f: Any, g: Any) -> Expr:
-        """The Dirac bracket of two functions of positions, momenta and multipliers."""
+        """The Dirac bracket of two functions of positions, momenta and multipliers.
+
+        Args:
+            f: A function of positions, momenta and multipliers, as text or as an expression.
+            g: Another function.
+        """
         return self.brackets.dirac(f, g)
 
     def agree(self) -> bool | None:

@@ -54,7 +54,16 @@ class Tangent(Morphism):
     """The linearisation along the variations."""
 
     def forward(self, given: Any, **values: Any) -> Any:
-        """A start of the source as a start of the target, with the variations of all given and completed values."""
+        """A start of the source as a start of the target, with the variations of all given and completed values.
+
+        Args:
+            given: A start or a motion of the source.
+            values: For a start: `parameters`, `t` and `inputs`, as in `evaluate`.
+
+        Raises:
+            UsageError: If `given` is a motion of other equations.
+            StateError: If the start has no state.
+        """
         if not isinstance(given, Mapping | State):
             return super().forward(given, **values)
         now = evaluate(self.source, given, slopes=list(self.along) or None, **values)
@@ -72,7 +81,11 @@ class Tangent(Morphism):
         return State({**found, **self._turned(now)})
 
     def image(self, z: Jet) -> Jet:
-        """The jet of the target that a jet of the source's state becomes."""
+        """The jet of the target that a jet of the source's state becomes.
+
+        Args:
+            z: A jet of the source's state.
+        """
         return self._counterparts(z)[1]
 
     def _counterparts(self, z: Jet) -> tuple[Jet, Jet]:

@@ -14,6 +14,10 @@ from chetaev.cli.session import exit_code_of
 from chetaev.cli.source import MODEL, read
 from chetaev.core.errors import Location, UsageError
 
+_TOLERANCE = 1e-10
+"""The tolerance of the compared motions unless one is given. It is below the default of `simulate`, so that printed differences are not
+errors."""
+
 
 @click.command(
     "compare",
@@ -60,7 +64,7 @@ def command(
     model = replace(first, also={p: data[p] for p in wanted[1:]})
     from chetaev.numerics.comparison.compare import compare
 
-    found = compare(model, wanted, tolerance=1e-10 if tolerance is None else tolerance)
+    found = compare(model, wanted, tolerance=_TOLERANCE if tolerance is None else tolerance)
     say(found)
     if picture is not None:
         save_picture(lambda plots: plots.compare(found), picture, source.stem)

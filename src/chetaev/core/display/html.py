@@ -34,6 +34,8 @@ _STYLE = (
     ".chetaev .good{color:#00876c}.chetaev .free{color:#a86a00}.chetaev .bad{color:#c0262d}"
     ".chetaev svg,.chetaev img{vertical-align:middle}"
 )
+_LEAST_PLAIN = 1e-4
+"""Smallest absolute value that is written without a power of ten, as Python does."""
 
 
 def number(value: Any, digits: int = 6) -> str:
@@ -43,7 +45,7 @@ def number(value: Any, digits: int = 6) -> str:
         return "not finite"
     if v == 0:
         return "0"
-    if 1e-4 <= abs(v) < 10.0**digits:
+    if _LEAST_PLAIN <= abs(v) < 10.0**digits:
         return f"{v:.{digits}g}".replace("-", _MINUS)
     mantissa, _, exponent = f"{v:.{digits - 1}e}".partition("e")
     mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa

@@ -51,7 +51,7 @@ class GroupCoordinate:
     def group(self) -> Group:
         """The group."""
         found = group_of(self.key)
-        if found is None:  # declarations are checked before; a stored motion may name a group that nobody registered
+        if found is None:  # declarations are checked before; a stored motion may name a group that is not registered
             raise ModelError(
                 f"{self.word} is not a group.", where=f"coordinate {self.name}", hint=(Ask("ch.register", "..."), " the group first")
             )

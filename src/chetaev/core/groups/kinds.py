@@ -68,18 +68,47 @@ class Group(ABC):
 
     @abstractmethod
     def matrix(self, place: Numbers, cos: Function, sin: Function) -> list[list[Any]]:
-        """The matrix that belongs to a place."""
+        """The matrix that belongs to a place.
+
+        Args:
+            place: The numbers that represent a group element, in the order of `places`.
+            cos: The cosine for the kind of numbers in `place`: of floats, of SymPy or of a graph.
+            sin: The sine for the same numbers.
+        """
 
     @abstractmethod
     def rates(self, place: Numbers, velocity: Numbers, body: bool, cos: Function, sin: Function) -> list[Any]:
-        """The rates of the numbers of a place, for a velocity in body or in spatial components."""
+        """The rates of the numbers of a place, for a velocity in body or in spatial components.
+
+        Args:
+            place: The numbers that represent a group element, in the order of `places`.
+            velocity: The components of the velocity in `basis`.
+            body: Whether `velocity` has body components; spatial ones otherwise.
+            cos: The cosine for the kind of numbers in `place`.
+            sin: The sine for the same numbers.
+        """
 
     @abstractmethod
     def velocity(self, place: Numbers, rates: Numbers, body: bool, cos: Function, sin: Function) -> list[Any]:
-        """The velocity in body or in spatial components, for the rates of the numbers of a place: `rates` inverted."""
+        """The velocity in body or in spatial components, for the rates of the numbers of a place: `rates` inverted.
+
+        Args:
+            place: The numbers that represent a group element, in the order of `places`.
+            rates: The rates of these numbers.
+            body: Whether to return body components; spatial ones otherwise.
+            cos: The cosine for the kind of numbers in `place`.
+            sin: The sine for the same numbers.
+        """
 
     def of_matrix(self, rows: Sequence[Sequence[float]]) -> Sequence[float]:
-        """The place of a matrix, which the caller compares with `matrix` of this place. Groups with `orthogonal` need none."""
+        """The place of a matrix, which the caller compares with `matrix` of this place. Groups with `orthogonal` need none.
+
+        Args:
+            rows: The rows of the matrix.
+
+        Raises:
+            NotImplementedError: If the group does not read matrices.
+        """
         raise NotImplementedError(f"{type(self).__name__} reads no matrices")
 
     @property

@@ -50,12 +50,15 @@ class LieAlgebra(Group):
         return True
 
     def matrix(self, place: Numbers, cos: Function, sin: Function) -> list[list[Any]]:
+        """Return no rows: a Lie algebra alone has no group elements."""
         return []
 
     def rates(self, place: Numbers, velocity: Numbers, body: bool, cos: Function, sin: Function) -> list[Any]:
+        """Return no rates: a Lie algebra alone has no positions."""
         return []
 
     def velocity(self, place: Numbers, rates: Numbers, body: bool, cos: Function, sin: Function) -> list[Any]:
+        """Not available: a Lie algebra alone has no positions."""
         raise NotImplementedError("a Lie algebra has no positions")
 
     @property

@@ -89,17 +89,24 @@ class MatrixGroup(Group):
             found = more
 
     def cell(self, i: int, j: int) -> tuple[int, int, int]:
-        """The stored entry that the entry (i, j) is, and its sign."""
+        """The stored entry that the entry (i, j) is, and its sign.
+
+        Args:
+            i: The row of the entry in the matrix.
+            j: The column of the entry in the matrix.
+        """
         n = self.order
         if j < n:
             return i, j, 1
         return (i + n, j - n, -1) if i < n else (i - n, j - n, 1)
 
     def matrix(self, place: Numbers, cos: Function, sin: Function) -> list[list[Any]]:
+        """The matrix whose stored entries are the numbers in `place`; `cos` and `sin` are not used."""
         cells = [[self.cell(i, j) for j in range(self.size)] for i in range(self.size)]
         return [[sign * place[i * self.order + j] if sign < 0 else place[i * self.order + j] for i, j, sign in row] for row in cells]
 
     def rates(self, place: Numbers, velocity: Numbers, body: bool, cos: Function, sin: Function) -> list[Any]:
+        r"""The rates of the stored entries: of $A \xi$ for body components $\xi$ of `velocity`, of $\xi A$ for spatial ones."""
         exact = isinstance(place[0], Expr)
         parts = self.matrices if exact else self._floats
         n = range(self.size)

@@ -36,6 +36,9 @@ class Specified:
         """Whether every text in `setting` is the word of a value of the same registry: `inner = "vakonomic"` in a file.
 
         A setting for which this is not declared may contain such values too; a file has them as tables, `inner = {name = "vakonomic"}`.
+
+        Args:
+            setting: The name of an argument of the constructor.
         """
         return False
 
@@ -44,6 +47,9 @@ class Specified:
         """Whether `setting` is a mapping from names that the user chooses.
 
         Then `name` is a key like any other in a file, and a typed text has the entries beside the other settings: `mixed(blade=dalembert)`.
+
+        Args:
+            setting: The name of an argument of the constructor.
         """
         return False
 
@@ -54,7 +60,12 @@ class Specified:
 
     @classmethod
     def of_words(cls, positional: Sequence[Any], named: Mapping[str, Any]) -> Self:
-        """The value of `word(positional, name=value)` on the command line."""
+        """The value of `word(positional, name=value)` on the command line.
+
+        Args:
+            positional: The settings without a name, in the order of the constructor's arguments.
+            named: The settings by name; with a `mapping_setting`, other names are its entries.
+        """
         mapped = cls.mapping_setting()
         if mapped is None:
             return cls(*positional, **named)

@@ -25,6 +25,7 @@ class AsStated(Principle):
     takes_equations = True
 
     def rewrite(self, system: System) -> Lowered:
+        """Keep the stated equations as rows, with the reactions of `Chetaev` where there are constraints."""
         if not system.equations:
             raise self.refusal(
                 system,

@@ -44,7 +44,14 @@ class Principle(Specified, ABC):
 
     @final
     def lower(self, system: System) -> Lowered:
-        """The system in normal form; a PrincipleError if the principle does not apply."""
+        """Return `system` in normal form.
+
+        Args:
+            system: The system to rewrite.
+
+        Raises:
+            PrincipleError: If the principle does not apply to `system`.
+        """
         if system.action is not None and not self.takes_action:
             from chetaev.mechanics.principles.herglotz import Herglotz  # which is a principle itself
 
@@ -73,7 +80,14 @@ class Principle(Specified, ABC):
 
     @final
     def normal_form(self, system: System) -> Lowered:
-        """What `rewrite` returns, for principles that contain others; a PrincipleError if it is no normal form."""
+        """Return what `rewrite` returns, for principles that contain others.
+
+        Args:
+            system: The system to rewrite.
+
+        Raises:
+            PrincipleError: If the principle does not apply to `system`, or if `rewrite` returns no normal form.
+        """
         try:
             with deep():
                 lowered = self.rewrite(system)
@@ -114,16 +128,34 @@ class Principle(Specified, ABC):
             )
 
     def for_rows(self, labels: Mapping[str, str]) -> Principle:
-        """The principle of a system that keeps only the rows in `labels`, under the labels to which they are mapped."""
+        """The principle of a system that keeps only the rows in `labels`, under the labels to which they are mapped.
+
+        Args:
+            labels: The new label of each row that is kept, by its label in this principle.
+        """
         return self
 
     @abstractmethod
     def rewrite(self, system: System) -> Lowered:
-        """The rule itself: the system in normal form."""
+        """Return `system` in normal form: this is the rule of the principle.
+
+        Args:
+            system: The system to rewrite.
+
+        Raises:
+            PrincipleError: If the principle does not apply to `system`; `refusal` makes this error.
+        """
 
     @final
     def refusal(self, system: System, what: str, *, why: str = "", hint: Advice = "") -> PrincipleError:
-        """The error for a system to which this principle does not apply."""
+        """The error for a system to which this principle does not apply.
+
+        Args:
+            system: The system to which the principle does not apply.
+            what: What is wrong, as a sentence.
+            why: The reason, as a sentence.
+            hint: What the user can do.
+        """
         return PrincipleError(what, where=f"derive {system.label}, {self}", why=why, hint=hint)
 
 

@@ -58,6 +58,7 @@ class Chetaev(Principle):
     papers = ("001",)
 
     def rewrite(self, system: System) -> Lowered:
+        """Add reactions along the derivatives of the kinematic rows by their highest jets."""
         rows = [chetaev_row(system, row) for row in system.kinematic]
         points = points_of(system, system.kinematic)
         for k, row in enumerate(rows):

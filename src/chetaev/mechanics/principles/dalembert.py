@@ -26,6 +26,7 @@ class DAlembert(Principle):
     takes_equations = True
 
     def rewrite(self, system: System) -> Lowered:
+        """Add reactions along the coefficients of the kinematic rows, which must be holonomic or affine in the velocities."""
         higher = order_in(system.lagrangian, Coordinate) > 1
         for label, row in system.kinematic_rows():
             if higher and row.has_action and row.order == 0:

@@ -26,6 +26,7 @@ class Hamilton(Principle):
     title = "Hamilton's principle"
 
     def rewrite(self, system: System) -> Lowered:
+        """Keep the Lagrangian and add no reactions; the system must state no constraints."""
         if system.kinematic or system.variational is not None:
             stated = "kinematic" if system.kinematic else "variational"
             raise self.refusal(

@@ -41,21 +41,26 @@ class Herglotz(Principle):
 
     @classmethod
     def nests(cls, setting: str) -> bool:
+        """Whether `setting` is `inner`, whose text in a file is the word of a principle."""
         return setting == "inner"
 
     def settings(self) -> dict[str, Any]:
+        """The setting `inner`, unless it is Hamilton's principle."""
         return {} if self.inner == Hamilton() else {"inner": self.inner}
 
     def in_words(self) -> str:
+        """The name of the principle in a report, with that of the inner principle unless it is Hamilton's."""
         return "Herglotz' principle" if self.inner == Hamilton() else f"Herglotz' principle over {self.inner.in_words()}"
 
     def cited(self) -> tuple[str, ...]:
+        """The references of Herglotz' principle and of the inner principle."""
         return (*self.papers, *self.inner.cited())
 
     def for_rows(self, labels: Mapping[str, str]) -> Principle:
         return Herglotz(self.inner.for_rows(labels))
 
     def rewrite(self, system: System) -> Lowered:
+        """Rewrite the system under the inner principle, and add the action variable with $s' = L$."""
         if system.action is None:
             raise self.refusal(
                 system,

@@ -48,17 +48,21 @@ class Mixed(Principle):
 
     @classmethod
     def nests(cls, setting: str) -> bool:
+        """Whether `setting` is `rows`, whose texts in a file are words of principles."""
         return setting == "rows"
 
     @classmethod
     def maps(cls, setting: str) -> bool:
+        """Whether `setting` is `rows`, a mapping from labels of rows that the user chooses."""
         return setting == "rows"
 
     def in_words(self) -> str:
+        """The name of the principle in a report: the names of the principles, each with its row."""
         parts = [f"{principle.in_words()} for {label}" for label, principle in self.rows.items()]
         return ", ".join(parts[:-1]) + f" and {parts[-1]}" if len(parts) > 1 else parts[0]
 
     def cited(self) -> tuple[str, ...]:
+        """The references of all principles in `rows`, without repetition."""
         return tuple(dict.fromkeys(key for principle in self.rows.values() for key in principle.cited()))
 
     def __str__(self) -> str:
@@ -68,6 +72,7 @@ class Mixed(Principle):
         return Mixed({new: self.rows[old] for old, new in labels.items()})
 
     def rewrite(self, system: System) -> Lowered:
+        """Rewrite the rows of each principle by this principle, and join their reactions and costates in one normal form."""
         reactions: dict[Multiplier, RowV] = {}
         costates: list[Multiplier] = []
         added = []

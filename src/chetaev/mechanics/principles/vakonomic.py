@@ -37,12 +37,15 @@ class Vakonomic(Principle):
         self.abnormal = abnormal
 
     def settings(self) -> dict[str, Any]:
+        """The setting `abnormal`, if it is True."""
         return {"abnormal": True} if self.abnormal else {}
 
     def in_words(self) -> str:
+        """The name of the principle in a report."""
         return "abnormal extremals of the constraints" if self.abnormal else self.title
 
     def rewrite(self, system: System) -> Lowered:
+        """Add each kinematic row, times a costate, to the Lagrangian; abnormal extremals have these terms alone."""
         if system.variational is not None:
             raise self.refusal(
                 system,

@@ -24,6 +24,7 @@ class VirtualWork(Principle):
     papers = ("000", "001")
 
     def rewrite(self, system: System) -> Lowered:
+        """Add reactions along the stated variational rows."""
         if system.variational is None:
             raise self.refusal(
                 system,

@@ -51,6 +51,9 @@ _REFINED = 3
 
 _SOLVED = 4 * float(np.finfo(float).eps)
 """Largest residual of a solved row relative to the sizes of its terms. A smaller value would spend steps on round-off."""
+_NORMAL_CUT = 1e-10
+"""Relative: singular values of the normal equations below this are zero. The equations consist of small integers, so that other singular
+values are far above."""
 
 
 def rank(matrix: Matrix) -> int:
@@ -370,7 +373,7 @@ def _solution_of(pattern: bytes, m: int, n: int) -> Matrix:
     # the normal equations of logs = rows + columns: their size is m + n, not the number of entries
     normal = np.diag(np.concatenate([present.sum(axis=1), present.sum(axis=0)]).astype(float))
     normal[:m, m:], normal[m:, :m] = present, present.T
-    found: Matrix = np.linalg.pinv(normal, rcond=1e-10)
+    found: Matrix = np.linalg.pinv(normal, rcond=_NORMAL_CUT)
     return found
 
 

@@ -47,6 +47,8 @@ Sizes = Mapping[Symbol, float]
 """The sizes of symbols; a symbol that is not listed has size 1."""
 ORDINARY: Sizes = MappingProxyType({})
 """All symbols are of order one."""
+_FIT_ERROR = 1e-12
+"""Relative tolerances of the least-squares fit of logarithms; sizes need few digits, and the sums must vanish up to round-off."""
 
 
 class Slopes:
@@ -246,7 +248,7 @@ class _Fit:
 
         data, lines, columns = zip(*entries, strict=True) if entries else ((), (), ())
         matrix = csr_matrix((data, (lines, columns)), shape=shape)
-        found = lsqr(matrix, right, atol=1e-12, btol=1e-12)[0]
+        found = lsqr(matrix, right, atol=_FIT_ERROR, btol=_FIT_ERROR)[0]
         return found, matrix @ found - right
 
     def _entries(self, names: Mapping[Any, int]) -> Iterator[tuple[float, int, int]]:

@@ -17,6 +17,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.attraction.certificate import LyapunovCertificate, lyapunov_certificate, read_range
 from chetaev.numerics.attraction.end_states import Fate, Runs, target_of
 from chetaev.numerics.stability.arguments import Start, local_motion, read_model
@@ -301,11 +302,11 @@ def _others(local: Local, equilibrium: Any, names: tuple[str, ...], where: str) 
         raise UsageError(what, where=where, hint=f"jets of the state: {' '.join(z for z in state if z not in turning)}")
     chosen: list[str] = []
     rows = np.zeros((0, local.view.tangent.shape[1]))
-    tangent = local.view.tangent / np.maximum(np.abs(local.view.tangent).max(axis=0, initial=0.0), 1e-300)
+    tangent = local.view.tangent / np.maximum(np.abs(local.view.tangent).max(axis=0, initial=0.0), ALMOST_ZERO)
     free = [state[i] for i in local.chart.free]
     for name in [*names, *[z for z in free if z not in names]]:
         more = np.vstack([rows, tangent[state.index(name)]])
-        if np.linalg.matrix_rank(more, tol=_INDEPENDENT_JET * max(float(np.abs(more).max()), 1e-300)) > len(rows):
+        if np.linalg.matrix_rank(more, tol=_INDEPENDENT_JET * max(float(np.abs(more).max()), ALMOST_ZERO)) > len(rows):
             rows = more
             chosen.append(name)
         elif name in names:

@@ -37,6 +37,12 @@ _LARGEST_LEVEL = 1e6
 none."""
 _LEVELS = (0.98, 0.8, 0.6, 0.4, 0.2, 0.1, 0.03)
 """Levels that are tried: parts of a promising level, or of the rise of an energy from the equilibrium to the faces of the box."""
+_WIDENED = 1e-9
+"""Relative: margin by which the box around an ellipsoid is widened, so that rounding errors of the box do not invalidate the proof."""
+_BELOW_FACES = 1e-8
+"""Relative: margin by which the largest level stays below the one that touches the faces of the given box; it exceeds `_WIDENED`."""
+_SMALLEST_RADIUS = 1e-4
+"""Smallest radius, relative to the largest, at which a promising level is sought along a direction."""
 
 
 class NoProof(Exception):
@@ -140,7 +146,7 @@ def prove_quadratic(setting: Setting, P: Array, limits: Box | None) -> Proved:
         return low is not None and low[1] <= trial and now is not None and now[0] > 0
 
     def bounds(level: float) -> Box:
-        widths = (1 + 1e-9) * np.sqrt(level) * reach
+        widths = (1 + _WIDENED) * np.sqrt(level) * reach
         return tuple((e[0] - w, e[1] + w) for e, w in zip(setting.equilibrium, widths.tolist(), strict=True))
 
     most = np.inf
@@ -148,7 +154,7 @@ def prove_quadratic(setting: Setting, P: Array, limits: Box | None) -> Proved:
         room = [min(e[0] - side[0], side[1] - e[1]) for e, side in zip(setting.equilibrium, limits, strict=True)]
         if min(room) <= 0:
             raise NoProof("the box does not contain the equilibrium")
-        most = float(min((r / w) ** 2 for r, w in zip(room, reach.tolist(), strict=True))) * (1 - 1e-8)
+        most = float(min((r / w) ** 2 for r, w in zip(room, reach.tolist(), strict=True))) * (1 - _BELOW_FACES)
     promising = _promising(setting, setting.field.rate_of(value), {z: 0.5 * (a + b) for z, (a, b) in more.items()}, P, most)
     for part in (*_LEVELS, *_SMALL_LEVELS):
         trial = part * promising
@@ -165,7 +171,7 @@ def _promising(setting: Setting, rate: Any, fixed: dict[Symbol, float], P: Array
     ways = np.random.default_rng(7).normal(size=(len(P), _RANDOM_DIRECTIONS))
     ways /= np.sqrt(np.einsum("im,ij,jm->m", ways, P, ways))
     level = float(min(most, _LARGEST_LEVEL * np.min(setting.field.units**2 / np.diag(np.linalg.inv(P)))))
-    radii = np.sqrt(level) * np.geomspace(1, 1e-4, _SIZES_PER_DIRECTION)[None, :]
+    radii = np.sqrt(level) * np.geomspace(1, _SMALLEST_RADIUS, _SIZES_PER_DIRECTION)[None, :]
     states = setting.field.centre[:, None, None] + ways[:, :, None] * radii[None]
     flat = states.reshape(len(P), -1)
     column = np.array([float(v) for v in values.values()])[:, None]

@@ -16,6 +16,8 @@ from chetaev.numerics.graphs.algebra import GraphAlgebra
 
 Box = tuple[Range, ...]
 Array = NDArray[np.float64]
+_ROUNDING_OF_CENTRE = 4e-16
+"""Relative: more than the rounding error of the centre of an interval, a sum of two products; with less, matrices would not be enclosed."""
 
 
 def around(value: float) -> Range:
@@ -99,7 +101,7 @@ def symmetric_part(entries: Sequence[Range], n: int) -> tuple[Array, Array]:
         for j in range(n):
             low, high = add(entries[i * n + j], entries[j * n + i])
             centres[i, j] = 0.25 * low + 0.25 * high
-            radii[i, j] = nextafter(0.25 * (high - low), inf) + 4e-16 * abs(centres[i, j])
+            radii[i, j] = nextafter(0.25 * (high - low), inf) + _ROUNDING_OF_CENTRE * abs(centres[i, j])
     return centres, radii
 
 

@@ -32,6 +32,12 @@ _LEAST_SIZE = 1e-3
 """Smallest size of a coordinate relative to the largest displacement of any: errors of the others move a coordinate that should rest."""
 _ORDERS = (2, 3)
 """Orders of the derivatives that are matched: accelerations, and their rates, which determine multipliers that accelerations do not."""
+_TOLERANCE = 1e-10
+"""Tolerance of the simulation that is compared; its errors must be far below `_SAME_MOTION`."""
+_DIFFERENCE = 1e-6
+"""Step of the central differences of rates with respect to multipliers; smaller ones show round-off, larger ones the curvature."""
+_CUT = 1e-9
+"""Relative: singular values of these slopes below this are left out of a Gauss-Newton step."""
 
 
 def coinciding_multipliers(
@@ -58,7 +64,7 @@ def coinciding_multipliers(
         if found is None:
             return None
         data = dict(zip(names, map(float, found), strict=True))
-        motion = simulate(vakonomic, {**start, **data}, times, tolerance=1e-10, parameters=parameters, inputs=inputs)
+        motion = simulate(vakonomic, {**start, **data}, times, tolerance=_TOLERANCE, parameters=parameters, inputs=inputs)
     except (InitialError, StateError):  # the iteration reached a singular state: the motions do not coincide
         return None
     if len(motion.t) < len(times) or len(other.t) < len(times):
@@ -91,7 +97,7 @@ def _matched(rates: Any, wanted: Array, count: int, usual: Array) -> Array | Non
         scale = np.maximum(scale, np.abs(here).max(initial=0.0))
         if np.all(np.abs(residual) <= _MATCHED * scale):
             return found
-        step = 1e-6
+        step = _DIFFERENCE
         slopes = np.column_stack([(rates(found + step * e) - rates(found - step * e)) / (2 * step) for e in np.eye(count)])
-        found = found - np.linalg.lstsq(slopes, residual, rcond=1e-9)[0]
+        found = found - np.linalg.lstsq(slopes, residual, rcond=_CUT)[0]
     return None

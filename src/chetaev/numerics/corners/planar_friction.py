@@ -33,6 +33,8 @@ _NO_RESISTANCE = 1e-10
 """Resistance, relative to the largest, below which it is round-off: constraints hold that direction."""
 _MOST_ROWS = 8
 """Most constraints in the symbolic search for combinations that restrict a velocity under friction."""
+_DIRECTION_ERROR = 1e-15
+"""Relative to its bound: absolute error of the acceleration of a body that starts to move."""
 
 
 @dataclass(frozen=True)
@@ -187,4 +189,4 @@ def setting_off(given: Array, resisting: Array, weights: Array) -> Array | None:
             return None
     from scipy.optimize import brentq  # takes longer to import than most motions to compute
 
-    return unit(float(brentq(excess, 0.0, high, xtol=1e-15 * high)))
+    return unit(float(brentq(excess, 0.0, high, xtol=_DIRECTION_ERROR * high)))

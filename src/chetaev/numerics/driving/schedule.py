@@ -25,6 +25,8 @@ _ROUND_OFF_OF_VALUES = 1e-14
 
 State = Mapping[str, float]
 """The jets of a state, by name."""
+_TOLERANCE_AT_A_TIME = 1e-9
+"""Tolerance of polynomials for the value of an input at a single time, as the default of `simulate`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +203,7 @@ def at_time(inputs: Mapping[str, Any], at: Any, where: str) -> dict[str, Any]:
         if (not isinstance(value, Sampled) and callable(value)) or isinstance(value, Feedback):
             what = "a feedback has values" if isinstance(value, Feedback) else "the derivatives of a Python function are known"
             raise UsageError(f"{what} along a motion only.", where=place, hint=("a number, or a formula: ", SetInput((name,), "0.5")))
-        polynomials = polynomials_of(_samples(value, t, t, 1e-9, place))
+        polynomials = polynomials_of(_samples(value, t, t, _TOLERANCE_AT_A_TIME, place))
         symbols = _symbols(str(name), polynomials.degree)
         numbers = polynomials.numbers(polynomials.index(t, True))
         found[name] = _polynomial(symbols).xreplace(dict(zip(symbols, [Rational(float(v)) for v in numbers], strict=True)))

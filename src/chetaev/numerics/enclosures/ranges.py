@@ -27,6 +27,11 @@ _QUARTER = (nextafter(pi / 2, -inf), nextafter(pi / 2, inf))
 """A quarter turn, the arccosine of zero."""
 _LARGEST_EXPONENT = 700.0
 """Arguments of exp beyond which its value is infinite or zero in doubles."""
+_SMALLEST_DOUBLE = 5e-324
+"""The smallest positive double: an upper bound of exponentials that underflow. Zero would be no bound."""
+_PASSING_MARGIN = 1e-9
+"""Margin, in radians or units of the argument, within which a range counts as containing an extreme value of a periodic function. It
+exceeds the rounding error of arguments up to `_LARGEST_ANGLE`; with less, ranges would be too narrow."""
 
 
 class NoValue(Exception):
@@ -176,7 +181,7 @@ class _Run:
 
     def exp(self, a: Range) -> Range:
         low, high = (0.0 if v < -_LARGEST_EXPONENT else inf if v > _LARGEST_EXPONENT else math.exp(v) for v in a)
-        return max(0.0, _down(low, _UNITS_OF_WIDENING)), _up(high, _UNITS_OF_WIDENING) if high else 5e-324 if a[1] > -inf else 0.0
+        return max(0.0, _down(low, _UNITS_OF_WIDENING)), _up(high, _UNITS_OF_WIDENING) if high else _SMALLEST_DOUBLE if a[1] > -inf else 0.0
 
     def rising(self, a: Range, function: Callable[[float], float]) -> Range:
         return _wide(function(a[0]), function(a[1]))
@@ -256,8 +261,8 @@ def _atanh(v: float) -> float:
 
 def _passes(a: Range, place: float, period: float) -> bool:
     """Whether a range contains, or almost contains, `place` plus whole periods."""
-    margin = 1e-9
-    return math.floor((a[1] + margin - place) / period) > math.floor((a[0] - margin - place) / period)
+    above, below = a[1] + _PASSING_MARGIN - place, a[0] - _PASSING_MARGIN - place
+    return math.floor(above / period) > math.floor(below / period)
 
 
 _OF_TWO: dict[str, Callable[[_Run, Range, Range], Range]] = {

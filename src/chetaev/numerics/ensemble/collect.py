@@ -136,7 +136,7 @@ def _insert_series(run: Integration, rows: Array, motion: Trajectory) -> None:
 
 
 class _Sentences:
-    """Why members ended, in words, made when somebody asks."""
+    """The reasons why members ended, as sentences that are made when they are read."""
 
     def __init__(self, of: Collection, compiled: tuple[Compiled, ...]) -> None:
         self._of, self._compiled = of, compiled

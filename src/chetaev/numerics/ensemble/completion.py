@@ -38,7 +38,7 @@ from chetaev.numerics.start.data import Data
 from chetaev.numerics.start.initial import MissingData, complete_together
 
 _SUSPICIOUS = 1e-6
-"""Singular values below this part of the largest make a member be judged by itself."""
+"""Singular values below this part of the largest mean that the rank of this member is judged separately."""
 _ASKED = 8
 """Members for which the missing data are listed, if data are missing for all of them."""
 
@@ -113,7 +113,7 @@ def _first_refusal(faults: Sequence[ChetaevError]) -> ChetaevError:
 
 
 def _choose_modes(read: Given, flow: Flow, members: Indices, data: Data) -> None:
-    """The signs of the switching functions as far as the data tell; a member for which they change later is run by itself."""
+    """Choose the signs of the switching functions as far as the data determine them; a member for which they change later is run alone."""
     modes = read.switched.modes
     x = np.zeros((len(members), flow.size))
     for k, z in enumerate(flow.state):

@@ -110,6 +110,13 @@ class Ensemble:
     def slope(self, name: str, by: str) -> Array:
         """The derivative of a jet, a multiplier or an expression by one of the `slopes`: at the ends by member, or by member and time where
         series are kept. NaN without a motion, and after its end.
+
+        Args:
+            name: A jet, a multiplier or an expression.
+            by: One of the `slopes` of `simulate_many`.
+
+        Raises:
+            UsageError: If the ensemble has no slopes, or if `by` is not one of them.
         """
         if self.motions is None:
             where = f"ensemble of {self.equations.system.label}"
@@ -183,15 +190,33 @@ class Ensemble:
         return Frozen({name: self.start.batch.p[:, k].copy() for k, name in enumerate(names)})
 
     def rotation(self, name: str) -> Array:
-        """The matrices of a group coordinate at the ends, one for each member; see also `final.quaternion` and `final.velocity`."""
+        """The matrices of a group coordinate at the ends, one for each member; see also `final.quaternion` and `final.velocity`.
+
+        Args:
+            name: The name of a group coordinate.
+
+        Raises:
+            UsageError: If the system has no group coordinate `name`.
+        """
         return self.final.rotation(name)
 
     def matrix(self, name: str) -> NDArray[Any]:
-        """The matrices of a coordinate in any group at the ends, one for each member."""
+        """The matrices of a coordinate in any group at the ends, one for each member.
+
+        Args:
+            name: The name of a group coordinate.
+
+        Raises:
+            UsageError: If the system has no group coordinate `name`.
+        """
         return self.final.matrix(name)
 
     def message(self, member: int) -> str:
-        """Why a member ended, or why it did not start."""
+        """Why a member ended, or why it did not start.
+
+        Args:
+            member: The index of the member; negative ones count from the end.
+        """
         k = range(len(self))[member]
         return self.notes.get(k) or self.endings(k)
 

@@ -12,13 +12,13 @@ _LONGEST = 4000
 """Most instructions of all kernels together: code for several states takes three times as long to make as code for one, a second for
 4000."""
 _ENOUGH = 128
-"""Members for whom code is made that does not exist yet: it takes as long as some thousands of steps."""
+"""Fewest members for which code for several states is compiled if it does not exist yet: this takes as long as some thousands of steps."""
 
 
 def wide_of(members: int, first_input: int = 0, **kernels: Kernel | None) -> Wide:
     """The addresses of kernels for several states, under the names of `Wide`; no code at all if it is not worth making.
 
-    What members find does not depend on it. The inputs stand in p from `first_input` on.
+    The results of members do not depend on it. The inputs are in p from the index `first_input` on.
     """
     if kernels.get("ends") is not None:
         kernels |= {"watch": None, "measure": None}

@@ -50,6 +50,12 @@ _MOST_INSTRUCTIONS = 100_000
 """Most instructions of all consequences together; beyond it the closure gives up, since each round may square their number."""
 SMALL_PIVOT = 1e-9
 """Relative to its typical size: a smaller pivot explains a lower rank at a point; larger ones are not zeros in floating point."""
+_INVOLVED = 1e-7
+"""Smallest weight of a row in the combination that eliminates the tops from a leftover row; smaller weights are round-off, and the row is
+not named as an origin."""
+_INDEPENDENT = 1e-7
+"""Relative to the largest entry of a null space: smallest singular value of directions that count as independent, as `OPEN` of the shared
+tolerances. With less, errors of the null space are directions."""
 
 
 class End(StrEnum):
@@ -313,7 +319,7 @@ def _origins(matrix: Matrix, order: PivotOrder, row: int) -> list[int]:
     """The rows a leftover row is combined with to eliminate the tops, itself included."""
     rows, columns = [i for i, _ in order.pairs], [j for _, j in order.pairs]
     weights = np.linalg.lstsq(matrix[np.ix_(rows, columns)].T, matrix[row, columns], rcond=None)[0] if rows else np.zeros(0)
-    involved = [i for i, w in zip(rows, weights, strict=True) if abs(w) > 1e-7]
+    involved = [i for i, w in zip(rows, weights, strict=True) if abs(w) > _INVOLVED]
     return sorted([*involved, row])
 
 
@@ -338,7 +344,7 @@ def _closed(
     moving = [j for j, z in enumerate(top) if z in opened and not isinstance(z, Multiplier)]
     chosen: list[int] = []
     for j in sorted(moving, key=lambda j: (top[j].order, j)):  # coordinates without inertia first
-        if np.linalg.matrix_rank(null[[*chosen, j]], tol=1e-7 * float(np.abs(null).max(initial=1.0))) > len(chosen):
+        if np.linalg.matrix_rank(null[[*chosen, j]], tol=_INDEPENDENT * float(np.abs(null).max(initial=1.0))) > len(chosen):
             chosen.append(j)
     dimension = len(system.structure.state) - system.structure.surplus - _restrictions(system, points)
     return Closure(system, End.CLOSED, tuple(known[k] for k in kept), tuple(opened), tuple(top[j] for j in chosen), dimension)

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sympy import Expr, Rational
 
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.graphs.arithmetic import is_nothing, minus, over, times
 from chetaev.numerics.graphs.residues import Residues
 
@@ -242,7 +243,7 @@ def _largest_of_each(sizes: Matrix, columns: NDArray[np.int64]) -> Matrix:
 
 def _ratio_to_doubt(sizes: Matrix, doubts: Matrix) -> Matrix:
     """How much larger than its error each entry is; no entry is known better than the round-off of the largest one."""
-    largest = np.maximum(sizes.max(axis=1, keepdims=True, initial=0.0), 1e-300)
+    largest = np.maximum(sizes.max(axis=1, keepdims=True, initial=0.0), ALMOST_ZERO)
     found: Matrix = sizes / np.maximum(doubts, _EPSILON * largest)
     return found
 
@@ -267,7 +268,7 @@ def pivot_orders(
     """`elimination_order` for each matrix together with the samples: which of them take which order.
 
     A matrix without an order, or with an entry that is not finite, is left out. Few orders come out for many matrices, since all of them
-    have to suit the samples too; each needs machine code of its own.
+    have to suit the samples too; each order needs separate machine code.
     """
     good = np.flatnonzero(np.isfinite(matrices).all(axis=(1, 2)))
     if not len(good):

@@ -31,7 +31,7 @@ _LEAST_UNCERTAIN_SIZE = 1e-2
 motion are round-off of the other jets."""
 _CLEARLY_REGULAR = 1e-7
 """Smallest singular value, relative to the largest, of a Jacobian that is taken as regular without a decomposition; a smaller one loses
-seven digits, and is looked at more closely."""
+seven digits, and is decided by a decomposition."""
 _NAMED_WEIGHT = 0.2
 """Relative to the largest weight in a combination that almost vanishes: rows with a larger weight are named in messages."""
 

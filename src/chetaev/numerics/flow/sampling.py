@@ -22,6 +22,7 @@ from chetaev.core.zero import random_point
 from chetaev.mechanics.ranks import newton
 from chetaev.mechanics.ranks.generic import Matrix, Point
 from chetaev.mechanics.ranks.sizes import Sizes, Slopes, natural_sizes
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 
 _MOST_DAMPED_STEPS = 40
 """Most damped steps."""
@@ -133,8 +134,8 @@ def _settled(slopes: Slopes, start: Mapping[Symbol, float]) -> Point | None:
             if size < _FROZEN_RANK:
                 u, s, vt = np.linalg.svd(jacobian, full_matrices=False)
                 if rank is None:
-                    rank = int(np.sum(s > max(_LEAST_SLOPE, 30 * size) * max(float(s.max(initial=0.0)), 1e-300)))
-                step = -vt[:rank].T @ ((u[:, :rank].T @ residual) / np.maximum(s[:rank], 1e-300))
+                    rank = int(np.sum(s > max(_LEAST_SLOPE, 30 * size) * max(float(s.max(initial=0.0)), ALMOST_ZERO)))
+                step = -vt[:rank].T @ ((u[:, :rank].T @ residual) / np.maximum(s[:rank], ALMOST_ZERO))
                 polished += 1
             else:
                 rank = None

@@ -36,6 +36,9 @@ _MOST_STEPS = 8
 """Most steps onto the group; they converge quadratically from a matrix that is off by 1e-8."""
 _ROUND_OFF = 4e-16
 """Relative: a residual that ends the iteration."""
+_NO_PART = 1e-6
+"""Largest entry of a symmetric or antisymmetric part of a unit matrix that counts as absent; others are far above, since bases are typed by
+hand."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +141,7 @@ def _candidates(basis: Array, n: int) -> Iterator[tuple[Array, bool]]:
         for vector in listed:
             b = vector.reshape(n, n)
             for part in (b + b.T, b - b.T):
-                if np.abs(part).max() > 1e-6:
+                if np.abs(part).max() > _NO_PART:
                     yield _cleaned(part / np.abs(part).max()), dual
 
 

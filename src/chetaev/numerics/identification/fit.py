@@ -16,6 +16,7 @@ from chetaev.core.support.public import public
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.identification.evidence import is_noise
 from chetaev.numerics.identification.experiments import labels, read_experiments
@@ -42,6 +43,8 @@ _NO_GAIN = 1e-3
 """Difference of the measure of `_squares` below which two fits are the same minimum."""
 _SPREAD = 0.5
 """Relative spread of random first values of unknowns without bounds."""
+_SAME_WEIGHTS = 1e-3
+"""Relative change of all weights below which they are final; the unknowns then change by less than their errors."""
 
 
 @public
@@ -240,7 +243,7 @@ def _joined(problem: Problem, shooting: Shooting, whole: Fit | None) -> Fit:
 
 def _squares(found: Fit) -> float:
     """A measure for fits of the same data, with or without weights."""
-    return found.chi2 if found.weighted else sum(len(v) * float(np.log(np.mean(v**2) or 1e-300)) for v in found.residuals.values())
+    return found.chi2 if found.weighted else sum(len(v) * float(np.log(np.mean(v**2) or ALMOST_ZERO)) for v in found.residuals.values())
 
 
 def _finished(problem: Problem, x: Array, scales: Mapping[tuple[int, str], float], message: str) -> Fit:
@@ -249,7 +252,7 @@ def _finished(problem: Problem, x: Array, scales: Mapping[tuple[int, str], float
         for _ in range(_ROUNDS_OF_WEIGHTS):
             new = _scales(problem, _differences(problem, problem.motions(x, slopes=False)))
             x, _, message = _search(problem, x, new, None)
-            close = all(abs(new[key] / scales[key] - 1) < 1e-3 for key in new)
+            close = all(abs(new[key] / scales[key] - 1) < _SAME_WEIGHTS for key in new)
             scales = new
             if close:
                 break

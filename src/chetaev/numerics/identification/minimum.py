@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import null_space, qr
 from scipy.optimize import least_squares
 
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.flow.compiled import Array
 
 _ROUGH_CHANGE, _FINE_CHANGE = 1e-4, 1e-12
@@ -80,7 +81,7 @@ def covariance_of(
     units = np.where(felt, norms, 1.0)
     along = along / units
     u, s, v = np.linalg.svd(np.where(felt, scaled, 0.0) / units, full_matrices=False)
-    determined = s > _NO_SINGULAR_VALUE * max(float(s.max(initial=0.0)), 1e-300)
+    determined = s > _NO_SINGULAR_VALUE * max(float(s.max(initial=0.0)), ALMOST_ZERO)
     u, inverse = u[:, determined], along @ (v[determined].T / s[determined])
     covariance = inverse @ (u.T * variances((u**2).sum(axis=1))) @ u @ inverse.T
     open_ways = null_space(v[determined]) if determined.any() else np.eye(len(norms))

@@ -57,14 +57,29 @@ class Fit:
     """Further remarks, such as a search that ended at its limit of steps."""
 
     def column(self, name: str) -> tuple[Array, Array, Trajectory]:
-        """The times and values of a column of the data, by its name in `residuals`, and the motion of its experiment."""
+        """The times and values of a column of the data, by its name in `residuals`, and the motion of its experiment.
+
+        Args:
+            name: A column of the data, as `residuals` names it.
+
+        Raises:
+            UsageError: If `name` is not a column of the data.
+        """
         for k, own in labels(self.experiments):
             if name == (f"{k + 1}: {own}" if len(self.experiments) > 1 else own):
                 return self.experiments[k].t, self.experiments[k].columns[own], self.motions[k]
         raise UsageError(f"{name} is not a column of the data.", where="fit", hint=f"columns: {', '.join(self.residuals)}")
 
     def curve(self, name: str, times: Array) -> Array:
-        """The fitted motion of a column of the data, by its name in `residuals`, at any times of the record."""
+        """The fitted motion of a column of the data, by its name in `residuals`, at any times of the record.
+
+        Args:
+            name: A column of the data, as `residuals` names it.
+            times: Times within the record.
+
+        Raises:
+            UsageError: If `name` is not a column of the data.
+        """
         _, _, motion = self.column(name)
         own = name.partition(": ")[2] if len(self.experiments) > 1 else name
         if not self.segments:
@@ -98,7 +113,15 @@ class Fit:
         return found
 
     def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
-        """The confidence interval of an unknown, by Student's distribution."""
+        """The confidence interval of an unknown, by Student's distribution.
+
+        Args:
+            name: An unknown of the fit.
+            level: The probability that the interval contains the value.
+
+        Raises:
+            UsageError: If `name` is not an unknown of the fit.
+        """
         if name not in self.values:
             raise UsageError(f"{name} is not an unknown of the fit.", where="fit", hint=f"unknowns: {' '.join(self.values)}")
         width = float(stats.t.ppf(0.5 + level / 2, max(self.degrees, 1))) * self.errors[name]

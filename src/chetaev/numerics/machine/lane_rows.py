@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 from chetaev.numerics.machine.processor import LANES
 
 SCRATCH = 24
-"""A row that nobody reads."""
+"""The index of a row that is written and never read."""
 _FOLD = 4
 """Partial sums of squares, as the blocks for one state have them: one for each of four columns."""
 

@@ -183,7 +183,7 @@ def _digest_of_this_machine() -> str:
 
 
 def _somebody_watches() -> bool:
-    """Whether messages reach somebody: on a terminal or in a notebook."""
+    """Whether messages are visible: on a terminal or in a notebook."""
     return "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
 
 

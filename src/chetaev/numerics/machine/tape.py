@@ -107,7 +107,9 @@ def program_of(function: casadi.Function, numbers: Sequence[Fraction | str | Com
             _output(found, target, a, b)
             continue
         value = _number(a, b) if operation == _CONST else None
-        if operation == _CONST and _double(a, b) == math.pi / 2:  # CasADi's own: numbers of a text with so many digits are inputs
+        if (
+            operation == _CONST and _double(a, b) == math.pi / 2
+        ):  # CasADi's own constant: a number with this many digits in a text would be an input
             value = None
             add(("constant", target, "pi", None))
             add(("number", _SPARE, Fraction(1, 2), None))
@@ -136,7 +138,7 @@ def program_of(function: casadi.Function, numbers: Sequence[Fraction | str | Com
 
 
 def _output(program: Program, target: int, slot: int, entry: int) -> None:
-    """Copy an output to a slot of its own, since the tape reuses slots."""
+    """Copy an output to a separate slot, since the tape reuses slots."""
     own = -1 - entry
     program.add(("assign", own, slot, None))
     program.outputs[entry] = own

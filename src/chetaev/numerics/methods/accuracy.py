@@ -49,7 +49,7 @@ class Accuracy:
         return {"tolerance": (self.relative, self.absolute), "scale": dict(self.scale)}
 
     def measures(self, state: Sequence[Jet], size: int, before: Mapping[Jet, float] | None = None) -> Measures:
-        """The same for the vector of a state, whose last component may be the work done; `before` tells the largest values so far."""
+        """The same for the vector of a state, whose last component may be the work done; `before` has the largest values so far."""
         own = 0.0 if self.absolute > 0 else -1.0
         sizes, seen = np.full(size, own), np.zeros(size)
         for k, z in enumerate(state):
@@ -91,7 +91,7 @@ def _of_quaternion(z: Jet, state: Sequence[Jet]) -> bool:
 def kinds_of(state: Sequence[Jet], size: int) -> NDArray[np.int64]:
     """A number for each component: jets of coordinates of the same order have the same, and so have multipliers, and places of groups.
 
-    Their units may differ. What is compared with the largest of its kind has no size of its own.
+    Their units may differ. A component without a size is measured by the largest of its kind.
     """
     return _kinds(tuple(state), size)
 

@@ -193,11 +193,19 @@ class Method(Specified, ABC):
     """Whether these have almost the order of the method, so that the defect of their derivatives is evidence."""
 
     def stepper(self, task: Task) -> Stepper:
-        """What makes the steps of one smooth piece."""
+        """Return the object that makes the steps of one smooth piece.
+
+        Args:
+            task: The piece to integrate: rates, start, interval and tolerances.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no stepper")
 
     def run(self, task: Task) -> Run:
-        """Integrate one piece. Only a method that brings a loop of its own, with all that `python_loop` does, has its own `run`."""
+        """Integrate one piece. A method overrides `run` only if it has its own loop, which must do all that `python_loop` does.
+
+        Args:
+            task: The piece to integrate: rates, start, interval and tolerances.
+        """
         from chetaev.numerics.methods.python_loop import run_in_python  # which needs what is above
 
         return run_in_python(task, self.stepper(task))

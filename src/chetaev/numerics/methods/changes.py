@@ -1,11 +1,11 @@
 r"""All changes of sign of a function of $\theta$ within a step, however many there are.
 
-The rules are those of the compiled loop (`dop853.location`). A part of the step is looked at in `MORE_PLACES`; if the function is not seen
-there, or jumps, or has no value in some of them, the part is halved, until it is short. A function of which more short parts are left than
-long ones is rough, for example round-off, and is looked at in both ends only.
+The rules are those of the compiled loop (`dop853.location`). In each part of the step the function is evaluated at `MORE_PLACES`; if these
+samples do not resolve it, or if it jumps or has no value at some of them, the part is halved, until it is short. A function that leaves
+more short parts than long ones is rough, for example round-off, and is evaluated at both ends only.
 
-Where it keeps its sign in three places it may have the other one between them: it comes to zero and turns back. It is looked at where the
-parabola through the three has its extreme value, if this is near zero, and again with parabolas through nearer places.
+A function that has the same sign at three points may have the other sign between them, if it comes to zero and turns back. It is evaluated
+where the parabola through the three values has its extreme value, if this is near zero, and again with parabolas through nearer points.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Function = Callable[[float], float]
 Look = Callable[[Sequence[float]], None]
 
 _SHORTEST_PART = 2.0**-20
-"""Parts that are not halved any more."""
+"""Relative to the step: the shortest part; it is not halved again."""
 _MOST_SHORT_PARTS = 8
-"""Shortest parts, beyond the number of the others, that are too many."""
+"""A function is rough if the number of shortest parts exceeds that of the other parts by more than this."""
 
 
 class Change(NamedTuple):
@@ -64,7 +64,7 @@ def sign_changes(
 
     Zeros have no sign: they leave it as it is. At the right end of a change f has the new sign. With `first` only the first change to this
     sign, or to any sign if it is 0, must be found, and the search may end there. `look` receives the places in which f is evaluated next.
-    In `corners` f bends: it may have another sign there than on both sides.
+    f is not smooth at `corners`: it may have another sign there than on both sides.
     """
     samples = _samples(f, left, right, sign, first, look or (lambda places: None))
     turns = [sample for three in zip(samples, samples[1:], samples[2:], strict=False) for sample in _turn(f, *three)]

@@ -21,7 +21,9 @@ from chetaev.numerics.methods.dop853.codes import (
     FIRST_PART,
     FURTHER,
     GRAINS,
+    LEAST_LEVEL_PART,
     LESS_BESIDE,
+    LEVEL_ERROR,
     LONGEST_PART,
     NARROWEST,
     NOTHING,
@@ -93,7 +95,7 @@ class Safe:
 
 
 def safe_part(kernel: Kernel, p: Array, step: Stretch, places: Sequence[float]) -> Safe:
-    """As `dop853.tube.safe_part`, for a step that looked at the nodes in some places."""
+    """As `dop853.tube.safe_part`, for a step that evaluated the nodes at some points."""
 
     def bounds(tube: Array) -> tuple[Array, Array]:
         most, least = kernel(0.0, tube, p).reshape(2, -1)
@@ -146,7 +148,7 @@ def proved_changes(
     first: int | None,
     grain: float = 0.0,
 ) -> tuple[list[Change], int] | None:
-    """The changes of sign of f between two places and its last sign, as `changes.sign_changes`; None if that cannot be told.
+    """The changes of sign of f between two places and its last sign, as `changes.sign_changes`; None if bounds do not decide this.
 
     `bounds` gives those of f and of its rate over a part of the step. A pole is no change of sign. Where bounds are infinite, f has a pole,
     or only a part of its formula has one, as 1/tan(x) where it vanishes: the values of f decide. `grain` is the distance of neighbouring
@@ -214,10 +216,10 @@ def level_part(f: Callable[[float], float], turn: float, look: Callable[[Sequenc
     if right is None:
         return 1.0
     left = 0.0
-    while right - left > 1e-3 * right:
+    while right - left > LEVEL_ERROR * right:
         middle = 0.5 * (left + right)
         left, right = (middle, right) if abs(f(middle)) > FALL * values[0] else (left, middle)
-    return min(max(left, 1e-3), LONGEST_PART)
+    return min(max(left, LEAST_LEVEL_PART), LONGEST_PART)
 
 
 def _largest_beside(values: Array) -> Array:

@@ -17,9 +17,9 @@ from chetaev.numerics.methods.compiled_steps.types import Newton
 from chetaev.numerics.methods.dop853.arguments import width_of
 
 _ORDER = 4
-"""With which power of the step its estimated error grows."""
+"""The power of the step with which the estimated error grows."""
 _STAGES = (0.0, (4 - 6**0.5) / 10, (4 + 6**0.5) / 10, 1.0)
-"""Where a step looks at the rates, in parts of it."""
+"""The points at which a step evaluates the rates, as parts of the step."""
 
 
 @public
@@ -39,7 +39,7 @@ class Implicit(Method):
     smooth: ClassVar[bool] = False
 
     def stepper(self, task: Task) -> Strides:
-        """What makes the steps of one smooth piece."""
+        """Return the object that makes the steps of one smooth piece."""
         found = Strides(task, "radau", _jacobian(task.rates).address, 3, _STAGES, (_room(len(task.y0)),))
         first = found.sizes.first_step(_ORDER, task.t1 - task.t0)
         found.shorten(task.t0, task.y0, max(first, 100 * float(np.spacing(abs(task.t0)))))

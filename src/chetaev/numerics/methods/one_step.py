@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.support.public import public
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.methods.base import Task
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.methods.dop853.types import Array
@@ -28,7 +29,7 @@ class OneStep:
 
     `order` is the power of the step with which the estimate grows, `places` where the formula looks at the rates, in parts of a step. The
     polynomial between two nodes has degree 4 and meets the states and rates at both ends and the state in the middle, for which the
-    formula is used once more, unless it brings rows of its own.
+    formula is used once more, unless the formula returns its own rows.
     """
 
     def __init__(self, task: Task, formula: Formula, *, order: int, places: tuple[float, ...]) -> None:
@@ -56,7 +57,7 @@ class OneStep:
                 size = float(np.max(np.abs(error) / allowed, initial=0.0))
             good = np.isfinite(size) and bool(np.all(np.isfinite(end)))
             grown = (
-                (_SAFETY_FACTOR * max(size, 1e-300) ** (-1 / self.order)) if good else 0.0
+                (_SAFETY_FACTOR * max(size, ALMOST_ZERO) ** (-1 / self.order)) if good else 0.0
             )  # an error of exactly 0 grows to the longest step
             self.h = abs(h) * float(np.clip(grown, _LEAST_RATIO, longest))
             if good and size <= 1.0 and not self.sizes.show(end):

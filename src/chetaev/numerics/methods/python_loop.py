@@ -22,7 +22,7 @@ from chetaev.numerics.methods.compiled_steps.codes import FAR
 from chetaev.numerics.methods.dop853 import Status, codes
 from chetaev.numerics.methods.dop853.arguments import room_for_extremes
 from chetaev.numerics.methods.dop853.codes import INTEGRAL, LATEST, TOUCHING
-from chetaev.numerics.methods.dop853.scale_constants import DIGITS, FIRST_PLACE, GOLDEN_PART, PLACES
+from chetaev.numerics.methods.dop853.scale_constants import DIGITS, FIRST_PLACE, GOLDEN_PART, PLACES, TIME_LEFT
 from chetaev.numerics.methods.dop853.types import Array, Run
 from chetaev.numerics.methods.enclosed import Stretch, level_part, safe_part
 from chetaev.numerics.methods.stepper import Quiet, StepFailed, Stepper, Striding, call, corrected, shortened, value_at
@@ -168,7 +168,7 @@ class _Loop:
 
     def _vanishes(self, h: float, t: float) -> bool:
         """Whether a step that had to be shortened is too small to be one."""
-        return abs(h) < 4 * float(np.finfo(float).eps) * (abs(t) + 1e-3 * abs(self.task.t1 - t))
+        return abs(h) < 4 * float(np.finfo(float).eps) * (abs(t) + TIME_LEFT * abs(self.task.t1 - t))
 
     # -- what lies between the places a step looked at
 

@@ -9,7 +9,19 @@ from numpy.typing import NDArray
 
 from chetaev.numerics.methods.accuracy import Array, Measures
 from chetaev.numerics.methods.compiled_steps.codes import AS_EXPECTED, FAINT, NO_SIZE
-from chetaev.numerics.methods.dop853.scale_constants import AT_ONCE, BESIDE, GUESSES, MEMORY, NOISE, SHAKEN, SMALL_PART, TINY
+from chetaev.numerics.methods.dop853.scale_constants import (
+    AT_ONCE,
+    BESIDE,
+    GUESS_AT_REST,
+    GUESSES,
+    LONGEST_GUESS,
+    MEMORY,
+    NEARER,
+    NOISE,
+    SHAKEN,
+    SMALL_PART,
+    TINY,
+)
 
 Rates = Callable[[float, Array], Array]
 
@@ -85,7 +97,7 @@ class Sizes:
     def first_step(self, order: int, span: float) -> float:
         """A first step for a method whose errors are estimated with some order."""
         if not np.isfinite(self.time):
-            return 1e-3 * abs(span)
+            return LONGEST_GUESS * abs(span)
         return float(min((0.01 * self.measures.rtol) ** (1 / order) * self.time, abs(span)))
 
     def _time(self, t: float, y: Array, span: float) -> tuple[float, Array]:
@@ -94,12 +106,12 @@ class Sizes:
             moving = (y != 0) & (self.slope != 0)
             slowest = float(np.abs(y[moving] / self.slope[moving]).max(initial=0.0))
             least = 1000 * np.finfo(float).eps * abs(t)
-            guess = max(min(0.01 * slowest, 1e-3 * abs(span)) if slowest > 0 else 1e-6 * abs(span), least)
+            guess = max(min(0.01 * slowest, LONGEST_GUESS * abs(span)) if slowest > 0 else GUESS_AT_REST * abs(span), least)
             for _ in range(GUESSES):
                 ahead = self.rates(t + np.copysign(guess, span), y + np.copysign(guess, span) * self.slope)
                 if np.all(np.isfinite(ahead)):
                     break
-                guess = max(1e-3 * guess, least)
+                guess = max(NEARER * guess, least)
             bend = np.abs(ahead - self.slope) / guess
             size = np.maximum(np.abs(y), BESIDE * self.among)
             times = np.where(bend > 0, np.maximum(np.sqrt(size / bend), np.abs(self.slope) / bend), 0.0)

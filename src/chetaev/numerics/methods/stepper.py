@@ -33,7 +33,7 @@ class Step:
 
 
 class Stepper(Protocol):
-    """What a method provides. `python_loop` calls it from Python; each piece of a motion has a stepper of its own.
+    """The steps of a method. `python_loop` calls a stepper from Python; each piece of a motion has a new one.
 
     It begins at the state of its task and never steps beyond the end of it, nor further than `task.max_step`. `task.tolerance` and
     `task.measures` say which errors are allowed, and `right_hand_side(task)` is the function of time and state it integrates.

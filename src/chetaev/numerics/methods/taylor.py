@@ -45,7 +45,7 @@ class Taylor(Method):
     papers = ("Jorba",)
 
     def stepper(self, task: Task) -> Strides:
-        """What makes the steps of one smooth piece. A series knows the rates and their derivatives where it begins."""
+        """Return the object that makes the steps of one smooth piece. A series knows the rates and their derivatives where it begins."""
         order = _order(task.tolerance)
         kernel = _kernel(task, order).address
         if not _branches(task.rates):

@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.methods.base import Task
 from chetaev.numerics.methods.changes import Change, root, sign_changes
 from chetaev.numerics.methods.dop853.codes import CORNER, EARLY
@@ -38,6 +39,8 @@ second part of `_RATE_TIME`. With less, round-off at a root would be taken for a
 _BESIDE_ROOT, _HARDLY_MOVED = 0.1, 1e-4
 """Secants that moved a root have found one if the function changes its sign within the first part of the way they moved it. This is not
 checked where they moved it by less than the second part of `_RATE_TIME`: every root of an ordinary function."""
+_SECANT_ENDS = 1e-15
+"""Relative to the time and to the step: a secant that moves a root by less ends the iteration; smaller moves are round-off."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +171,11 @@ class WatchedRoots:
             if value == 0.0 or not np.isfinite(slope) or slope == 0.0:
                 break
             b = a - value / slope
-            if not (b - t) * self.forward > 0 or not (t_new - b) * self.forward >= 0 or abs(b - a) <= 1e-15 * max(abs(a), abs(t_new - t)):
+            if (
+                not (b - t) * self.forward > 0
+                or not (t_new - b) * self.forward >= 0
+                or abs(b - a) <= _SECANT_ENDS * max(abs(a), abs(t_new - t))
+            ):
                 break
             end_b = state(b)
             value_b = float(self.watched(b, end_b)[k])
@@ -205,7 +212,7 @@ class WatchedRoots:
 
     def _short(self, t: float) -> float:
         """A time that is short compared with the run."""
-        return _RATE_TIME * max(abs(t), abs(self.task.t1 - self.task.t0), 1e-300)
+        return _RATE_TIME * max(abs(t), abs(self.task.t1 - self.task.t0), ALMOST_ZERO)
 
     def _slope(self, k: int, t: float, y: Array) -> float:
         """The rate of a watched function along the motion."""

@@ -79,6 +79,8 @@ round-off."""
 _DICE = np.random.default_rng(14).uniform(size=(_PIECES, _SAMPLE))
 """Random numbers for the checked nodes, the same in every run."""
 _KERNELS: Remembered[Any] = Remembered(192)
+_LEAST_TOLERANCE = 1e-15
+"""Smallest relative tolerance for which errors are expected to shrink; below it they are round-off."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ def held_at(compiled: Compiled, points: int, shared: bool) -> Buffered:
 
 def held_function(compiled: Compiled) -> tuple[ca.Function, Kernel] | None:
     """The same at one point, as a graph and as machine code whose products are rounded before they are added, unlike those of the rates;
-    None if there are so many unknowns that a fit is faster. Cached.
+    None if there are more than `_MOST_HELD` unknowns: a fit is faster then. Cached.
     """
     if len(compiled.flow.system.structure.top) > _MOST_HELD:
         return None
@@ -450,8 +452,8 @@ def _energies(piece: Piece, t: float, state: Array) -> tuple[float, float]:
 def balance_allowed(tolerance: float, steps: Any) -> Any:
     """Return the largest relative error of the balance after a number of steps."""
     if isinstance(steps, int):
-        return min(_BALANCE * max(tolerance, 1e-15) * (10.0 + steps), _LARGEST_LIMIT)
-    return np.minimum(_BALANCE * np.maximum(tolerance, 1e-15) * (10.0 + steps), _LARGEST_LIMIT)
+        return min(_BALANCE * max(tolerance, _LEAST_TOLERANCE) * (10.0 + steps), _LARGEST_LIMIT)
+    return np.minimum(_BALANCE * np.maximum(tolerance, _LEAST_TOLERANCE) * (10.0 + steps), _LARGEST_LIMIT)
 
 
 def _worst(kind: str, found: Sequence[Figures], allowed: float) -> Figure:

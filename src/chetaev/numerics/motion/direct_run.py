@@ -286,8 +286,8 @@ class _Thread:
         return False
 
     def _ended_well(self, begun: float) -> bool:
-        """Whether the motion passes the checks of a certificate; `begun` are the terms of the energy at its start. Where a jet has no size
-        of its own `simulate` decides.
+        """Whether the motion passes the checks of a certificate; `begun` are the terms of the energy at its start. Motions with a jet that
+        has no typical size are left to `simulate`.
         """
         rows, inside, on_the_way, at_the_end = self.faults.tolist()
         if not rows == inside == on_the_way == 0.0:

@@ -27,7 +27,7 @@ RENEWED_EVERY = 0.1
 class Bar:
     """Shows what long work has done, on a terminal or in a notebook. Short work shows nothing.
 
-    `shown` is None for "where somebody watches"; `look` are arguments of tqdm.
+    `shown` is None to show the bar only on a terminal or in a notebook; `look` are arguments of tqdm.
     """
 
     def __init__(self, shown: bool | None, where: str, **look: Any) -> None:

@@ -17,6 +17,7 @@ from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Explicit, Task, Wide
+from chetaev.numerics.methods.dop853.scale_constants import TIME_LEFT
 from chetaev.numerics.methods.implicit import Implicit
 from chetaev.numerics.motion import outcomes
 from chetaev.numerics.motion.certification import Net
@@ -249,7 +250,9 @@ class Course(EventTransitions):
         if method == Explicit() and request.reduced and not conserving:
             task = replace(task, stepping=here.compiled.reduced_stepping)
         run = self.progress.follow(method.run, task)
-        if not method.smooth and run.looked:  # less exact between its nodes than at them: the defect tells nothing
+        if (
+            not method.smooth and run.looked
+        ):  # the method is less exact between its nodes than at them, so that the defect does not measure its error
             run.inside[dop853.codes.OFF] = 0.0
         first = here.native(place.jets, place.work)
         piece = Piece(here, run, method.basis, project, place.energy, place.work, place.t, float(run.t), first)
@@ -381,7 +384,7 @@ class Course(EventTransitions):
     def _decays(self, piece: Piece, task: Task) -> bool:
         """Whether a small determinant became so over the whole time, as exp(-t) does, and does not vanish at a time just ahead."""
         t, y = float(piece.run.t), np.array(piece.run.y)
-        ahead = _JUST_AHEAD * (abs(t) + 1e-3 * abs(float(self.request.times[-1]) - t)) * self.surfaces.direction
+        ahead = _JUST_AHEAD * (abs(t) + TIME_LEFT * abs(float(self.request.times[-1]) - t)) * self.surfaces.direction
         rates = task.rhs(t, y, task.parameters_at(t, y))
         places = ((t - far, y - far * rates) for far in (0.0, ahead))
         here, before = (abs(float(task.watch(at, state, task.parameters_at(at, state))[0])) for at, state in places)

@@ -31,6 +31,8 @@ MOST_STEPS = 1_000_000
 
 MOST_TIMES = 20_000
 """Times that a model file holds: 400 kB of the 1 MB that is read. Of more it holds the first and the last, and a report says so."""
+_USUAL_TOLERANCE = 1e-9
+"""The tolerance of a model made from a motion whose tolerance is not known: the default of `simulate`."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,6 @@ def model_of(motion: Trajectory) -> Model:
     inputs = {name: samples[name] if name in samples else show(bound[name]) for name in open_inputs}
     start = {z.name: float(v) for z, v in zip(motion.jets, motion.states[0], strict=False)}
     t = (float(motion.t[0]), float(motion.end[0]))
-    tolerance = motion.tolerance if np.isfinite(motion.tolerance) else 1e-9
+    tolerance = motion.tolerance if np.isfinite(motion.tolerance) else _USUAL_TOLERANCE
     given = Model(system, equations.principle, values, State(start), t, tolerance, inputs, scene=motion.scene)
     return given if asked is None else replace(given, start=asked.start, t=asked.t, method=asked.method, **asked.settings)

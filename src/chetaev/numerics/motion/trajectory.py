@@ -173,7 +173,14 @@ class Trajectory(GroupColumns):
         return self.equations
 
     def at(self, t: ArrayLike) -> Section:
-        """The motion at any times within it, interpolated at the method's order and projected onto the constraints."""
+        """The motion at any times within it, interpolated at the method's order and projected onto the constraints.
+
+        Args:
+            t: A time, or a row of times, within the motion.
+
+        Raises:
+            UsageError: If `t` is neither a time nor a row of times, if it lies outside the motion, or if only single times were kept.
+        """
         try:
             times = np.atleast_1d(np.asarray(t, dtype=float))
         except (TypeError, ValueError):
@@ -191,6 +198,14 @@ class Trajectory(GroupColumns):
         """The derivative of a jet, a multiplier, `"energy"` or an expression by one of the `slopes` of `simulate`, at the stored times.
 
         The times are kept fixed. Explicit dependence on a parameter counts: the slope of `"l*lambda1"` by l contains lambda1.
+
+        Args:
+            name: A jet, a multiplier, `"energy"` or an expression.
+            by: One of the `slopes` of `simulate`.
+
+        Raises:
+            UsageError: If the motion has no slopes, or if `by` is not one of them.
+            NotationError: If `name` is not an expression in the names of the system.
         """
         slopes, e, k = self._differentiated(name, by)
         found: Array = slopes.along(e, k, self.t, self.states, self._which)
@@ -263,19 +278,40 @@ class Trajectory(GroupColumns):
         return Frozen({label: size * self.scales.get(label, 1.0) for label, size in self.drift.items()})
 
     def reaction(self, coordinate: str) -> Array:
-        """The generalised reaction on a coordinate, at the nodes."""
+        """The generalised reaction on a coordinate, at the nodes.
+
+        Args:
+            coordinate: The name of a coordinate.
+
+        Raises:
+            ModelError: If the system has no such coordinate.
+        """
         return self.reader.driven(self.equations.reaction(coordinate), self.t, self.states, self.pieces)
 
     def mode(self, function: str) -> Array:
         """Return the mode of a switching function at the nodes: its sign, or where the motion slides the value that keeps it there.
 
         Dry friction `-mu*sign(x')` is `-mu*motion.mode("x'")`, at rest too, while `motion["sign(x')"]` is 0 there.
+
+        Args:
+            function: The argument of a corner function, as the system states it: `"x'"` for `sign(x')`.
+
+        Raises:
+            UsageError: If `function` is no switching function of the motion.
+            NotationError: If `function` is not an expression in the names of the system.
         """
         s = parse_expression(function, self.equations.vocabulary, f"motion of {self.equations.system.label}")
         return self.reader.mode(s, self.t, self.states, self.pieces)
 
     def verify(self, points: int = 200) -> Any:
-        """Return a certificate that is independent of the solver: the motion inserted into the original rows."""
+        """Return a certificate that is independent of the solver: the motion inserted into the original rows.
+
+        Args:
+            points: The smallest number of random times; there is at least one in every step.
+
+        Raises:
+            UsageError: If `points` is not a positive integer, or if the motion is a single state.
+        """
         from chetaev.numerics.motion.verification.verify import verify
 
         return verify(self, points)
@@ -283,6 +319,14 @@ class Trajectory(GroupColumns):
     def save(self, path: Any, points: int | None = None) -> Any:
         """Write the motion: `.npz` with its model, for `ch.load`; `.csv`, `.nc`, `.mat` or `.parquet` as a table, at every step or `points`
         evenly spaced times.
+
+        Args:
+            path: The path of the file; its ending decides the format.
+            points: The number of evenly spaced times in a table; every step if it is None.
+
+        Raises:
+            UsageError: If the ending of `path` is not one of these.
+            ModelError: If the file cannot be written.
         """
         from chetaev.numerics.motion.storage import save
 

@@ -48,7 +48,7 @@ def growth_of(
         units: The units of the jets.
         momenta: Velocities, and the momenta that count in their place where columns are made orthonormal.
         span: The duration of the motion.
-        parts: The number of parts of the motion, of equal lengths, whose growth is told apart.
+        parts: The number of parts of the motion, of equal lengths, whose growth is returned separately.
     """
     by = tuple(By(name, jet=z) for name, z in zip(run.state[: frame.shape[1]], run.jets, strict=False))
     directions = Directions(by, dict(zip(run.jets, units.tolist(), strict=True)))

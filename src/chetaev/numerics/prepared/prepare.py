@@ -173,7 +173,17 @@ class Prepared:
             _ = self.address
 
     def start(self, start: State | Mapping[str, Any], parameters: Mapping[str, Any] | None = None) -> tuple[Array, Array]:
-        """Complete and check initial data; return them and the parameters as arrays."""
+        """Complete and check initial data; return them and the parameters as arrays.
+
+        Args:
+            start: The initial data.
+            parameters: The values of the parameters.
+
+        Raises:
+            StateError: If a jet of the state is not determined at this start.
+            InitialError: If no state has these data.
+            ParameterError: If a value is missing or is not a number that the parameter may have.
+        """
         where = f"prepare {self.equations.system.label}, start"
         binding = bind(self.equations.system, parameters, self.inputs, where)
         found = begin(self.surfaces(binding), start, self.t[0], where)
@@ -216,6 +226,11 @@ class Prepared:
             p: A line for each vector of parameters; one line serves all.
             outcomes: Whether to return the outcomes too: a list of words, `"not_started"` for a start without a motion.
             threads: The number of threads.
+
+        Raises:
+            UsageError: If the shapes do not fit.
+            InitialError: If a number in a state is not finite.
+            ParameterError: If a parameter is not finite.
         """
         states, values = np.atleast_2d(np.asarray(y0, float)), np.atleast_2d(np.asarray(p, float))
         size = max(len(states), len(values))
@@ -247,6 +262,11 @@ class Prepared:
         """The rates of the state, as SciPy calls its `fun`: `solve_ivp(run.rates, run.t, y0, args=(p,))`.
 
         The state is taken as it is, without a check or a projection. Where the equations have no value, neither have the rates.
+
+        Args:
+            t: The time.
+            y: The state, in the order of `state`.
+            p: The parameters, in the order of `parameters`.
         """
         return self._rates(t, y, p)
 
@@ -257,6 +277,11 @@ class Prepared:
             y0: A state; the values of jets that are computed do not matter.
             p: The parameters.
             given: The names of the jets that are given, instead of those of the last start.
+
+        Raises:
+            UsageError: If the shapes do not fit, or if a name in `given` is not a jet of the state.
+            InitialError: If no state has these data.
+            ParameterError: If a parameter is not finite.
         """
         y, q = self._rows(y0, p)
         names = {z.name: z for z in self.jets}
@@ -382,11 +407,22 @@ class Prepared:
         return f"y0 in the order {' '.join(self.state)}; p in the order {' '.join(self.parameters) or '()'}"
 
     def bound(self, p: Array) -> Binding:
-        """Values bound to the parameters, and the inputs."""
+        """Values bound to the parameters, and the inputs.
+
+        Args:
+            p: The parameters, in the order of `parameters`.
+
+        Raises:
+            ParameterError: If a value is not one that the parameter may have.
+        """
         return bind(self.equations.system, dict(zip(self.parameters, p.tolist(), strict=True)), self.inputs, self._where)
 
     def surfaces(self, binding: Binding) -> Surfaces:
-        """The switching surfaces with bound values."""
+        """The switching surfaces with bound values.
+
+        Args:
+            binding: The values of parameters and inputs.
+        """
         span = self.t[1] - self.t[0]
         return Surfaces(self._switched, binding, self.accuracy.relative, float(np.sign(span)), abs(span))
 

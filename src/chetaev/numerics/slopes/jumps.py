@@ -35,6 +35,9 @@ _MOST_DIVISIONS = 5
 
 Moves = Callable[[Setting, float, Mapping[Jet, float]], Mapping[Jet, float]]
 """The state after a jump, from the setting, the time and the state before."""
+_CUT = 1e-10
+"""Relative: singular values of the rows below this leave jets after a reset undetermined. With less, round-off of redundant rows would
+determine slopes."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ def _reset(
     if not loose or not len(rows.values):
         return after
     left = -(rows.along(after) + np.outer(rows.by_time, delay))
-    found, _, rank, _ = np.linalg.lstsq(rows.by_state[:, loose], left, rcond=1e-10)
+    found, _, rank, _ = np.linalg.lstsq(rows.by_state[:, loose], left, rcond=_CUT)
     own = piece.setting.named(piece.run.y)
     moved = any(abs(jets[state[j]] - own.get(state[j], np.inf)) > _UNCHANGED_JET * max(abs(v) for v in jets.values()) for j in loose)
     if rank < len(loose) and moved:

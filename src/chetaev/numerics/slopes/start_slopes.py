@@ -21,6 +21,8 @@ _ROUND_OFF_OF_TERMS = 1e-6
 """Size of the terms of a linearised row, relative to the largest possible term, below which they are round-off."""
 _CONTRADICTS = 1e-7
 """Residual of a linearised row, relative to its terms, above which given values cannot move independently."""
+_NAMED = 1e-6
+"""Smallest component of a unit null vector of a jet that is named as open in a message."""
 
 
 def first_slopes(
@@ -61,7 +63,7 @@ def completed(
     sizes = np.abs(rows.by_state) @ np.abs(slopes) + np.abs(rows.by_parameters) + np.abs(values)
     found, open_ = _solved(rows.by_state[:, unknown], left)
     if open_ is not None:
-        names = " ".join(state[unknown[j]].name for j in np.flatnonzero(np.abs(open_).max(axis=1) > 1e-6))
+        names = " ".join(state[unknown[j]].name for j in np.flatnonzero(np.abs(open_).max(axis=1) > _NAMED))
         raise InitialError(
             f"slopes: how {names} depends on the directions is open.",
             where=where,

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.symbols import TIME
-from chetaev.mechanics.tolerances import NEGLIGIBLE_ERROR
+from chetaev.mechanics.tolerances import ALMOST_ZERO, NEGLIGIBLE_ERROR
 from chetaev.numerics.flow.compiled import Array, Compiled
 from chetaev.numerics.flow.exact_rates import Exact, exact_rates, exact_rows
 from chetaev.numerics.graphs.arithmetic import dense
@@ -205,7 +205,7 @@ class _Nodes:
         """The errors of the state by errors of the rates along the piece, relative to each component, and the time of the largest."""
         piece, setting = self.piece, self.piece.setting
         needed = np.zeros(setting.compiled.size)
-        needed[: len(self.scale)] = _NEGLIGIBLE * allowed * self.scale / max(abs(piece.end - piece.begin), 1e-300)
+        needed[: len(self.scale)] = _NEGLIGIBLE * allowed * self.scale / max(abs(piece.end - piece.begin), ALMOST_ZERO)
         needed[len(self.scale) :] = np.inf
         exact = exact_rates(setting.compiled, setting.binding)
         shares = self.lengths * self.doubts / self.scale

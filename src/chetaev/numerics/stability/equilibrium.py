@@ -13,6 +13,10 @@ from chetaev.mechanics.model import Model
 from chetaev.numerics.stability.arguments import Start, read_model, refuse_choice
 from chetaev.numerics.stability.search import Equilibrium, Search
 
+_SAME_STATE = 1e-6
+"""Largest difference of two equilibria that count as the same, relative to the sizes of their jets; iterations end far closer, and distinct
+equilibria are rarely so near."""
+
 
 @public
 @overload
@@ -115,7 +119,7 @@ def equilibria(
 
 
 def _same(a: Equilibrium, b: Equilibrium) -> bool:
-    return all(abs(a[name] - b[name]) <= 1e-6 * max(a.sizes.get(name, 1.0), abs(a[name])) for name in a)
+    return all(abs(a[name] - b[name]) <= _SAME_STATE * max(a.sizes.get(name, 1.0), abs(a[name])) for name in a)
 
 
 def _names(given: Sequence[str] | str, where: str) -> tuple[str, ...]:

@@ -28,6 +28,9 @@ _UNREACHABLE_DIRECTION = 1e-9
 """Relative to the largest entry of the balanced pair: smaller directions of the reachable space count as zero. Round-off is near 1e-14."""
 _ZERO_GAIN = 1e-12
 """Gain, relative to the largest, below which it is round-off and left out of the printed feedback."""
+_RESIDUAL = 1e-7
+"""Largest residual of the Riccati equation, relative to its largest terms, of a gain that is returned; beyond it the computed gain has no
+digits."""
 
 
 def reachable(a: Matrix, b: Matrix) -> Matrix:
@@ -152,7 +155,7 @@ def _solved(a: Matrix, b: Matrix, q: Matrix, r: Matrix) -> Matrix | None:
     terms = np.abs(a.T) @ np.abs(p) + np.abs(p) @ np.abs(a) + np.abs(p) @ np.abs(b) @ np.abs(gain) + np.abs(q)
     closed = np.linalg.eigvals(a - b @ gain)
     stable = bool(np.all(closed.real < -_UNREACHABLE_DIRECTION * np.abs(closed).max(initial=0.0)))
-    return gain if stable and bool(np.all(np.abs(residual) <= 1e-7 * terms.max(initial=0.0))) else None
+    return gain if stable and bool(np.all(np.abs(residual) <= _RESIDUAL * terms.max(initial=0.0))) else None
 
 
 def _form(given: Any, names: Sequence[str], what: str, where: str) -> Matrix:

@@ -22,6 +22,9 @@ from chetaev.numerics.stability.position import directions, name_of
 from chetaev.numerics.stability.spectrum import Complex, ordered
 from chetaev.numerics.stability.state_chart import require_digits
 
+_PRINTED_AS_ZERO = 1e-12
+"""Relative to the size of the eigenvalues: smaller real and imaginary parts print as zero."""
+
 
 @public
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,7 +107,11 @@ class Linearization:
         return observable(self.matrix, self.C)
 
     def transfer(self, s: complex) -> Complex:
-        r"""The transfer matrix $C (s - A)^{-1} B + D$ from inputs to outputs at a complex frequency."""
+        r"""The transfer matrix $C (s - A)^{-1} B + D$ from inputs to outputs at a complex frequency.
+
+        Args:
+            s: A complex frequency that is not an eigenvalue.
+        """
         resolvent = s * np.eye(len(self.matrix)) - self.matrix
         return np.asarray(self.C @ np.linalg.solve(resolvent.astype(complex), self.B.astype(complex)) + self.D, dtype=complex)
 
@@ -269,8 +276,8 @@ def _number_text(v: float) -> str:
 
 
 def _complex_text(v: complex, size: float) -> str:
-    real = 0.0 if abs(v.real) < 1e-12 * size else v.real
-    imag = 0.0 if abs(v.imag) < 1e-12 * size else v.imag
+    real = 0.0 if abs(v.real) < _PRINTED_AS_ZERO * size else v.real
+    imag = 0.0 if abs(v.imag) < _PRINTED_AS_ZERO * size else v.imag
     if not imag:
         return f"{real:.6g}"
     sign = "-" if imag < 0 else "+" if real else ""

@@ -35,6 +35,10 @@ _MOST_HALVINGS = 12
 """Most halvings of a step that does not reduce the residual; then the search ends."""
 _LARGEST_RESIDUAL = 1e-9
 """Largest residual of a row at an equilibrium, relative to its terms."""
+_SET_TO_ZERO = 1e-13
+"""Relative to its first value: a smaller jet of an equilibrium is round-off and becomes zero."""
+_SHORTEST_STEP = 1e-15
+"""Relative to the largest jet: Newton's iteration ends with a shorter step, which is round-off."""
 
 
 @public
@@ -128,7 +132,7 @@ class Search:
                 if better is None:
                     break
                 at = normalised(self.equations.system, better)
-        at = {z: 0.0 if abs(v) <= 1e-13 * abs(first[z]) else v for z, v in at.items()}
+        at = {z: 0.0 if abs(v) <= _SET_TO_ZERO * abs(first[z]) else v for z, v in at.items()}
         residual, jacobian = problem.numbers(pairs, jets, at)
         sizes = np.abs(jacobian) @ np.where([z in unknowns for z in jets], _reach(problem, jets, at), 0.0)
         sizes = np.where(sizes > 0, sizes, np.abs(jacobian).max(axis=1, initial=0.0))
@@ -173,7 +177,7 @@ class Search:
         units = units_of(unknowns, problem.sizes)
         largest = float((_reach(problem, unknowns, at) / units).max(initial=1.0))
         longest = float((np.abs(step) / units).max(initial=0.0))
-        if longest <= 1e-15 * largest:
+        if longest <= _SHORTEST_STEP * largest:
             return None
         scales = np.abs(jacobian).max(axis=1, initial=0.0)
         scales = np.where(scales > 0, scales, 1.0)

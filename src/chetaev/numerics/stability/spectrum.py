@@ -20,6 +20,14 @@ _SMALLEST_BOUND = 1e-12
 """Smallest bound of the round-off of an eigenvalue, relative to the largest eigenvalue."""
 _SWEEPS = 12
 """Number of alternating scalings of rows and columns; a few converge."""
+_WORST_CONDITION = 1e-9
+"""Smallest product of left and right unit eigenvectors by which a bound is divided: defective eigenvalues would have no bound at all."""
+_ROUND_OFF_OF_EIGENVALUES = 2e-14
+"""Error of eigenvalues of a well-conditioned matrix, relative to its norm: the backward error of the QR algorithm for some dozens of rows.
+With less, zero eigenvalues seem to grow."""
+_SAME_REAL_PART = 1e-9
+"""Relative to the largest eigenvalue: real parts that differ by less count as equal when eigenvalues are sorted, so that round-off does not
+decide."""
 
 
 def scaled(matrix: Matrix) -> tuple[Matrix, Matrix, Matrix]:
@@ -107,16 +115,16 @@ def spectrum_of(matrix: Matrix) -> tuple[Complex, Matrix]:
             with np.errstate(invalid="ignore"):  # SciPy converts scales above 2^63, from entries such as 1e-78, to indices
                 balanced = matrix_balance(block)[0]
             w, left, right = eig(balanced, left=True, right=True)
-            condition = np.maximum(np.abs(np.sum(left.conj() * right, axis=0)), 1e-9)
+            condition = np.maximum(np.abs(np.sum(left.conj() * right, axis=0)), _WORST_CONDITION)
             values += w.tolist()
-            doubts += (2e-14 * np.linalg.norm(balanced, 2) / condition).tolist()
+            doubts += (_ROUND_OFF_OF_EIGENVALUES * np.linalg.norm(balanced, 2) / condition).tolist()
     found = np.array(values, dtype=complex)
     return found, np.maximum(np.array(doubts), _SMALLEST_BOUND * np.abs(found).max(initial=0.0))
 
 
 def ordered(values: Complex) -> Complex:
     """The largest real part first, then the largest imaginary part; round-off does not decide."""
-    unit = 1e-9 * np.abs(values).max(initial=0.0) or 1.0
+    unit = _SAME_REAL_PART * np.abs(values).max(initial=0.0) or 1.0
     found: Complex = values[np.lexsort((-values.imag, -np.round(values.real / unit)))]
     return found
 

@@ -40,6 +40,8 @@ _SLOPE_DIGITS = 60
 """Decimal digits with which slopes are computed if bounds of their errors in doubles do not decide."""
 _NEGLIGIBLE_BOUND = 1e-300
 """Error bound that is allowed where all slopes vanish."""
+_TIE = 1e-6
+"""Relative weight by which a later jet is preferred among equal ones, so that round-off does not decide which jets are free."""
 
 
 @dataclass(frozen=True)
@@ -228,7 +230,7 @@ def chart_at(problem: Problem, x: Matrix) -> Chart:
         weights = np.where(varies > CUT * np.abs(found[0]).max(axis=0, initial=0.0), 0.1, 1.0) * np.array(
             [1.0 if z.base in loose else 0.7 for z in jets]
         )
-        r, order = qr(scaled(found[0])[1] * weights * (1 + 1e-6 * np.arange(len(jets))), mode="r", pivoting=True)
+        r, order = qr(scaled(found[0])[1] * weights * (1 + _TIE * np.arange(len(jets))), mode="r", pivoting=True)
         sizes = np.abs(np.diag(r))
         rank = int(np.sum(sizes > CUT * sizes[0])) if len(sizes) and sizes[0] > 0 else 0
         bound += [state.index(jets[j]) for j in order[:rank]]

@@ -19,6 +19,7 @@ from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.groups.kinds import SIDES
 from chetaev.core.groups.matrix_group import MatrixGroup
 from chetaev.core.symbols import Place
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.graphs.binding import number
 from chetaev.numerics.start.matrix_element import matrices_of, read_matrix, written_matrix
 
@@ -202,7 +203,7 @@ def written_element(group: GroupCoordinate, places: Sequence[float]) -> str:
         return written_matrix(group.group, numbers)
     if group.group.orthogonal == 3:
         numbers = np.concatenate([numbers[:-4], rotation_vector(numbers[-4:])])
-    size = max(float(np.abs(numbers).max()), 1e-300)
+    size = max(float(np.abs(numbers).max()), ALMOST_ZERO)
     digits = ["0" if abs(v) <= _PRINTED_AS_ZERO * size else f"{v:.6g}" for v in numbers]
     return digits[0] if len(digits) == 1 else f"[{', '.join(digits)}]"
 

@@ -14,6 +14,7 @@ from chetaev.core.groups.matrix_group import MatrixGroup
 from chetaev.core.symbols import Jet, Multiplier, Place, jets_in
 from chetaev.mechanics.ranks.factored import open_jets
 from chetaev.mechanics.ranks.generic import rank
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.start.attitude import written_element
 from chetaev.numerics.start.blocks import solved_in_blocks
 from chetaev.numerics.start.conditions import Conditions, Residual, residual_of
@@ -210,4 +211,4 @@ def _freedom(root: Root, unknowns: Sequence[Jet], guess: Mapping[Jet, float]) ->
 def _digits(at: Mapping[Jet, float], z: Jet, given: float = 0.0) -> str:
     """Return a value to six digits; round-off relative to the others, or to the `given` value, is written 0."""
     size = max(abs(given), *[abs(v) for w, v in at.items() if w.order == z.order])
-    return "0" if abs(at[z]) <= _PRINTED_AS_ZERO * max(size, 1e-300) else f"{at[z]:.6g}"
+    return "0" if abs(at[z]) <= _PRINTED_AS_ZERO * max(size, ALMOST_ZERO) else f"{at[z]:.6g}"

@@ -58,7 +58,7 @@ def complete_together(members: Members, data: Data, size: int) -> tuple[Matrix, 
     """The states of all members, a line each, and the errors of members without a state, by index.
 
     The values of the data are numbers or columns over the members. Members are completed together as long as the same jets are determined;
-    a member that needs a decision of its own is completed alone, by the same steps.
+    a member that needs another decision than the rest is completed alone, by the same steps.
     """
     problem, column = members.one(0), {z: k for k, z in enumerate(members.jets)}
     require_elements(problem, data)

@@ -16,6 +16,7 @@ from sympy import Symbol
 from chetaev.core.errors import InitialError
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.groups.matrix_group import MatrixGroup
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.graphs.binding import number
 from chetaev.numerics.graphs.group_equations import equations_of
 
@@ -91,7 +92,7 @@ def without_complex_numbers(group: GroupCoordinate, given: Any) -> Any:
 def written_matrix(kind: MatrixGroup, places: Array, digits: int = 6) -> str:
     """A matrix as rows of numbers; a complex one as its real block."""
     block = kind.matrix(list(np.asarray(places, dtype=float)), np.cos, np.sin)
-    size = max(float(np.abs(block).max()), 1e-300)
+    size = max(float(np.abs(block).max()), ALMOST_ZERO)
     cells = [["0" if abs(v) < 10.0 ** (-digits - 3) * size else f"{v + 0.0:.{digits}g}" for v in row] for row in block]
     return f"[{', '.join('[' + ', '.join(row) + ']' for row in cells)}]"
 

@@ -33,6 +33,9 @@ _TURN = (-math.pi * 0.999, math.pi * 1.001)
 """A whole turn, with ends that are unlikely to be roots."""
 _TURNING = frozenset(("sin", "cos", "tan"))
 """Functions that repeat after a whole turn."""
+_ABSOLUTE_ERROR, _RELATIVE_ERROR = 1e-300, 8.9e-16
+"""Errors of a root: the absolute one, in any unit, is so small that only the relative one counts, which is the least that `brentq`
+accepts."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,10 @@ def all_roots(row: Row) -> list[float] | None:
     from scipy.optimize import brentq  # takes longer to import than most motions to compute
 
     program, inputs = row.derivative(0)
-    found = [float(brentq(lambda y: _middle(program, inputs, y), *part, xtol=1e-300, rtol=8.9e-16, maxiter=500)) for part in parts]
+    found = [
+        float(brentq(lambda y: _middle(program, inputs, y), *part, xtol=_ABSOLUTE_ERROR, rtol=_RELATIVE_ERROR, maxiter=500))
+        for part in parts
+    ]
     return sorted(math.remainder(root, 2 * math.pi) if turns else root for root in found)
 
 

@@ -62,6 +62,13 @@ _MOST_PRINTED_PARTS = 12
 """Most parts of a row of the principle that is printed by its formula; longer ones are printed by their labels."""
 _COMPARISON_DIGITS = 30
 """Decimal digits with which a constant is compared with the round-off of its numbers."""
+_CUT = 1e-10
+"""Relative: singular values of the rows below this are left out where contradicting rows are sought; with less, redundant rows seem to be
+consistent."""
+_CONSISTENT = 1e-9
+"""Relative to the largest residual: what linear rows leave unsolved below this is round-off, and the rows are consistent."""
+_FAILING = 1e-7
+"""Relative to the largest remaining residual: rows with a larger one are named as contradicting."""
 
 
 @public
@@ -372,10 +379,10 @@ def _contradicting(system: Prolongation) -> list[str]:
         except Undefined:  # a row that is not defined everywhere is not linear
             return []
         residual, jacobian = values[: len(pairs)], values[len(pairs) :].reshape(len(pairs), len(state))
-        left = residual - jacobian @ np.linalg.lstsq(jacobian, residual, rcond=1e-10)[0]
-        if np.abs(left).max() < 1e-9 * np.abs(residual).max():
+        left = residual - jacobian @ np.linalg.lstsq(jacobian, residual, rcond=_CUT)[0]
+        if np.abs(left).max() < _CONSISTENT * np.abs(residual).max():
             return []
-        failing |= {i for i in range(len(pairs)) if abs(left[i]) > 1e-7 * np.abs(left).max()}
+        failing |= {i for i in range(len(pairs)) if abs(left[i]) > _FAILING * np.abs(left).max()}
     return [system.label(pairs[i]) for i in sorted(failing)]
 
 

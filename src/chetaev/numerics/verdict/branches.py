@@ -48,6 +48,8 @@ _MAY_VANISH = 1e-9
 decides."""
 _LONGEST_TEXT = 100
 """Characters of the constraints in the text of a branch; further ones are left out."""
+_SAME_RATIO = 1e-10
+"""Relative difference of the ratios of two expressions at random points up to which one is a multiple of the other."""
 
 
 @dataclass(frozen=True)
@@ -344,4 +346,4 @@ def _alike(e: Expr, g: Expr) -> bool:
         if not b:
             return False
         ratios.append(a / b)
-    return bool(max(ratios) - min(ratios) <= 1e-10 * max(map(abs, ratios)))
+    return bool(max(ratios) - min(ratios) <= _SAME_RATIO * max(map(abs, ratios)))

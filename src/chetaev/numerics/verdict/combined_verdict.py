@@ -18,6 +18,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Jet
 from chetaev.mechanics.analysis import NOTHING_COMMON, Analysis, Verdict
 from chetaev.mechanics.ranks.generic import Matrix, Point
+from chetaev.mechanics.tolerances import OPEN
 from chetaev.numerics.verdict.branches import Branch, Branches
 
 _DECIDED = (Verdict.REGULAR, Verdict.CONSTRAINED, Verdict.GAUGE)
@@ -48,7 +49,7 @@ def free_jets(jets: Sequence[Jet], null: Matrix) -> tuple[Jet, ...]:
     """Return the first jets, chosen greedily, whose directions in a null space, given by columns, are independent."""
     chosen: list[int] = []
     for k in range(len(jets)):
-        if np.linalg.matrix_rank(null[[*chosen, k]], tol=1e-7) == len(chosen) + 1:
+        if np.linalg.matrix_rank(null[[*chosen, k]], tol=OPEN) == len(chosen) + 1:
             chosen.append(k)
     return tuple(jets[k] for k in chosen)
 

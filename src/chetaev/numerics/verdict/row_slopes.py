@@ -26,6 +26,7 @@ from chetaev.core.zero import random_point
 from chetaev.mechanics.ranks.generic import Matrix, Point
 from chetaev.mechanics.ranks.newton import least_norm, moved
 from chetaev.mechanics.ranks.sizes import Sizes, units_of
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.flow.sampling import points_near
 
 _VANISHING_SLOPE = 1e-5
@@ -166,7 +167,7 @@ class RowSlopes:
         found = []
         for _ in range(_SIDES):
             direction = chance.standard_normal(len(self.jets))
-            shift = _ASIDE * direction / max(float(np.linalg.norm(direction)), 1e-300)
+            shift = _ASIDE * direction / max(float(np.linalg.norm(direction)), ALMOST_ZERO)
             found += [self._scaled(self._shifted(point, shift)), self._scaled(self._shifted(point, -shift))]
         known = [a for a in found if a is not None]
         return np.array(known) if len(known) == len(found) else None

@@ -13,6 +13,8 @@ from chetaev.core.support.public import public
 from chetaev.numerics.motion.trajectory import Trajectory
 
 Complex = NDArray[np.complex128]
+_PRINTED_AS_REAL = 1e-12
+"""Relative: a multiplier with a smaller imaginary part prints as a real number."""
 
 
 @public
@@ -41,6 +43,7 @@ class Orbit:
     residual: float
     """The distance between the two ends, relative to the sizes of the jets."""
     title: str
+    """The first line of the printed result."""
     found: Mapping[str, float] = field(default_factory=lambda: Frozen({}))
     """The values of the quantities named in `unknown`; empty if none were named."""
 
@@ -67,6 +70,6 @@ class Orbit:
 
 
 def _text(v: complex) -> str:
-    if abs(v.imag) <= 1e-12 * abs(v):
+    if abs(v.imag) <= _PRINTED_AS_REAL * abs(v):
         return f"{v.real:.6g}"
     return f"{v.real:.6g} {'-' if v.imag < 0 else '+'} {abs(v.imag):.6g}i"

@@ -38,6 +38,13 @@ _TIME_DIRECTION_ERROR = 1e-2
 that instability has destroyed all digits."""
 _UNMOVED = 1e-7
 """Change of a coordinate over a period, below which it counts as unmoved; the change is relative to 1 or to itself."""
+_SAME_RATES = 1e-9
+"""Relative to the rates and to the sizes of the jets: rates that differ by less after a whole turn are the same, and the jet is an
+angle."""
+_CUT = 1e-9
+"""Relative: singular values of the symmetry directions below this are left out of a step."""
+_SHORTEST_SHIFT = 1e-9
+"""Shortest shift along a symmetry for which a step is halved again; below it round-off decides."""
 
 
 class Search:
@@ -64,7 +71,7 @@ class Search:
                     a, b = flow.rates(x), flow.rates(turned)
                 except StateError:
                     continue
-                same = same and bool(np.all(np.abs(a - b) <= 1e-9 * (np.abs(a) + np.abs(b)) + 1e-9 * flow.sizes))
+                same = same and bool(np.all(np.abs(a - b) <= _SAME_RATES * (np.abs(a) + np.abs(b)) + _SAME_RATES * flow.sizes))
             found.append(same)
         return np.array(found)
 
@@ -122,8 +129,8 @@ class Search:
         for _ in range(20):
             gap = self.gap(x, end, amounts)[0] / flow.sizes
             columns = self.displacement.slopes(x, amounts) / flow.sizes[:, None]
-            step = np.linalg.lstsq(columns, gap, rcond=1e-9)[0]
-            while distance(amounts + step) >= distance(amounts) and float(np.abs(step).max(initial=0.0)) > 1e-9:
+            step = np.linalg.lstsq(columns, gap, rcond=_CUT)[0]
+            while distance(amounts + step) >= distance(amounts) and float(np.abs(step).max(initial=0.0)) > _SHORTEST_SHIFT:
                 step = step / 2
             if distance(amounts + step) >= distance(amounts):
                 break

@@ -42,6 +42,7 @@ class Integrals:
     independent: int
     """The number of functionally independent integrals."""
     title: str
+    """The first line of the printed result."""
 
     def __iter__(self) -> Iterator[Expr]:
         return iter(self.integrals)

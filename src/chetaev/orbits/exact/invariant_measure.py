@@ -56,6 +56,7 @@ class Measure:
     divergence: Expr
     """The divergence of the rates in `variables`."""
     title: str
+    """The first line of the printed result."""
 
     def __repr__(self) -> str:
         return str(self)

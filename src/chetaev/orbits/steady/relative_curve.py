@@ -38,6 +38,8 @@ _UNITS_OF_INTERVAL = 10.0
 """Number of units of the quantity `along` in the interval; a step is at most a tenth of a unit."""
 _LEAST_VELOCITY = 1e-3
 """Least unit of a velocity of a symmetry, relative to the largest velocity."""
+_MOVES = 1e-6
+"""Smallest component of a unit null vector along which a quantity moves; a quantity that moves is held fixed, so that one curve is left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,7 +293,7 @@ class RelativeCurve(Rates):
             if free.shape[1] <= 1:
                 break
             still = free @ np.linalg.svd((self.along @ free)[None, :])[2][1:].T
-            if float(np.abs(still[len(self.origin) + k]).max()) > 1e-6:
+            if float(np.abs(still[len(self.origin) + k]).max()) > _MOVES:
                 curve = replace(curve, held=(*curve.held, (int(k), float(self.velocities(u)[k]))), known={})
         return curve
 

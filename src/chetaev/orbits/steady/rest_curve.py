@@ -33,6 +33,10 @@ _FAMILY_SINGULAR_VALUE = 1e-9
 """Relative to the largest singular value: smaller ones belong to families."""
 _UNITS_OF_INTERVAL = 10.0
 """Number of units of the quantity `along` in the interval; a step is at most a tenth of a unit."""
+_MOVES = 1e-6
+"""Smallest component of a unit null vector along which a quantity moves; a quantity that moves is held fixed, so that one curve is left."""
+_DIFFERENCE = 1e-5
+"""Step of central differences by the parameter, in its unit: the error of the third derivative and round-off are about equal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +187,7 @@ class RestCurve(Rates):
         """The derivatives of rates and constraints with respect to the parameter, by differences if inputs depend on it."""
         if not any(parameter in e.free_symbols for e in problem.binding.inputs.values()):
             return slopes_by(problem, spot, parameter)
-        value, h = float(problem.binding.parameters[parameter]), 1e-5 * self.unit
+        value, h = float(problem.binding.parameters[parameter]), _DIFFERENCE * self.unit
         below, above = spot_at(self._with(value - h), spot.x), spot_at(self._with(value + h), spot.x)
         return (above.rates - below.rates) / (2 * h), (above.residual - below.residual) / (2 * h)
 
@@ -264,7 +268,7 @@ class RestCurve(Rates):
             if free.shape[1] <= 1:
                 break
             still = free @ np.linalg.svd((self.along @ free)[None, :])[2][1:].T
-            if i != self.place and float(np.abs(still[i]).max()) > 1e-6:
+            if i != self.place and float(np.abs(still[i]).max()) > _MOVES:
                 curve = replace(curve, held=(*curve.held, (i, v)), known={})
         return curve
 

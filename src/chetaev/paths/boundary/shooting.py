@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.errors import ChetaevError
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.prepared import end_and_slopes
 from chetaev.orbits.flow import Flow
 from chetaev.paths.boundary.ends import Array, Ends, Rows
@@ -38,6 +39,14 @@ _LEADS_TO_KNOWN_PATH = 1e-3
 _SLOW_REDUCTION = 0.9
 """Factor of the residual in one iteration above which it counts as slow; ten slow iterations in a row mean a local minimum of the residual
 that is not a path."""
+_LEAST_PARAMETER_SIZE = 1e-3
+"""Smallest size of an unknown parameter without bounds, in its unit; a parameter that starts at zero would not move otherwise."""
+_SHORTEST_DURATION = 1e-6
+"""Shortest duration, relative to the first one, that a step may lead to."""
+_LEAST_DAMPING = 1e-14
+"""Smallest damping of the iteration; with less, damping could not grow again within the allowed iterations."""
+_CUT = 1e-10
+"""Relative: singular values of the rows below this leave multipliers of free ends at zero."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +183,7 @@ class Shooting:
     def _parameter_sizes(self, p: Array) -> Array:
         found = np.ones(len(self.unknown))
         for k, (i, bounds) in enumerate(zip(self.unknown, self.bounds, strict=True)):
-            found[k] = (bounds[1] - bounds[0]) if bounds is not None else max(abs(p[i]), 1e-3)
+            found[k] = (bounds[1] - bounds[0]) if bounds is not None else max(abs(p[i]), _LEAST_PARAMETER_SIZE)
         return found
 
     def row_scales(self, at: Unknowns, end: Array) -> Array:
@@ -200,7 +209,7 @@ class Shooting:
             if bounds is not None and not bounds[0] <= p[i] <= bounds[1]:
                 return None
         t1 = float(at.t1 + (step[d] * self.span if self.t1 is None else 0.0))
-        if (t1 - self.flow.t0) * np.sign(self.span) <= 1e-6 * abs(self.span):
+        if (t1 - self.flow.t0) * np.sign(self.span) <= _SHORTEST_DURATION * abs(self.span):
             return None
         try:
             y = self.at_parameters(p).settled(at.y + self.flow.sizes * (shot.basis @ step[:d]))
@@ -241,7 +250,7 @@ class Shooting:
                 continue
             failed = 0
             slow = slow + 1 if np.linalg.norm(found.residual) > _SLOW_REDUCTION * before else 0
-            damping = max(damping / 6.0, 1e-14)
+            damping = max(damping / 6.0, _LEAST_DAMPING)
             now = found
         return now
 
@@ -251,7 +260,7 @@ class Shooting:
             np.abs(a.at.y - b.at.y) / np.maximum(self.flow.sizes, np.abs(b.at.y)),
             [abs(a.at.t1 - b.at.t1) / abs(self.span)],
         ]
-        apart += [np.abs(a.at.p - b.at.p) / np.maximum(np.abs(b.at.p), 1e-300)] if self.unknown else []
+        apart += [np.abs(a.at.p - b.at.p) / np.maximum(np.abs(b.at.p), ALMOST_ZERO)] if self.unknown else []
         return float(np.max(np.concatenate(apart)))
 
     def _limited(self, step: Array) -> Array:
@@ -265,7 +274,7 @@ class Shooting:
         for rows, t, y, _ in self.parts(at, end):
             zero = np.zeros(rows.multipliers)
             residual, slopes = rows.at(t, y, at.p, zero)
-            best = np.linalg.lstsq(slopes[3], -residual, rcond=1e-10)[0] if rows.multipliers else zero
+            best = np.linalg.lstsq(slopes[3], -residual, rcond=_CUT)[0] if rows.multipliers else zero
             found.append(np.where(np.isfinite(best), best, 0.0))
         return found[0], found[1]
 

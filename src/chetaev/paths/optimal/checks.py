@@ -11,6 +11,7 @@ from scipy.linalg import qr
 
 from chetaev.core.errors import ChetaevError
 from chetaev.core.sampled import Sampled
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.driving.polynomials import Polynomials, polynomials_of
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
@@ -27,6 +28,8 @@ _MOST_STEPS = 20_000
 """Largest number of steps of the simulation: more mean that the inputs lead to a singular state."""
 _GAUSS = 5
 """Points of the Gauss rule in each interval for the cost: order 10."""
+_DEPENDENT_ROW = 1e-9
+"""Relative to the largest pivot: hidden rows with a smaller one determine no further jet of the start."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -147,7 +150,7 @@ def _start(problem: Problem, path: Path) -> dict[str, float]:
     table = np.array(problem.function("slopes", ca.vertsplit(ca.vec(slopes)))(problem.t0, x, np.zeros(len(problem.tops)), w))
     matrix = table.reshape(len(problem.hidden), len(problem.state), order="F")
     _, r, columns = qr(matrix, mode="economic", pivoting=True)
-    rank = int((np.abs(np.diag(r)) > 1e-9 * max(abs(float(r[0, 0])), 1e-300)).sum())
+    rank = int((np.abs(np.diag(r)) > _DEPENDENT_ROW * max(abs(float(r[0, 0])), ALMOST_ZERO)).sum())
     for k in columns[:rank]:
         del given[problem.state[k].name]
     return given

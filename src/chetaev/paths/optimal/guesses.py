@@ -25,6 +25,8 @@ _SLOWER = (1.0, 1.0, 1.6, 1.0, 2.5, 0.7)
 """Durations of successive seeds relative to that of the first one; the list is repeated."""
 
 Curve = Callable[[Array], Array]
+_INSIDE = 1e-9
+"""Relative to an interval: distance from its ends at which inputs are read, so that jumps at mesh points belong to the right side."""
 
 
 def seed(problem: Problem, sizes: Sizes, x0: Array, x1: Array, mesh: Mesh, k: int, given: Mapping[str, Curve]) -> Path:
@@ -58,7 +60,7 @@ def seed(problem: Problem, sizes: Sizes, x0: Array, x1: Array, mesh: Mesh, k: in
     us = []
     for i, order in enumerate(problem.orders):
         low, high = mesh.nodes[:-1], mesh.nodes[1:]
-        inner = 1e-9
+        inner = _INSIDE
         if order == 0:
             us.append(np.concatenate([inputs(low + inner * (high - low), i), inputs(high - inner * (high - low), i)]))
         else:
@@ -91,7 +93,7 @@ def on_mesh(problem: Problem, path: Path, mesh: Mesh) -> Path:
     us = []
     for u, order in zip(path.inputs, problem.orders, strict=True):
         if order == 0:
-            inner = 1e-9 * mesh.widths
+            inner = _INSIDE * mesh.widths
             parts = []
             for s, left in ((mesh.nodes[:-1] + inner, True), (mesh.nodes[1:] - inner, False)):
                 k, tau = pieces(s, left)

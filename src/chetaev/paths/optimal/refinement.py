@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.paths.optimal.mesh import STAGES, Mesh, collocation
 from chetaev.paths.optimal.problem import Array, Problem
 from chetaev.paths.optimal.sizes import Sizes
@@ -90,7 +91,7 @@ def finer(problem: Problem, sizes: Sizes, path: Path, violated: NDArray[np.bool_
         divide = np.ones(n, dtype=bool)  # splines have no jumps that would show where the mesh is too coarse
     room = MOST_INTERVALS - n
     if divide.sum() > room:
-        order = np.argsort(-(errors / max(worst, 1e-300) + jumps / max(largest, 1e-300) + violated))
+        order = np.argsort(-(errors / max(worst, ALMOST_ZERO) + jumps / max(largest, ALMOST_ZERO) + violated))
         divide = np.isin(np.arange(n), [k for k in order if divide[k]][: max(room, 0)])
     widths: list[float] = []
     moves: list[bool] = []

@@ -37,6 +37,12 @@ _ENOUGH = ("Solve_Succeeded", "Solved_To_Acceptable_Level")
 _MOST_ITERATIONS = "Maximum_Iterations_Exceeded"
 BY_CLOCK, OUT_OF_WORK = "Maximum_CpuTime_Exceeded", "Out_Of_Work"
 """The words for a program that the clock ended, as IPOPT says it, and for one that exhausted the budget."""
+_ACCEPTABLE, _ACCEPTABLE_VIOLATION = 1e-8, 1e-9
+"""Scaled errors of the optimality conditions and of the constraints with which IPOPT may end after several iterations without progress;
+larger ones would pass unfinished paths to the checks."""
+_WARM_BARRIER, _WARM_PUSH = 1e-4, 1e-6
+"""The first barrier parameter of IPOPT, and the distance to which it moves variables from their bounds, where a program begins at the
+solution on the mesh before. Larger ones move the path far from that solution."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,8 +162,8 @@ class Transcription:
             "ipopt.sb": "yes",
             "ipopt.tol": _TOLERANCE,
             "ipopt.constr_viol_tol": _TOLERANCE,
-            "ipopt.acceptable_tol": 1e-8,
-            "ipopt.acceptable_constr_viol_tol": 1e-9,
+            "ipopt.acceptable_tol": _ACCEPTABLE,
+            "ipopt.acceptable_constr_viol_tol": _ACCEPTABLE_VIOLATION,
             "ipopt.max_iter": min(_ITERATIONS[warm], affordable),
             "ipopt.max_cpu_time": max(work.time_left, _SHORTEST_CALL),
             "ipopt.mu_strategy": "adaptive",
@@ -167,7 +173,8 @@ class Transcription:
             "show_eval_warnings": False,
         }
         if warm:
-            options |= {"ipopt.mu_strategy": "monotone", "ipopt.mu_init": 1e-4, "ipopt.bound_push": 1e-6, "ipopt.bound_frac": 1e-6}
+            options |= {"ipopt.mu_strategy": "monotone", "ipopt.mu_init": _WARM_BARRIER}
+            options |= {"ipopt.bound_push": _WARM_PUSH, "ipopt.bound_frac": _WARM_PUSH}
         solver = ca.nlpsol("steer", "ipopt", {"x": program.v, "f": program.objective, "g": program.g}, options)
         found = solver(x0=program.packed(guess), lbx=program.lower, ubx=program.upper, lbg=program.least, ubg=program.most)
         status, iterations = str(solver.stats()["return_status"]), int(solver.stats()["iter_count"])

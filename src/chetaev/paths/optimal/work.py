@@ -32,7 +32,7 @@ class Work:
         return self._until - time.process_time()
 
     def did(self, iterations: int, entries: int) -> None:
-        """Count the iterations of a program with so many nonzero derivatives of rows."""
+        """Count `iterations` of a program whose rows have `entries` nonzero derivatives."""
         self._entries_left -= iterations * entries
         spend(iterations * entries * OPERATIONS / ENTRIES_PER_SECOND)
 

@@ -23,6 +23,7 @@ from chetaev.core.errors import ChetaevError
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.notation import show
 from chetaev.core.state import State
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.paths.boundary.attitudes import components_from_entries
@@ -40,6 +41,15 @@ _RESOLVED = 1e-7
 """Angle, in radians, below which the first samples are round-off of displacements that vanish to a high order at the start."""
 _STUCK = 1e-8
 """Relative to the largest: smaller displacements along the whole path count as zero, so that another multiplier gives the same path."""
+_NOT_LAGRANGIAN = 1e-4
+"""Largest deviation from a unitary matrix of a family of displacements that is Lagrangian; beyond it the integrated displacements have lost
+their digits."""
+_DEPENDENT_ROW = 1e-9
+"""Relative: singular values of the rows below this count as zero."""
+_SHORT_INTERVAL = 1e-3
+"""Relative to the duration: in a shorter interval with one change of sign the time is located by Brent's method."""
+_TIME_ERROR = 1e-14
+"""Relative error of a conjugate time; `_LOCATED_TO` is the absolute one."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +127,7 @@ class Nearby:
         times = np.linspace(self.motion.t[0], self.motion.t[-1], 24)[1:]
         q, _ = self.planes(times)
         _, s, vt = np.linalg.svd(np.vstack(list(q)))
-        rank = int(np.sum(s > _STUCK * max(s[0], 1e-300)))
+        rank = int(np.sum(s > _STUCK * max(s[0], ALMOST_ZERO)))
         return vt[rank:].T, vt[:rank].T
 
     def angles(self, times: Array, swapped: tuple[int, ...] = ()) -> Array | None:
@@ -138,7 +148,7 @@ class Nearby:
                 return None
             frame = np.linalg.qr(np.vstack([a, b]))[0]
             unitary = frame[: len(a)] + 1j * frame[len(a) :]
-            if np.abs(unitary.conj().T @ unitary - np.eye(len(a))).max() > 1e-4:
+            if np.abs(unitary.conj().T @ unitary - np.eye(len(a))).max() > _NOT_LAGRANGIAN:
                 return None
             values = np.linalg.eigvals(unitary @ unitary.T)
             found.append(np.sort(np.mod(-np.angle(-values), 2 * np.pi)))
@@ -150,7 +160,7 @@ class Nearby:
         if not len(rows):
             return np.eye(len(self.sizes))
         _, s, vt = np.linalg.svd(rows)
-        found: Array = vt[int(np.sum(s > 1e-9 * s[0])) :].T
+        found: Array = vt[int(np.sum(s > _DEPENDENT_ROW * s[0])) :].T
         return found
 
     def _holonomic(self, times: Array) -> Array:
@@ -255,10 +265,10 @@ def _located(at: Callable[[Array], Array], a: Sample, b: Sample, duration: float
     """Locate the times between two samples at which an angle passes zero, by dividing the interval into several parts at a time."""
     if abs(b[0] - a[0]) <= _LOCATED_TO * duration:
         return [b[0]] * passed
-    if passed == 1 and abs(b[0] - a[0]) < 1e-3 * duration and _nearest(a[1]) < 0 < _nearest(b[1]):
+    if passed == 1 and abs(b[0] - a[0]) < _SHORT_INTERVAL * duration and _nearest(a[1]) < 0 < _nearest(b[1]):
         from scipy.optimize import brentq  # takes half a second to load
 
-        return [float(brentq(lambda t: _nearest(at(np.array([t]))[0]), a[0], b[0], xtol=_LOCATED_TO * duration, rtol=1e-14))]
+        return [float(brentq(lambda t: _nearest(at(np.array([t]))[0]), a[0], b[0], xtol=_LOCATED_TO * duration, rtol=_TIME_ERROR))]
     times = np.linspace(a[0], b[0], 18)
     if not np.all(np.diff(times) * np.sign(b[0] - a[0]) > 0):
         return [b[0]] * passed

@@ -13,6 +13,7 @@ from chetaev.core.certificate import Figure
 from chetaev.core.errors import ChetaevError
 from chetaev.core.notation import show
 from chetaev.core.symbols import TIME, Jet
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.paths.boundary.attitudes import displacements
@@ -36,6 +37,18 @@ _LENGTHS = (1.5, 6.0)
 """Lengths to which a path is continued to find conjugate times, in durations of the path."""
 _GAUSS = 10
 """Points of the Gauss rule in each step of a motion; its error is below that of the motion."""
+_SAME_MULTIPLIER = 1e-5
+"""Relative difference of multipliers of two paths of one family that count as equal."""
+_CUT = 1e-9
+"""Relative: singular values below this count as zero in null spaces of conditions at the ends, and forms below it are neither positive nor
+negative."""
+_MOVING_PARAMETER = 1e-6
+"""Smallest singular value of the parameters in a null space that counts as a direction of a family."""
+_MOVING_PATH = 1e-5
+"""Relative to the sizes of the coordinates: smallest singular value of displacements that counts as a direction of a family; smaller ones
+are errors of the integrated displacements."""
+_LEGENDRE_CUT = 1e-10
+"""Relative: cut of the null space of the rows in Legendre's condition, and size of an eigenvalue that counts as zero there."""
 
 
 def ranked(shooting: Shooting, shots: Sequence[Shot], tolerance: float) -> list[Path]:
@@ -114,7 +127,7 @@ class Candidate:
             return False
         mine, yours = np.array(list(self.multipliers.values())), np.array(list(other.multipliers.values()))
         moving = any(np.ptp(self.motion[name]) > _SAME_PATH * np.abs(self.motion[name]).max() for name in self.multipliers)
-        return moving or bool(np.allclose(mine, yours, rtol=1e-5))
+        return moving or bool(np.allclose(mine, yours, rtol=_SAME_MULTIPLIER))
 
     @cached_property
     def action(self) -> float:
@@ -166,7 +179,7 @@ class Candidate:
         flow, at = self.shooting.flow, self.shot.at
         states = flow.sizes[:, None] * self.shot.basis
         _, (_, by_y, _, by_nu) = self.shooting.ends.at_start.at(flow.t0, at.y, at.p, at.nu[0])
-        null = _null_space(np.hstack([by_y @ states, by_nu]), 1e-9)
+        null = _null_space(np.hstack([by_y @ states, by_nu]), _CUT)
         moved: Array = states @ null[: states.shape[1]]
         return moved
 
@@ -195,7 +208,11 @@ class Candidate:
         null = np.insert(null, d, 0.0, axis=0) if fixed else null
         if not null.size:
             return 0
-        other = int(np.linalg.matrix_rank(null[d + 1 : d + 1 + len(self.shooting.unknown)], tol=1e-6)) if self.shooting.unknown else 0
+        other = (
+            int(np.linalg.matrix_rank(null[d + 1 : d + 1 + len(self.shooting.unknown)], tol=_MOVING_PARAMETER))
+            if self.shooting.unknown
+            else 0
+        )
         moves = self.shooting.flow.sizes[:, None] * (self.shot.basis @ null[:d])
         near = self._near(self.shot.at.t1 - self.shooting.flow.t0, moves)
         if near is None:
@@ -203,7 +220,7 @@ class Candidate:
         times = np.linspace(near.motion.t[0], near.motion.t[-1], 17)
         table = near.displacements(times) / near.sizes[None, :, None]
         s = np.linalg.svd(np.vstack(list(table)), compute_uv=False)
-        return max(other, int(np.sum(s > 1e-5)))
+        return max(other, int(np.sum(s > _MOVING_PATH)))
 
     # -- conjugate times and minimality
 
@@ -271,11 +288,11 @@ class Candidate:
             values = np.array(function(float(t), y[: len(ends.flow.state)], self.shot.at.p)).ravel()
             matrix = values[: n * n].reshape(n, n) * np.outer(sizes, sizes)
             held = values[n * n :].reshape(n, -1).T * sizes
-            basis = _null_space(held, 1e-10) if held.size else np.eye(n)
+            basis = _null_space(held, _LEGENDRE_CUT) if held.size else np.eye(n)
             if basis.size:
                 s = np.linalg.eigvalsh(basis.T @ matrix @ basis)
                 lowest, largest = min(lowest, float(s[0])), max(largest, float(np.abs(s).max()))
-        if not np.isfinite(lowest) or abs(lowest) <= 1e-10 * largest:
+        if not np.isfinite(lowest) or abs(lowest) <= _LEGENDRE_CUT * largest:
             return None
         return lowest > 0
 
@@ -299,16 +316,16 @@ class Candidate:
             whole, moved = whole[:, :-1], moved[:, :-1]
         count = len(moving) + int(ends.free_time)
         conditions, transversal = whole[: len(whole) - count], whole[len(whole) - count :]
-        free = _null_space(conditions, 1e-9)
+        free = _null_space(conditions, _CUT)
         unit = np.array([*[self._typical(z) for z in moving], *([abs(self.shooting.span)] if ends.free_time else [])])
         displaced = (moved / unit[:, None]) @ free
         _, s, vt = np.linalg.svd(displaced, full_matrices=False)
-        free = free @ vt[s > 1e-9 * max(float(np.linalg.norm(moved / unit[:, None])), 1e-300)].T
+        free = free @ vt[s > _CUT * max(float(np.linalg.norm(moved / unit[:, None])), ALMOST_ZERO)].T
         if not free.shape[1]:
             return True  # the end cannot be displaced
         form = free.T @ moved.T @ transversal @ free
         s = np.linalg.eigvalsh((form + form.T) / 2)
-        noise = 1e-9 * float(np.abs(s).max(initial=0.0))
+        noise = _CUT * float(np.abs(s).max(initial=0.0))
         return True if s[0] > noise else False if s[0] < -noise else None
 
     @cached_property

@@ -34,6 +34,9 @@ ALLOWED = 1e-6
 """Largest first variation, relative to its terms, that a certificate allows; the Runge-Kutta rule has errors up to 1e-8."""
 _RANDOM_VARIATIONS = 8
 """Number of random admissible variations that are tried."""
+_CUT = 1e-10
+"""Relative: singular values of the rows below this are left out of their pseudoinverse; with less, redundant rows give arbitrary
+displacements."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,7 @@ class _Grid:
         waves = np.cos(np.pi * np.linspace(0, 1, len(self.t))[:, None] * np.arange(_WAVES))
         self.inputs = np.einsum("ij,tk->tijk", np.diag(unit / span**order), waves).reshape(len(self.t), self.n, -1)
         velocities = self.rows[:, :, self.n : 2 * self.n]
-        self.inverses = unit[:, None] * np.linalg.pinv(velocities * unit, rcond=1e-10)
+        self.inverses = unit[:, None] * np.linalg.pinv(velocities * unit, rcond=_CUT)
 
     def followed(self) -> tuple[Array, Array, Array]:
         """The ends of the displacements, the changes of the action and the sums of its absolute terms, a column for each input."""

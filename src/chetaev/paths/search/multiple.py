@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from chetaev.core.errors import ChetaevError
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.prepared import end_and_slopes
 from chetaev.paths.boundary.ends import Array
 from chetaev.paths.boundary.shooting import Shooting, Unknowns
@@ -85,7 +86,7 @@ def _moved(
     shooting: Shooting, times: Array, states: Sequence[Array], nu: tuple[Array, Array], now: Links, step: Array
 ) -> tuple[list[Array], tuple[Array, Array], Links] | None:
     """The states, multipliers and equations after the largest fraction of a step that reduces the residual; None if there is none."""
-    part = min(1.0, 2.0 / max(float(np.abs(step).max(initial=0.0)), 1e-300))
+    part = min(1.0, 2.0 / max(float(np.abs(step).max(initial=0.0)), ALMOST_ZERO))
     places = np.cumsum([0, *[basis.shape[1] for basis in now.bases], *map(len, nu)])
     while part > _SHORTEST_STEP:
         moves = [part * step[a:b] for a, b in pairwise(places)]

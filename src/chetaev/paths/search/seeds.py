@@ -31,6 +31,8 @@ _WIDEST = 60.0
 """Largest velocity of a random start relative to its size; paths that wind are that much faster than straight ones."""
 _WINDING = 40.0
 """Largest multiplier of a random start relative to its size; paths with larger ones wind more than six times."""
+_LEAST_PACE = 1e-3
+"""Relative to the fastest: a slower pace is replaced by the fastest one, since the rates at one state show little of it."""
 
 
 def seeds_of(shooting: Shooting, given: Sequence[Mapping[Jet, float]], count: int, rough: Any) -> list[Unknowns]:
@@ -164,7 +166,7 @@ def _paces(shooting: Shooting, start: Mapping[Jet, float]) -> dict[Jet, float]:
                 found[z] = speed if np.isfinite(speed) else 0.0
         largest = max(found.values(), default=0.0)
         for z in found:
-            found[z] = largest if found[z] < 1e-3 * largest else found[z]
+            found[z] = largest if found[z] < _LEAST_PACE * largest else found[z]
         found = {} if largest == 0 else found
         shooting.paces.update(found)
     return found

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.paths.boundary.ends import Array
 
 _MOST_ITERATIONS = 60
@@ -25,6 +26,8 @@ _MET = 1e-8
 """Residual at which the iteration ends; the error of the discrete curve itself is larger."""
 _STATIONARY_RESIDUAL = 1e-6
 """Largest residual of a curve that counts as stationary."""
+_LEAST_REDUCTION = 1e-3
+"""Relative reduction of the residual that a full step must bring; otherwise the step is halved."""
 
 
 class Discrete:
@@ -47,13 +50,13 @@ class Discrete:
             step = self._step(x, duals, residual, slopes)
             if step is None:
                 return None
-            part = min(1.0, _LONGEST_STEP / max(float(np.abs(step[: len(self.free)]).max(initial=0.0)), 1e-300))
+            part = min(1.0, _LONGEST_STEP / max(float(np.abs(step[: len(self.free)]).max(initial=0.0)), ALMOST_ZERO))
             while True:
                 there = x.copy()
                 there[self.free] += part * step[: len(self.free)]
                 then = duals + part * step[len(self.free) :]
                 residual, slopes = self._residual(there, then)
-                if np.linalg.norm(residual) < (1 - 1e-3 * part) * before or part < _SHORTEST_STEP:
+                if np.linalg.norm(residual) < (1 - _LEAST_REDUCTION * part) * before or part < _SHORTEST_STEP:
                     break
                 part /= 2
             x, duals = there, then

@@ -38,6 +38,8 @@ _MORE_TURNS = (-1, 1, -2, 2, -3, 3)
 """Turns of every second perturbed curve around the origin of two coordinates; more turns would need more pieces."""
 _MOST_ITERATIONS = 150
 """Limit of IPOPT's iterations in each trial; a well-posed problem needs about ten."""
+_TOLERANCE = 1e-8
+"""Tolerance of IPOPT, in its scaled units: rough curves only begin other iterations."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class _Transcribed:
         rows_of += [ca.sum1(points[part, 1:] ** 2) - 1 for part in self._quaternions()]
         action = self.h * ca.sum2(inside[0, :])
         problem: Any = {"x": ca.vec(points), "f": action, "g": ca.vertcat(*[ca.vec(row) for row in rows_of]) if rows_of else ca.MX(0, 1)}
-        quiet: Any = {"print_level": 0, "sb": "yes", "max_iter": _MOST_ITERATIONS, "tol": 1e-8}
+        quiet: Any = {"print_level": 0, "sb": "yes", "max_iter": _MOST_ITERATIONS, "tol": _TOLERANCE}
         self.solver = ca.nlpsol(
             "rough", "ipopt", problem, {"ipopt": quiet, "print_time": False, "error_on_fail": False, "show_eval_warnings": False}
         )

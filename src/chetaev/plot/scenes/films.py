@@ -112,7 +112,7 @@ def _gif(animation: Animation, path: Path, width: int) -> None:
 
 def _pictures(animation: Animation, chosen: Any, width: int | None) -> Iterator[Any]:
     """Yield the frames as arrays of pixels of even width and height, which H.264 requires."""
-    from chetaev.plot.scenes.paint import Painter
+    from chetaev.plot.scenes.matplotlib_painter import Painter
 
     painter = Painter(animation.drawing, animation.clock)
     figure = painter.figure

@@ -35,6 +35,10 @@ _VERTEX_DIGITS = 4
 """Significant digits of vertices: finer than a pixel of a shape that fills the screen."""
 _QUARTER = ROUND // 4
 """Number of corners of a quarter of a circle."""
+_SET_TO_ZERO = 1e-7
+"""Relative to the size of the body: smaller coordinates of vertices are round-off, and zeros make a page shorter."""
+_RING_ERROR = 1e-9
+"""Relative: largest distance of points from an ellipse that is stored by its semiaxes."""
 
 
 @dataclass(frozen=True)
@@ -248,7 +252,7 @@ def _affine(form: dict[str, Any], key: str, base: Array, parts: Mapping[int, Arr
     ring = flat and _is_ring(base) and all(map(_is_ring, parts.values()))
 
     def rounded(values: Array) -> list[float | int] | int:
-        near = np.where(np.abs(values) < 1e-7 * size, 0.0, values)[:, int(flat) :]
+        near = np.where(np.abs(values) < _SET_TO_ZERO * size, 0.0, values)[:, int(flat) :]
         near = np.array([near[0, 0], near[_QUARTER, 1]]) if ring else near
         return (
             [int(v) if v == int(v) else float(f"{v:.{_VERTEX_DIGITS}g}") for v in near.ravel().tolist()] if near.any() or not parts else 0
@@ -265,7 +269,7 @@ def _is_ring(points: Array) -> bool:
         return False
     u = 2 * np.pi * np.arange(len(points)) / len(points)
     wanted = np.column_stack([0 * u, points[0, 1] * np.cos(u), points[_QUARTER, 2] * np.sin(u)])
-    return np.allclose(points, wanted, rtol=0, atol=1e-9 * (np.abs(points).max() or 1.0))
+    return np.allclose(points, wanted, rtol=0, atol=_RING_ERROR * (np.abs(points).max() or 1.0))
 
 
 def _bare(item: Item) -> Item:

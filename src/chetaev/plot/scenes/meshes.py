@@ -14,6 +14,8 @@ from chetaev.plot.scenes.drawing import Array, Mesh, mixed
 
 _PLACES = 4
 """Decimal digits of coordinates, relative to the largest of a list: a tenth of a pixel of a body that fills the screen."""
+_ON_AXIS = 1e-12
+"""Largest radius of a point on the axis, in the unit of the profile: one vertex stands for the whole ring."""
 
 
 def ball(radius: float, colour: str, marked: bool) -> Mesh:
@@ -175,7 +177,7 @@ def _revolved(profile: list[tuple[float, float]], around: int, paint: Callable[[
     rings: list[list[int]] = []
     vertices: list[list[float]] = []
     for r, z in profile:
-        if r < 1e-12:
+        if r < _ON_AXIS:
             rings.append([len(vertices)] * around)
             vertices.append([0.0, 0.0, z])
         else:

@@ -13,6 +13,8 @@ from chetaev.plot.scenes.view import axes as axes_of
 
 _LIGHT = np.array([0.35, -0.45, 0.82])
 """The direction towards the light."""
+_LEAST_LENGTH = 1e-12
+"""Smallest length of a piece of a track in the picture by which its direction is divided."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ def _ribbon(track: Track, k: int, projection: Projection) -> Polygons:
         return _EMPTY
     flat, depth = projection.pictured(points)
     way = np.diff(flat, axis=0)
-    length = np.maximum(np.hypot(way[:, 0], way[:, 1]), 1e-12)[:, None]
+    length = np.maximum(np.hypot(way[:, 0], way[:, 1]), _LEAST_LENGTH)[:, None]
     side = np.column_stack([-way[:, 1], way[:, 0]]) / length * 0.0045 * track.width / 2
     quads = np.stack([flat[:-1] + side, flat[1:] + side, flat[1:] - side, flat[:-1] - side], axis=1)
     age = (np.arange(first, last - 1) - (last - 1 - track.steps * track.finer)) / max(1, track.steps * track.finer)

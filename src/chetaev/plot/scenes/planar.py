@@ -16,6 +16,10 @@ from chetaev.plot.scenes.values import Values
 
 ROUND = 64
 """Number of corners of the polygon that approximates a circle; with fewer, large wheels look angular."""
+_CONSTANT = 1e-9
+"""Relative: a quantity that varies by less has an axis of one unit to both sides."""
+_AT_A_TICK = 1e-9
+"""In distances of ticks: an end of the axis this near to a tick lies at the tick."""
 
 
 def planar(shape: sh.Shape, values: Values, path: Values, unit: float) -> list[Item]:
@@ -210,10 +214,10 @@ def _below(sliders: Sequence[Slider]) -> float:
 def _slider(shape: Slider, y: float, values: Values) -> list[Item]:
     value = values.of(shape.value)
     low, high = float(value.min()), float(value.max())
-    if high - low < 1e-9 * max(1.0, abs(high), abs(low)):
+    if high - low < _CONSTANT * max(1.0, abs(high), abs(low)):
         low, high = low - 1, high + 1
     step = nice_step(high - low, 4)
-    low, high = step * np.floor(low / step + 1e-9), step * np.ceil(high / step - 1e-9)
+    low, high = step * np.floor(low / step + _AT_A_TICK), step * np.ceil(high / step - _AT_A_TICK)
     n = len(values.times)
     ticks = np.arange(round(low / step), round(high / step) + 1) * step
     marks = [_mark((tick - low) / (high - low), 0.012) for tick in ticks]

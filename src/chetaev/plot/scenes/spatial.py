@@ -20,6 +20,8 @@ _AXLE = {
     "z": np.eye(3),
 }
 """Rotations that take the third axis to the axle."""
+_OPPOSITE = 1e-9
+"""Difference of a cosine from -1 below which two unit vectors are opposite, and the shortest rotation is not determined."""
 
 
 def spatial(shape: sh.Shape, values: Values, path: Values, unit: float) -> list[Item]:
@@ -126,7 +128,7 @@ def _directions(ways: Array) -> Array:
 def _swing(a: Array, b: Array) -> Array:
     """The shortest rotation from one unit vector to another."""
     axis, cosine = np.cross(a, b), float(a @ b)
-    if cosine < -1 + 1e-9:
+    if cosine < -1 + _OPPOSITE:
         other = meshes.along_z(a)[:, 0]
         return 2 * np.outer(other, other) - np.eye(3)
     cross = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])

@@ -14,6 +14,13 @@ _WIDEST, _TALLEST = 2.0, 1.1
 """Largest and smallest ratio of width to height of a window; pages and films assume a picture that is wider than tall."""
 _FOV = 32.0
 """Vertical field of view in degrees. A larger one distorts bodies near the border."""
+_LEAST_SIDE = 1e-9
+"""Smallest side of the window, and smallest spread of points before a camera, in units of the scene: a scene that is one point has no
+size."""
+_LEAST_SIDE_RELATIVE = 1e-6
+"""Smallest side of the window relative to the largest coordinate; smaller windows would show round-off."""
+_LEAST_DISTANCE = 1e-6
+"""Smallest distance of the camera, in units of the scene."""
 
 
 def window(items: Sequence[Item], follow: Array | None, room: float = 1.0, box: Array | None = None, line: float | None = None) -> Window:
@@ -26,7 +33,7 @@ def window(items: Sequence[Item], follow: Array | None, room: float = 1.0, box: 
         low, high = points.min(axis=0), points.max(axis=0)
         if line is not None and follow is None:
             low[1] = min(low[1], line - 0.05 * max(high - low))
-        side = max(1e-9, float(max(high - low)), 1e-6 * float(np.abs(points).max()))
+        side = max(_LEAST_SIDE, float(max(high - low)), _LEAST_SIDE_RELATIVE * float(np.abs(points).max()))
         low, high = low - _EMPTY_BORDER * side, high + _EMPTY_BORDER * side
     else:
         low, high = box[[0, 2]], box[[1, 3]]
@@ -43,7 +50,7 @@ def camera(items: Sequence[Item], follow: Array | None, view: tuple[float, float
     points = points[np.isfinite(points).all(axis=1)]
     right, up, back = axes(*view)
     seen = points @ np.column_stack([right, up, back])
-    spread = np.maximum(np.ptp(seen, axis=0), 1e-9)
+    spread = np.maximum(np.ptp(seen, axis=0), _LEAST_SIDE)
     ratio = float(np.clip(spread[0] / spread[1], 1.25, 1.9))
     slope = np.tan(np.radians(_FOV) / 2) * np.array([ratio, 1.0]) * (1 - _EMPTY_BORDER)
     middle = (seen.min(axis=0) + seen.max(axis=0)) / 2
@@ -53,7 +60,7 @@ def camera(items: Sequence[Item], follow: Array | None, view: tuple[float, float
         distance = float(np.max(near[:, 2:] + np.abs(near[:, :2]) / slope))
         pictured = near[:, :2] / (distance - near[:, 2:])
         middle[:2] += (pictured.min(axis=0) + pictured.max(axis=0)) / 2 * distance
-    distance = max(room * distance, 1e-6)
+    distance = max(room * distance, _LEAST_DISTANCE)
     target = middle @ np.array([right, up, back])
     return Camera(centre + target, distance, view[0], view[1], _FOV, ratio)
 

@@ -119,7 +119,14 @@ class ContactGeometry:
         return self.hamiltonian_field(self.energy) + self.time_field
 
     def hamiltonian_field(self, function: Any) -> VectorField:
-        r"""The contact Hamiltonian field $X_f$ of a function, at fixed time: $\eta(X_f) = -f$, $\mathcal L_{X_f}\eta = -R(f)\,\eta$."""
+        r"""The contact Hamiltonian field $X_f$ of a function, at fixed time: $\eta(X_f) = -f$, $\mathcal L_{X_f}\eta = -R(f)\,\eta$.
+
+        Args:
+            function: An expression in positions, velocities, time and the action variable, or its text.
+
+        Raises:
+            NotationError: If a text is not such an expression.
+        """
         f, s, n = self._read(function), self.action, len(self.coordinates)
         p = self.momenta
         across = Matrix([[e.diff(q) for q in self.coordinates] for e in p])  # L_{v^i q^j}
@@ -134,16 +141,38 @@ class ContactGeometry:
         return VectorField({z: tidied(e) for z, e in {**found, s: c}.items()})
 
     def bracket(self, f: Any, g: Any) -> Expr:
-        r"""The Jacobi bracket $\{f, g\} = X_f(g) + g\,R(f)$."""
+        r"""The Jacobi bracket $\{f, g\} = X_f(g) + g\,R(f)$.
+
+        Args:
+            f: A function, as in `hamiltonian_field`.
+            g: Another function.
+
+        Raises:
+            NotationError: If a text is not an expression in the names of the system.
+        """
         first, second = self._read(f), self._read(g)
         return tidied(self.hamiltonian_field(first)(second) + second * self.reeb(first))
 
     def rate(self, f: Any) -> Expr:
-        """The rate of a function along Herglotz' motion."""
+        """The rate of a function along Herglotz' motion.
+
+        Args:
+            f: A function, as in `hamiltonian_field`.
+
+        Raises:
+            NotationError: If a text is not an expression in the names of the system.
+        """
         return tidied(self.field(self._read(f)))
 
     def is_dissipated(self, f: Any) -> bool | None:
-        """Whether a function is dissipated like the energy, $f' = L_s f$: True, False or None (undecided)."""
+        """Whether a function is dissipated like the energy, $f' = L_s f$: True, False or None (undecided).
+
+        Args:
+            f: A function, as in `hamiltonian_field`.
+
+        Raises:
+            NotationError: If a text is not an expression in the names of the system.
+        """
         function = self._read(f)
         return vanishes(self.field(function) - self.lagrangian.diff(self.action) * function)
 

@@ -100,12 +100,20 @@ class LagrangianBundle:
         return annihilated_by([*flat, *rows], (TIME, *self.source.coordinates, *self.velocities))
 
     def lift(self, given: Mapping[Symbol, Expr]) -> VectorField:
-        r"""The horizontal lift $X + X(L)\,\partial_{\dot u}$ of a field on $j_1$, (2.19)."""
+        r"""The horizontal lift $X + X(L)\,\partial_{\dot u}$ of a field on $j_1$, (2.19).
+
+        Args:
+            given: The components of a vector field, by variable.
+        """
         base = VectorField(given)
         return base + VectorField({self.rate: tidied(base(self.source.lagrangian))})
 
     def almost_tangent(self, given: Mapping[Symbol, Expr]) -> VectorField:
-        r"""$\tilde J(X) = \omega^i(X)\,(\partial L/\partial v^i\;\partial_{\dot u} + \partial_{v^i})$, (2.20)."""
+        r"""$\tilde J(X) = \omega^i(X)\,(\partial L/\partial v^i\;\partial_{\dot u} + \partial_{v^i})$, (2.20).
+
+        Args:
+            given: The components of a vector field, by variable.
+        """
         pairs = zip(self.source.coordinates, self.velocities, strict=True)
         tilt = [given.get(q, S.Zero) - v * given.get(TIME, S.Zero) for q, v in pairs]
         found: dict[Symbol, Expr] = dict(zip(self.velocities, tilt, strict=True))
@@ -170,7 +178,11 @@ class LagrangianBundle:
         return self.solution.dimension == self.dynamics.dimension == self.reduced.dimension + leaves
 
     def is_semi_prolongable(self, given: Mapping[Symbol, Expr]) -> bool | None:
-        """Whether a solution projects to the quotient modulo vertical fields: its rates of positions are constant along D."""
+        """Whether a solution projects to the quotient modulo vertical fields: its rates of positions are constant along D.
+
+        Args:
+            given: The components of a solution as a vector field, by variable.
+        """
         return all_of(vanishes(z(given.get(q, S.Zero))) for z in self.vertical.fields for q in self.source.coordinates)
 
     @property

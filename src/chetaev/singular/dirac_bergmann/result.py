@@ -141,16 +141,43 @@ class Dirac:
         )
 
     def poisson(self, f: Any, g: Any) -> Expr:
-        """The Poisson bracket of two functions in phase space, given as strings or expressions."""
+        """The Poisson bracket of two functions in phase space, given as strings or expressions.
+
+        Args:
+            f: A function of positions and momenta.
+            g: Another function.
+
+        Raises:
+            UsageError: If a function contains velocities.
+            NotationError: If a text is not an expression in positions and momenta.
+        """
         return tidied(poisson_bracket(self.read(f), self.read(g), self.pairs))
 
     def bracket(self, f: Any, g: Any, *, on_manifold: bool = True) -> Expr:
-        """The Dirac bracket of two functions, reduced on the final manifold unless `on_manifold` is False."""
+        """The Dirac bracket of two functions, reduced on the final manifold unless `on_manifold` is False.
+
+        Args:
+            f: A function of positions and momenta.
+            g: Another function.
+            on_manifold: Whether to reduce the bracket on the final manifold.
+
+        Raises:
+            UsageError: If a function contains velocities.
+            NotationError: If a text is not an expression in positions and momenta.
+        """
         value = self.classes.bracket(self.read(f), self.read(g), self.pairs)
         return self.reduce(value) if on_manifold else tidied(value)
 
     def reduce(self, e: Any) -> Expr:
-        """A function on the final manifold, shortened by the constraints within a budget of `_SHORTENING_SECONDS`."""
+        """A function on the final manifold, shortened by the constraints within a budget of `_SHORTENING_SECONDS`.
+
+        Args:
+            e: A function of positions and momenta.
+
+        Raises:
+            UsageError: If `e` contains velocities.
+            NotationError: If a text is not an expression in positions and momenta.
+        """
         e = self.read(e)
         found = [e]
         with allowance(_SHORTENING_SECONDS):
@@ -166,7 +193,15 @@ class Dirac:
         return tidied(found[-1])
 
     def read(self, given: Any) -> Expr:
-        """Read a function in phase space from a string or an expression."""
+        """Read a function in phase space from a string or an expression.
+
+        Args:
+            given: A function of positions and momenta, as text or as an expression.
+
+        Raises:
+            UsageError: If the function contains velocities.
+            NotationError: If a text is not an expression in positions and momenta.
+        """
         e = parse_expression(given, self.vocabulary) if isinstance(given, str) else from_sympy(given, self._names(given), "dirac")
         high = [z for z in jets_in(e) if z.order]
         if high:

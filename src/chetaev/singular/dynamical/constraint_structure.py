@@ -82,14 +82,33 @@ class ConstraintStructure:
         order: int | None = None,
         name: str = "",
     ) -> ConstraintStructure:
-        """The structure of rows given as expressions, prolonged to `order` if that is given."""
+        """The structure of rows given as expressions, prolonged to `order` if that is given.
+
+        Args:
+            coordinates: The coordinates.
+            rows: Expressions in jets of the coordinates; each is zero on the constraint.
+            parameters: The parameters that occur in the rows.
+            order: The order of the jets on which the constraint lies; that of the rows if it is None.
+            name: The name of the structure in texts.
+
+        Raises:
+            ModelError: If there are no rows, too many, or rows that are not independent.
+            UsageError: If a row has a higher order than `order`.
+        """
         made = cls.__new__(cls)
         made._fill(tuple(coordinates), tuple(parameters), tuple(rows), name, order)
         return made
 
     @classmethod
     def of(cls, system: Any) -> ConstraintStructure:
-        """The structure of the kinematic rows of a system or a model; raises for inputs, an action variable and group coordinates."""
+        """The structure of the kinematic rows of a system or a model.
+
+        Args:
+            system: A system or a model.
+
+        Raises:
+            ModelError: If a row contains an input or the action variable, or if the system has group coordinates.
+        """
         system = getattr(system, "system", system)
         require_coordinates(system, "a constraint structure")
         where = f"constraint structure of {system.label}"
@@ -295,7 +314,15 @@ class ConstraintStructure:
         return tuple(semiholonomic_degree(e, self.coordinates) for e in self.own_rows)
 
     def semispray(self, components: Mapping[Jet, Any]) -> VectorField:
-        r"""The constraint semispray $\Gamma$ with components for the highest derivatives of the independent coordinates (section 10)."""
+        r"""The constraint semispray $\Gamma$ with components for the highest derivatives of the independent coordinates (section 10).
+
+        Args:
+            components: The highest derivatives of the independent coordinates, by coordinate.
+
+        Raises:
+            UsageError: If a component is missing.
+            ModelError: If the rows are not solved for highest derivatives.
+        """
         values = self._solved_or_refuse("semispray")
         wanted = [self.coordinates[i] for i in self.independent]
         missing = [q for q in wanted if q not in components]
@@ -315,6 +342,12 @@ class ConstraintStructure:
 
         The paper omits the last condition; without it $\partial_t + (q_1' + 1)\partial_{q_1} + (g + g_{q_1'})\partial_{q_2}$ would be a
         connection.
+
+        Args:
+            field: The components of a vector field, by variable.
+
+        Raises:
+            ModelError: If the rows are not solved for highest derivatives.
         """
         values = self._solved_or_refuse("is_connection")
         field = VectorField(field)

@@ -111,6 +111,14 @@ class DynamicalForm:
         vakonomic, are then the Euler-Lagrange expressions with Krupková's sign. Inputs given as functions of time are written out.
         A form is written in jets of functions, which the velocities `A1'` of a group coordinate A are not: group coordinates are first
         written in coordinates near the identity (`groups.in_coordinates`), and the form belongs to these.
+
+        Args:
+            given: Equations, a system, a model, or a dynamical form, which is returned.
+            principle: The principle for a system.
+
+        Raises:
+            UsageError: If `given` is none of these.
+            ModelError: If an input has no value.
         """
         if isinstance(given, DynamicalForm):
             return given
@@ -209,13 +217,25 @@ class DynamicalForm:
         return lepage(self)
 
     def representative(self, eta: Any) -> Any:
-        r"""The member of the Lepage class with the 2-contact form $\eta$: a `Form`, or `{("x", "y"): "x*y'"}`."""
+        r"""The member of the Lepage class with the 2-contact form $\eta$: a `Form`, or `{("x", "y"): "x*y'"}`.
+
+        Args:
+            eta: A 2-contact form, or its coefficients by pairs of names.
+
+        Raises:
+            UsageError: If `eta` is not 2-contact, or contains jets of too high an order.
+        """
         from chetaev.singular.dynamical.lepage import member
 
         return member(self, eta)
 
     def total(self, expression: Expr, times: int = 1) -> Expr:
-        """The total derivative $D$."""
+        """The total derivative $D$.
+
+        Args:
+            expression: An expression in jets of the coordinates.
+            times: The number of derivatives.
+        """
         return total_derivative(expression, times)
 
     def __str__(self) -> str:

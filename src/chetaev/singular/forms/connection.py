@@ -47,21 +47,42 @@ class Connection:
         return _contracted(self.symbols, len(self.coordinates), along, vector)
 
     def on_covectors(self, along: Sequence[Expr], covector: Sequence[Expr]) -> Vector:
-        r"""$\Gamma^i_{jk}\, a^j P_i$, the term of the connection in the derivative of a covector along `a`, which is subtracted."""
+        r"""$\Gamma^i_{jk}\, a^j P_i$, the term of the connection in the derivative of a covector along `a`, which is subtracted.
+
+        Args:
+            along: The components $a^j$ of the direction.
+            covector: The components $P_i$ of the covector.
+        """
         turned = {(k, j, i): g for (i, j, k), g in self.symbols.items()}
         return _contracted(turned, len(self.coordinates), along, covector)
 
     def horizontal(self, vector: Sequence[Expr], covector: Sequence[Expr]) -> Vector:
-        r"""$\Gamma^i_{jk}\, V^k P_i$ by $j$: the change of a pairing under parallel transport of the vector along $\partial_j$."""
+        r"""$\Gamma^i_{jk}\, V^k P_i$ by $j$: the change of a pairing under parallel transport of the vector along $\partial_j$.
+
+        Args:
+            vector: The components $V^k$ of the vector.
+            covector: The components $P_i$ of the covector.
+        """
         turned = {(j, k, i): g for (i, j, k), g in self.symbols.items()}
         return _contracted(turned, len(self.coordinates), vector, covector)
 
     def torsion(self, x: Sequence[Expr], y: Sequence[Expr]) -> Vector:
-        r"""$T(X, Y)^i = \Gamma^i_{jk}\,(X^j Y^k - Y^j X^k)$."""
+        r"""$T(X, Y)^i = \Gamma^i_{jk}\,(X^j Y^k - Y^j X^k)$.
+
+        Args:
+            x: The components of $X$.
+            y: The components of $Y$.
+        """
         return tuple(a - b for a, b in zip(self(x, y), self(y, x), strict=True))
 
     def curvature(self, x: Sequence[Expr], y: Sequence[Expr], z: Sequence[Expr]) -> Vector:
-        r"""$R(X, Y) Z = \nabla_X\nabla_Y Z - \nabla_Y\nabla_X Z - \nabla_{[X,Y]} Z$."""
+        r"""$R(X, Y) Z = \nabla_X\nabla_Y Z - \nabla_Y\nabla_X Z - \nabla_{[X,Y]} Z$.
+
+        Args:
+            x: The components of $X$.
+            y: The components of $Y$.
+            z: The components of $Z$.
+        """
         n = len(self.coordinates)
         terms = (
             _contracted(self._rates(x), n, y, z),

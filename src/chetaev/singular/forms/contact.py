@@ -69,12 +69,20 @@ class Adapted:
         return result
 
     def coefficient(self, *variables: Symbol) -> Expr:
-        """The coefficient of a product of basis forms, with the sign of its order."""
+        """The coefficient of a product of basis forms, with the sign of its order.
+
+        Args:
+            variables: The variables of the basis forms, in the order of the product.
+        """
         sign, blade = in_order(variables)
         return sign * self.terms.get(blade, S.Zero)
 
     def is_contact(self, z: Symbol) -> bool:
-        """Whether a variable stands for its contact form."""
+        """Whether a variable stands for its contact form.
+
+        Args:
+            z: A variable of the form.
+        """
         return isinstance(z, Jet) and z.order < self.order
 
     def __str__(self) -> str:

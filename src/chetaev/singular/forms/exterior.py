@@ -67,7 +67,11 @@ class Form:
         object.__setattr__(self, "terms", Frozen({blade: sums[blade] for blade in order}))
 
     def coefficient(self, *variables: Symbol) -> Expr:
-        """The coefficient of a product of differentials, with the sign of its order."""
+        """The coefficient of a product of differentials, with the sign of its order.
+
+        Args:
+            variables: The variables of the differentials, in the order of the product.
+        """
         sign, blade = in_order(variables)
         return sign * self.terms.get(blade, S.Zero)
 
@@ -78,7 +82,11 @@ class Form:
         return tuple(sorted((z for z in found if not isinstance(z, Parameter)), key=place))
 
     def map(self, change: Any) -> Form:
-        """The form with a function applied to every coefficient, such as `expand`."""
+        """The form with a function applied to every coefficient, such as `expand`.
+
+        Args:
+            change: A function from expressions to expressions.
+        """
         return Form(self.degree, {blade: change(c) for blade, c in self.terms.items()})
 
     def __call__(self, *fields: Mapping[Symbol, Expr]) -> Expr:

@@ -101,7 +101,14 @@ class Morphism:
         )
 
     def then(self, other: Morphism) -> Morphism:
-        """This map followed by `other`, whose source is the target of this map."""
+        """This map followed by `other`, whose source is the target of this map.
+
+        Args:
+            other: A map whose source is the target of this map.
+
+        Raises:
+            UsageError: If `other` has another source.
+        """
         if other.source != self.target:
             raise UsageError(
                 f"the second map starts from {other.source.system.label}, the first ends at {self.target.system.label}.",
@@ -126,7 +133,11 @@ class Morphism:
     def simplify(self, seconds: float = 10.0) -> Morphism:
         """This equivalence with the target's rows, both maps and the named expressions simplified by SymPy.
 
-        `seconds` is the budget of the rows, and again that of all other expressions; expressions beyond it are not simplified.
+        Args:
+            seconds: The budget of the rows in seconds, and again that of all other expressions; expressions beyond it are not simplified.
+
+        Raises:
+            UsageError: If `seconds` is not a positive number.
         """
         target = self.target.simplify(seconds)
         names = ("to_target", "to_source", "constants", "also_constants", "expressions", "also_expressions")
@@ -136,40 +147,94 @@ class Morphism:
         return replace(self, target=target, **shorter)
 
     def pulled_back(self, expression: Expr | str) -> Expr:
-        """Write an expression of the target in jets of the source."""
+        """Write an expression of the target in jets of the source.
+
+        Args:
+            expression: An expression in jets of the target, or its text.
+
+        Raises:
+            UsageError: If an unknown in `expression` has no image.
+            NotationError: If a text is not an expression in the names of the target.
+        """
         return _read_across(expression, self.target, self.to_target, self.source)
 
     def pushed_forward(self, expression: Expr | str) -> Expr:
-        """Write an expression of the source in jets of the target."""
+        """Write an expression of the source in jets of the target.
+
+        Args:
+            expression: An expression in jets of the source, or its text.
+
+        Raises:
+            UsageError: If an unknown in `expression` has no image.
+            NotationError: If a text is not an expression in the names of the source.
+        """
         return _read_across(expression, self.source, self.to_source, self.target)
 
     def forward(self, given: Any, **values: Any) -> Any:
-        """Map a start of the source, with `parameters=` and `t=`, or a motion of the source to the target."""
+        """Map a start of the source, with `parameters=` and `t=`, or a motion of the source to the target.
+
+        Args:
+            given: A start or a motion of the source.
+            values: For a start: `parameters`, `t` and `inputs`.
+
+        Raises:
+            UsageError: If `given` is a motion of other equations.
+        """
         from chetaev.transforms.tools.carried_motions import carried
 
         return carried(self, given, **values)
 
     def backward(self, given: Any, **values: Any) -> Any:
-        """Map a start or a motion of the target to the source."""
+        """Map a start or a motion of the target to the source.
+
+        Args:
+            given: A start or a motion of the target.
+            values: For a start: `parameters`, `t` and `inputs`.
+
+        Raises:
+            UsageError: If `given` is a motion of other equations.
+        """
         return self.inverse.forward(given, **values)
 
     def reconstruct(self, motion: Any, given: Any = None) -> Any:
         """The motion of the source whose image is `motion`; `given` has initial values that the target does not determine.
 
         For a system reduced by a symmetry this is the value of the group coordinate: `reduction.reconstruct(motion, {"A": numpy.eye(3)})`.
+
+        Args:
+            motion: A motion of the target.
+            given: Initial values that the target does not determine.
+
+        Raises:
+            UsageError: If `motion` is not a motion of the target.
+            StateError: If the motion of the source ends early, or if its image differs from `motion` by more than the tolerance allows.
         """
         from chetaev.transforms.tools.carried_motions import reconstructed
 
         return reconstructed(self, motion, given)
 
     def parameters(self, start: Any, **values: Any) -> dict[str, float]:
-        """The target's parameters: those of the source, and the constants of motion at a start."""
+        """The target's parameters: those of the source, and the constants of motion at a start.
+
+        Args:
+            start: A start of the source.
+            values: `parameters`, `t` and `inputs`.
+        """
         from chetaev.transforms.tools.carried_motions import target_parameters
 
         return target_parameters(self, start, **values)
 
     def check(self, motion: Any, **settings: Any) -> Agreement:
-        """Simulate the target from the image of the motion's start; return the largest differences in both directions."""
+        """Simulate the target from the image of the motion's start; return the largest differences in both directions.
+
+        Args:
+            motion: A motion of the source.
+            settings: `tolerance` of the simulation, and `points`, the number of times that are compared.
+
+        Raises:
+            UsageError: If `motion` is not a motion of the source.
+            StateError: If the motion of the target ends early.
+        """
         from chetaev.transforms.tools.carried_motions import agreement
 
         return agreement(self, motion, **settings)

@@ -1,8 +1,8 @@
 """Options of `chetaev transform`: each theorem declares its own, and the command line is made from them.
 
-The options of a function that somebody else registers are its arguments after the first. Their forms follow from annotations and
-defaults: `order: int`, `factor=2.0`, `along: Sequence[str]`, `exact=False`. Where neither tells the form, `--factor 3` is a number,
-`--formula "F = x"` a mapping, and anything else a text.
+The options of a function that a user registers are its arguments after the first. Their forms follow from annotations and defaults: `order:
+int`, `factor=2.0`, `along: Sequence[str]`, `exact=False`. If neither determines the form, `--factor 3` is a number, `--formula "F = x"` a
+mapping, and anything else a text.
 """
 
 from __future__ import annotations

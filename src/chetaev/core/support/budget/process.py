@@ -42,7 +42,7 @@ HEAD = struct.Struct("<Q")
 READY, VALUE, RAISED, RAN_OUT, CLOCK, UNREADABLE = "ready", "value", "raised", "ran out", "clock", "unreadable"
 """The kinds of answers. UNREADABLE: the call or its result cannot be sent."""
 FORKS = hasattr(os, "fork")
-"""Whether each call has a process of its own."""
+"""Whether each call runs in a separate process."""
 _SECONDS_BETWEEN_LOOKS = 0.02
 """Seconds between two looks at the count. Larger values waste that much work beyond the budget; much smaller ones slow the work down."""
 _OPERATIONS_PER_TERM = 0.1
@@ -95,7 +95,7 @@ def serve() -> None:
                 if status and os.WTERMSIG(status) == signal.SIGXCPU:  # one long instruction, which no thread of the fork could end
                     meter.write(CLOCK, None)
                 elif status:
-                    return  # it was killed, perhaps in the middle of its answer; the end of this process tells the owner
+                    return  # it was killed, perhaps in the middle of its answer; the owner notices the end of this process
             else:
                 meter.answer(call)
                 os._exit(0)

@@ -114,7 +114,7 @@ def _levels(system: Prolongation) -> list[list[ca.SX]]:
 
 
 def is_dense(matrix: Sequence[Sequence[ca.SX]]) -> bool:
-    """Tell whether a matrix has so many rows and entries that nested sums may save operations."""
+    """Tell whether a matrix has enough rows and entries for nested sums to save operations."""
     return len(matrix) >= _FEWEST_ROWS and sum(not is_nothing(e) for line in matrix for e in line) >= _ENTRIES_OF_SPARSE_ROWS * len(matrix)
 
 

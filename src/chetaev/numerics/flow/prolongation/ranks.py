@@ -32,6 +32,8 @@ _CONTRADICTION = 1e-7
 """Relative to the sum of their terms: largest residual of consistent rows, at points that satisfy the lower rows to 1e-11."""
 _ROUND_OFF_OF_TOPS = 1e-8
 """Relative to the largest top: a smaller top may be round-off."""
+_ZERO_OFF_CONSTRAINTS = 1e-15
+"""Relative size of a zero entry at a random point that no row restricts: its round-off."""
 
 
 class Prolongation(DifferentiatedRows):
@@ -188,7 +190,7 @@ class Prolongation(DifferentiatedRows):
     @property
     def _noise(self) -> float:
         """The relative size of a zero entry: points on constraints have the error of Newton's iteration, others only round-off."""
-        return 1e-11 if self.hidden() else 1e-15
+        return POINT_ERROR if self.hidden() else _ZERO_OFF_CONSTRAINTS
 
     @cached_property
     def _nulls(self) -> list[Matrix | None]:

@@ -32,6 +32,8 @@ _T = TypeVar("_T")
 
 Pair = tuple[int, int]
 """A row and how often it is differentiated."""
+_LEAST_SLOPE = 1e-30
+"""Smallest slope with which differences are compared, in units of random points of order one; smaller slopes are zero."""
 
 
 class DifferentiatedRows:
@@ -208,5 +210,5 @@ class DifferentiatedRows:
                 b = np.array(tape({z: there[z] if z in unknowns else v for z, v in here.items()}))
             except Undefined:
                 continue
-            varies |= np.abs(a - b) > _SAME_SLOPE * np.maximum(1e-30, np.maximum(np.abs(a), np.abs(b)))
+            varies |= np.abs(a - b) > _SAME_SLOPE * np.maximum(_LEAST_SLOPE, np.maximum(np.abs(a), np.abs(b)))
         return varies.tolist()

@@ -31,7 +31,7 @@ other number is one."""
 _MOST_PARTS = 60
 """Sums that are written with more parts are one group: finding the symbols of all terms would take longer than all else."""
 _MOST_PAIRED = 12
-"""Most terms that are no monomials of which all pairs are looked at."""
+"""Most terms, other than monomials, for which all pairs are compared."""
 _FIRST, _SPREAD, _GOLDEN = 0.31, 0.5, 0.6180339887498949
 """The value of symbol number k in the sample is `_FIRST + _SPREAD * ((k + 1) * _GOLDEN % 1)`, so that no two symbols are equal."""
 

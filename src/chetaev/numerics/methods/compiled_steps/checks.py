@@ -1,4 +1,4 @@
-r"""What is asked of a step in a stride: that nothing happens in it.
+r"""Checks of a step in a stride: no event, no surprise and no small determinant in it.
 
 The rules are those of `methods.python_loop`, `methods.enclosed` and `methods.changes`, with one answer: whether the step is quiet. No node
 is a surprise in it, no determinant dips, no watched function changes its sign or falls below its floor. A step of which this is not certain
@@ -44,7 +44,7 @@ _smooth, _turning_place = part(location.smooth), part(location.turning_place)
 
 @inner
 def no_surprise(system: System, t: float, h: float, y: Array, room: Room, tube: Tube) -> bool:
-    """Whether no node may be much more, between the places the step looked at, than it is there: `enclosed.safe_part`."""
+    """Whether no node may be much larger between the points that the step evaluated than at these points: `enclosed.safe_part`."""
     values = tube.values
     around(t, h, y, room, tube)
     call_kernel(tube.nodes, 0.0, tube.box.ctypes, system.p.ctypes, values.ctypes)

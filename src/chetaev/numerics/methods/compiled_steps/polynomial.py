@@ -78,7 +78,7 @@ def bend(room: Room) -> None:
 
 @inner
 def around(t: float, h: float, y: Array, room: Room, tube: Tube) -> None:
-    """The box around the whole step, as `between`; only those columns are renewed that somebody reads."""
+    """The box around the whole step, as `between`; only the columns that the nodes read are renewed."""
     box, n, end, inverse = tube.box, y.size, room.end, 1.0 / h
     for which in range(tube.columns.size):
         j = tube.columns[which]

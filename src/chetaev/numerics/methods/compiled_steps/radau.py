@@ -43,14 +43,14 @@ _ITERATIONS = 6
 _SMALLEST, _LARGEST = 0.2, 10.0
 """Bounds of the ratio of the next step to this one: the usual numbers of this method."""
 _SAFETY = 0.9
-"""Part of the step whose error would be what is allowed."""
+"""Ratio of the next step to the step whose error would equal the tolerance."""
 _LEAST_ERROR = 1e-2
 """Errors that are smaller, in units of what is allowed, are remembered as this: where there is no force at all an error may be 1e-30, and
 any other after it would look like a catastrophe. The number of RADAU5."""
 _FINEST = 100 * 2.0**-52
 """The smallest relative tolerance: below it the iterations do not converge, because of round-off."""
 _PATIENCE = 200
-"""Trial steps in a row that fail. Each is at most half as long as the one before: a motion that needs more has ended."""
+"""Trial steps in a row that may fail. Each is at most half as long as the one before: a motion that needs more has ended."""
 
 
 @part

@@ -25,7 +25,7 @@ _SAFETY = 0.7
 """How much shorter a step is than the coefficients allow, as an exponent over the order: the number of Jorba and Zou."""
 
 _RENEWED = 20
-"""How often a step is made again because components turned out to have other sizes; each time it is shorter."""
+"""Most repetitions of a step because of new typical sizes of components; each repetition is shorter."""
 
 
 @inner

@@ -1,8 +1,9 @@
 r"""Dormand-Prince 8(5,3) in compiled code: one motion, many motions, and what lies between the nodes.
 
 The method is DOP853 of Hairer, Norsett, Wanner (Solving Ordinary Differential Equations I, section II.10): twelve stages of order 8, an
-error estimate of orders 5 and 3, an interpolant of order 7 that costs three more evaluations where somebody asks for it. The functions are
-machine code `void f(double t, double* y, double* p, double* out)` given by address (0 = absent); the caller keeps the code alive.
+error estimate of orders 5 and 3, an interpolant of order 7 that costs three more evaluations and is computed only when it is used. The
+functions are machine code `void f(double t, double* y, double* p, double* out)` given by address (0 = absent); the caller keeps the code
+alive.
 
 | kernel | out |
 |---|---|
@@ -119,18 +120,18 @@ __all__ = [
 _SHORTEST = 10 * 2.0**-52
 """Length of the shortest step, relative to the time."""
 _ANEW = 1e-3
-"""Part of the time that is left in which the first step is tried after round-off was found: error control makes it longer or shorter."""
+"""Length of the first step after round-off was found, relative to the remaining time; error control then makes steps longer or shorter."""
 MANY_STEPS = 1024
 """Steps after which round-off is first looked for, and then after every doubling: at t = 0 no step is too small for the time. A smaller
 number takes time in ordinary long runs, a larger one in runs that only follow noise."""
 _FIRST_PORTION = 64
-"""Steps until a run is first asked whether it should go on."""
+"""Steps until the first pause of a run, in which the caller decides whether it goes on."""
 _PORTION = 0.02
 """Seconds between two pauses, about."""
 _FEW = 16
 """Most points at which a kernel is called from Python, one by one."""
 _SHAKES = 4
-"""States in which round-off is looked for."""
+"""States at which the round-off of the rates is estimated."""
 
 
 class Status(IntEnum):
@@ -312,7 +313,7 @@ def run_many(
 
     Each member is the run with `keep=FINAL` and the same arguments, bit for bit, whatever the number of threads; a member that fails
     affects no other. Roots of functions that are not terminal are not recorded, and need no projection. Ctrl-C stops all members and raises
-    KeyboardInterrupt; `flag` stops them and returns what there is.
+    KeyboardInterrupt; `flag` stops them and returns the results so far.
     """
     own = np.array(y0, np.float64, order="C", ndmin=2)
     members, n = own.shape[0], code.size(own.shape[1])

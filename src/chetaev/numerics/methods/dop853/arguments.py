@@ -16,7 +16,7 @@ from chetaev.numerics.methods.dop853.types import Array, Control, Flags, Found, 
 _ROOM = 64
 """Steps for which there is room at first."""
 _FOUND = 4
-"""Roots, for each watched function."""
+"""Roots for which there is room at first, for each watched function."""
 NEVER = 2**62
 """A number of steps that no run reaches: it does not pause."""
 _ROOTS = 3
@@ -105,7 +105,7 @@ class Limits(NamedTuple):
 
 
 class Watching(NamedTuple):
-    """What is asked of the watched functions, one value for all or one for each.
+    """How functions are watched: for each argument one value for all functions, or one for each.
 
     Unless said otherwise they are not terminal, fire in both directions, have no floor, are not watched closely and have no bounds.
     """
@@ -223,7 +223,7 @@ def tube_of(n: int, code: Code) -> Tube:
 
 
 def room_to_keep(keep: int, times: int, n: int) -> Kept:
-    """Room for what a run keeps; for steps there is more when it is asked for."""
+    """Room for what a run keeps; the caller allocates more room for steps when it is full."""
     room, steps = {FINAL: (0, 0), STEPS: (_ROOM, _ROOM - 1), TIMES: (times, 0), NODES: (_ROOM, 0)}[keep]
     return Kept(np.empty(room), np.empty((room, n)), np.empty((steps, 7, n)))
 

@@ -67,15 +67,17 @@ def _relative(control: Control, x: Array, y: Array) -> float:
 
 @inner
 def bounded(ratio: float) -> float:
-    """A ratio whose square is a number: what has no size at all is off by a lot, not by infinity. What is no number stays none."""
+    """`ratio`, at most `HUGE`, so that its square is finite; NaN stays NaN. The error of a component without any size is large, not
+    infinite.
+    """
     return HUGE + 0.0 * ratio if ratio > HUGE else ratio
 
 
 def _settle(system: System, control: Control, t: float, h: float, y: Array, trial: Array, near: float) -> tuple[float, int]:
     """Project the end y of a step of size h in place, until the correction is round-off or no longer shrinks.
 
-    The first correction, in tolerances, and the calls. A correction that cannot be above `near` tolerances counts as so many. Sizes are
-    compared by their squares, since nobody needs the usual small one itself.
+    Return the size of the first correction, in tolerances, and the number of calls of the projection. A correction that is surely below
+    `near` tolerances counts as `near`. Sizes are compared by their squares, which saves the root of small corrections.
     """
     first, previous, calls = near, np.inf, 0
     while calls < 3:

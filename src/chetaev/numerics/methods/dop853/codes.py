@@ -10,74 +10,81 @@ FINAL, STEPS, TIMES, NODES = range(4)
 """What is kept: the final state, every accepted step, given times."""
 
 ACCEPTED, REJECTED, EVALUATIONS, PROJECTIONS, KEPT, FOUND, STATUS, STOPPER, SHORTENED, LOOK, LOOKED, LATELY = range(12)
-"""Places in the counts of a run. `LOOK` is the number of the step inside which the run looks next, `LOOKED` how many steps there were when
-it looked last, `LATELY` is 1 where a run goes on after a rejected step."""
+"""Places in the counts of a run. `LOOK` is the number of the next step inside which the run compares the interpolant with the equations,
+`LOOKED` is the number of steps at the last such comparison, and `LATELY` is 1 if the run goes on after a rejected step."""
 COUNTS = 12
-"""How many there are."""
+"""The number of counts."""
 NOW, STEP = range(2)
-"""Places in its clock."""
+"""Places in the clock of a run: the time, and the length of the next step."""
 INTEGRAL, LATEST, SPACE = range(3)
-"""Places in what is known of the roots of the last residual; then the length of the step inside which the run looked last."""
+"""Places in the record of the roots of the last residual, and the length of the last step inside which the run compared the interpolant
+with the equations."""
 OFF, CHANGE, WHEN, ROUNDED, MOVED, SLOPE, BELOW = range(7)
-"""Rows of what was seen inside steps: for each component the largest defect, the change by its rate in the same step, the time, the sum
-of squares of what rounding makes of the component in a step; then the largest change in a step looked at, and two rows for rates."""
+"""Rows of the record of comparisons inside steps: for each component the largest defect of the interpolant, the change of the component in
+the same step, the time, and the sum of squares of its rounding error in a step; then its largest change in a compared step, and two rows
+for rates."""
 INSIDE = 4
-"""How many of these rows are results."""
+"""The number of these rows that are results."""
 ATOL, GIVEN, BEFORE, LARGEST, SIZES, AMONG, HISS, BOUND, TURNS = range(9)
-"""Rows of what a run knows of its components: absolute tolerances; typical sizes that somebody gave, negative where the run itself shows
-them; the largest values before the run; then what belongs to the run: the largest values so far, typical sizes now, the largest values of
-components of the same kind so far, up to an eighth, and the round-off of the rates, as far as it was met; then beyond what a component is
-folded (infinite where it is not), and how many double turns were taken out of it (`scales`)."""
+"""Rows of data about the components: absolute tolerances; typical sizes given by the caller, negative where the run measures them; the
+largest values before the run; the largest values so far; the present typical sizes; the largest values so far of components of the same
+kind, up to an eighth; the largest round-off of the rates found so far; the size beyond which a component is folded, infinite if it is not;
+and the number of double turns subtracted from it (`scales`)."""
 SCALES = 9
-"""How many there are."""
+"""The number of rows of data about the components."""
 DOUBLE_TURN = 12.566370614359172
-r"""$4\pi$, in radians: what is taken out of an angle that is folded. Sines of half an angle have this period; with $2\pi$ their signs would
-change."""
+r"""$4\pi$, in radians: the amount that is subtracted from an angle when it is folded. Sines of half an angle have this period; with $2\pi$
+their signs would change."""
 FARTHEST = 9.42477796076938
 r"""$3\pi$, in radians: a remainder beyond it is folded to about $\pi$ on the other side, from where it takes a whole turn to come back.
 With half of `DOUBLE_TURN` an angle that swings there would be folded at every step."""
 
 CORNER = 2
-"""The direction of a function of which no root counts: others bend where it vanishes, and are looked at there."""
+"""The direction of a function whose roots are not events: other functions may have a corner at its roots, and are evaluated there."""
 SAMPLES = 9
-"""Points in a step at which functions that are watched closely are looked at, the ends included."""
+"""Points in a step, the ends included, at which functions that are watched closely are evaluated."""
 UNSEEN = 0.1
-"""A part of the largest value by which a function may differ from the polynomial through every second value."""
+"""Largest difference of a function from the polynomial through every second sample, relative to the largest sample. A larger difference
+shortens the step."""
 NEAR = 0.25
-"""A parabola's extreme value, in parts of the value beside it, that is worth a look at the function there."""
+"""The function is evaluated at the extreme value of a parabola through three samples if this value is below this part of the larger outer
+sample."""
 EARLY = 1e-6
-"""Roots in this part of the first step are the start itself."""
+"""Part of the first step: an earlier root is the start itself."""
 BEYOND_SEEN = 30.0
-"""How many times what a step saw of a node it may be between the places the step looked at. Motions that resolve their forces stay below
-3, those that leap are above 1e9: in between any number will do."""
+"""Largest ratio of the bound of a node over a step to its values at the points that the step evaluated. Steps that resolve the forces stay
+below 3, steps that leap over a feature are above 1e9; any number between these serves."""
 NOTHING = 1e-100
-"""What is smaller than this, in whatever units, is nothing: the tails of a Gaussian reach down to 1e-308 before they vanish."""
+"""Values below this, in any unit, count as zero: the tails of a Gaussian reach down to 1e-308 before they vanish."""
 FOUND_MOST, FOUND_LEAST, WAS_SEEN, REACHES, EDGE, SEEN_ONCE = range(6)
-"""Rows of what is known of the nodes: the largest and the smallest absolute value over a box, what the step saw of them, the largest over
-the whole step, where a surprise begins, and the largest value in a single place."""
+"""Rows of data about the nodes: the largest and the smallest absolute value over a box, the largest value at the points evaluated by the
+step, the bound over the whole step, the value at which an unseen feature begins, and the largest value at a single point."""
 NODE_ROWS = 6
-"""How many there are."""
+"""The number of rows of data about the nodes."""
 WORST, SURPRISE, TURN, MIDDLE = range(4)
 """Places in the notes of a tube."""
 SLACK = 0.05
-"""Part of its width by which a box is widened where the motion turns back in it. What a polynomial does between three places is known up
-to that; without it a turning point between them would be cut off."""
+"""Part of its width by which a box is widened if the motion turns back in it. Three values determine a polynomial between them up to that;
+without the margin a turning point between two of them would be cut off."""
 FIRST_PART, FINEST_PART, LONGEST_PART = 0.25, 1.0 / 64.0, 0.9
-"""Parts of a step over which nodes are enclosed, at first and at least, and the longest part of a step that leaps which is tried next. A
-surprise shorter than the finest part is found too, only its place is known no better."""
+"""Parts of a step: the first and the shortest part over which nodes are enclosed, and the longest part that is tried next after a step that
+leaps over a feature. A feature shorter than the shortest part is found too, but located no better."""
 SHORTEST_PART = 2.0**-36
-"""A part of a step that is not halved again in search of roots."""
+"""The shortest part of a step in the search for roots; it is not halved again."""
 NARROWEST, FURTHER = 1e-13, 1e3
-"""Where a function changes its sign at a pole, a jump or a root, it is compared at this distance, in steps, and at so many times more."""
+"""Where a function changes its sign at a pole, a jump or a root, its values at the distances `NARROWEST` and `NARROWEST * FURTHER`, in
+steps, are compared."""
 GRAINS = 8.0
-"""That distance is so many distances of neighbouring times at least; at fewer, round-off decides what is nearer to a pole."""
+"""The smaller of these distances is at least `GRAINS` times the distance of neighbouring doubles at the present time; with fewer, round-off
+decides which value is nearer to a pole."""
 LESS_BESIDE = 0.8
-"""A function that is smaller than this part of itself at the larger distance has a pole. Near a logarithmic pole it is 0.77, beside a jump
-it is almost 1 unless it falls in a billionth of a step, and beside a root more."""
+"""A function has a pole if the ratio of its value at the larger distance to that at the smaller one is below this. The ratio is 0.77 at a
+logarithmic pole, almost 1 at a jump unless the function decays within a billionth of a step, and larger at a root."""
 TRIES = 1000
 """Most evaluations of the bounds of a function in one step."""
 FALL = 1e-2
-"""A determinant that falls below this part of both its values at the ends of a step touches zero, or comes too close to be left unseen."""
+"""A determinant that falls below this part of both its values at the ends of a step touches zero, or comes so close to it that the step
+must be examined."""
 EVEN = 0.75
 """Second difference, in parts of the largest value, below which three roots of a determinant may belong to a square that vanishes between
 them. Determinants that change by less than a factor of five in a step are above it; with 0.5, squares of parabolas are missed."""
@@ -85,7 +92,12 @@ TOUCHING = 50.0
 """The shortest step before a determinant that touches zero, in units of the shortest step elsewhere. With shorter ones too few digits of
 the state are left for the zero to be seen, and the motion passes it."""
 RADIAN = 1.0
-"""Angles that move by less in a step do not make a determinant come to zero and turn back twice in it; otherwise it is looked at in so
-many places that they move by less than a fifth of that between two."""
+"""Radians: if all angles move by less in a step, a determinant cannot approach zero and turn back twice in it. Otherwise the determinant is
+evaluated at points between which angles move by less than `RADIAN`/5."""
 SECTIONS, GOLDEN = 60, 0.3819660112501051
-"""Sections of the golden ratio that look for the lowest value of a determinant."""
+"""The number of golden sections in the search for the smallest value of a determinant, and the ratio of a section."""
+LEVEL_ERROR = 1e-3
+"""Relative error of the part of a step before a determinant falls towards zero; a smaller one takes more evaluations and gains nothing,
+since the step is shortened again."""
+LEAST_LEVEL_PART = 1e-3
+"""The shortest part of a step to which it is shortened before such a place; with less, steps would end in front of it many times."""

@@ -1,4 +1,4 @@
-r"""What lies between the nodes.
+r"""The interpolant of a step, and its comparison with the equations between the nodes.
 
 A step of length h from (t, y) is described by $\theta \in [0, 1]$ and the nested polynomial of degree 7
 
@@ -8,8 +8,8 @@ whose rows $F_0, \dots, F_6$ are the array `dense`. A projection that moves the 
 2\theta)$, which is $F_0 + \delta, F_1 - \delta, F_2 + 2\delta$; $F_2$ also loses $h(f(y + \delta) - f(y))$, so that the slope at the end is
 the one the next step starts with: P is C1.
 
-In a sample of steps the run looks at one place between the nodes: how far P is there from following the equations, and what round-off makes
-of the rates.
+In a sample of steps the run compares the slope of P with the rates at one point between the nodes (a *look inside* the step), and estimates
+the round-off of the rates there.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def cut(y: Array, dense: Matrix, theta: float, end: Array, newton: Array, nodes:
 
 @part
 def begin_looking(seen: Seen, counts: Integers) -> None:
-    """Nothing was seen yet."""
+    """Reset the record of looks inside steps."""
     counts[LOOK] = FIRST_LOOK
     for i in range(seen.inside.shape[0]):
         for j in range(seen.inside.shape[1]):

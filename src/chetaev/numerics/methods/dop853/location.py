@@ -15,12 +15,12 @@ from chetaev.numerics.methods.dop853.types import Array, Matrix
 ROOT = 1e-13
 """Width of the bracket of a root, in parts of the interval in which it was found."""
 REFINEMENTS = 24
-"""Parabolas at most that look for a turning point."""
+"""Most parabolas in the search for a turning point."""
 NOWHERE = -1.0
-"""A place that no step contains."""
+"""A value of theta for "nowhere": theta is between 0 and 1."""
 _INFINITY = float("inf")
 _INSIDE = 1e-3
-"""How near to the ends of three places a parabola's extreme value is looked for, in parts of their distance."""
+"""The smallest distance of a parabola's extreme value from the outer two of three points, relative to the distance of these two."""
 _EVEN = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Places of a step through whose values a polynomial is laid, to see whether a function is smooth."""
 _UNEVEN = (0.1035533905932738, 0.3830127018922193, 0.6090169943749474, 0.8864314575050762)
@@ -33,8 +33,8 @@ def _weights(uneven: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
 
 
 PLACES, MORE_PLACES = (tuple(sorted((*_EVEN, *uneven))) for uneven in (_UNEVEN, _MORE_UNEVEN))
-"""Where a function is looked at to see it, in parts of an interval. An interval that is halved again and again needs more of them: in short
-ones round-off is often zero in a few places, and would look smooth."""
+"""Points at which a function is evaluated, as parts of an interval. An interval that is halved repeatedly needs more of them: over short
+intervals round-off is often zero at a few points, and would seem smooth."""
 WEIGHTS, MORE_WEIGHTS = _weights(_UNEVEN), _weights(_MORE_UNEVEN)
 """Lagrange's weights of the values at the even places for the polynomial at the uneven ones."""
 

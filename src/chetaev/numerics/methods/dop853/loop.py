@@ -1,7 +1,7 @@
 """The compiled loop of DOP853: steps, and what is kept of them.
 
-Everything here is machine code without Python objects; `chetaev.numerics.methods.dop853` is the door to it. Nothing is allocated: where
-there is no room to keep more, or after a number of steps, a run pauses and can be resumed.
+Everything here is machine code without Python objects; `chetaev.numerics.methods.dop853` has the functions that call it. Nothing is
+allocated: where there is no room to keep more, or after a number of steps, a run pauses and can be resumed.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ from chetaev.numerics.methods.dop853.dense import (
     to_be_looked_at,
 )
 from chetaev.numerics.methods.dop853.proof import level_part, may_touch
+from chetaev.numerics.methods.dop853.scale_constants import TIME_LEFT
 from chetaev.numerics.methods.dop853.scales import begin_sizes, fold, make_whole, put_back, sizes_again, unfold
 from chetaev.numerics.methods.dop853.step import ACCURATE, BROKEN, DRIFTED, EPSILON, attempt, factor, first_step
 from chetaev.numerics.methods.dop853.tube import may_surprise, safe_part
@@ -81,7 +82,7 @@ from chetaev.numerics.methods.dop853.types import (
 from chetaev.numerics.methods.dop853.watched_functions import any_closely, begin, below_floor, look, quiet, seen_part
 
 _PATIENCE = 20
-"""Trial steps in a row that are not finite."""
+"""Trial steps in a row with numbers that are not finite, after which a run ends."""
 _DRIFTED = 20
 """Trial steps in a row that the projection moves too far, each half as long as the one before: a row may turn in a millionth of a step,
 which the stages do not see and the projection does."""
@@ -165,7 +166,8 @@ def _commit(
     work: Work,
     counts: Integers,
 ) -> None:
-    """An accepted step becomes part of the run: what is kept of it, and y at its end, which may be earlier than where it was looked at.
+    """Add an accepted step to the run: store it as far as it is kept, and set y to its end, which may be earlier than the end of the trial
+    step.
 
     For steps to be kept the interpolant is there.
     """
@@ -258,7 +260,7 @@ def _before_step(control: Control, t: float, t1: float, h: float, counts: Intege
 @part
 def _vanishes(h: float, t: float, t1: float) -> bool:
     """Whether a step that had to be shortened is too small to be one: it is lost in the time, or in the time that is left."""
-    return abs(h) < 4.0 * EPSILON * (abs(t) + 1e-3 * abs(t1 - t))
+    return abs(h) < 4.0 * EPSILON * (abs(t) + TIME_LEFT * abs(t1 - t))
 
 
 @inner
@@ -419,7 +421,7 @@ def integrate_some(
     counts: Integers,
     results: Results,
 ) -> None:
-    """The members first, ..., last - 1 of an ensemble: rows of y0 and p. Each has its own p; what one does is invisible to the others.
+    """The members first, ..., last - 1 of an ensemble: rows of y0 and p. Each has its own p and does not affect the others.
 
     All use the same room, one after the other. Only the ends are kept.
     """

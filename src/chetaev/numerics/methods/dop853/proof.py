@@ -12,7 +12,18 @@ import numpy as np
 from chetaev.numerics.machine.native import call_kernel, inner, part
 from chetaev.numerics.methods.dop853 import location
 from chetaev.numerics.methods.dop853.calls import call
-from chetaev.numerics.methods.dop853.codes import FALL, LONGEST_PART, MIDDLE, RADIAN, SECTIONS, SHORTEST_PART, TRIES, TURN
+from chetaev.numerics.methods.dop853.codes import (
+    FALL,
+    LEAST_LEVEL_PART,
+    LEVEL_ERROR,
+    LONGEST_PART,
+    MIDDLE,
+    RADIAN,
+    SECTIONS,
+    SHORTEST_PART,
+    TRIES,
+    TURN,
+)
 from chetaev.numerics.methods.dop853.dense import interpolant, state
 from chetaev.numerics.methods.dop853.tube import around, around_in_line, between
 from chetaev.numerics.methods.dop853.types import Array, Integers, System, Tube, Watches, Work
@@ -22,13 +33,15 @@ _FEW_TRIES = 40
 _GIVEN_UP = 3.0
 """Steps in a row in which nothing could be proved of a function. Fewer, and a function that vanishes once is given up."""
 PARABOLA = 0.75
-"""As `FALL`, of the lowest value of a parabola, which is worth a closer look: a cosine is no parabola."""
+"""As `FALL`, for the lowest value of a parabola: below it the determinant is evaluated at more points. It is larger than `FALL` because a
+cosine is no parabola."""
 CLOSE = 0.1
-"""A determinant that is smaller than this part of another value in the step is worth it too."""
+"""A determinant that is smaller than this part of another of its values in the step is evaluated at more points too."""
 MARGIN = 0.1
 """How far beyond the ends of a step the lowest value of the parabola may lie, in halves of the step."""
 _LOOKS, _MOST_LOOKS, _FIRST_SECTIONS = 9, 4000, 12
-"""Places in which a determinant is looked at more closely, at least and at most, and sections after which one that is not small is left."""
+"""Fewest and most points at which a determinant that may touch zero is evaluated, and the number of golden sections after which the search
+ends if the determinant is not small."""
 
 
 sign_of, _clear, _decided = part(location.sign_of), part(location.certain_sign), part(location.decided)
@@ -118,9 +131,9 @@ def _part_with_one_root(system: System, t: float, h: float, y: Array, which: int
 def may_touch(system: System, t: float, h: float, y: Array, work: Work, tube: Tube, boxed: bool) -> bool:
     """Whether the first watched function, a determinant, may come close to zero in a step and turn back.
 
-    It is looked at in the middle of the step, on the cubic polynomial through both ends, which costs nothing to have. `boxed`: the box of
-    the tube is the one around this step. The answer is put together without branches: single conditions change from step to step, and a
-    processor that guesses one of them wrongly loses more time than all of them take.
+    It is evaluated in the middle of the step, on the cubic polynomial through both ends, which needs no further evaluation of the rates.
+    `boxed`: the box of the tube is the one around this step. The answer is put together without branches: single conditions change from
+    step to step, and a processor that guesses one of them wrongly loses more time than all of them take.
     """
     tube.notes[TURN] = 0.0
     if tube.turns != 0:
@@ -151,13 +164,13 @@ def level_part(system: System, t: float, h: float, y: Array, work: Work, tube: T
     if not least < FALL * lower:
         return 1.0
     left, right = 0.0, theta
-    while right - left > 1e-3 * right:
+    while right - left > LEVEL_ERROR * right:
         place = 0.5 * (left + right)
         if _determinant(system, t, h, y, place, work, tube) > FALL * first:
             left = place
         else:
             right = place
-    return min(max(left, 1e-3), LONGEST_PART)
+    return min(max(left, LEAST_LEVEL_PART), LONGEST_PART)
 
 
 @part

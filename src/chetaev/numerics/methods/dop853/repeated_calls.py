@@ -50,7 +50,8 @@ _KEEP = _CONTROL + len(Control._fields) + len(Watches._fields)
 
 
 _PAYS = 1 << 20
-"""Steps with a right-hand side after which the stages get code of their own: it takes 10 to 80 ms to make and saves 10 to 40 ns in each."""
+"""Steps with a right-hand side after which all stages of a step are compiled into one function: this takes 10 to 80 ms to make and saves 10
+to 40 ns in each."""
 _SUMS = (c.A1, c.A2, c.A3, c.A4, c.A5, c.A6, c.A7, c.A8, c.A9, c.A10, c.A11)
 _NODES = (c.C1, c.C2, c.C3, c.C4, c.C5, c.C6, c.C7, c.C8, c.C9, c.C10, c.C11)
 _stages: dict[tuple[int, int], int] = {}
@@ -77,7 +78,7 @@ def with_stages(code: Code, n: int) -> Code:
 
 
 def _has_stages(code: Code, n: int, steps: int) -> bool:
-    """Whether stages exist, after so many further steps; they are made for a right-hand side with which many steps were taken."""
+    """Whether code for all stages exists after `steps` further steps; it is made for a right-hand side with which many steps were taken."""
     key = code.rhs, n
     if key in _stages:
         return True
@@ -168,7 +169,7 @@ def room_for(code: Code, n: int, parameters: int, keep: int, times: int) -> Iter
         room = waiting.pop() if waiting else None
     if room is None:
         room = Room(code, state_row(n), np.zeros(parameters), keep, times)
-    yield room  # a run that failed leaves its room to nobody
+    yield room  # the room of a run that failed is not used again
     if (size := room.size) <= _MOST:
         key = (room.code._replace(**{name: getattr(key[0], name) for name in ("columns", "angles")}), *key[1:])  # it may have got stages
         with _lock:

@@ -1,14 +1,15 @@
 r"""What an error is measured by: the sizes that a run shows, and the round-off of its rates.
 
 Nothing is compared with the number one: the error of a component is relative to the component itself and to its typical size, which is the
-one somebody gave, or the largest of the last steps, and not less than a thousandth of the largest of the whole run. A component that has no
-size of its own, because it vanishes by symmetry and shows the round-off of others, is found when steps are rejected because of it: the
-rates are computed once more at states and parameters some units in the last place away, and what differs is no error.
+size given by the caller, or the largest value in the last steps, and not less than a thousandth of the largest of the whole run. A
+component without a size, which vanishes by symmetry and consists of the round-off of others, is recognised when steps are rejected because
+of it: the rates are computed once more at states and parameters some units in the last place away, and differences of this size do not
+count as errors.
 
-An angle that turns on and on has the size of its remainder. A component that all code reads through sines and cosines of whole and half
-multiples alone is *folded*: where it leaves $[-3\pi, 3\pi]$, two turns of $2\pi$ are taken out and counted. Steps, errors and sizes see the
-remainder; what leaves the loop is whole, and projected once more. Without that, the rounding of an angle of a million disturbs the motion
-by 1e-10 in every step, and a relative tolerance allows for as much.
+An angle that grows through many turns has the size of its remainder. A component that all code reads through sines and cosines of whole and
+half multiples alone is *folded*: where it leaves $[-3\pi, 3\pi]$, two turns of $2\pi$ are taken out and counted. Steps, errors and sizes
+see the remainder; what leaves the loop is whole, and projected once more. Without that, the rounding of an angle of a million disturbs the
+motion by 1e-10 in every step, and a relative tolerance allows for as much.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ from chetaev.numerics.methods.dop853.types import Array, Control, Integers, Matr
 EPSILON = 2.0**-52
 """The distance from 1 to the next double."""
 _REST = 4.898587196589413e-16
-r"""What `DOUBLE_TURN` lacks to $4\pi$. Without it every turn would shift the angle by that, always in the same direction."""
+r"""The rounding error of `DOUBLE_TURN`, $4\pi$ minus the double. Without it every turn would shift the angle by this amount, always in the
+same direction."""
 _SPLIT = 134217729.0
 """2^27 + 1: a number times this, less the difference of the two, is its upper half (T. J. Dekker, Numer. Math. 18, 224)."""
 _MOST = 1e20

@@ -8,7 +8,7 @@ from chetaev.numerics.machine.native import add_row, add_rows, all_finite, call_
 from chetaev.numerics.methods.dop853 import tableau as c
 from chetaev.numerics.methods.dop853.calls import HUGE, bounded, call, finite, settle_in_line
 from chetaev.numerics.methods.dop853.codes import AMONG, ATOL, EVALUATIONS, HISS, PROJECTIONS, SIZES
-from chetaev.numerics.methods.dop853.scale_constants import AT_ONCE, BESIDE, GUESSES, TINY, WEIGHT
+from chetaev.numerics.methods.dop853.scale_constants import AT_ONCE, BESIDE, GUESS_AT_REST, GUESSES, LONGEST_GUESS, NEARER, TINY, WEIGHT
 from chetaev.numerics.methods.dop853.scales import EPSILON, echo, listen, remember_sizes, unresolved
 from chetaev.numerics.methods.dop853.types import Array, Control, Integers, System, Work
 
@@ -18,14 +18,16 @@ ACCURATE, INACCURATE, DRIFTED, BROKEN = range(4)
 FAR = 10.0
 """A correction, in units of the tolerance and of what round-off alone causes, that no projection should make."""
 SUSPECT = 1e3
-"""An error, in units of the tolerance, that may be the round-off of a component without a size of its own; so may the second in a row."""
+"""An error, in units of the tolerance, that may be the round-off of a component that vanishes by symmetry; so may the second such error in
+a row."""
 _BESIDE = 0.1
 """Weight of the errors of slopes, which run beside a motion: they may be ten times its tolerance. Slopes of a double pendulum with the
 weight 1 need half as many steps again."""
 FINEST = 1e-16
 """The relative tolerance with which the first step is chosen, where there is none."""
 GROWS = 6.0
-"""By how much a step may grow. More would reach the right length sooner after a switch, and lose accuracy there."""
+"""Largest ratio of a step to the step before. A larger one reaches the right length in fewer steps after a switch, and loses accuracy
+there."""
 SAFETY = 0.8
 """Where 0.9 rejects every fourth step of a double pendulum, 0.8 rejects every sixth: as many evaluations in all, smaller errors."""
 
@@ -35,15 +37,15 @@ def first_step(system: System, control: Control, t: float, y: Array, span: float
     r"""Size of the first step: a part of the time in which a rate bends the motion as much as the state or the rate itself amounts to.
 
     For each component that is $\max(\sqrt{|y/y''|}, |y'/y''|)$, whatever the units are; the least of these times counts, and the part is
-    $(0.01\,tol)^{1/8}$. Components far below the others of their kind are measured by these. `span` has the sign of the direction. Not so
-    small that time does not feel it. After Hairer, Norsett, Wanner I, section II.4. One evaluation, if it gives numbers.
+    $(0.01\,tol)^{1/8}$. Components far below the others of their kind are measured by these. `span` has the sign of the direction. The step
+    is never so short that it does not change the time. After Hairer, Norsett, Wanner I, section II.4. One evaluation, if it gives numbers.
     """
     k, whole = work.k, abs(span) if np.isfinite(span) else 1.0
     slowest = 0.0
     for j in range(y.size):
         if y[j] != 0.0 and k[0, j] != 0.0:
             slowest = max(slowest, abs(y[j] / k[0, j]))
-    guess = min(0.01 * slowest, 1e-3 * whole) if slowest > 0.0 else 1e-6 * whole
+    guess = min(0.01 * slowest, LONGEST_GUESS * whole) if slowest > 0.0 else GUESS_AT_REST * whole
     least = 1000.0 * EPSILON * abs(t)
     guess = min(max(guess, least), whole, control.max_step)
     for _ in range(GUESSES):
@@ -52,7 +54,7 @@ def first_step(system: System, control: Control, t: float, y: Array, span: float
         call(system.rhs, system, t + np.copysign(guess, span), work.stage, k[1])
         if finite(k[1, : y.size]):
             break
-        guess = max(1e-3 * guess, least)
+        guess = max(NEARER * guess, least)
     bend = np.inf
     for j in range(y.size):
         second = abs(k[1, j] - k[0, j]) / guess
@@ -61,7 +63,7 @@ def first_step(system: System, control: Control, t: float, y: Array, span: float
         if (0.0 if size > 0.0 else AT_ONCE * guess) < time < bend:
             bend = time
     part_of = np.sqrt(np.sqrt(np.sqrt(0.01 * max(control.rtol, FINEST))))
-    better = 1e-3 * whole if bend == np.inf else part_of * bend
+    better = LONGEST_GUESS * whole if bend == np.inf else part_of * bend
     return np.copysign(min(max(better, least), whole, control.max_step), span)
 
 
@@ -73,7 +75,7 @@ def _stages(system: System, t: float, h: float, y: Array, work: Work) -> bool:
     if system.stages == 0 or call_stages(system.stages, t, h, y.ctypes, system.p.ctypes, k.ctypes) == 0:
         _one_by_one(system, t, h, y, work)
     sum_rows(z.ctypes, h, k.ctypes, width, c.B)
-    return add_row(work.free.ctypes, y.ctypes, z.ctypes, width)  # all at once, with one rounding error of the size of y
+    return add_row(work.free.ctypes, y.ctypes, z.ctypes, width)  # in one sum, with one rounding error of the size of y
 
 
 @inner
@@ -191,7 +193,7 @@ def attempt(system: System, control: Control, t: float, h: float, y: Array, work
 
 @part
 def factor(verdict: int, error: float) -> float:
-    """By what the step is multiplied: 0.8 error^(-1/8), between 1/3 and 6."""
+    """The ratio of the next step to this one: 0.8 error^(-1/8), between 1/3 and 6."""
     if verdict == DRIFTED:
         return 0.5
     if verdict == BROKEN:

@@ -1,8 +1,9 @@
-r"""What a step did not look at: bounds of the nodes of a system over the tube of an accepted trial step.
+r"""Between the points that a step evaluates: bounds of the nodes of a system over the tube of an accepted trial step.
 
-A *node* is a function, quotient or power in the user's data (`chetaev.numerics.enclosures`). A step has *seen* of it what it is in the
-places where the step evaluated the rates, at both ends and at the stages: the largest value but one. The step leaps if somewhere in its
-tube a node may be more than `BEYOND_SEEN` times what was seen of it. This is found out in three ways, each dearer than the one before:
+A *node* is a function, quotient or power in the user's data (`chetaev.numerics.enclosures`). The value of a node that a step has *seen* is
+the second largest of its values at the points where the step evaluated the rates: both ends and the stages. The step *leaps* if a node may
+exceed `BEYOND_SEEN` times the seen value somewhere in the tube of the step. Three tests decide this, each more expensive than the one
+before:
 
 1. over one box around the whole step, from the rates at the stages: a node that is nowhere 30 times its smallest value there is seen, and
    nothing has to be evaluated in single places;
@@ -48,7 +49,7 @@ _EDGE = 1e-12
 _LEAP = 1e3
 """A shortened step may end where a node is this multiple of its largest value seen so far."""
 _HERMITE = 3
-"""Rows of the interpolant that both ends of a step determine. The others need evaluations of their own, where the step did not look."""
+"""Rows of the interpolant that both ends of a step determine. The others need further evaluations of the rates, between the stages."""
 
 
 # ------------------------------------------------------------ boxes
@@ -56,13 +57,13 @@ _HERMITE = 3
 
 @inner
 def components(tube: Tube) -> int:
-    """How many components of the state a box encloses: slopes that run beside a state are in no box."""
+    """The number of components of the state that a box encloses; slopes, which are integrated together with a state, are in no box."""
     return (tube.box.size - 2) // 4
 
 
 def _around(t: float, h: float, y: Array, work: Work, tube: Tube) -> None:
-    """The box around a whole step: what can be reached from either end with the rates at the stages. Only those columns are computed that
-    somebody reads, and their neighbours in a block.
+    """The box around a whole step: what can be reached from either end with the rates at the stages. Only the columns that the nodes read
+    are computed, and their neighbours in a block.
     """
     box, rows, n, block = tube.box, tube.rows, components(tube), -1
     pointers = (rows.ctypes, y.ctypes, work.end.ctypes, work.free.ctypes, work.slope.ctypes, work.k.ctypes)
@@ -120,7 +121,7 @@ def range_of(a: float, b: float, c: float) -> tuple[float, float]:
 
 @inner
 def may_surprise(system: System, t: float, h: float, y: Array, work: Work, tube: Tube) -> bool:
-    """Whether a step has to be looked at more closely than over one box around it."""
+    """Whether one box around the step does not prove that no node surprises, so that further tests are needed."""
     around_in_line(t, h, y, work, tube)
     call_kernel(tube.nodes, 0.0, tube.box.ctypes, system.p.ctypes, tube.values.ctypes)
     values, worst = tube.values, tube.notes[WORST]
@@ -180,7 +181,7 @@ def _see_stages(system: System, t: float, h: float, y: Array, work: Work, tube: 
 
 @part
 def _misled(system: System, t: float, h: float, y: Array, work: Work, tube: Tube) -> bool:
-    """Whether a node surprises in one of the places that only the interpolant looked at."""
+    """Whether a node surprises at one of the points where only the interpolant evaluated the rates."""
     k, z, n = work.k, work.stage, y.size
     width = k.shape[1]
     add_rows(z.ctypes, y.ctypes, h, k.ctypes, width, c.A13)
@@ -268,7 +269,7 @@ def _see(system: System, t: float, y: Array, rates: Array, tube: Tube) -> None:
 
 @part
 def _surprises(system: System, t: float, y: Array, rates: Array, tube: Tube) -> bool:
-    """Whether a node is in one place much more than was seen of it."""
+    """Whether the value of a node at one point is much larger than its seen value."""
     _at(system, t, y, rates, tube)
     values, found = tube.values, False
     for i in range(values.shape[1]):

@@ -20,9 +20,9 @@ Flags = NDArray[np.bool_]
 class System(NamedTuple):
     """Addresses of machine code `void f(double t, double* y, double* p, double* out)`, 0 = absent, and the array p they share.
 
-    `inputs` writes its values to p from index `first_input` on. `ends` gives at once what `rhs`, `watch` and `measure` give, to the last
-    bit, in one row as `Work.slope`, `after` and `residuals` follow each other. `doubting` is `rhs` plus bounds of its
-    rounding errors, and behind that `rhs` minus these bounds.
+    `inputs` writes its values to p from index `first_input` on. `ends` returns in one call what `rhs`, `watch` and `measure` return, to the
+    last bit, in one row as `Work.slope`, `after` and `residuals` follow each other. `doubting` is `rhs` plus bounds of its rounding errors,
+    and behind that `rhs` minus these bounds.
     """
 
     rhs: int
@@ -183,7 +183,7 @@ class Run(NamedTuple):
     """
 
     status: int
-    index: int  # type: ignore[assignment]  # nobody searches a run by value
+    index: int  # type: ignore[assignment]  # `tuple.index` is not used for runs
     t: float
     y: Array
     nodes: Array

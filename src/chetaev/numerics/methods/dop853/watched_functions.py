@@ -2,11 +2,11 @@ r"""Watched functions: their changes of sign within a step, found and recorded.
 
 A change of sign from one end of a step to the other is located on the interpolant. How often a function that is watched closely changes its
 sign on the way is proved by bounds over the tube of the step (`roots`). Where there are none, because the function contains unknowns that
-are no part of the state, it is looked at on the way, in `PLACES`. The step is too long
+are no part of the state, it is evaluated inside the step, at `PLACES`. The step is too long
 
 - if the polynomial of degree 4 through every second value does not agree with the values between, up to a tenth of the largest one: then
-  the function has not been seen, and half of the step is tried. A function that is not seen in the smallest of `_HALVINGS` halves either is
-  rough: it jumps, or is round-off. Then both ends of the step have to do, until it is seen again;
+  the samples do not resolve the function, and half of the step is tried. A function that is not resolved after `_HALVINGS` halvings either
+  is rough: it jumps, or is round-off. From then on only the ends of steps are used, until samples resolve it again;
 - if the signs of the values change more than once;
 - if a parabola through three values, refined, finds a value of the other sign between them: the function touches zero and turns back.
 
@@ -44,20 +44,19 @@ from chetaev.numerics.methods.dop853.scales import EPSILON, make_whole
 from chetaev.numerics.methods.dop853.types import Array, Control, Found, Integers, System, Tube, Watches, Work
 
 _NEVER = 2.0
-"""A root that is not in the step."""
+"""A value of theta for "no root in the step": theta is between 0 and 1."""
 _HALVINGS = 12.0
 """Most halvings of a step in order to resolve a function."""
 _POLE = 1e2
-"""A function that is so many times larger on both sides of the place where it changes its sign than at the ends of the step has a pole
-there, and no root, if it is smaller a little aside (`LESS_BESIDE`): a jump may be that large too, where the function decays on both
-sides."""
+"""A function that changes its sign has a pole there, and no root, if its values on both sides are `_POLE` times larger than those at the
+ends of the step and decrease with the distance (`LESS_BESIDE`). The second condition excludes jumps, whose values may be that large too."""
 CLEAR = 1e-3
 """A function whose value at the start is at least this part of its value at the end of the first step does not start at its root."""
 _BEYOND = 1e-4
 """A step that ends at a corner because a function was not seen goes this part of itself beyond the corner, so that the next
 step is free of it."""
 _EARLY_ROOT, _OVERSHOT = 0.5, 10.0
-"""A root before `_EARLY_ROOT` of a step is located in a step of its own if the step ends with values `_OVERSHOT` times larger than any
+"""A root before `_EARLY_ROOT` of a step is located in a new, shorter step if the step ends with values `_OVERSHOT` times larger than any
 before: the error of the step is relative to these. Equations have no meaning beyond the surface where they end, and may lead anywhere
 there."""
 _AGAIN = 1.05
@@ -83,8 +82,8 @@ def _place(system: System, control: Control, t: float, h: float, y: Array, theta
 def begin(system: System, control: Control, t: float, h: float, y: Array, closely: bool, work: Work, counts: Integers) -> float:
     """The signs at the start of the first step, which are those a little later: a function that starts at its root does not fire.
 
-    Returns how much later, in steps. Functions that are not watched closely, and change little compared to where they start, are not looked
-    at later.
+    Returns how much later, in steps. Functions that are not watched closely, and change little compared to their first value, are evaluated
+    at the start only.
     """
     call(system.watch, system, t, y, work.before)
     clear = not closely

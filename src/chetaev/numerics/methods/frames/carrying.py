@@ -44,7 +44,7 @@ class Carrying(Explicit):
         momenta: Velocities, and the momenta that count in their place in the volume in which columns are orthonormal.
         begin: The time at the start.
         span: The duration of the motion.
-        parts: In how many parts of it growth is told apart.
+        parts: The number of parts of the motion for which growth is returned separately.
     """
 
     def __init__(self, count: int, units: Mapping[Jet, float], momenta: Mapping[Jet, Expr], begin: float, span: float, parts: int) -> None:

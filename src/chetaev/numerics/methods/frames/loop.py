@@ -16,7 +16,7 @@ from chetaev.numerics.methods.dop853.types import Array, Integers, Matrix
 from chetaev.numerics.methods.frames.types import Frame, Tally
 
 _NOTHING = 1e-300
-"""A column that is shorter keeps its direction: what is divided by its length would be no number."""
+"""A column shorter than this keeps its direction: divided by its length it would not be finite."""
 
 
 @part

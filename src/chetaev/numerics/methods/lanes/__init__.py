@@ -1,9 +1,9 @@
 """Many motions side by side, in vector registers: each is the motion of `dop853.run`, bit for bit.
 
-`loop` makes a trial step in all lanes at once, with code for several states (`chetaev.numerics.machine.vector_code`). `layout` says where
-its numbers stand, `calls` calls that code, `control` decides about all lanes at once, `starts` begins several members together, `looks`
-looks inside several steps together, `dense` has polynomials between the nodes, `lane_transfer` hands a lane to the loop for one state and
-takes it back, `loaded` loads the machine code.
+`loop` makes a trial step in all lanes at once, with code for several states (`chetaev.numerics.machine.vector_code`). `layout` has the
+positions of its numbers, `calls` calls that code, `control` decides about all lanes at once, `starts` begins several members together,
+`inside_steps` looks inside several steps together, `dense` has polynomials between the nodes, `lane_transfer` hands a lane to the loop for
+one state and takes it back, `loaded` loads the machine code.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _room(code: Code, n: int, parameters: int, keep: int, times: int) -> Iterato
         room = Room(code, state_row(n), np.zeros(parameters), keep, times, roots=False)
         tables = rows_of(3, places.rows, LANES)
         found = room, places, (tables[0], tables[1], tables[2])
-    yield found  # a run that failed leaves its room to nobody
+    yield found  # the room of a run that failed is not used again
     with _lock:
         if sum(map(len, _waiting.values())) >= _ROOMS:
             _waiting.clear()

@@ -1,6 +1,6 @@
 """Decisions about the steps of all lanes at once, in vectors: what happens in every step, without a branch.
 
-Each says whether some lane needs more than that; then the loop looks at the lanes one by one. The rows are those of `layout`.
+Each function returns whether some lane needs more than that; then the loop treats the lanes one by one. The rows are those of `layout`.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ def _prepare(typingctx: Any, m: Any, t1: Any, direction: Any, max_steps: Any) ->
 
 
 prepare: Callable[..., bool] = intrinsic(_prepare)
-"""`prepare(m, t1, direction, max_steps)`: the steps that are tried next; MASK tells who tries one. Whether a run has to be looked at."""
+"""`prepare(m, t1, direction, max_steps)`: the steps that are tried next; MASK is 1 in lanes that try one. Returns whether a step is too
+short, or the limit of steps is reached, in some lane."""
 
 
 def _accurate(typingctx: Any, m: Any, huge: Any) -> tuple[Any, Callable[..., Any]]:
@@ -165,8 +166,9 @@ def _corrected(typingctx: Any, m: Any, again: Any, n: Any, rtol: Any, far: Any, 
 
 
 corrected: Callable[..., bool] = intrinsic(_corrected)
-"""`corrected(m, again, n, rtol, far, huge, settled)`: after a call of the projection: FIRST tells whose correction is adopted, ACTIVE who
-needs another one; MASK becomes 2 where a correction is not the usual small one. Whether there is another one."""
+"""`corrected(m, again, n, rtol, far, huge, settled)`: after a call of the projection: FIRST is 1 in lanes that adopt the correction, ACTIVE
+in lanes that need another one; MASK becomes 2 where a correction is not the usual small one. Returns whether some lane needs another
+one."""
 
 
 def _quiet(

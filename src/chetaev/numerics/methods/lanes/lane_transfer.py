@@ -129,7 +129,7 @@ def take_step(m: Matrix, at: Places, lane: int, one: One) -> None:
     column_out(x, at.end, n, lane, work.end.ctypes)
     column_out(x, at.slope, n, lane, work.slope.ctypes)
     for i in range(12):
-        if i == 0 or i >= 3:  # nobody reads the others
+        if i == 0 or i >= 3:  # rows 1 and 2 of k are not used
             column_out(x, at.k + i * n, n, lane, work.k[i].ctypes)
     column_out(x, at.values, at.nodes, lane, tube.values[FOUND_MOST].ctypes)
     column_out(x, at.values + at.nodes, at.nodes, lane, tube.values[FOUND_LEAST].ctypes)

@@ -1,4 +1,4 @@
-"""Where the numbers of a loop over lanes stand: rows of one table, with a column for every lane."""
+"""The positions of the numbers of a loop over lanes: rows of one table, with a column for every lane."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from chetaev.numerics.methods.dop853.types import Control, Kept, Progress, Seen,
     T, H, STEP, T_NEW, AT, ERROR, FIVE, THREE, GROWTH, MASK, FINITE, SIZE, FIRST, PREVIOUS, ACTIVE, GREW, FURTHER_OFF, INTEGRAL, LATEST,
     SPACE, WORST, NEW_WORST, SURPRISE, PAST_STEP, SCRATCH, NEEDED,
 ) = range(26)  # fmt: skip
-"""Rows of which every lane has one number: the time and the size of the next step; the step that is tried, where it ends, and the time of a
-stage; its error, the sums of squares of both estimates, and by what it is multiplied; which lanes are meant; whether numbers are finite;
-the size of a correction, the first one, the one before, and who is still corrected; whether sizes of a kind grow, or a component moves far;
-what `dop853.types.Seen` and `Tube` keep as single numbers, and the ratio of this step; the size of the last inaccurate step; a row that
-nobody reads (`lane_rows`); and who needs an interpolant."""
+"""Rows with one number for every lane: the time and the size of the next step; the trial step, its end, and the time of a stage; its error,
+the sums of squares of both estimates, and the ratio of the next step to it; the lanes that an operation concerns; whether numbers are
+finite; the size of a correction, of the first one and of the one before, and the lanes whose correction goes on; whether sizes of a kind
+grow, or a component moves far; the single numbers of `dop853.types.Seen` and `Tube`, and the ratio of this step; the size of the last
+inaccurate step; a row that is written and never read (`lane_rows`); and the lanes that need an interpolant."""
 SCALARS = 26
-"""How many there are."""
+"""The number of these rows."""
 
 COUNT = SCALARS
 """The first of the counts of a run (`codes`), as numbers of double precision."""
 MEMBER, ALIVE, INACCURATE, DETOURS, LAST, CALLS, EXTRA, READY = range(COUNT + codes.COUNTS, COUNT + codes.COUNTS + 8)
 """Rows behind the counts: the member in a lane, and whether there is one; whether its last step was rejected as inaccurate, and how often
-it was handed to the loop for one state; whether the step is the last one; calls of the projection, further evaluations, and whether the
-interpolant was paid for, all of the step that is tried."""
+it was handed to the loop for one state; whether the step is the last one; and for the trial step the calls of the projection, the further
+evaluations, and whether those of the interpolant are counted already."""
 FIRST_ROW = COUNT + codes.COUNTS + 8
 """The row behind all these."""
 
@@ -61,8 +61,9 @@ class One(NamedTuple):
 
 class Places(NamedTuple):
     """The numbers of rows: how many a state, the watched functions, the residuals, the parameters and the nodes take, and where the first
-    row of each thing is. Things are named as the fields of `Work`, `Seen`, `Control` and `Tube`; `moved` is what is known of the steps
-    looked at. From `p` to before `box` stands what belongs to a run between two steps, besides `y` and the first row of `k`.
+    row of each thing is. Things are named as the fields of `Work`, `Seen`, `Control` and `Tube`; `moved` is the largest change of each
+    component in the steps compared inside. From `p` to before `box` stands what belongs to a run between two steps, besides `y` and the
+    first row of `k`.
     """
 
     n: int

@@ -2,10 +2,10 @@
 
 A trial step is made in all lanes at once, with the arithmetic of the loop for one state (`dop853.loop`), operation by operation. Most steps
 are ordinary: accurate, or rejected for the first time; the projection is close, nothing watched happens, no node surprises. These are
-judged and made here. Whatever else a step asks for is left to the loop for one state, which makes that step again from its beginning and
-hands the run back. So a member has the bits of a run of its own, whichever lane it is in and whatever its neighbours do. A lane whose
-member has ended takes the next one. Lanes begin and look inside steps at different times; so members begin ahead of their turn, and looks
-wait, until there are enough of them for all columns of a table (`starts`, `looks`).
+judged and made here. All other steps are left to the loop for one state, which makes that step again from its beginning and hands the run
+back. So a member has the same bits as in a separate run, in any lane and with any neighbours. A lane whose member has ended takes the next
+one. Lanes begin and look inside steps at different times; so members begin ahead of their turn, and looks wait, until there are enough of
+them for all columns of a table (`starts`, `inside_steps`).
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ from chetaev.numerics.methods.dop853.watched_functions import CLEAR
 from chetaev.numerics.methods.lanes.calls import call, call_ends
 from chetaev.numerics.methods.lanes.control import accurate, any_above, corrected, counted, not_finite, onwards, prepare, quiet, to_correct
 from chetaev.numerics.methods.lanes.dense import interpolants, states_at_times
+from chetaev.numerics.methods.lanes.inside_steps import look_together, remember_step
 from chetaev.numerics.methods.lanes.lane_transfer import begin, finish, go_on, take_step
 from chetaev.numerics.methods.lanes.layout import (
     ALIVE,
@@ -92,15 +93,14 @@ from chetaev.numerics.methods.lanes.layout import (
     T,
     Wide,
 )
-from chetaev.numerics.methods.lanes.looks import look_together, remember_step
 from chetaev.numerics.methods.lanes.starts import begin_together, take_new
 
 _NEVER = 2**62
 """A number of steps that no run reaches."""
 _SEVERAL = 16
-"""Steps of a member that were left to the loop for one state, after which it is left there if these were a fifth of its steps."""
+"""A member stays in the loop for one state after this many steps there, if these are a fifth of its steps."""
 _TOO_FEW = 2
-"""Members left with which lanes are not worth it: a step in all lanes takes as long as two or three steps of one state."""
+"""Number of remaining members for which lanes are no longer used: a step in all lanes takes as long as two or three steps of one state."""
 
 _decided, _turns_through = part(location.decided), part(location.turns_through)
 
@@ -366,7 +366,7 @@ def integrate_lanes(
     seen: Matrix,
     at: Places,
 ) -> None:
-    """The members of an ensemble: rows of y0 and p. Each has its own p, and the bits of a run of its own.
+    """The members of an ensemble: rows of y0 and p. Each has its own p, and the same bits as in a separate run.
 
     `series` holds the states at `times`, where `keep` is TIMES. `one` is room for one state, `m` the table of all lanes; members wait in
     `new` for a lane, and steps in `seen` for a look inside them, until there are enough for all columns.

@@ -18,7 +18,7 @@ from chetaev.numerics.machine.lane_rows import LANES, Rows, column_to, finite_la
 from chetaev.numerics.machine.native import inner
 from chetaev.numerics.methods.dop853.codes import BOUND, EVALUATIONS, GIVEN, KEPT, LOOK, STOPPER, TIMES
 from chetaev.numerics.methods.dop853.proof import sign_of
-from chetaev.numerics.methods.dop853.scale_constants import AT_ONCE, BESIDE, FIRST_LOOK
+from chetaev.numerics.methods.dop853.scale_constants import AT_ONCE, BESIDE, FIRST_LOOK, GUESS_AT_REST, LONGEST_GUESS
 from chetaev.numerics.methods.dop853.scales import EPSILON
 from chetaev.numerics.methods.dop853.step import FINEST
 from chetaev.numerics.methods.dop853.types import Array, Matrix, Stack
@@ -101,7 +101,9 @@ rate itself amounts to, from the rates in the first two rows of k, `guess` apart
 
 @inner
 def begin_together(wide: Wide, m: Matrix, at: Places, one: One, first: int, t0: float, t1: float, y0: Matrix, p: Matrix) -> int:
-    """Begin members in all columns, from `first` on: how many there are. ALIVE tells for whom that was possible."""
+    """Begin members in all columns, from member `first` on, and return their number. ALIVE is 1 for members with finite rates and no angle
+    to fold.
+    """
     members = min(LANES, y0.shape[0] - first)
     for lane in range(LANES):
         for row in range(FIRST_ROW):
@@ -159,7 +161,7 @@ def _first_steps(wide: Wide, m: Matrix, at: Places, one: One, t0: float, t1: flo
     _slowest_time(x, at.y, k, n, SIZE)
     for lane in range(LANES):
         slowest = m[SIZE, lane]
-        guess = min(0.01 * slowest, 1e-3 * whole) if slowest > 0.0 else 1e-6 * whole
+        guess = min(0.01 * slowest, LONGEST_GUESS * whole) if slowest > 0.0 else GUESS_AT_REST * whole
         m[FIRST, lane] = min(max(guess, least), whole, control.max_step)
         m[AT, lane] = t0 + np.copysign(m[FIRST, lane], span)
     for j in range(n):
@@ -171,7 +173,7 @@ def _first_steps(wide: Wide, m: Matrix, at: Places, one: One, t0: float, t1: flo
     part_of = np.sqrt(np.sqrt(np.sqrt(0.01 * max(control.rtol, FINEST))))
     for lane in range(LANES):
         m[ALIVE, lane] = m[ALIVE, lane] if m[FINITE, lane] == 0.0 else 0.0
-        better = 1e-3 * whole if m[SIZE, lane] == np.inf else part_of * m[SIZE, lane]
+        better = LONGEST_GUESS * whole if m[SIZE, lane] == np.inf else part_of * m[SIZE, lane]
         m[H, lane] = np.copysign(min(max(better, least), whole, control.max_step), span)
 
 

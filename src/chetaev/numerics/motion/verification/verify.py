@@ -38,7 +38,7 @@ from chetaev.core.symbols import TIME, Jet, Multiplier
 from chetaev.mechanics.assemble import assemble, reaction
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Variation
-from chetaev.mechanics.tolerances import CUT
+from chetaev.mechanics.tolerances import ALMOST_ZERO, CUT
 from chetaev.numerics.corners.mode import Direction, Mode, Touch
 from chetaev.numerics.corners.modes import nested_corners, smooth
 from chetaev.numerics.graphs.algebra import GraphAlgebra
@@ -238,7 +238,7 @@ def _projectors(matrices: Array) -> Array:
     finite = np.isfinite(matrices).all(axis=(1, 2), keepdims=True)
     scaled = np.where(finite, matrices / np.where(scales > 0, scales, 1.0), 0.0)
     _, s, vt = np.linalg.svd(scaled, full_matrices=False)
-    kept = vt * np.where(s > CUT * np.maximum(s[:, :1], 1e-300), 1.0, 0.0)[:, :, None]
+    kept = vt * np.where(s > CUT * np.maximum(s[:, :1], ALMOST_ZERO), 1.0, 0.0)[:, :, None]
     return np.where(finite, np.eye(matrices.shape[2]) - np.einsum("pri,prj->pij", kept, kept), np.nan)
 
 

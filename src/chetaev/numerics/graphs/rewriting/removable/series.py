@@ -155,7 +155,7 @@ def _inner(node: Expr) -> Iterator[tuple[Expr, Symbol, Expr]]:
 def _summed(terms: Iterable[tuple[Expr, Expr]], variable: Symbol) -> Iterator[tuple[list[Expr], Expr, tuple[Expr, ...]]]:
     """Terms of a sum that are functions of the variable alone but for a common factor, that factor, and all other terms.
 
-    At least two of them are quotients: a single one is a product of its own.
+    At least two of them are quotients: a single one is treated as a product.
     """
     groups: dict[Expr, list[tuple[Expr, Expr]]] = {}
     for written, term in terms:

@@ -1,7 +1,7 @@
-"""Looks inside steps of several members at once, as `dop853.dense.look_inside`.
+"""Comparisons with the equations inside steps of several members together, *looks*, as `dop853.dense.look_inside`.
 
-A look does not change a motion. What decides about the next look is known before it, so that steps wait in a table like that of the lanes
-until there are as many as lanes. What the looks have shown is added to the results of the members, in the order of their steps.
+A look does not change a motion, and the time of the next look does not depend on its result. So steps wait in a table like that of the
+lanes until there are as many as lanes. The results are added to those of the members, in the order of their steps.
 """
 
 from __future__ import annotations
@@ -63,13 +63,15 @@ def _chance(number: float) -> float:
 
 @inner
 def remember_step(m: Matrix, lane: int, seen: Matrix, column: int, at: Places, doubting: bool) -> None:
-    """The step just made in a lane into a column, where it waits; and what the lane knows after a look inside it. MASK becomes 1."""
+    """Copy the step just made in a lane into a column, where it waits, and update the lane as after a look inside this step. MASK becomes
+    1.
+    """
     n, number, moved = at.n, m[COUNT + ACCEPTED, lane], False
     for row in (T, STEP, MEMBER, COUNT + ACCEPTED, COUNT + LOOKED):
         seen[row, column] = m[row, lane]
     column_to(m.ctypes, lane, seen.ctypes, column, at.y, n)
     column_to(m.ctypes, lane, seen.ctypes, column, at.k, n)
-    column_to(m.ctypes, lane, seen.ctypes, column, at.k + 3 * n, 9 * n)  # nobody reads the others
+    column_to(m.ctypes, lane, seen.ctypes, column, at.k + 3 * n, 9 * n)  # rows 1 and 2 of k are not used
     column_to(m.ctypes, lane, seen.ctypes, column, at.free, 2 * n)
     column_to(m.ctypes, lane, seen.ctypes, column, at.slope, n)
     column_to(m.ctypes, lane, seen.ctypes, column, at.p, at.parameters)
@@ -166,7 +168,7 @@ _rounded: Callable[..., None] = intrinsic(_round_off)
 
 @part
 def look_together(wide: Wide, m: Matrix, at: Places, one: One, count: int, results: Results) -> None:
-    """Look inside the steps in the first columns; rows that such a step does not need take what is found."""
+    """Look inside the steps in the first columns; the results are stored in rows that a waiting step does not need."""
     if count == 0:
         return
     x, n, first_input, theta, off, change, rounded = m.ctypes, at.n, one.system.first_input, SIZE, at.largest, at.sizes, at.noise

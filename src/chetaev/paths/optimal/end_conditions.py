@@ -16,6 +16,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Input, Parameter
 from chetaev.core.values import Tape, Undefined
 from chetaev.mechanics.classify import classify
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.corners.modes import smooth
 from chetaev.numerics.evaluation.motion_start import begin
 from chetaev.numerics.smooth_pieces.switching import Surfaces
@@ -31,6 +32,19 @@ _MOST_ITERATIONS = 60
 """Limit of Newton's iterations with steps of least norm."""
 _TRIES = 6
 """Number of points from which a state at the end is searched."""
+_START_TOLERANCE = 1e-9
+"""Tolerance with which switching surfaces are decided at the start, as the default of `simulate`."""
+_LEAST_SIZE = 1e-3
+"""Relative to its typical size: smallest size of a jet in the terms with which a residual is compared."""
+_CUT = 1e-10
+"""Relative: singular values of the scaled conditions below this are left out of a Newton step; with less, redundant conditions throw the
+step far away."""
+_SHORTEST_STEP = 1e-15
+"""Relative to the largest jet: Newton's iteration ends with a shorter step, which is round-off."""
+_RANK = 1e-9
+"""Relative: singular values of the scaled conditions at the start below this count as zero."""
+_OPEN_JET = 1e-6
+"""Smallest component of a unit null vector of a jet that is named as missing in a message."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +97,7 @@ def _completed(problem: Problem, start: Mapping[str, Any]) -> Array:
     """The start, completed as in `simulate`."""
     span = problem.longest if np.isfinite(problem.longest) else 1.0
     switched = smooth(problem.equations, Frozen(problem.binding.inputs))
-    surfaces = Surfaces(switched, problem.binding, 1e-9, 1.0, span)
+    surfaces = Surfaces(switched, problem.binding, _START_TOLERANCE, 1.0, span)
     found = begin(surfaces, start, problem.t0, f"{problem.where}, start").jets
     return np.array([found[z] for z in problem.state])
 
@@ -149,8 +163,8 @@ def _solved(problem: Problem, conditions: Sequence[Any], where: str, near: Array
         with np.errstate(all="ignore"):  # an attempt that overflows is rejected below
             found = _newton(rows, v)
             left, slopes = rows(found)
-            terms = np.abs(left) + np.abs(slopes) @ np.maximum(np.abs(found), size * 1e-3)
-            relative = np.abs(left) / np.maximum(terms, 1e-300)
+            terms = np.abs(left) + np.abs(slopes) @ np.maximum(np.abs(found), size * _LEAST_SIZE)
+            relative = np.abs(left) / np.maximum(terms, ALMOST_ZERO)
         if np.isfinite(relative).all() and relative.max() <= _MISSED_CONDITION:
             return found[: rows.n]
         if np.isfinite(relative).all() and relative.max() < worst[0]:
@@ -169,10 +183,10 @@ def _newton(rows: _Rows, v: Array) -> Array:
         left, slopes = rows(v)
         if not (np.isfinite(left).all() and np.isfinite(slopes).all()):
             return v
-        lengths = np.maximum(np.abs(slopes).max(axis=1), 1e-300)
-        step = np.linalg.lstsq(slopes / lengths[:, None], -left / lengths, rcond=1e-10)[0]
+        lengths = np.maximum(np.abs(slopes).max(axis=1), ALMOST_ZERO)
+        step = np.linalg.lstsq(slopes / lengths[:, None], -left / lengths, rcond=_CUT)[0]
         v = v + step
-        if np.abs(step).max() <= 1e-15 * (1e-300 + np.abs(v).max()):
+        if np.abs(step).max() <= _SHORTEST_STEP * (ALMOST_ZERO + np.abs(v).max()):
             break
     return v
 
@@ -181,7 +195,7 @@ def _independent(slopes: Array, first: Sequence[int], second: Sequence[int]) -> 
     """The indices of rows that do not depend on earlier ones, where `first` come before `second`."""
     basis: list[Array] = []
     found = []
-    columns = np.maximum(np.abs(slopes).max(axis=0, initial=0.0), 1e-300)
+    columns = np.maximum(np.abs(slopes).max(axis=0, initial=0.0), ALMOST_ZERO)
     for k in (*first, *second):
         row = slopes[k] / columns
         length = float(np.linalg.norm(row))
@@ -201,9 +215,9 @@ def _require_complete(problem: Problem, x0: Array) -> None:
     """Raise an error if conditions, constraints and jets given as None do not account for the whole start."""
     free = [np.eye(len(problem.state))[k] for k, z in enumerate(problem.state) if z.name in problem.free_start]
     rows = np.vstack([_Rows(problem, problem.start).slopes(x0)[:, : len(problem.state)], *free])
-    _, s, vt = np.linalg.svd(rows / np.maximum(np.abs(rows).max(axis=1, keepdims=True), 1e-300))
-    rank = int((s > 1e-9 * max(s.max(initial=0.0), 1e-300)).sum())
-    open_jets = [z.name for k, z in enumerate(problem.state) if np.abs(vt[rank:, k]).max(initial=0.0) > 1e-6]
+    _, s, vt = np.linalg.svd(rows / np.maximum(np.abs(rows).max(axis=1, keepdims=True), ALMOST_ZERO))
+    rank = int((s > _RANK * max(s.max(initial=0.0), ALMOST_ZERO)).sum())
+    open_jets = [z.name for k, z in enumerate(problem.state) if np.abs(vt[rank:, k]).max(initial=0.0) > _OPEN_JET]
     if open_jets:
         raise InitialError(
             f"no initial value for {' '.join(open_jets)}.",
