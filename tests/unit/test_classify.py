@@ -162,3 +162,21 @@ def test_the_report_reads_well():
         "  kinematic[0] kinematic[1]: not integrable (nonholonomic)",
         "  virtual displacements: C_V differs from that of d'Alembert and Chetaev; only VirtualWork() applies",
     ]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["l*sin(a) + l*sin(b) + l*sin(c) = d", "l*cos(a) + l*cos(c) = l*cos(b)"],
+        ["sin(a) + sin(b) + sin(c) = d", "(l - k)*(cos(a) + cos(c)) = (l - k)*cos(b)"],
+        ["l*sin(a) + l*sin(b) = d", "l*cos(a) = l*cos(b)"],
+    ],
+)
+def test_rows_that_hold_for_special_parameters_are_not_redundant(rows):
+    """l = 0, or l = k, makes a row hold for all angles; no such point tells about other values. Gradients are (cos, cos, cos) and
+    (-sin, sin, -sin) up to factors, and independent."""
+    system = ch.System("a b c", "l k d", lagrangian="a'^2 + b'^2 + c'^2", kinematic=rows)
+    assert ch.classify(system).redundant == ()
+    assert ch.analyze(ch.derive(system, ch.DAlembert())).dimension == 2
+    again = system.replace(kinematic=[*rows, f"2*({rows[1].split(' = ')[0]}) = 2*({rows[1].split(' = ')[1]})"])
+    assert ch.classify(again).redundant == (2,)

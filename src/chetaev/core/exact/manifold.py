@@ -59,6 +59,9 @@ class Single:
     moved: int
     inputs: tuple[int, ...]
     """The indices of the program's inputs among those of a spot."""
+    slopes: Program | None = None
+    """For an input that is a parameter: the slopes of the row by its jets, of the same inputs. Where all of them vanish, a factor of the
+    row vanishes that contains parameters only, as l in l*(cos(a) - cos(b)): the row then holds for all jets, unlike with other values."""
 
     def solve(self, spot: Spot) -> Spot | None:
         """`spot` with the input `moved` solved for, in which the row has degree one or two; None without a root there."""
@@ -67,7 +70,13 @@ class Single:
         if c % spot.field.p == 0 and b % spot.field.p == 0 and twice_a % spot.field.p == 0:
             return spot
         root = _root(spot.field, c, b, twice_a)
-        return None if root is None else replace(spot, values=_with(spot.values, {self.moved: root}))
+        if root is None:
+            return None
+        found = replace(spot, values=_with(spot.values, {self.moved: root}))
+        if self.slopes is None:
+            return found
+        here = replace(found, values=tuple(found.values[k] for k in self.inputs))
+        return found if any(slope % spot.field.p for slope in _plain(here.whole(self.slopes))) else None
 
 
 def points_of(rows: Program, steps: Sequence[Stage | Single], count: int = TRIALS) -> list[Spot]:

@@ -18,6 +18,7 @@ from chetaev.core.calculus import SYMBOLIC, Algebra
 from chetaev.core.exact.field import OutsideDomain, Residue
 from chetaev.core.exact.manifold import Single, Stage, points_of
 from chetaev.core.exact.matrices import independent_of_previous, null_space, rank
+from chetaev.core.exact.program import Program
 from chetaev.core.exact.signature import TRIALS, Spot
 from chetaev.core.symbols import Input, Jet, Multiplier, Parameter
 from chetaev.core.zero import charted
@@ -133,11 +134,17 @@ class FieldPoints:
             del left[chosen]
             z, slopes = next(iter(choices[chosen].items()))
             program, order = self.algebra.program([rows[chosen], *slopes], sorted(present[chosen], key=lambda z: z.name))
-            steps.append(Single(program, self._number[z], tuple(self._number[own] for own in order)))
+            inputs = tuple(self._number[own] for own in order)
+            steps.append(Single(program, self._number[z], inputs, self._by_jets(rows[chosen], order) if isinstance(z, Parameter) else None))
             for fixed in present[chosen]:
                 for k in holding[fixed]:
                     choices[k].pop(fixed, None)
         return steps
+
+    def _by_jets(self, row: Any, order: Sequence[Symbol]) -> Program | None:
+        """The slopes of a row by its jets, as a program of the inputs in `order`; None for a row without jets."""
+        jets = [z for z in order if _is_unknown(z)]
+        return self.algebra.program(self.algebra.gradient(row, jets), order)[0] if jets else None
 
     def _choices(self, row: Any, present: AbstractSet[Symbol], jets: Mapping[Symbol, int]) -> dict[Symbol, list[Any]]:
         """The jets, then the parameters, among the symbols `present` that a row can be solved for, with its slopes by them."""
