@@ -17,7 +17,7 @@ from io import BytesIO
 from os import PathLike
 from pathlib import Path
 
-from chetaev.core.errors import ChetaevError, ModelError
+from chetaev.core.errors import ChetaevError, ModelError, NotationError
 from chetaev.core.support.files import open_file, replacing, require_ending
 from chetaev.numerics.motion.storage.archive import Altered, Archive
 from chetaev.numerics.motion.storage.reading import read_motion
@@ -87,7 +87,8 @@ def load(path: str | PathLike[str]) -> Trajectory:
         raise ModelError(f"the file was altered after it was saved: {fact}.", where=where, why=why, hint="simulate again") from None
     except ChetaevError as error:
         why = "  ".join(filter(None, (error.why, f"({error.where})")))
-        raise ModelError(("the model in the file is not valid: ", *error.fact), where=where, why=why, hint=error.advice) from None
+        cause = error if isinstance(error, NotationError) else None  # its message shows the place in the text, which this one does not
+        raise ModelError(("the model in the file is not valid: ", *error.fact), where=where, why=why, hint=error.advice) from cause
     except OSError as cause:
         raise ModelError(f"the file cannot be read ({cause.strerror or cause}).", where=where) from None
     except Exception as cause:  # any error that a damaged or hostile file causes
