@@ -39,6 +39,9 @@ _PROJECTIONS = 1.1
 _MORE_COSTLY = 1.2
 """Largest ratio of the costs of a step, with and without reduced velocities, for which further velocities are used: they often allow
 longer steps."""
+_FAR_MORE_COSTLY = 1.5
+"""Ratio of the costs of rates, in reduced velocities and of the flow, above which other ways to write them are not tried: none of the
+gallery's systems with a larger one gains by reduced velocities."""
 
 _NUMBER, _TURN, _PARAMETER, _TURN_WITH_PARAMETER = (False, False), (True, False), (False, True), (True, True)
 _ORDERS_OF_WAYS = (
@@ -78,8 +81,8 @@ class Reduction:
 
     @cached_property
     def _rates(self) -> list[ca.SX]:
-        """The rates of state, work and further velocities. Those of jets that rows determine are either the derivatives of these functions
-        or rates of the flow, whichever costs less.
+        """The rates of state, work and further velocities. Those of jets that rows determine are the derivatives of these functions; or
+        rates of the flow, if that costs less. Simplifying takes most of the set-up, so this is tried only where it may decide.
         """
         flow, graph = self.flow, self.flow.graph
         plain = dict(zip(flow.state, flow.rates, strict=True)) | {
@@ -89,7 +92,9 @@ class Reduction:
         free = [z for z in plain if z not in self.determined]
         rates = dict(zip(free, self._shorter([plain[z] for z in free]), strict=True))
         rates |= zip(self.determined, self._along(rates), strict=True)
-        ways = [rates, dict(zip(plain, self._shorter(list(plain.values())), strict=True))]
+        ways, before = [rates], cost(graph, flow.rates)
+        if before < cost(graph, list(rates.values())) <= _FAR_MORE_COSTLY * before:
+            ways.append(dict(zip(plain, self._shorter(list(plain.values())), strict=True)))
         choices = [(way, power) for way in ways for power in powers]
         best, power = min(choices, key=lambda choice: cost(graph, [*choice[0].values(), *choice[1]]))
         return [*[best[z] for z in flow.state], *power, *[best[u] for u in self.further]]
