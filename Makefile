@@ -101,8 +101,10 @@ dist: $(READY)
 	$(RUN)/python -m build --outdir dist
 	CHETAEV_TEST_WHEEL=1 $(RUN)/pytest -q tests/unit/test_release.py
 
+# Against other programs, which are installed here. Figures of earlier commits: git log --notes=benchmarks
 bench: $(READY)
-	$(RUN)/python benchmarks/run.py
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable ".[bench]"
+	$(RUN)/python benchmarks/run.py --note
 
 lock:
 	$(RUN)/python -m pip install --quiet "uv>=0.4"

@@ -1,5 +1,5 @@
 """(e) How set-up time, time per right-hand side and number of instructions grow with n: exponents of power laws; and the right-hand side of
-a chain in angles against hand-written C of O(n) operations (`native/chain.c`).
+a chain in angles against two algorithms of O(n) operations: hand-written C (`native/chain.c`) and Pinocchio's for articulated bodies.
 """
 
 from __future__ import annotations
@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
+import peer
 from compiler import compiled
 from integration import rhs_seconds, states_along
-from measure import Effort, Spread, Table, figures, take_turns
+from measure import Effort, Spread, Table, figures, seconds_per_call, take_turns
 from setup_time import chetaev_setup
 from texts import FAMILIES, TITLES, unique
 
@@ -45,15 +46,17 @@ def tables(effort: Effort) -> list[Table]:
         for quantity, values, unit in rows:
             medians = [v.median for v in values]
             found.add(title, quantity, *[unit * m for m in medians], _slope(sizes, medians), _slope(sizes[-2:], medians[-2:]))
-    return [found, _against_c(effort)]
+    return [found, _in_angles(effort)]
 
 
-def _against_c(effort: Effort) -> Table:
+def _in_angles(effort: Effort) -> Table:
     """The chain as a sum over all pairs of links, and from positions."""
     found = Table(
         "(e) Right-hand side of a chain in angles",
-        ["chain", "links", "instructions", "chetaev, ns", "C, ns", "chetaev / C", "difference"],
-        "C: tensions of the rods from a tridiagonal system. Difference: the largest of accelerations, relative to the largest one.",
+        ["chain", "links", "instructions", "chetaev, ns", "C, ns", "Pinocchio, ns", "chetaev / C", "chetaev / Pinocchio", "differences"],
+        "C: tensions of the rods from a tridiagonal system. Pinocchio: articulated bodies in space, in angles of joints, called from "
+        "Python, which takes about a microsecond of each call. Differences from C and from Pinocchio: the largest of accelerations, "
+        "relative to the largest one." + ("" if peer.has_pinocchio() else " Pinocchio is not installed."),
     )
     for family, n in ((family, n) for family in ("chain", "bobs") for n in ((10, 40) if effort.quick else (10, 20, 40, 100))):
         text = FAMILIES[family](n, 0)
@@ -61,7 +64,8 @@ def _against_c(effort: Effort) -> Table:
             text.coordinates, " ".join(text.parameters), where=text.where, lagrangian=text.lagrangian.replace(unique(0), "1")
         )
         made = compile_equations(ch.derive(system))
-        by_hand = compiled("chain", np.array(list(text.values.values())), f"LINKS={n}")
+        values = np.array(list(text.values.values()))
+        by_hand = compiled("chain", values, f"LINKS={n}")
         if by_hand is None:
             continue
         names = [z.name for z in made.flow.state]
@@ -76,10 +80,17 @@ def _against_c(effort: Effort) -> Table:
             "chetaev": partial(rhs_seconds, made.rhs.address, own, p, 0.02),
             "C": partial(rhs_seconds, by_hand.address, states, by_hand.p, 0.02),
         }
+        off = [rates - expected]
+        if peer.has_pinocchio():
+            bodies = peer.articulated_chain(values[:n], values[n : 2 * n], values[-1])
+            angles, speeds = (np.diff(half, prepend=0.0) for half in (states[0, :n], states[0, n:]))
+            sides["Pinocchio"] = partial(seconds_per_call, partial(bodies, angles, speeds))
+            off.append(rates[n:] - np.cumsum(bodies(angles, speeds)))
         times = take_turns(sides, effort.repetitions)
-        cells = [1e9 * times[side].median for side in sides]
-        off = float(np.abs(rates - expected).max() / np.abs(expected).max())
-        found.add(TITLES[family], n, made.rhs.instructions, *cells, times["chetaev"].over(times["C"]), figures(off))
+        cells = [1e9 * times[side].median if side in times else None for side in ("chetaev", "C", "Pinocchio")]
+        ratios = [times["chetaev"].over(times[side]) if side in times else None for side in ("C", "Pinocchio")]
+        differences = ", ".join(figures(float(np.abs(d).max() / np.abs(expected).max())) for d in off)
+        found.add(TITLES[family], n, made.rhs.instructions, *cells, *ratios, differences)
     return found
 
 

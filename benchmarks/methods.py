@@ -1,6 +1,7 @@
-"""(i) Other methods: `Taylor()` against heyoka at tight tolerances, `Implicit()` against CasADi's cvodes.
+"""(i) Other methods: `Taylor()` against heyoka at tight tolerances, `Implicit()` against CasADi's cvodes; and CasADi's idas, which has the
+multiplier of a constraint as an algebraic unknown.
 
-heyoka and cvodes integrate equations written by hand, without constraints, events or checks. Whole calls of `simulate` with
+heyoka, cvodes and idas integrate equations written by hand, without events or checks. Whole calls of `simulate` with
 `keep="final"` are measured, over times long enough for their set-up to matter little. Errors are differences from heyoka at 1e-17 in its
 mode of high accuracy, or from `Implicit()` at 1e-11.
 """
@@ -8,17 +9,19 @@ mode of high accuracy, or from `Implicit()` at 1e-11.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import casadi as ca
+import numpy as np
 from measure import Effort, Table, figures, milliseconds, seconds_of, take_turns
 
 import chetaev as ch
 
 TOLERANCES = (1e-10, 1e-12, 1e-15)
 STIFF = (1e-6, 1e-8)
+ALGEBRAIC = (1e-6, 1e-9)
 MU, STIFF_END = 100.0, 1000.0
 """Van der Pol's parameter, and a time of about six of its periods."""
 
@@ -73,8 +76,8 @@ def _cases() -> list[Case]:
 
 
 def tables(effort: Effort) -> list[Table]:
-    """Tight tolerances, then stiffness."""
-    return [_tight(effort), _stiff(effort)]
+    """Tight tolerances, stiffness, an algebraic unknown."""
+    return [_tight(effort), _stiff(effort), _algebraic(effort)]
 
 
 def _tight(effort: Effort) -> Table:
@@ -154,3 +157,42 @@ def _stiff(effort: Effort) -> Table:
 
 def _end_of(solver: Any) -> float:
     return float(solver(x0=[2.0, 0.0])["xf"][0])
+
+
+def _algebraic(effort: Effort) -> Table:
+    """The Cartesian pendulum, whose rod CasADi's idas has as the second derivative of the constraint, with the tension as an unknown."""
+    case = next(case for case in _cases() if case.name == "Cartesian pendulum")
+    end = case.end / 10
+    case = replace(case, end=end)
+    x, tension = ca.SX.sym("x", 4), ca.SX.sym("tension")
+    pulls = [-tension * x[0], -tension * x[1] - 9.81]
+    row = x[2] ** 2 + x[3] ** 2 + x[0] * pulls[0] + x[1] * pulls[1]
+    problem = {"x": x, "z": tension, "ode": ca.vertcat(x[2], x[3], *pulls), "alg": row}
+    exact = _heyoka(case, 1e-17, high_accuracy=True)()
+    found = Table(
+        f"(i) A multiplier as an algebraic unknown: Cartesian pendulum, T = {end:g}",
+        ["tolerance", "idas", "simulate", "ratio", "errors: idas, simulate", "rod's length lost: idas, simulate"],
+        "CPU of a whole call. idas has the row with second derivatives, the exact Jacobian and no projection; its rod grows or shrinks.",
+    )
+    for tolerance in ALGEBRAIC:
+        options = {"reltol": tolerance, "abstol": tolerance, "max_num_steps": 10**7}
+        solver = ca.integrator("bound", "idas", problem, 0, end, options)
+
+        def idas(solver: Any = solver) -> list[float]:
+            return [float(v) for v in np.asarray(solver(x0=list(case.values), z0=8.0)["xf"]).ravel()]
+
+        def ours(tolerance: float = tolerance) -> list[float]:
+            final = ch.simulate(case.equations, case.start, (0, end), tolerance=tolerance, keep="final", max_steps=10**8).final
+            return [final["x"], final["y"]]
+
+        sides = {"idas": idas, "simulate": ours}
+        ends = [work() for work in sides.values()]
+        times = take_turns({name: partial(seconds_of, work) for name, work in sides.items()}, effort.repetitions)
+        found.add(
+            f"{tolerance:g}",
+            *[milliseconds(times[name]) for name in sides],
+            times["simulate"].over(times["idas"]),
+            ", ".join(figures(abs(e[0] - exact)) for e in ends),
+            ", ".join(figures(abs(float(np.hypot(e[0], e[1])) - 1)) for e in ends),
+        )
+    return found

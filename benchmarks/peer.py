@@ -1,4 +1,4 @@
-"""The peers: heyoka; and sympy.physics.mechanics.LagrangesMethod, lambdify and SciPy's solve_ivp, used as well as they can be.
+"""The peers: heyoka; Pinocchio; and sympy.physics.mechanics.LagrangesMethod, lambdify and SciPy's solve_ivp, used as well as they can be.
 
 The mass matrix is solved numerically in each call, with common sub-expressions shared (`lambdify(..., cse=True)`): the faster of the two
 documented ways. The other one, `LagrangesMethod.rhs()`, inverts the matrix symbolically and soon grows beyond bounds.
@@ -77,3 +77,31 @@ def taylor(rhs: Callable[..., None], start: tuple[float, ...], p: tuple[float, .
         return np.array(state)
 
     return end
+
+
+def has_pinocchio() -> bool:
+    """Whether Pinocchio is installed."""
+    return find_spec("pinocchio") is not None
+
+
+def articulated_chain(masses: Array, lengths: Array, gravity: float) -> Callable[[Array, Array], Array]:
+    """What gives the second derivatives of the angles of a chain's joints, from these angles and their derivatives, by the
+    articulated-body algorithm of Pinocchio.
+
+    Joints turn one body against the one before it: their angles are differences of the angles from the vertical.
+    """
+    import pinocchio as pin
+
+    model, joint, place = pin.Model(), 0, np.zeros(3)
+    model.gravity.linear = np.array([0.0, -gravity, 0.0])
+    for k, (m, a) in enumerate(zip(masses, lengths, strict=True)):
+        joint = model.addJoint(joint, pin.JointModelRZ(), pin.SE3(np.eye(3), place), f"joint {k}")
+        place = np.array([0.0, -a, 0.0])
+        model.appendBodyToJoint(joint, pin.Inertia(m, place, np.zeros((3, 3))), pin.SE3.Identity())
+    data, torque = model.createData(), np.zeros(len(masses))
+
+    def accelerations(angles: Array, rates: Array) -> Array:
+        found: Array = pin.aba(model, data, angles, rates, torque)
+        return found
+
+    return accelerations

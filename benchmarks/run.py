@@ -4,6 +4,8 @@ python benchmarks/run.py            everything but the slowest peers
 python benchmarks/run.py --quick    about five minutes on two cores
 python benchmarks/run.py --long     the peer with twenty links too
 python benchmarks/run.py --only integration growth
+python benchmarks/run.py --note     keeps the tables with the present commit, as a note of Git, which is no part of a branch:
+                                    `git log --notes=benchmarks` shows those of earlier commits
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import subprocess
 import time
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -60,6 +63,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="about five minutes on two cores")
     parser.add_argument("--long", action="store_true", help="peers that take minutes as well")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), help="some of the parts; results.md is not written")
+    parser.add_argument("--note", action="store_true", help="keep the tables of all parts as a note of Git with the present commit")
     chosen = parser.parse_args()
     effort = Effort(quick=chosen.quick, long=chosen.long)
     start, load = time.perf_counter(), os.getloadavg()[0]
@@ -72,6 +76,9 @@ def main() -> None:
     print(head)
     if set(chosen.only) == set(PARTS):
         RESULTS.write_text("\n".join([head, *written]))
+        if chosen.note:
+            command = ["git", "notes", "--ref=benchmarks", "add", "--force", "--file", str(RESULTS)]
+            subprocess.run(command, check=True, cwd=RESULTS.parent)  # noqa: S603
 
 
 def _head(effort: Effort, seconds: float, load: float) -> str:
