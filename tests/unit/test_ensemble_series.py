@@ -75,6 +75,17 @@ def test_multipliers_along_the_series_are_the_tension():
     np.testing.assert_allclose((u**2 + v**2) / 2 + 9.81 * y, np.broadcast_to(-9.81 * np.cos(a)[:, None], y.shape), atol=1e-8)
 
 
+@pytest.mark.parametrize("method", [None, ch.Taylor(), ch.Implicit()], ids=str)
+def test_states_at_given_times_satisfy_the_constraints_to_round_off(method):
+    """Also at a coarse tolerance, where polynomials between the steps leave the circle by a millionth."""
+    start, times, options = {"x": 0.6, "y": -0.8, "x'": 0.3}, np.linspace(0, 5, 37), {"tolerance": 1e-6, "method": method}
+    alone = ch.simulate(_pendulum(), start, times, parameters={"g": 9.81}, **options)
+    together = ch.simulate_many(_pendulum(), start, times, parameters={"g": np.full(9, 9.81)}, **options)
+    for motion in (alone, together):
+        x, y, u, v = (motion[name] for name in ("x", "y", "x'", "y'"))
+        assert np.abs(x * x + y * y - 1).max() < 1e-15 and np.abs(x * u + y * v).max() < 2e-15
+
+
 def test_members_that_end_early_have_no_numbers_afterwards():
     wall = ch.derive(ch.System("x", "b", lagrangian="x'^2/2 - sqrt(b - x)"))
     found = ch.simulate_many(wall, {"x": 0, "x'": 1}, np.linspace(0, 2, 21), parameters={"b": [1.0, 50.0, 0.5]})

@@ -116,7 +116,7 @@ class _Loop:
             wanted = wanted[(wanted - found.nodes[-1]) * self.forward <= 0]
             nodes, states = np.concatenate(([self.t], found.nodes)), np.vstack((self.y, found.states))
             self.nodes.append(wanted)
-            self.states.append(interpolate(POWERS, nodes, states, found.rows, wanted))
+            self.states.append(self.projected(wanted, interpolate(POWERS, nodes, states, found.rows, wanted))[0])
             self.asked += len(wanted)
 
     def _advance(self) -> tuple[Status, int]:
@@ -274,7 +274,7 @@ class _Loop:
             self.rows.append(rows[None, :, :])
         while task.keep == dop853.TIMES and self.asked < len(task.times) and (task.times[self.asked] - t_new) * self.forward <= 0:
             at = float(task.times[self.asked])
-            self._keep_state(at, end if at == t_new else value_at(y, rows, (at - t) / (t_new - t)))
+            self._keep_state(at, end if at == t_new else self._projected(at, value_at(y, rows, (at - t) / (t_new - t)))[0])
 
     def _keep_state(self, t: float, y: Array) -> None:
         """Keep the state at a time that was asked for."""

@@ -159,8 +159,6 @@ class Evidence:
         self.states = np.concatenate([piece.first[None, :], states[some].reshape(len(some), len(run.y)), run.y[None, :]])
         self.p = _parameters(piece, self.times)
         compiled = piece.setting.compiled
-        if run.reduced and len(some) and not len(run.coefficients):  # reduced rates need states on the rows; those at given times are near
-            self.states[1:-1] = piece.projected(self.times[1:-1], self.states[1:-1])
         rates = compiled.stepping.at_state if run.reduced else compiled.rhs
         self.rates = dop853.evaluate(rates.early, self.times, self.states, self.p, compiled.size)
 

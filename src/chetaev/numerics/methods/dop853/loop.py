@@ -60,7 +60,7 @@ from chetaev.numerics.methods.dop853.dense import (
 )
 from chetaev.numerics.methods.dop853.proof import level_part, may_touch
 from chetaev.numerics.methods.dop853.scale_constants import TIME_LEFT
-from chetaev.numerics.methods.dop853.scales import begin_sizes, fold, make_whole, put_back, sizes_again, unfold
+from chetaev.numerics.methods.dop853.scales import begin_sizes, fold, make_whole, onto_rows, put_back, sizes_again, unfold
 from chetaev.numerics.methods.dop853.step import ACCURATE, BROKEN, DRIFTED, EPSILON, attempt, factor, first_step
 from chetaev.numerics.methods.dop853.tube import may_surprise, safe_part
 from chetaev.numerics.methods.dop853.types import (
@@ -121,18 +121,20 @@ def _keep_step(system: System, control: Control, kept: Kept, t_new: float, work:
 
 @part
 def _keep_times(
-    times: Array, kept: Kept, system: System, rows: Matrix, t: float, t_new: float, h: float, y: Array, work: Work, counts: Integers
+    times: Array, kept: Kept, system: System, control: Control, t: float, t_new: float, h: float, y: Array, work: Work, counts: Integers
 ) -> None:
-    """The states at the times in the step from (t, y) to (t_new, end), which is h long or was cut short."""
+    """The states at the times in the step from (t, y) to (t_new, end), which is h long or was cut short, on the constraints."""
     while counts[KEPT] < times.size and (times[counts[KEPT]] - t_new) * h <= 0.0:
         size = counts[KEPT]
         kept.nodes[size] = times[size]
         if times[size] == t_new:
             copy(work.end, kept.states[size])
+            unfold(control.rows, kept.states[size])
         else:
             interpolant(system, t, h, y, work, counts)
-            state(y, work.dense, (times[size] - t) / (t_new - t), kept.states[size])
-        unfold(rows, kept.states[size])
+            state(y, work.dense, (times[size] - t) / (t_new - t), work.stage)
+            onto_rows(system, control, times[size], work.stage, work.trial)
+            copy(work.stage, kept.states[size])
         counts[KEPT] += 1
 
 
@@ -174,7 +176,7 @@ def _commit(
     if keep in (STEPS, NODES) and t_new != t:
         _keep_step(system, control, kept, t_new, work, counts)
     elif keep == TIMES:
-        _keep_times(times, kept, system, control.rows, t, t_new, step, y, work, counts)
+        _keep_times(times, kept, system, control, t, t_new, step, y, work, counts)
     width, rows = work.k.shape[1], control.rows
     copy_row(work.end.ctypes, y.ctypes, width)
     copy_fresh(work.slope.ctypes, work.k.ctypes, width)

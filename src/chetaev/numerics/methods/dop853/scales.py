@@ -210,15 +210,21 @@ def unfold(rows: Matrix, x: Array) -> None:
 
 
 @part
+def onto_rows(system: System, control: Control, t: float, x: Array, trial: Array) -> None:
+    """A state with its whole turns, projected onto the constraints, in place. Rows as those of `Work`."""
+    unfold(control.rows, x)
+    if system.project != 0:
+        settle(system, control, t, 0.0, x, trial, 0.0)
+
+
+@part
 def make_whole(system: System, control: Control, t: float, x: Array, trial: Array) -> None:
     """A state with its whole turns, on the constraints: a whole angle has fewer digits than its remainder. Rows as those of `Work`."""
     turned = False
     for j in range(x.size):
         turned |= control.rows[TURNS, j] != 0.0
     if turned:
-        unfold(control.rows, x)
-        if system.project != 0:
-            settle(system, control, t, 0.0, x, trial, 0.0)
+        onto_rows(system, control, t, x, trial)
 
 
 @part

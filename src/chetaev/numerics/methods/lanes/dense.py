@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from chetaev.numerics.machine.lane_rows import LANES, moment, stage, weighed
+from chetaev.numerics.machine.lane_rows import LANES, column_out, moment, stage, weighed
 from chetaev.numerics.machine.native import inner, part
 from chetaev.numerics.methods.dop853 import tableau as c8
-from chetaev.numerics.methods.dop853.codes import DOUBLE_TURN, KEPT
+from chetaev.numerics.methods.dop853.calls import copy
+from chetaev.numerics.methods.dop853.codes import AMONG, DOUBLE_TURN, KEPT, TURNS
+from chetaev.numerics.methods.dop853.scales import onto_rows
 from chetaev.numerics.methods.dop853.types import Array, Matrix
 from chetaev.numerics.methods.lanes.calls import call
-from chetaev.numerics.methods.lanes.layout import AT, COUNT, FINITE, STEP, T_NEW, Places, T, Wide
+from chetaev.numerics.methods.lanes.layout import AT, COUNT, FINITE, STEP, T_NEW, One, Places, T, Wide
 
 
 @inner
@@ -49,8 +51,12 @@ def interpolants(wide: Wide, m: Matrix, at: Places, first_input: int) -> None:
 
 
 @part
-def states_at_times(m: Matrix, at: Places, lane: int, times: Array, series: Matrix) -> None:
-    """The states of a member at the times in its step, as `dop853.loop` keeps them."""
+def states_at_times(m: Matrix, at: Places, lane: int, times: Array, series: Matrix, one: One) -> None:
+    """The states of a member at the times in its step, as `dop853.loop` keeps them. `one` is room for one state."""
+    system, control, between = one.system, one.control, one.work.stage
+    column_out(m.ctypes, at.p, at.parameters, lane, system.p.ctypes)
+    column_out(m.ctypes, at.among, at.n, lane, control.rows[AMONG].ctypes)
+    column_out(m.ctypes, at.turns, at.n, lane, control.rows[TURNS].ctypes)
     t, t_new, h = m[T, lane], m[T_NEW, lane], m[STEP, lane]
     n, d = at.n, at.dense
     size = int(m[COUNT + KEPT, lane])
@@ -65,9 +71,10 @@ def states_at_times(m: Matrix, at: Places, lane: int, times: Array, series: Matr
                 high = m[d + 3 * n + j, lane] + theta * (
                     m[d + 4 * n + j, lane] + rest * (m[d + 5 * n + j, lane] + theta * m[d + 6 * n + j, lane])
                 )
-                series[size, j] = m[at.y + j, lane] + theta * (
+                between[j] = m[at.y + j, lane] + theta * (
                     m[d + j, lane] + rest * (m[d + n + j, lane] + theta * (m[d + 2 * n + j, lane] + rest * high))
                 )
-                series[size, j] += m[at.turns + j, lane] * DOUBLE_TURN
+            onto_rows(system, control, times[size], between, one.work.trial)
+            copy(between, series[size])
         size += 1
     m[COUNT + KEPT, lane] = float(size)

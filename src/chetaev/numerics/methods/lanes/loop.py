@@ -329,7 +329,7 @@ def _look_closely(m: Matrix, at: Places, one: One) -> None:
 
 
 @inner
-def _keep(wide: Wide, m: Matrix, at: Places, first_input: int, times: Array, series: Stack) -> None:
+def _keep(wide: Wide, m: Matrix, at: Places, first_input: int, times: Array, series: Stack, one: One) -> None:
     """The states at given times in the steps just made."""
     needed = False
     for lane in range(LANES):
@@ -344,7 +344,7 @@ def _keep(wide: Wide, m: Matrix, at: Places, first_input: int, times: Array, ser
         if m[NEEDED, lane] != 0.0:
             if times[int(m[COUNT + KEPT, lane])] != m[T_NEW, lane] and m[READY, lane] == 0.0:
                 m[EXTRA, lane] += 4.0 if m[FINITE, lane] != 0.0 else 3.0
-            states_at_times(m, at, lane, times, series[int(m[MEMBER, lane])])
+            states_at_times(m, at, lane, times, series[int(m[MEMBER, lane])], one)
 
 
 def integrate_lanes(
@@ -426,8 +426,6 @@ def integrate_lanes(
                         if looks == LANES:
                             look_together(wide, seen, at, one, looks, results)
                             looks = 0
-            if keep == TIMES:
-                _keep(wide, m, at, first_input, times, series)
             if young:
                 young = False
                 for lane in range(LANES):
@@ -445,6 +443,8 @@ def integrate_lanes(
                     fill = True
         if remember(x, MASK, at.largest, at.sizes, at.given, at.among, at.end, at.n, GREW, (MEMORY, SMALL_PART, MUCH_LARGER)):
             raise_among(x, GREW, at.end, at.among, at.n, control.kinds.ctypes)
+        if keep == TIMES:  # after the sizes are known by which projections are measured
+            _keep(wide, m, at, first_input, times, series, one)
         if commit(x, MASK, at.y, at.end, at.k, at.slope, at.minima, at.maxima, at.bound, at.turns, codes.DOUBLE_TURN, at.n):
             _fold(m, at, one)
         if at.residual > 0:
