@@ -37,7 +37,7 @@ LAYERS = {
     "__main__": "cli",
     "interop": "core mechanics numerics",
     "groups": "core mechanics transforms",
-    "control": "core mechanics numerics",
+    "control": "core mechanics numerics paths",
     "orbits": "core mechanics numerics transforms",
     "paths": "core mechanics numerics transforms singular orbits",
     "registration": "core mechanics numerics transforms export",
