@@ -129,7 +129,7 @@ _ALSO = {
     "chetaev.mechanics.analysis": "Analysis Verdict",
     "chetaev.mechanics.equations": "Equations",
     "chetaev.numerics.methods.base": "Method",
-    "chetaev.core.constraints": "Constraint VariationalConstraint",
+    "chetaev.core.rows.constraints": "Constraint VariationalConstraint",
     "chetaev.core.errors": "BranchError GaugeError InitialError ModelError NotationError ParameterError PrincipleError StateError "
     "UnfinishedError UsageError",
     "chetaev.core.notation": "to_sympy",

@@ -14,18 +14,18 @@ from typing import Any
 from sympy import Expr, Rational, S, Symbol
 
 from chetaev.core.calculus import partials, total_derivative
-from chetaev.core.constraints import Constraint
 from chetaev.core.display.html import card, columns, facts, set_row
 from chetaev.core.errors import UsageError
 from chetaev.core.fixes import Ask
 from chetaev.core.notation import show
+from chetaev.core.rows.constraints import Constraint
 from chetaev.core.support.budget import Answer
 from chetaev.core.support.public import public
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Input, jets_in
 from chetaev.core.system import System
 from chetaev.mechanics.distributions import Pfaffian, integrable_rank, integrals, rank_with_and_without
-from chetaev.mechanics.group_chart import in_coordinates
+from chetaev.mechanics.group_charts.chart import in_coordinates
 from chetaev.mechanics.principles.base import chetaev_row, contact_calculus, inclusion, points_of
 from chetaev.mechanics.ranks.generic import SCALED_POINTS, generic_rank, points_on
 

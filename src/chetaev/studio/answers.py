@@ -14,9 +14,9 @@ import numpy as np
 
 from chetaev.core.errors import ChetaevError
 from chetaev.core.notation.show import mathml
+from chetaev.core.rows.unilateral import Contact
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.registry import words_of
-from chetaev.core.unilateral import Contact
 from chetaev.export import code
 from chetaev.gallery import gallery
 from chetaev.io.writing import dumps

@@ -20,10 +20,10 @@ import numpy as np
 from sympy import Add, Expr, S, Symbol
 
 from chetaev.core.calculus import SYMBOLIC, Calculus, partials, total_derivative
-from chetaev.core.constraints import Constraint, VariationalConstraint
 from chetaev.core.errors import UsageError
 from chetaev.core.fixes import SetArgument
 from chetaev.core.notation.lexer import spell
+from chetaev.core.rows.constraints import Constraint, VariationalConstraint
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public

@@ -14,9 +14,9 @@ from typing import ClassVar, final
 from sympy import Expr, S
 
 from chetaev.core.calculus import SYMBOLIC, Calculus
-from chetaev.core.constraints import Constraint
 from chetaev.core.errors import PrincipleError
 from chetaev.core.fixes import Advice, InPython, UsePrinciple, listed
+from chetaev.core.rows.constraints import Constraint
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public
 from chetaev.core.support.recursion import deep

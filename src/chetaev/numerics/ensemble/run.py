@@ -42,7 +42,7 @@ from chetaev.numerics.motion.certification import (
     rows_of,
 )
 from chetaev.numerics.motion.run import REORDERINGS
-from chetaev.numerics.motion.transitions import FALLEN_PIVOT
+from chetaev.numerics.motion.transitions.switches import FALLEN_PIVOT
 from chetaev.numerics.smooth_pieces.rounding import rows_in_doubt
 from chetaev.numerics.smooth_pieces.signs import signs_in_doubt
 from chetaev.numerics.smooth_pieces.surface_values import ON_SURFACE

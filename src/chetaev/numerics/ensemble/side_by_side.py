@@ -5,7 +5,7 @@ from __future__ import annotations
 from chetaev.numerics.machine.kernels import Foreign, Kernel
 from chetaev.numerics.machine.processor import LANES
 from chetaev.numerics.machine.rounding_bounds import program_with_inputs
-from chetaev.numerics.machine.vector_code import code_in_lanes, doubts_in_lanes, is_made, runs_in_lanes
+from chetaev.numerics.machine.vectors.states import code_in_lanes, doubts_in_lanes, is_made, runs_in_lanes
 from chetaev.numerics.methods.lanes import ONE_BY_ONE, Wide
 
 _LONGEST = 4000

@@ -21,8 +21,8 @@ from chetaev.core.symbols import Jet
 from chetaev.numerics.flow.compiled import Compiled, Stepping
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.machine.kernels import MOST_JOINED, Foreign, Kernel, joined_kernel
-from chetaev.numerics.machine.lanes import Lanes, lanes_with
 from chetaev.numerics.machine.rounding_bounds import doubting
+from chetaev.numerics.machine.vectors.directions import Lanes, lanes_with
 from chetaev.numerics.methods import METHODS, dop853
 from chetaev.numerics.methods.accuracy import Accuracy, Measures
 from chetaev.numerics.methods.dop853.arguments import width_of

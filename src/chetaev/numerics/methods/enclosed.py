@@ -1,4 +1,4 @@
-r"""What a step in Python did not look at: the counterpart of `dop853.tube` and `dop853.proof` for the methods of `python_loop`.
+r"""What a step in Python did not look at: the counterpart of `dop853.enclosure` for the methods of `python_loop`.
 
 A step is a polynomial $y + \sum_k c_k\theta^k$. Boxes around parts of it are handed to the kernels of `chetaev.numerics.enclosures`.
 """
@@ -95,7 +95,7 @@ class Safe:
 
 
 def safe_part(kernel: Kernel, p: Array, step: Stretch, places: Sequence[float]) -> Safe:
-    """As `dop853.tube.safe_part`, for a step that evaluated the nodes at some points."""
+    """As `dop853.enclosure.tube.safe_part`, for a step that evaluated the nodes at some points."""
 
     def bounds(tube: Array) -> tuple[Array, Array]:
         most, least = kernel(0.0, tube, p).reshape(2, -1)

@@ -59,7 +59,7 @@ def no_surprise(system: System, t: float, h: float, y: Array, room: Room, tube: 
 
 @part
 def _seen_enough(system: System, t: float, h: float, y: Array, room: Room, tube: Tube) -> bool:
-    """The same with what was seen of the nodes where the step looked at the rates, in two places at least, as `dop853.tube` has it."""
+    """The same with the values of the nodes where the step evaluated the rates, in two places at least, as in `dop853.enclosure.tube`."""
     values = tube.values
     for i in range(values.shape[1]):
         values[WAS_SEEN, i] = values[SEEN_ONCE, i] = max(values[FOUND_LEAST, i], NOTHING)

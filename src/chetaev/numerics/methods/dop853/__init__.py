@@ -42,9 +42,9 @@ is. `directions` are meant along the motion, forwards or backwards. `floor` is t
 equations there, and what rounding makes of the rates. That changes no bit of the motion.
 
 **Modules.** `loop` makes the steps, each by `step` with the numbers of `tableau` and the `calls` of kernels. `scales` measures errors, with
-`scale_constants`; `watched_functions` finds roots by the rules of `location`; `tube` bounds what a step did not see, and `proof` says what
-the bounds prove. `dense` is what lies between the nodes. `types`, `codes` and `arguments` hold the arguments, `loaded` the compiled code,
-`repeated_calls` repeats calls.
+`scale_constants`; `watched_functions` finds roots by the rules of `location`; `enclosure` bounds what a step did not evaluate and
+decides what the bounds prove. `dense` is what lies between the nodes. `types`, `codes` and `arguments` hold the arguments, `loaded` the
+compiled code, `repeated_calls` repeats calls.
 """
 
 from __future__ import annotations

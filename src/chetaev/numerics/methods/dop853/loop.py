@@ -58,11 +58,11 @@ from chetaev.numerics.methods.dop853.dense import (
     state,
     to_be_looked_at,
 )
-from chetaev.numerics.methods.dop853.proof import level_part, may_touch
+from chetaev.numerics.methods.dop853.enclosure.proof import level_part, may_touch
+from chetaev.numerics.methods.dop853.enclosure.tube import may_surprise, safe_part
 from chetaev.numerics.methods.dop853.scale_constants import TIME_LEFT
 from chetaev.numerics.methods.dop853.scales import begin_sizes, fold, make_whole, put_back, sizes_again, unfold
 from chetaev.numerics.methods.dop853.step import ACCURATE, BROKEN, DRIFTED, EPSILON, attempt, factor, first_step
-from chetaev.numerics.methods.dop853.tube import may_surprise, safe_part
 from chetaev.numerics.methods.dop853.types import (
     Array,
     Control,

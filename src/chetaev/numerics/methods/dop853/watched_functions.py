@@ -38,8 +38,8 @@ from chetaev.numerics.methods.dop853.codes import (
     WATCH,
 )
 from chetaev.numerics.methods.dop853.dense import cut, interpolant, state
+from chetaev.numerics.methods.dop853.enclosure.proof import proved_part, sign_of, watched_at
 from chetaev.numerics.methods.dop853.location import NOWHERE, PLACES, REFINEMENTS, ROOT, WEIGHTS
-from chetaev.numerics.methods.dop853.proof import proved_part, sign_of, watched_at
 from chetaev.numerics.methods.dop853.scales import EPSILON, make_whole
 from chetaev.numerics.methods.dop853.types import Array, Control, Found, Integers, System, Tube, Watches, Work
 

@@ -33,7 +33,7 @@ from chetaev.numerics.methods.dop853.codes import (
     STOPPER,
     TURNS,
 )
-from chetaev.numerics.methods.dop853.proof import sign_of
+from chetaev.numerics.methods.dop853.enclosure.proof import sign_of
 from chetaev.numerics.methods.dop853.scales import put_back
 from chetaev.numerics.methods.dop853.types import Array, Matrix, Results, Stack
 from chetaev.numerics.methods.lanes.layout import (

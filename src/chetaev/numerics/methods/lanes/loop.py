@@ -47,11 +47,11 @@ from chetaev.numerics.methods.dop853.codes import (
     SLACK,
     TIMES,
 )
-from chetaev.numerics.methods.dop853.proof import CLOSE, MARGIN, PARABOLA, sign_of
+from chetaev.numerics.methods.dop853.enclosure.proof import CLOSE, MARGIN, PARABOLA, sign_of
+from chetaev.numerics.methods.dop853.enclosure.tube import STAGES, safe_part
 from chetaev.numerics.methods.dop853.scale_constants import FURTHER, MEMORY, MUCH_LARGER, SMALL_PART, TINY, WEIGHT
 from chetaev.numerics.methods.dop853.scales import EPSILON, fold
 from chetaev.numerics.methods.dop853.step import FAR, GROWS, SAFETY, SUSPECT
-from chetaev.numerics.methods.dop853.tube import STAGES, safe_part
 from chetaev.numerics.methods.dop853.types import Array, Integers, Matrix, Results, Stack, Tube, Watches
 from chetaev.numerics.methods.dop853.watched_functions import CLEAR
 from chetaev.numerics.methods.lanes.calls import call, call_ends
@@ -305,7 +305,7 @@ def _disturbed(m: Matrix, at: Places, watches: Watches) -> None:
 
 @inner
 def _may_touch(before: float, between: float, after: float, turn: float) -> bool:
-    """As `dop853.proof.may_touch`, from the determinant in three places."""
+    """As `dop853.enclosure.proof.may_touch`, from the determinant in three places."""
     first, middle, last = abs(before), abs(between), abs(after)
     half, bend, lower, suspicious = 0.5 * (last - first), first - 2.0 * middle + last, min(first, last), False
     if bend > 0.0 and abs(half) < (1.0 + MARGIN) * bend:

@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 from chetaev.numerics.machine.lane_rows import LANES, Rows, column_to, finite_lanes, measured, raise_among
 from chetaev.numerics.machine.native import inner
 from chetaev.numerics.methods.dop853.codes import BOUND, EVALUATIONS, GIVEN, KEPT, LOOK, STOPPER, TIMES
-from chetaev.numerics.methods.dop853.proof import sign_of
+from chetaev.numerics.methods.dop853.enclosure.proof import sign_of
 from chetaev.numerics.methods.dop853.scale_constants import AT_ONCE, BESIDE, FIRST_LOOK, GUESS_AT_REST, LONGEST_GUESS
 from chetaev.numerics.methods.dop853.scales import EPSILON
 from chetaev.numerics.methods.dop853.step import FINEST

@@ -25,7 +25,7 @@ from chetaev.numerics.methods.dop853.codes import (
     TURN,
 )
 from chetaev.numerics.methods.dop853.dense import interpolant, state
-from chetaev.numerics.methods.dop853.tube import around, around_in_line, between
+from chetaev.numerics.methods.dop853.enclosure.tube import around, around_in_line, between
 from chetaev.numerics.methods.dop853.types import Array, Integers, System, Tube, Watches, Work
 
 _FEW_TRIES = 40
