@@ -78,16 +78,21 @@ class Classification:
         return card(self.system.name or "system", table, facts(escape(fact.strip()) for fact in self.facts))
 
     def __str__(self) -> str:
-        lines = [self.system.name or "system"]
+        return "\n".join([self.system.name or "system", *(f"  {line}" for line in self.lines)])
+
+    @property
+    def lines(self) -> list[str]:
+        """The kind of each row, and the facts about the rows together, as lines of text."""
+        lines = []
         width = max((len(kind) for kind in self.kinds), default=0)
         labels = self.system.kinematic_labels
         longest = max(map(len, labels), default=0)
         for k, (kind, row) in enumerate(zip(self.kinds, self.system.kinematic, strict=True)):
             note = "  (redundant)" if k in self.redundant else ""
-            lines.append(f"  {labels[k]:<{longest}}  {kind:<{width}}  {row}{note}")
+            lines.append(f"{labels[k]:<{longest}}  {kind:<{width}}  {row}{note}")
         if not self.kinds:
-            lines.append("  no kinematic constraint")
-        return "\n".join([*lines, *(f"  {fact}" for fact in self.facts)])
+            lines.append("no kinematic constraint")
+        return [*lines, *self.facts]
 
     @property
     def facts(self) -> list[str]:

@@ -255,8 +255,7 @@ def fit_section(found: Fit) -> str:
     for name, v in found.values.items():
         low, high = found.interval(name)
         rows.append((set_name(name), number(v, 8), number(found.errors[name], 2), f"{number(low)} to {number(high)}"))
-    lines = [line.strip() for line in str(found).splitlines()[1 + len(found.values) :]]
-    said = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    said = "".join(f"<li>{escape(fact)}</li>" for fact in found.facts)
     count = sum(one.size for one in found.experiments)
     html = f"<p>Unknown values by least squares from {count} measured values. The model of this page has the values found.</p>"
     html += table(("", "value", "standard error", "95 %"), rows, "numbers") + f"<ul>{said}</ul>"

@@ -100,11 +100,10 @@ def _contact(equations: Equations, contact: Contact) -> dict[str, str]:
 def _analyze(asked: Asked) -> dict[str, Any]:
     model = asked.model()
     analysis = analyze(model)
-    return {**_verdict(analysis), "text": str(analysis), "classification": str(classify(model.system)).splitlines()[1:]}
+    return {**_verdict(analysis), "text": str(analysis), "classification": classify(model.system).lines}
 
 
 def _verdict(analysis: Analysis) -> dict[str, Any]:
-    lines = [line.strip() for line in str(analysis).splitlines()[1:]]
     return {
         "verdict": str(analysis.verdict),
         "sentence": analysis.verdict.sentence,
@@ -114,7 +113,7 @@ def _verdict(analysis: Analysis) -> dict[str, Any]:
         "free_functions": list(analysis.free_functions),
         "hidden": list(analysis.hidden),
         "undetermined": list(analysis.undetermined),
-        "facts": lines,
+        "facts": [line.strip() for line in analysis.lines],
         "branches": [_branch(k, branch, analysis) for k, branch in enumerate(analysis.branches)],
     }
 
@@ -184,7 +183,7 @@ def _compared(model: Model, wanted: Any, start: Mapping[str, Any], sides: list[d
     found = compare(replace(first, also={p: data[p] for p in list(cases)[1:]}), list(cases))
     for side, motion in zip(sides, found.motions.values(), strict=True):
         side |= _motion(motion)
-    return {"text": str(found), "pairs": str(found).splitlines()[len(cases) + 2 :]}
+    return {"text": str(found), "pairs": [line for pair in found.pairs for line in pair.lines()]}
 
 
 def _code(asked: Asked) -> dict[str, Any]:
