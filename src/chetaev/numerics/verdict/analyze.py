@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sympy import Dummy, Expr, Number, S
 
-from chetaev.core.errors import ParameterError, UsageError, did_you_mean
+from chetaev.core.errors import ParameterError, UsageError, about, did_you_mean
 from chetaev.core.exact.constants import cancelled
 from chetaev.core.exact.signature import has_values, vanishing
 from chetaev.core.fixes import Ask, sentences
@@ -108,7 +108,8 @@ def analyze(equations: Any, start: State | Mapping[str, Any] | None = None, para
     unknown = [str(name) for name in parameters or () if spell(str(name)) not in known]
     if unknown:
         hint = sentences(did_you_mean(unknown[0], sorted(known)), f"Parameters: {' '.join(sorted(known))}")
-        raise ParameterError(f"{unknown[0]} is not a parameter.", where=f"analyze {equations.system.label}", hint=hint)
+        place = about(f"analyze {equations.system.label}", "parameters", unknown[0])
+        raise ParameterError(f"{unknown[0]} is not a parameter.", where=place, hint=hint)
     sides = sides_of(equations, start, parameters)
     if not sides:
         shown = with_shown_corners(equations)
