@@ -35,6 +35,7 @@ from chetaev.mechanics.origins import Origin, RowLabel, Sliding, Slope, Stated
 from chetaev.mechanics.ranks.factored import null_space
 from chetaev.mechanics.ranks.generic import Matrix, Point, matrices_at
 from chetaev.mechanics.ranks.sizes import units_of
+from chetaev.mechanics.ranks.split import rank_of
 from chetaev.mechanics.structure import Structure
 from chetaev.numerics.corners.modes import smooth, with_shown_corners
 from chetaev.numerics.flow.closure import Closure, End
@@ -411,7 +412,7 @@ def _free_data(system: Prolongation, dimension: int | None) -> list[Jet]:
     if exact is None or system.curved(system.hidden(), state):  # the field may show another component than the points
         nulls = [null for null in _directions(system, rows, state) if null.shape[1] == count]
         places = [k for k, z in enumerate(state) if z in chosen]
-        fits = exact is not None and any(np.linalg.matrix_rank(null[places], tol=_INDEPENDENT) == count for null in nulls)
+        fits = exact is not None and any(rank_of(null[places], _INDEPENDENT, size=1.0) == count for null in nulls)
         chosen = chosen if fits or not nulls else free_jets(state, nulls[0])
     return [z for z in system.structure.state if z in chosen] if len(chosen) == count else []
 
