@@ -131,7 +131,7 @@ def read_principle(word: str, option: str = "--principle") -> Principle:
 
 def read_principles(words: str) -> list[Principle]:
     """Return the principles of --principles, which commas separate."""
-    from chetaev.core.support.words import split_words
+    from chetaev.core.support.specs.words import split_words
 
     found = [read_principle(word, "--principles") for word in split_words(words)]
     session().options["principle"] = [f"--principles {words}"]

@@ -302,7 +302,7 @@ class UnfinishedError(ChetaevError):
 
 
 class ChetaevWarning(UserWarning):
-    """A result that differs from what was asked for, or may differ elsewhere."""
+    """A result that differs from the request, or may differ on another machine."""
 
 
 class ClockWarning(ChetaevWarning):

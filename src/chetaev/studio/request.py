@@ -1,4 +1,4 @@
-"""What a request asks for: the model in its text, with the principle, values and interval that the request gives besides."""
+"""The contents of a request: the model in its text, with the principle, values and interval that the request gives besides."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chetaev.core.errors import Location, UsageError
 from chetaev.core.notation.lexer import spell
 from chetaev.core.state import State
 from chetaev.core.support.plain import DECIMAL
-from chetaev.core.support.words import split_words
+from chetaev.core.support.specs.words import split_words
 from chetaev.io.reading import loads
 from chetaev.mechanics.model import Model
 from chetaev.mechanics.principles import Principle, of_words

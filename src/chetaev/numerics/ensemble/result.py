@@ -63,7 +63,7 @@ class Ensemble:
     """Many motions. `ensemble.final["x'"]` is an array over the members, and so is any expression in their jets.
 
     With `t=times` of three or more times the states at these are kept, and `ensemble["x'"]` has one row per member and one column per time;
-    otherwise `ensemble["x'"]` are the ends. `ensemble[3]` is the motion of member 3, a `Trajectory`, computed again when it is asked for.
+    otherwise `ensemble["x'"]` are the ends. `ensemble[3]` is the motion of member 3, a `Trajectory`, which this access computes again.
 
     A member that never started (`started[i]` is False) has NaN for its states; one that failed on the way keeps the state it reached.
     `message(i)` says why a member ended or did not start. Before a member says `finished`, its rates are inserted into the original rows at

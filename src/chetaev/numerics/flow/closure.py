@@ -32,10 +32,10 @@ from chetaev.mechanics.ranks.generic import Matrix, Point, factored_at, matrices
 from chetaev.mechanics.ranks.sizes import row_sizes
 from chetaev.mechanics.ranks.split import rank_of
 from chetaev.mechanics.structure import partial_structure
+from chetaev.numerics.flow.constraint_set.sampling import points_from, points_near
 from chetaev.numerics.flow.elimination import PivotOrder, Samples, Solved, elimination_order, samples_of, solve
 from chetaev.numerics.flow.forty_digits import sure_rank, vanishes_near
 from chetaev.numerics.flow.prolongation import Prolongation, plainly_affine
-from chetaev.numerics.flow.sampling import points_from, points_near
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.residues import Residues, residues_of
 

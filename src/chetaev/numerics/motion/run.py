@@ -1,4 +1,4 @@
-"""The course of a simulation: smooth pieces one after another."""
+"""A simulation: smooth pieces one after another."""
 
 from __future__ import annotations
 
@@ -283,7 +283,7 @@ class Course(EventTransitions):
         self.record.net.graze(piece, functions, {k: texts[k] for k in plain}, task.watch, beyond, request.tolerance)
 
     def _wide(self, here: Setting, place: Place, conserving: bool) -> Wide | None:
-        """The slopes that run beside the state of a piece."""
+        """The slopes that are integrated together with the state of a piece."""
         if self.request.slopes is None or place.slopes is None:
             return None
         span = float(self.request.times[-1] - self.request.times[0])

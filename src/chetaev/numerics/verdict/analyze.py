@@ -39,8 +39,8 @@ from chetaev.mechanics.ranks.split import rank_of
 from chetaev.mechanics.structure import Structure
 from chetaev.numerics.corners.modes import smooth, with_shown_corners
 from chetaev.numerics.flow.closure import Closure, End
+from chetaev.numerics.flow.constraint_set.families import families
 from chetaev.numerics.flow.prolongation import Pair, Prolongation
-from chetaev.numerics.flow.state_families import families
 from chetaev.numerics.graphs.rounding_bounds import EPSILON
 from chetaev.numerics.verdict.branch_choice import bends_in_tops, decided_by_numbers, stated_only_as_written
 from chetaev.numerics.verdict.branches import SECONDS, SECONDS_DECIDED, Branches, branches_of, with_rows

@@ -28,7 +28,7 @@ from chetaev.mechanics.ranks.newton import least_norm, moved
 from chetaev.mechanics.ranks.sizes import Sizes, units_of
 from chetaev.mechanics.ranks.split import rank_of
 from chetaev.mechanics.tolerances import ALMOST_ZERO
-from chetaev.numerics.flow.sampling import points_near
+from chetaev.numerics.flow.constraint_set.sampling import points_near
 
 _VANISHING_SLOPE = 1e-5
 """Slope, relative to slopes off the set, below which it vanishes on the set. The iteration ends near a multiple root, not at it, so slopes

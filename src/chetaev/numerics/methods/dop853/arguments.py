@@ -137,7 +137,7 @@ def control_of(n: int, limits: Limits, own: int = 0, angles: ArrayLike = ()) -> 
         own=own or n,
     )
     found.rows[codes.BOUND] = np.inf
-    found.rows[codes.BOUND, np.asarray(angles, np.int64)] = codes.FARTHEST
+    found.rows[codes.BOUND, np.asarray(angles, np.int64)] = codes.LARGEST_REMAINDER
     fill_control(found, limits)
     return found
 

@@ -28,6 +28,7 @@ from chetaev.numerics.methods.dop853.codes import (
     KEPT,
     LATELY,
     LATEST,
+    LEAPED_NODE,
     NEW,
     NO_ROOM,
     NODES,
@@ -41,7 +42,6 @@ from chetaev.numerics.methods.dop853.codes import (
     STEP_TOO_SMALL,
     STEPS,
     STOPPER,
-    SURPRISE,
     TIMES,
     TOO_MANY_STEPS,
     TOUCHING,
@@ -50,16 +50,16 @@ from chetaev.numerics.methods.dop853.codes import (
     WORST,
 )
 from chetaev.numerics.methods.dop853.dense import (
-    begin_looking,
+    begin_comparisons,
+    compare_inside,
     interpolant,
     interpolant_in_line,
-    look_inside,
+    is_compared,
     rate,
     state,
-    to_be_looked_at,
 )
 from chetaev.numerics.methods.dop853.enclosure.proof import level_part, may_touch
-from chetaev.numerics.methods.dop853.enclosure.tube import may_surprise, safe_part
+from chetaev.numerics.methods.dop853.enclosure.tube import may_leap, safe_part
 from chetaev.numerics.methods.dop853.scale_constants import TIME_LEFT
 from chetaev.numerics.methods.dop853.scales import begin_sizes, fold, make_whole, put_back, sizes_again, unfold
 from chetaev.numerics.methods.dop853.step import ACCURATE, BROKEN, DRIFTED, EPSILON, attempt, factor, first_step
@@ -79,13 +79,13 @@ from chetaev.numerics.methods.dop853.types import (
     Watches,
     Work,
 )
-from chetaev.numerics.methods.dop853.watched_functions import any_closely, begin, below_floor, look, quiet, seen_part
+from chetaev.numerics.methods.dop853.watched_functions import any_closely, begin, below_floor, look, quiet, resolved_part
 
 _PATIENCE = 20
 """Trial steps in a row with numbers that are not finite, after which a run ends."""
 _DRIFTED = 20
 """Trial steps in a row that the projection moves too far, each half as long as the one before: a row may turn in a millionth of a step,
-which the stages do not see and the projection does."""
+which the stages do not resolve and the projection does."""
 _SHORTENED = 40
 """Trial steps in a row that are shortened for the sake of watched functions."""
 
@@ -213,13 +213,13 @@ def _start(
     work.inaccurate[0] = False
     for j in range(work.rough.size):
         work.rough[j] = 0.0
-    tube.notes[WORST], tube.notes[SURPRISE] = 1.0, -1.0
+    tube.notes[WORST], tube.notes[LEAPED_NODE] = 1.0, -1.0
     for j in range(y.size):
         seen.minima[j] = seen.maxima[j] = y[j]
     for j in range(seen.measured.size):
         seen.measured[j] = 0.0
     seen.roots[INTEGRAL] = seen.roots[LATEST] = 0.0
-    begin_looking(seen, counts)
+    begin_comparisons(seen, counts)
     _keep_start(keep, times, kept, t, y, counts)
     for j in range(y.size):
         control.rows[TURNS, j] = 0.0
@@ -320,7 +320,7 @@ def _follow(
             rejected, h = True, step * min(0.9, growth)
             continue
         boxed = tube.nodes != 0
-        if boxed and may_surprise(system, t, step, y, work, tube):
+        if boxed and may_leap(system, t, step, y, work, tube):
             boxed = False
             whole = safe_part(system, t, step, y, work, tube, counts)
             if whole < 1.0:
@@ -333,7 +333,7 @@ def _follow(
         if watched > 0:
             left = begin(system, control, t, step, y, closely, work, counts) if counts[ACCEPTED] == 0 else 0.0
             if closely and shortened < _SHORTENED and abs(step) > 1e6 * EPSILON * abs(t):
-                whole, boxed = seen_part(system, watches, t, step, y, work, tube, counts), False
+                whole, boxed = resolved_part(system, watches, t, step, y, work, tube, counts), False
                 if whole < 1.0:
                     counts[REJECTED] += 1
                     shortened += 1
@@ -363,11 +363,11 @@ def _follow(
                     sizes_again(control, y, seen.minima, seen.maxima)
                     shortened, again, rejected, h, status = 1, again + 1, True, t_new - t, RUNNING
                     continue
-        looked_at = status != WATCH and to_be_looked_at(step, last, y, work.end, seen, counts)
-        if looked_at or (keep == STEPS and t_new != t):
+        compared = status != WATCH and is_compared(step, last, y, work.end, seen, counts)
+        if compared or (keep == STEPS and t_new != t):
             interpolant_in_line(system, t, step, y, work, counts)
-        if looked_at:
-            look_inside(system, t, step, y, seen, work, counts)
+        if compared:
+            compare_inside(system, t, step, y, seen, work, counts)
         _commit(system, control, t, t_new, step, status == WATCH, y, keep, times, kept, seen, work, counts)
         t = t_new
         if status != RUNNING:

@@ -1,4 +1,4 @@
-"""Comparisons with the equations inside steps of several members together, *looks*, as `dop853.dense.look_inside`.
+"""Comparisons with the equations inside steps of several members together, *looks*, as `dop853.dense.compare_inside`.
 
 A look does not change a motion, and the time of the next look does not depend on its result. So steps wait in a table like that of the
 lanes until there are as many as lanes. The results are added to those of the members, in the order of their steps.
@@ -167,7 +167,7 @@ _rounded: Callable[..., None] = intrinsic(_round_off)
 
 
 @part
-def look_together(wide: Wide, m: Matrix, at: Places, one: One, count: int, results: Results) -> None:
+def compare_together(wide: Wide, m: Matrix, at: Places, one: One, count: int, results: Results) -> None:
     """Look inside the steps in the first columns; the results are stored in rows that a waiting step does not need."""
     if count == 0:
         return

@@ -15,16 +15,15 @@ from chetaev.numerics.methods.dop853.codes import (
     AMONG,
     COUNTS,
     FINISHED,
-    FOUND_LEAST,
-    FOUND_MOST,
-    HISS,
     INSIDE,
     KEPT,
     LARGEST,
+    LOWER_BOUND,
     MOVED,
     NEW,
     NO_ROOM,
     NOW,
+    ROUND_OFF,
     RUNNING,
     SHORTENED,
     SIZES,
@@ -32,6 +31,7 @@ from chetaev.numerics.methods.dop853.codes import (
     STEP,
     STOPPER,
     TURNS,
+    UPPER_BOUND,
 )
 from chetaev.numerics.methods.dop853.enclosure.proof import sign_of
 from chetaev.numerics.methods.dop853.scales import put_back
@@ -42,10 +42,10 @@ from chetaev.numerics.methods.lanes.layout import (
     INACCURATE,
     INTEGRAL,
     LATEST,
+    LEAPED_NODE,
     MEMBER,
     PAST_STEP,
     SPACE,
-    SURPRISE,
     WORST,
     H,
     One,
@@ -64,7 +64,7 @@ def take_out(m: Matrix, at: Places, lane: int, one: One, results: Results) -> No
     column_out(x, at.largest, n, lane, rows[LARGEST].ctypes)
     column_out(x, at.sizes, n, lane, rows[SIZES].ctypes)
     column_out(x, at.among, n, lane, rows[AMONG].ctypes)
-    column_out(x, at.noise, n, lane, rows[HISS].ctypes)
+    column_out(x, at.noise, n, lane, rows[ROUND_OFF].ctypes)
     column_out(x, at.turns, n, lane, rows[TURNS].ctypes)
     column_out(x, at.minima, n, lane, seen.minima.ctypes)
     column_out(x, at.maxima, n, lane, seen.maxima.ctypes)
@@ -82,7 +82,7 @@ def take_out(m: Matrix, at: Places, lane: int, one: One, results: Results) -> No
     for k in range(INSIDE):
         for j in range(n):
             seen.inside[k, j] = results.inside[int(m[MEMBER, lane]), k, j]
-    one.tube.notes[codes.WORST], one.tube.notes[codes.SURPRISE] = m[WORST, lane], m[SURPRISE, lane]
+    one.tube.notes[codes.WORST], one.tube.notes[codes.LEAPED_NODE] = m[WORST, lane], m[LEAPED_NODE, lane]
     for j in range(COUNTS):
         counts[j] = int(m[COUNT + j, lane])
 
@@ -97,7 +97,7 @@ def put_in(m: Matrix, at: Places, lane: int, one: One, results: Results) -> None
     column_in(x, at.largest, n, lane, rows[LARGEST].ctypes)
     column_in(x, at.sizes, n, lane, rows[SIZES].ctypes)
     column_in(x, at.among, n, lane, rows[AMONG].ctypes)
-    column_in(x, at.noise, n, lane, rows[HISS].ctypes)
+    column_in(x, at.noise, n, lane, rows[ROUND_OFF].ctypes)
     column_in(x, at.turns, n, lane, rows[TURNS].ctypes)
     column_in(x, at.minima, n, lane, seen.minima.ctypes)
     column_in(x, at.maxima, n, lane, seen.maxima.ctypes)
@@ -114,7 +114,7 @@ def put_in(m: Matrix, at: Places, lane: int, one: One, results: Results) -> None
     for k in range(INSIDE):
         for j in range(n):
             results.inside[int(m[MEMBER, lane]), k, j] = seen.inside[k, j]
-    m[WORST, lane], m[SURPRISE, lane] = one.tube.notes[codes.WORST], one.tube.notes[codes.SURPRISE]
+    m[WORST, lane], m[LEAPED_NODE, lane] = one.tube.notes[codes.WORST], one.tube.notes[codes.LEAPED_NODE]
     for j in range(COUNTS):
         m[COUNT + j, lane] = float(counts[j])
 
@@ -131,10 +131,10 @@ def take_step(m: Matrix, at: Places, lane: int, one: One) -> None:
     for i in range(12):
         if i == 0 or i >= 3:  # rows 1 and 2 of k are not used
             column_out(x, at.k + i * n, n, lane, work.k[i].ctypes)
-    column_out(x, at.values, at.nodes, lane, tube.values[FOUND_MOST].ctypes)
-    column_out(x, at.values + at.nodes, at.nodes, lane, tube.values[FOUND_LEAST].ctypes)
+    column_out(x, at.values, at.nodes, lane, tube.values[UPPER_BOUND].ctypes)
+    column_out(x, at.values + at.nodes, at.nodes, lane, tube.values[LOWER_BOUND].ctypes)
     work.ready[0] = False
-    tube.notes[codes.WORST], tube.notes[codes.SURPRISE] = m[WORST, lane], m[SURPRISE, lane]
+    tube.notes[codes.WORST], tube.notes[codes.LEAPED_NODE] = m[WORST, lane], m[LEAPED_NODE, lane]
     for j in range(COUNTS):
         counts[j] = int(m[COUNT + j, lane])
 

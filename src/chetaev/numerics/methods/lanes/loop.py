@@ -37,10 +37,10 @@ from chetaev.numerics.methods.dop853 import tableau as c8
 from chetaev.numerics.methods.dop853.calls import HUGE, SQUARE_SETTLED
 from chetaev.numerics.methods.dop853.codes import (
     ACCEPTED,
-    BEYOND_SEEN,
     EVALUATIONS,
     KEPT,
     LATELY,
+    MOST_BEYOND_SEEN,
     NOTHING,
     RADIAN,
     REJECTED,
@@ -57,7 +57,7 @@ from chetaev.numerics.methods.dop853.watched_functions import CLEAR
 from chetaev.numerics.methods.lanes.calls import call, call_ends
 from chetaev.numerics.methods.lanes.control import accurate, any_above, corrected, counted, not_finite, onwards, prepare, quiet, to_correct
 from chetaev.numerics.methods.lanes.dense import interpolants, states_at_times
-from chetaev.numerics.methods.lanes.inside_steps import look_together, remember_step
+from chetaev.numerics.methods.lanes.inside_steps import compare_together, remember_step
 from chetaev.numerics.methods.lanes.lane_transfer import begin, finish, go_on, take_step
 from chetaev.numerics.methods.lanes.layout import (
     ALIVE,
@@ -221,7 +221,7 @@ def _around(m: Matrix, at: Places, tube: Tube) -> None:
 
 
 @inner
-def _surprises(wide: Wide, m: Matrix, at: Places) -> bool:
+def _may_leap(wide: Wide, m: Matrix, at: Places) -> bool:
     """Whether the nodes of some step have to be looked at more closely than over one box: MASK is 3 there."""
     call_lanes(wide.nodes, m[AT:].ctypes, m[at.box :].ctypes, m[at.p :].ctypes, m[at.values :].ctypes)
     found = False
@@ -232,7 +232,7 @@ def _surprises(wide: Wide, m: Matrix, at: Places) -> bool:
         for i in range(at.nodes):
             most, least = m[at.values + i, lane], max(m[at.values + at.nodes + i, lane], NOTHING)
             if not most <= worst * least:
-                if not most <= BEYOND_SEEN * least:
+                if not most <= MOST_BEYOND_SEEN * least:
                     m[MASK, lane] = 3.0
                     found = True
                     break
@@ -315,7 +315,7 @@ def _may_touch(before: float, between: float, after: float, turn: float) -> bool
 
 
 @part
-def _look_closely(m: Matrix, at: Places, one: One) -> None:
+def _examine(m: Matrix, at: Places, one: One) -> None:
     """Look at the nodes of steps whose MASK is 3, which becomes 1 where nothing surprises, and 2 otherwise."""
     counts = one.progress.counts
     for lane in range(LANES):
@@ -397,7 +397,7 @@ def integrate_lanes(
                     following, waiting, young = following + 1, waiting - 1, True
                 alive += m[ALIVE, lane] != 0.0
             if alive == 0:
-                look_together(wide, seen, at, one, looks, results)
+                compare_together(wide, seen, at, one, looks, results)
                 return
         stuck = prepare(x, t1, direction, float(control.max_steps)) or alive <= _TOO_FEW or flag[0] != 0
         if stuck:
@@ -411,8 +411,8 @@ def integrate_lanes(
             _ends(wide, m, at, first_input)
             if wide.nodes != 0:
                 _around(m, at, tube)
-                if _surprises(wide, m, at):
-                    _look_closely(m, at, one)
+                if _may_leap(wide, m, at):
+                    _examine(m, at, one)
             if at.watched > 0:
                 if young:
                     _first_signs(m, at, closely)
@@ -424,7 +424,7 @@ def integrate_lanes(
                         remember_step(m, lane, seen, looks, at, one.system.doubting != 0)
                         looks += 1
                         if looks == LANES:
-                            look_together(wide, seen, at, one, looks, results)
+                            compare_together(wide, seen, at, one, looks, results)
                             looks = 0
             if keep == TIMES:
                 _keep(wide, m, at, first_input, times, series)
@@ -433,7 +433,7 @@ def integrate_lanes(
                 for lane in range(LANES):
                     young |= m[COUNT + ACCEPTED, lane] == 0.0 and m[MASK, lane] == 0.0
         if any_above(x, MASK, 1.0):
-            look_together(wide, seen, at, one, looks, results)
+            compare_together(wide, seen, at, one, looks, results)
             looks = 0
             for lane in range(LANES):
                 if m[MASK, lane] >= 2.0:
