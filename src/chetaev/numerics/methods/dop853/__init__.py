@@ -91,7 +91,7 @@ from chetaev.numerics.methods.dop853.repeated_calls import (
     with_stages,
 )
 from chetaev.numerics.methods.dop853.scale_constants import PERTURBATION
-from chetaev.numerics.methods.dop853.types import Array, Integers, Results, Run, System
+from chetaev.numerics.methods.dop853.types import Array, Integers, Members, Plan, Records, Results, Run, System
 
 __all__ = [
     "FINAL",
@@ -330,16 +330,16 @@ def run_many(
 
     def some(first: int) -> None:
         last, system, nothing = min(first + portion, members), code.system(np.empty(given.shape[1])), np.empty(0)
-        control = control_of(n, limits, code.own, code.angles)
-        room = (
+        plan = Plan(control_of(n, limits, code.own, code.angles), watches, FINAL, nothing, stop)
+        records = Records(
             room_to_keep(FINAL, 0, n),
             room_for_roots(0, n),
             room_for_extremes(n, code.n_measure, code.own),
             work_of(n, code, given.shape[1]),
             tube_of(n, code),
-            np.zeros(codes.COUNTS, np.int64),
         )
-        LOOP.integrate_some(first, last, system, float(t0), float(t1), starts, parameters, control, watches, stop, nothing, *room, results)
+        some_members, counts = Members(first, last, starts, parameters), np.zeros(codes.COUNTS, np.int64)
+        LOOP.integrate_some(some_members, system, float(t0), float(t1), plan, records, counts, results)
 
     workers = threads or _processors()
     portion = max(1, members // (16 * workers) if workers > 1 else members)

@@ -156,6 +156,35 @@ class Seen(NamedTuple):
     inside: Matrix
 
 
+class Plan(NamedTuple):
+    """How a run is made: tolerances and limits, watched functions, what is kept (`codes`) at which times, and the flag that stops it."""
+
+    control: Control
+    watches: Watches
+    keep: int
+    times: Array
+    flag: Integers
+
+
+class Records(NamedTuple):
+    """The arrays that a run writes: states kept, roots found, extremes and residuals, and the room for one step and its tube."""
+
+    kept: Kept
+    found: Found
+    seen: Seen
+    work: Work
+    tube: Tube
+
+
+class Members(NamedTuple):
+    """Members `first`, ..., `last` - 1 of an ensemble: rows of states and of parameters."""
+
+    first: int
+    last: int
+    y0: Matrix
+    p: Matrix
+
+
 class Progress(NamedTuple):
     """Where a run is: time and size of the next step; counts of accepted and rejected steps, evaluations, projections, nodes kept and roots
     found, the status, the watched function that stopped it, and the steps inside which the run compares (`codes`).
