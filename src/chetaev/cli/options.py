@@ -87,6 +87,8 @@ def changed(
 ) -> Model:
     """Return a model with the principle, values and run settings of the options; the session keeps it for messages."""
     if word is not None:
+        from chetaev.mechanics.model import under
+
         model = under(model, read_principle(word))
         session().options["principle"] = [f"--principle {word}"]
     if settings:
@@ -115,11 +117,6 @@ def _note(table: str, option: str) -> None:
     noted = session().options.setdefault(table, [])
     if option not in noted:
         noted.append(option)
-
-
-def under(model: Model, wanted: Principle) -> Model:
-    """Return a model under `wanted`: with the data that it has for that principle, or otherwise its own data."""
-    return model.under(wanted) if wanted in model.principles else replace(model, principle=wanted, also={}, invariants={})
 
 
 def read_principle(word: str, option: str = "--principle") -> Principle:

@@ -24,7 +24,7 @@ from chetaev.mechanics.analysis import Analysis
 from chetaev.mechanics.classify import classify
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.model import Model
+from chetaev.mechanics.model import Model, under
 from chetaev.mechanics.principles import of_words
 from chetaev.numerics.comparison.compare import compare
 from chetaev.numerics.motion.simulate import simulate
@@ -33,7 +33,7 @@ from chetaev.numerics.verdict.analyze import analyze
 from chetaev.plot.animation import animate
 from chetaev.studio.faults import failed, own_fault, refusal
 from chetaev.studio.live import around_parameter, around_start, motion_page
-from chetaev.studio.request import Asked, MalformedError, read, require_text, require_two, under
+from chetaev.studio.request import Asked, MalformedError, read, require_text, require_two
 from chetaev.sweeps.measures import read_measures
 from chetaev.sweeps.points import read_points
 from chetaev.sweeps.study import OUTCOMES, Study

@@ -341,7 +341,7 @@ def run_many(
         some_members, counts = Members(first, last, starts, parameters), np.zeros(codes.COUNTS, np.int64)
         LOOP.integrate_some(some_members, system, float(t0), float(t1), plan, records, counts, results)
 
-    workers = threads or _processors()
+    workers = threads or processors()
     portion = max(1, members // (16 * workers) if workers > 1 else members)
     with ThreadPoolExecutor(workers) as pool:
         try:
@@ -450,5 +450,6 @@ def _in_order(times: Array) -> bool:
     return bool(np.all(steps >= 0) or np.all(steps <= 0))
 
 
-def _processors() -> int:
+def processors() -> int:
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
