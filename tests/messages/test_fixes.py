@@ -270,6 +270,7 @@ name = "dalembert"
             "kinematic[1], line 14",
         ),
         ("[principle]", '[where]\nc = "1"\na = "b"\nb = "a"\n[principle]', "where", "a", "where.a, line 17"),
+        ("[principle]", '[initial]\nfixed = ["x = q"]\n\n[principle]', "initial", "fixed", "initial.fixed[0], line 16"),
     ],
 )
 def test_the_place_of_a_fault_is_a_value_that_a_file_finds(old, new, part, key, line):
