@@ -174,7 +174,7 @@ def wavefront(
     if missing:
         raise UsageError(f"the start has no value for {' '.join(missing)}.", where=where, hint="a value for each coordinate")
     columns = _multipliers(jets, multipliers, float(t), where)
-    velocities = _directions(equations, run, place, values, directions, where)
+    velocities = _directions(equations, place, values, directions, where)
     shape = (len(velocities), len(columns))
     starts = np.empty((*shape, len(names)))
     rest = {q.name: float(v) for q, v in zip(equations.system.coordinates, place.values(), strict=True)}
@@ -216,7 +216,7 @@ def _multipliers(jets: Sequence[Any], given: Mapping[str, Sequence[float]] | Non
 
 
 def _directions(
-    equations: Equations, run: Any, place: Mapping[str, Any], values: Mapping[str, Any], count: int | None, where: str
+    equations: Equations, place: Mapping[str, Any], values: Mapping[str, Any], count: int | None, where: str
 ) -> list[dict[str, float]]:
     """Admissible velocities of unit speed at the start."""
     system = equations.system

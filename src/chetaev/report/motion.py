@@ -69,7 +69,7 @@ def accuracy(subject: Subject) -> str:
         pictures.insert(0, drawn(balance(found), "balance", "The energy with the work done, and the error of their balance."))
     html = _side_by_side(pictures)
     html += _invariants(subject, found)
-    return html + (_verification(subject, found) if found.reader.dense else _own_checks(found))
+    return html + (_verification(found) if found.reader.dense else _own_checks(found))
 
 
 def _own_checks(found: Trajectory) -> str:
@@ -82,7 +82,7 @@ def _own_checks(found: Trajectory) -> str:
     )
 
 
-def _verification(subject: Subject, found: Trajectory) -> str:
+def _verification(found: Trajectory) -> str:
     """Return the certificate of `verify`."""
     certificate = found.verify()
     rows = [

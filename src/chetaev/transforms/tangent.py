@@ -334,14 +334,14 @@ def _morphism(source: Equations, target: Equations, D: _Linear, names: tuple[str
         Frozen({**shared, **dict(zip(source.multipliers, own, strict=True))}),
         "a motion and its variations are the motion of the complete lift",
         constants=Frozen(dict.fromkeys(D.rates.values(), S.One)),
-        notes=_notes(D, source, target),
+        notes=_notes(source, target),
         variations=Frozen(variations),
         along=names,
         linear=D,
     )
 
 
-def _notes(D: _Linear, source: Equations, target: Equations) -> tuple[str, ...]:
+def _notes(source: Equations, target: Equations) -> tuple[str, ...]:
     count = len(source.multipliers)
     pairs = zip(source.multipliers, target.multipliers[:count], target.multipliers[count:], strict=False)
     return tuple(f"{slope.base} is the derivative of {m.base}, {own.base} is {m.base} itself" for m, slope, own in pairs)
