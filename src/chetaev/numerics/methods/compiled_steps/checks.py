@@ -73,10 +73,10 @@ def _leaps_over_nothing_by_points(system: System, t: float, h: float, y: Array, 
 
 @part
 def _add_point(system: System, t: float, h: float, y: Array, room: Room, theta: float, looked: bool, tube: Tube) -> None:
-    """The nodes in a place count as seen, as far as a place where the step `looked` has them too, and another one.
+    """Add one point to the seen values, which are the second largest; only points where the step `looked` raise the largest value.
 
-    A series looks where it begins only. What is there and nowhere beyond is a narrow hill, whose top may be flat in all derivatives that
-    the series has.
+    A series evaluates the rates where it begins only. A node that is large there and nowhere beyond is a narrow hill, whose top may be flat
+    in all derivatives that the series has.
     """
     at_one_place(t, h, y, room, theta, tube)
     values = tube.values
@@ -91,7 +91,7 @@ def _add_point(system: System, t: float, h: float, y: Array, room: Room, theta: 
 
 @part
 def _walked(system: System, t: float, h: float, y: Array, room: Room, tube: Tube) -> bool:
-    """The same over boxes around parts of the step, with what was seen."""
+    """The same over boxes around parts of the step, with the seen values."""
     values, left, width, worst = tube.values, 0.0, FIRST_PART, 1.0
     while left < 1.0:
         right, ratio = min(left + width, 1.0), 1.0
@@ -111,7 +111,7 @@ def _walked(system: System, t: float, h: float, y: Array, room: Room, tube: Tube
 
 @part
 def _larger(ratio: float, found: float, seen: float) -> float:
-    """The larger of a ratio and another, infinite if that is no number."""
+    """The larger of `ratio` and `found / seen`; infinite if the quotient is not a number."""
     new = found / seen
     return ratio if new <= ratio else (new if new == new else np.inf)
 
@@ -121,7 +121,7 @@ def _larger(ratio: float, found: float, seen: float) -> float:
 
 @inner
 def level(system: System, control: Control, t: float, h: float, y: Array, room: Room, tube: Tube, counts: Integers) -> bool:
-    """Whether the determinant comes nowhere near zero and turns back: `enclosed.level_part`, as far as no place is worth a closer look.
+    """Whether the determinant comes nowhere near zero and turns back: `enclosed.level_part`, as far as no point needs refinement.
 
     A determinant that is about the same in five places, between which angles hardly turn, is level.
     """

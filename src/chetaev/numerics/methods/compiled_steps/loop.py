@@ -125,7 +125,7 @@ def _commit(system: System, control: Control, watches: Watches, path: Path, room
 def _compare_inside(system: System, t: float, h: float, y: Array, number: int, steps: int, room: Room, seen: Seen) -> None:
     """How far the polynomial of a step is from following the equations at one place, as `dop853.dense.compare_inside` finds it.
 
-    What round-off makes of it counts for some steps.
+    Its round-off counts for `steps` steps.
     """
     inside = seen.inside
     theta = FIRST_PLACE + PLACES * ((GOLDEN_PART * (number + 1)) % 1.0)

@@ -17,7 +17,7 @@ WEIGHT = 2.0
 """Weight of the typical size in the unit of the error; the value itself has the weight one. An estimated error of three tolerances in a
 component of order one then ends as an error of about one tolerance, because the estimate has a lower order."""
 NOISE = 3.0
-"""Round-off of a step in units of the differences seen between two states: these are two samples, a step has twelve rates."""
+"""Round-off of a step in units of the differences between two perturbed states: these are two samples, a step has twelve rates."""
 MOST_NOISE_RATIO = 1e3
 """Largest ratio of the round-off of the rates at one end of a step to that at the other end. With a smaller number, coordinates that vanish
 by symmetry would shorten steps; with a larger one, a body that starts to move against friction would set off in any direction."""

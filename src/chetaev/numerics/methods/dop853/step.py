@@ -31,8 +31,8 @@ SUSPECT = 1e3
 """Errors below this, in units of the tolerance, may be round-off of a component that vanishes by symmetry; so may every second error in a
 row."""
 _BESIDE = 0.1
-"""Weight of the errors of slopes, which run beside a motion: they may be ten times its tolerance. Slopes of a double pendulum with the
-weight 1 need half as many steps again."""
+"""Weight of the errors of slopes, which are integrated together with a motion: they may be ten times its tolerance. Slopes of a
+double pendulum with the weight 1 need half as many steps again."""
 FINEST = 1e-16
 """Relative tolerance for the choice of the first step if the caller gives none."""
 GROWS = 6.0
@@ -166,7 +166,7 @@ def _ends(system: System, t: float, work: Work) -> None:
 
 @inner
 def attempt(system: System, control: Control, t: float, h: float, y: Array, work: Work, counts: Integers) -> tuple[int, float]:
-    """A trial step to `work.end` with its slope, and what is watched and measured there; a verdict and the error. The error is estimated
+    """A trial step to `work.end` with its slope, watched functions and residuals there; a verdict and the error. The error is estimated
     before the projection.
     """
     work.ready[0] = False

@@ -22,7 +22,7 @@ class System(NamedTuple):
 
     `inputs` writes its values to p from index `first_input` on. `ends` returns in one call what `rhs`, `watch` and `measure` return, to the
     last bit, in one row as `Work.slope`, `after` and `residuals` follow each other. `doubting` is `rhs` plus bounds of its rounding errors,
-    and behind that `rhs` minus these bounds.
+    followed by `rhs` minus these bounds.
     """
 
     rhs: int

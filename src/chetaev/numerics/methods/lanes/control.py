@@ -1,6 +1,6 @@
-"""Decisions about the steps of all lanes at once, in vectors: what happens in every step, without a branch.
+"""Decisions about the steps of all lanes at once, in vectors and without a branch, as far as every step needs them.
 
-Each function returns whether some lane needs more than that; then the loop treats the lanes one by one. The rows are those of `layout`.
+Each function returns whether some lane needs further decisions; then the loop treats the lanes one by one. The rows are those of `layout`.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ def _onwards(typingctx: Any, m: Any, direction: Any, max_step: Any) -> tuple[Any
 
 
 onwards: Callable[..., bool] = intrinsic(_onwards)
-"""`onwards(m, direction, max_step)`: the sizes of the next steps. Whether some step is to be looked inside: MASK is 5 there."""
+"""`onwards(m, direction, max_step)`: the sizes of the next steps. Whether the run compares inside some step: MASK is 5 there."""
 
 
 def _counted(typingctx: Any, m: Any, t1: Any, nodes: Any) -> tuple[Any, Callable[..., Any]]:

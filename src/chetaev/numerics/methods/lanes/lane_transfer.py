@@ -1,8 +1,8 @@
-"""A lane as a run of one state, and back: what is handed to the loop for one state where something happens that needs it.
+"""The run in a lane, moved into the loop for one state and back, for steps that the loop over lanes does not decide.
 
-Between two accepted steps a run is its state with the first stage of the next step, the sizes it has shown, what was seen so far, the signs
-of watched functions, and its counts. `take_out` writes all of it where the loop for one state has it, and `put_in` writes it back; the bits
-are those of a run that never was in a lane.
+Between two accepted steps a run consists of its state with the first stage of the next step, its typical sizes, extremes and residuals so
+far, the signs of watched functions, and its counts. `take_out` writes all of it where the loop for one state has it, and `put_in` writes it
+back; the bits are those of a run that never was in a lane.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from chetaev.numerics.methods.lanes.layout import (
 
 @inner
 def take_out(m: Matrix, at: Places, lane: int, one: One, results: Results) -> None:
-    """The run in a lane, between two steps, as a run of one state. What its looks inside steps have shown is in the results."""
+    """Write the run in a lane, between two steps, as a run of one state; its comparisons inside steps are in the results."""
     x, n, rows, seen, work, counts = m.ctypes, at.n, one.control.rows, one.seen, one.work, one.progress.counts
     column_out(x, at.p, at.parameters, lane, one.system.p.ctypes)
     column_out(x, at.y, n, lane, work.start.ctypes)
@@ -89,7 +89,7 @@ def take_out(m: Matrix, at: Places, lane: int, one: One, results: Results) -> No
 
 @inner
 def put_in(m: Matrix, at: Places, lane: int, one: One, results: Results) -> None:
-    """A run of one state, between two steps, into a lane, and what its looks inside steps have shown into the results."""
+    """Write a run of one state, between two steps, into a lane, and its comparisons inside steps into the results."""
     x, n, rows, seen, work, counts = m.ctypes, at.n, one.control.rows, one.seen, one.work, one.progress.counts
     column_in(x, at.p, at.parameters, lane, one.system.p.ctypes)
     column_in(x, at.y, n, lane, work.start.ctypes)
@@ -160,7 +160,7 @@ def begin(
 
 @inner
 def go_on(m: Matrix, at: Places, lane: int, most: int, one: One, results: Results, series: Stack) -> None:
-    """Have the loop for one state go on with the run in a lane until it has made `most` steps, or to its end, which is reported."""
+    """Continue the run in a lane by the loop for one state until it has made `most` steps, or to its end, which is reported."""
     take_out(m, at, lane, one, results)
     one.progress.clock[NOW], one.progress.clock[STEP], one.progress.counts[STATUS] = m[T, lane], m[H, lane], RUNNING
     _follow(m, at, lane, most, one, one.progress.counts[KEPT], results, series)
@@ -168,7 +168,7 @@ def go_on(m: Matrix, at: Places, lane: int, most: int, one: One, results: Result
 
 @inner
 def _follow(m: Matrix, at: Places, lane: int, most: int, one: One, kept: int, results: Results, series: Stack) -> None:
-    """Run what is in the room of one state; `kept` of its states at given times are in the series already."""
+    """Continue the run in the room of one state; `kept` of its states at given times are in the series already."""
     member, counts = int(m[MEMBER, lane]), one.progress.counts
     one.control.pause[0] = most
     call_packed(one.entry, one.row)
@@ -185,7 +185,7 @@ def _follow(m: Matrix, at: Places, lane: int, most: int, one: One, kept: int, re
 
 @inner
 def report(results: Results, i: int, status: int, t: float, one: One) -> None:
-    """The run of a member is over in the loop for one state: what remains of it."""
+    """Store the results of a member whose run ended in the loop for one state."""
     y, seen, counts = one.work.start, one.seen, one.progress.counts
     put_back(one.system, one.control, t, y, one.work.trial)
     results.status[i], results.index[i], results.t[i] = status, counts[STOPPER], t
@@ -202,7 +202,7 @@ def report(results: Results, i: int, status: int, t: float, one: One) -> None:
 
 @inner
 def finish(m: Matrix, at: Places, lane: int, results: Results) -> None:
-    """The run in a lane has reached its end: what remains of it."""
+    """Store the results of the run in a lane, which has reached its end."""
     x, i = m.ctypes, int(m[MEMBER, lane])
     results.status[i], results.index[i], results.t[i] = FINISHED, int(m[COUNT + STOPPER, lane]), m[T, lane]
     for j in range(at.n):

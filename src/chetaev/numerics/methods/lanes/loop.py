@@ -1,11 +1,11 @@
 """The compiled loop over lanes: members of an ensemble side by side, each with its own time and its own steps.
 
 A trial step is made in all lanes at once, with the arithmetic of the loop for one state (`dop853.loop`), operation by operation. Most steps
-are ordinary: accurate, or rejected for the first time; the projection is close, nothing watched happens, no node surprises. These are
-judged and made here. All other steps are left to the loop for one state, which makes that step again from its beginning and hands the run
-back. So a member has the same bits as in a separate run, in any lane and with any neighbours. A lane whose member has ended takes the next
-one. Lanes begin and look inside steps at different times; so members begin ahead of their turn, and looks wait, until there are enough of
-them for all columns of a table (`starts`, `inside_steps`).
+are ordinary: accurate, or rejected for the first time; the projection moves little, no watched function changes its sign, the step leaps
+over nothing. These are decided here. All other steps are left to the loop for one state, which repeats the step from its beginning and
+returns the run. So a member has the same bits as in a separate run, in any lane and with any neighbours. A lane whose member has ended
+takes the next one. Lanes begin members, and compare inside steps, at different times; so members begin ahead of their turn, and comparisons
+are collected, until there are enough of them for all columns of a table (`starts`, `inside_steps`).
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def _try(wide: Wide, m: Matrix, at: Places, first_input: int, rtol: float) -> No
 
 @part
 def _fold(m: Matrix, at: Places, one: One) -> None:
-    """Take whole turns out of the angles of steps just made, as `dop853.scales`."""
+    """Subtract whole turns from the angles of steps just made, as `dop853.scales`."""
     y, rows = one.work.start, one.control.rows
     for lane in range(LANES):
         if m[MASK, lane] != 0.0:
@@ -222,7 +222,7 @@ def _around(m: Matrix, at: Places, tube: Tube) -> None:
 
 @inner
 def _may_leap(wide: Wide, m: Matrix, at: Places) -> bool:
-    """Whether the nodes of some step have to be looked at more closely than over one box: MASK is 3 there."""
+    """Whether one box around some step leaves open that it leaps: MASK is 3 there."""
     call_lanes(wide.nodes, m[AT:].ctypes, m[at.box :].ctypes, m[at.p :].ctypes, m[at.values :].ctypes)
     found = False
     for lane in range(LANES):
@@ -316,7 +316,7 @@ def _may_touch(before: float, between: float, after: float, turn: float) -> bool
 
 @part
 def _examine(m: Matrix, at: Places, one: One) -> None:
-    """Look at the nodes of steps whose MASK is 3, which becomes 1 where nothing surprises, and 2 otherwise."""
+    """Examine steps whose MASK is 3, which becomes 1 where the step leaps over nothing, and 2 otherwise."""
     counts = one.progress.counts
     for lane in range(LANES):
         if m[MASK, lane] == 3.0:
@@ -369,7 +369,7 @@ def integrate_lanes(
     """The members of an ensemble: rows of y0 and p. Each has its own p, and the same bits as in a separate run.
 
     `series` holds the states at `times`, where `keep` is TIMES. `one` is room for one state, `m` the table of all lanes; members wait in
-    `new` for a lane, and steps in `seen` for a look inside them, until there are enough for all columns.
+    `new` for a lane, and steps in `seen` for a comparison inside them, until there are enough for all columns.
     """
     control, tube, first_input, x = one.control, one.tube, one.system.first_input, m.ctypes
     direction, closely, following, alive, fill, young = 1.0 if t1 >= t0 else -1.0, False, 0, 0, True, False

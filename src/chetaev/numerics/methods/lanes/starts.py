@@ -95,8 +95,8 @@ def _bend(
 
 
 _bend_time: Callable[..., None] = intrinsic(_bend)
-"""`_bend_time(m, y, k, n, among, guess, out, beside, at_once)`: the least time in which a rate bends the motion as much as the state or the
-rate itself amounts to, from the rates in the first two rows of k, `guess` apart; as `dop853.step.first_step`."""
+"""`_bend_time(m, y, k, n, among, guess, out, beside, at_once)`: the least time in which second derivatives change a
+component, or its rate, by its own size, from the rates in the first two rows of k, `guess` apart; as `dop853.step.first_step`."""
 
 
 @inner
@@ -132,7 +132,7 @@ def begin_together(wide: Wide, m: Matrix, at: Places, one: One, first: int, t0: 
 
 @inner
 def _sizes(m: Matrix, at: Places, one: One) -> None:
-    """As `dop853.scales.begin_sizes` after no run before; and what was seen so far."""
+    """As `dop853.scales.begin_sizes` without an earlier run; and the extremes so far."""
     for j in range(at.n):
         given = one.control.rows[GIVEN, j]
         for lane in range(LANES):
@@ -180,7 +180,7 @@ def _first_steps(wide: Wide, m: Matrix, at: Places, one: One, t0: float, t1: flo
 
 @inner
 def take_new(source: Matrix, column: int, m: Matrix, lane: int, at: Places, keep: int, times: Array, t0: float, series: Stack) -> None:
-    """A member that has begun into a lane."""
+    """Write a member that has begun into a lane."""
     column_to(source.ctypes, column, m.ctypes, lane, 0, FIRST_ROW)
     column_to(source.ctypes, column, m.ctypes, lane, at.y, 2 * at.n)
     column_to(source.ctypes, column, m.ctypes, lane, at.p, at.box - at.p)
