@@ -36,13 +36,11 @@ if TYPE_CHECKING:
     from chetaev.interop.mechanics import from_mechanics
     from chetaev.io.reading import load
     from chetaev.io.writing import save
-    from chetaev.mechanics.analysis import Verdict
     from chetaev.mechanics.classify import classify
     from chetaev.mechanics.derivation import derive
     from chetaev.mechanics.model import Model
     from chetaev.mechanics.principles import Chetaev, DAlembert, Hamilton, Herglotz, Mixed, Vakonomic, VirtualWork
     from chetaev.mechanics.servo import servo
-    from chetaev.numerics.attraction import basin, lyapunov_certificate
     from chetaev.numerics.comparison.compare import compare
     from chetaev.numerics.ensemble import simulate_many
     from chetaev.numerics.evaluation.evaluate import evaluate, residual
@@ -57,7 +55,6 @@ if TYPE_CHECKING:
     from chetaev.paths.abnormal import abnormal
     from chetaev.paths.connect import connect
     from chetaev.paths.steering import steer
-    from chetaev.paths.wavefront import wavefront
     from chetaev.plot.animation import animate
     from chetaev.registration import register
     from chetaev.report import report
@@ -66,7 +63,7 @@ if TYPE_CHECKING:
     from chetaev.singular.dynamical.dynamical_form import DynamicalForm
     from chetaev.singular.inverse.helmholtz import helmholtz
     from chetaev.studio import studio
-    from chetaev.sweeps import open_sweep, sweep
+    from chetaev.sweeps import sweep
 
 __version__ = VERSION
 
@@ -83,13 +80,11 @@ _HOMES = {
     "chetaev.interop.mechanics": "from_mechanics",
     "chetaev.io.reading": "load",
     "chetaev.io.writing": "save",
-    "chetaev.mechanics.analysis": "Verdict",
     "chetaev.mechanics.classify": "classify",
     "chetaev.mechanics.derivation": "derive",
     "chetaev.mechanics.model": "Model",
     "chetaev.mechanics.principles": "Chetaev DAlembert Hamilton Herglotz Mixed Vakonomic VirtualWork",
     "chetaev.mechanics.servo": "servo",
-    "chetaev.numerics.attraction": "basin lyapunov_certificate",
     "chetaev.numerics.comparison.compare": "compare",
     "chetaev.numerics.ensemble": "simulate_many",
     "chetaev.numerics.evaluation.evaluate": "evaluate residual",
@@ -104,7 +99,6 @@ _HOMES = {
     "chetaev.paths.abnormal": "abnormal",
     "chetaev.paths.connect": "connect",
     "chetaev.paths.steering": "steer",
-    "chetaev.paths.wavefront": "wavefront",
     "chetaev.plot.animation": "animate",
     "chetaev.registration": "register",
     "chetaev.report": "report",
@@ -112,7 +106,7 @@ _HOMES = {
     "chetaev.singular.dynamical.dynamical_form": "DynamicalForm",
     "chetaev.singular.inverse.helmholtz": "helmholtz",
     "chetaev.studio": "studio",
-    "chetaev.sweeps": "open_sweep sweep",
+    "chetaev.sweeps": "sweep",
 }
 """The names a first program uses, by the modules that define them; the imports above repeat them for type checkers."""
 
@@ -131,17 +125,17 @@ _MODULES = {
 """Public modules by the name under which `chetaev` offers them."""
 
 _ALSO = {
-    "chetaev.mechanics.analysis": "Analysis",
+    "chetaev.control": "Basin LyapunovCertificate Wavefront basin lyapunov_certificate wavefront",
+    "chetaev.mechanics.analysis": "Analysis Verdict",
     "chetaev.mechanics.equations": "Equations",
     "chetaev.numerics.methods.base": "Method",
-    "chetaev.core.constraints": "Constraint VariationalConstraint",
+    "chetaev.core.rows.constraints": "Constraint VariationalConstraint",
     "chetaev.core.errors": "BranchError GaugeError InitialError ModelError NotationError ParameterError PrincipleError StateError "
     "UnfinishedError UsageError",
     "chetaev.core.notation": "to_sympy",
     "chetaev.core.symbols": "Coordinate Input Parameter inputs parameters",
     "chetaev.mechanics.principles": "AsStated Principle",
     "chetaev.mechanics.prolonged.constraints": "prolong_constraints",
-    "chetaev.numerics.attraction": "Basin LyapunovCertificate",
     "chetaev.numerics.comparison.compare": "Comparison",
     "chetaev.numerics.ensemble": "Ensemble",
     "chetaev.numerics.identification": "Answer Fit",
@@ -151,10 +145,9 @@ _ALSO = {
     "chetaev.numerics.verdict.implicit_equation": "implicit_equation",
     "chetaev.paths.abnormal": "Abnormal",
     "chetaev.paths.path": "Path Paths",
-    "chetaev.paths.wavefront": "Wavefront",
     "chetaev.paths.steering": "Steering",
     "chetaev.report": "Report",
-    "chetaev.sweeps": "Sample Sweep count grid largest_lyapunov sample",
+    "chetaev.sweeps": "Sample Sweep count grid largest_lyapunov open_sweep sample",
     "chetaev.singular": "ConstrainedSystem ConstraintStructure ContactGeometry Dirac LagrangianBundle Precontact Presymplectic constrain "
     "contact_geometry dirac integrating_factor lagrangian_bundle lagrangian_forms lepagean_equivalent precontact presymplectic "
     "reduce_order regularity semiholonomic semiholonomic_degree tonti_lagrangian",

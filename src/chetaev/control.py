@@ -1,7 +1,8 @@
-"""Control of systems with inputs: which directions the admissible velocities reach.
+"""Control: which directions the admissible velocities reach, which states an equilibrium attracts, where extremals end.
 
-`growth` forms brackets of the vector fields that kinematic rows allow. Linear control at a state, with optimal feedback,
-is part of `ch.linearize(..., inputs=[...])`.
+`growth` forms brackets of the vector fields that kinematic rows allow. `basin` estimates the states from which motions reach an
+equilibrium, `lyapunov_certificate` proves a region of them. `wavefront` has the ends of all extremals from a point, which bound what can
+be reached. Linear control at a state, with optimal feedback, is part of `ch.linearize(..., inputs=[...])`.
 """
 
 from __future__ import annotations
@@ -9,10 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from chetaev.core.support.lazy import lazily
 from chetaev.core.support.public import public
 from chetaev.mechanics.brackets.growth import Growth, growth_over
 
-__all__ = ["Growth", "growth"]
+_HOMES = {
+    "chetaev.control": "growth",
+    "chetaev.mechanics.brackets.growth": "Growth",
+    "chetaev.numerics.attraction": "Basin LyapunovCertificate basin lyapunov_certificate",
+    "chetaev.paths.wavefront": "Wavefront wavefront",
+}
+__getattr__, __dir__, __all__ = lazily(__name__, _HOMES)
 
 
 @public

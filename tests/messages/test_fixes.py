@@ -270,12 +270,66 @@ name = "dalembert"
             "kinematic[1], line 14",
         ),
         ("[principle]", '[where]\nc = "1"\na = "b"\nb = "a"\n[principle]', "where", "a", "where.a, line 17"),
+        ("[principle]", '[initial]\nfixed = ["x = q"]\n\n[principle]', "initial", "fixed", "initial.fixed[0], line 16"),
     ],
 )
 def test_the_place_of_a_fault_is_a_value_that_a_file_finds(old, new, part, key, line):
     place = caught(lambda: loads(FILE.replace(old, new, 1), "m.toml")).place
     assert (place.source, place.part, place.key) == ("m.toml", part, key)
     assert place.startswith("m.toml, ") and place.endswith(line)
+
+
+SKATE = ch.System("x y a", "m", lagrangian="m/2*(x'^2 + y'^2) + a'^2/2", kinematic={"blade": "y' = x'*tan(a)"}, inputs={"u": None})
+SKATING = ch.derive(SKATE, ch.DAlembert())
+START = {"x": 0, "y": 0, "a": 0, "x'": 1, "a'": 0}
+GIVEN = {"parameters": {"m": 1}, "inputs": {"u": 0}}
+
+
+@pytest.mark.parametrize(
+    ("call", "verb", "part", "key", "row"),
+    [
+        (lambda: ch.derive(SKATE, ch.Hamilton()), "derive", "kinematic", None, ""),
+        (lambda: ch.derive(SKATE), "derive", "principle", None, ""),
+        (lambda: ch.derive(SKATE.replace(kinematic={"blade": "y'^2 = x'*a'"}), ch.DAlembert()), "derive", "kinematic", None, "blade"),
+        (lambda: ch.evaluate(SKATING, START, inputs={"u": 0}), "evaluate", "parameters", "m", ""),
+        (lambda: ch.evaluate(SKATING, START, parameters={"m": 1}), "evaluate", "inputs", "u", ""),
+        (lambda: ch.evaluate(SKATING, {**START, "z": 1}, **GIVEN), "evaluate", "start", "z", ""),
+        (lambda: ch.evaluate(SKATING, {**START, "x''": 3}, **GIVEN), "evaluate", "start", "x''", ""),
+        (lambda: ch.evaluate(SKATING, {**START, "y'": 1}, **GIVEN), "evaluate", "start", None, "blade"),
+        (lambda: ch.simulate(SKATING, {**START, "y'": 1}, (0, 1), **GIVEN), "simulate", "start", None, "blade"),
+        (lambda: ch.simulate(SKATING, {**START, "x": "q"}, (0, 1), **GIVEN), "simulate", "start", "x", ""),
+        (lambda: ch.simulate(SKATING, {"x": 0, "y": 0, "a": 0, "x'": 1}, (0, 1), **GIVEN), "simulate", "start", "a'", ""),
+        (lambda: ch.simulate(SKATING, START, (0, 1), parameters={"m": 1, "k": 1}, inputs={"u": 0}), "simulate", "parameters", "k", ""),
+        (lambda: ch.simulate(SKATING, START, (0, 1), events=["x", ch.On("y", direction=2)], **GIVEN), "simulate", "events", 1, ""),
+        (lambda: ch.analyze(SKATING, parameters={"k": 1}), "analyze", "parameters", "k", ""),
+        (lambda: ch.control.growth(SKATE.replace(kinematic={"blade": "y'^2 = x'*a'"})), "growth", "kinematic", None, "blade"),
+        (lambda: ch.System("x", lagrangian="q'^2"), "System", "lagrangian", None, ""),
+        (lambda: ch.derive(3), "derive", "", None, ""),
+    ],
+)
+def test_the_place_of_an_error_names_the_verb_and_what_is_at_fault(call, verb, part, key, row):
+    error = caught(call)
+    place = error.place
+    assert (place.verb, place.part, place.key, place.row) == (verb, part, key, row)
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 - made here
+    assert vars(again.place) == vars(place) and str(again) == str(error)
+
+
+def test_the_verb_is_the_function_that_the_user_called():
+    """`simulate` and `evaluate` share the completion of starts; `compare` calls `simulate` itself."""
+    wrong = {**START, "z": 1}
+    assert caught(lambda: ch.simulate_many(SKATING, wrong, (0, 1), **GIVEN)).place.verb == "simulate_many"
+    assert caught(lambda: ch.compare(SKATE, [ch.DAlembert(), ch.Vakonomic()], wrong, (0, 1), **GIVEN)).place.verb == "compare"
+    motion = ch.simulate(SKATING, START, (0, 1), **GIVEN)
+    assert caught(lambda: motion["z"]).place.verb == "Trajectory" and caught(lambda: motion.at(5)).place.verb == "Trajectory.at"
+    run = ch.prepare(SKATING, t=(0, 1), inputs={"u": 0})
+    assert caught(lambda: run([0, 0], [1])).place.verb == "Prepared"
+
+
+def test_a_place_is_printed_once():
+    """The facts of a place are values; the message has the text of the place and names the row in its own sentence."""
+    told = str(caught(lambda: ch.evaluate(SKATING, {**START, "y'": 1}, **GIVEN)))
+    assert told.splitlines()[0] == "InitialError · evaluate system" and told.count("contradict blade") == 1
 
 
 def test_an_error_in_a_file_speaks_the_words_of_the_file():

@@ -7,8 +7,8 @@ import sympy
 from sympy import cos, sin
 
 from chetaev.core.calculus import SYMBOLIC, Calculus, Frame, degree
-from chetaev.core.constraints import Constraint
 from chetaev.core.functions import Sign
+from chetaev.core.rows.constraints import Constraint
 from chetaev.core.symbols import Coordinate, Parameter
 from chetaev.core.values import Undefined
 from chetaev.numerics.graphs.algebra import GraphAlgebra

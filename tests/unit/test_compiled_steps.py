@@ -13,7 +13,7 @@ import chetaev as ch
 from chetaev.numerics.methods import python_loop
 from chetaev.numerics.methods.compiled_stepper import Strides
 from chetaev.numerics.methods.compiled_steps import matrices
-from chetaev.numerics.methods.series import series_of
+from chetaev.numerics.methods.taylor.series import series_of
 
 BOTH = [ch.Implicit(), ch.Taylor()]
 SPRING = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2", name="spring"))

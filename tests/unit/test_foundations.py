@@ -122,7 +122,7 @@ def test_equations_are_values_that_survive_pickling():
 
 def test_the_public_surface():
     assert set(ch.__all__) <= set(dir(ch))
-    assert len(ch.__all__) <= 66  # sixty names of a first program, and the modules
+    assert len(ch.__all__) <= 60
     for name in (*ch.__all__, *ch.ALSO):
         assert getattr(ch, name) is not None
     with pytest.raises(AttributeError):

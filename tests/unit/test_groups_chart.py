@@ -9,7 +9,7 @@ from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.groups import in_coordinates
 from chetaev.io.reading import loads
 from chetaev.io.writing import dumps
-from chetaev.mechanics.group_chart import _Chart
+from chetaev.mechanics.group_charts.chart import _Chart
 
 PLACES = {"SO3": [0.5, -0.3, 0.4, 0.7], "SE3": [0.2, 0.1, -0.4, 0.5, -0.3, 0.4, 0.7], "SE2": [0.3, 0.4, 0.9], "S1": [0.6]}
 TOP = {"I": 1.3, "J": 0.7, "m": 1.1, "g": 9.81, "l": 0.4}

@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 
 import chetaev as ch
 from chetaev.numerics.flow import compiled
-from chetaev.numerics.flow.component import component_at
+from chetaev.numerics.flow.constraint_set.component import component_at
 from chetaev.numerics.flow.prolongation import Problem, square_prolongation
 from chetaev.numerics.graphs.binding import bind
 from chetaev.numerics.motion.storage import load

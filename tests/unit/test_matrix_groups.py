@@ -12,8 +12,8 @@ from scipy.linalg import expm
 import chetaev as ch
 from chetaev.io.reading import loads
 from chetaev.io.writing import dumps
-from chetaev.mechanics.group_chart import in_coordinates
-from chetaev.mechanics.group_product_chart import exponential
+from chetaev.mechanics.group_charts.chart import in_coordinates
+from chetaev.mechanics.group_charts.product import exponential
 from chetaev.numerics.graphs.group_equations import equations_of
 
 H, X, Y = [[1, 0], [0, -1]], [[0, 1], [0, 0]], [[0, 0], [1, 0]]

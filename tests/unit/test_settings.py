@@ -13,7 +13,7 @@ import chetaev as ch
 from chetaev.cli.session import on_the_command_line
 from chetaev.core.fixes import UsePrinciple
 from chetaev.core.support.registry import spec_of, words_of
-from chetaev.core.support.words import split_words
+from chetaev.core.support.specs.words import split_words
 from chetaev.io.reading import loads
 from chetaev.io.schema import COMPARE
 from chetaev.io.writing import dumps

@@ -15,7 +15,7 @@ from chetaev.numerics.ensemble import many, run, side_by_side
 from chetaev.numerics.machine.engine import entry_of
 from chetaev.numerics.machine.kernels import compile_kernel
 from chetaev.numerics.machine.rounding_bounds import doubting
-from chetaev.numerics.machine.vector_code import LANES, code_in_lanes, doubts_in_lanes, runs_in_lanes, text_in_lanes
+from chetaev.numerics.machine.vectors.states import LANES, code_in_lanes, doubts_in_lanes, runs_in_lanes, text_in_lanes
 from chetaev.numerics.methods.dop853 import Code, Limits, Status, Watching
 from chetaev.numerics.methods.dop853 import run as run_one
 from chetaev.numerics.methods.lanes import ONE_BY_ONE, run_side_by_side, suits

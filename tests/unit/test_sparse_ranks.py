@@ -5,6 +5,7 @@ import pytest
 
 from chetaev.mechanics.ranks.factored import _solution_of, is_regular
 from chetaev.mechanics.ranks.sparse import clearly_regular, is_sparse, log_scales, sparse_fit, sparse_least_norm
+from chetaev.mechanics.ranks.split import rank_of, split
 
 
 def banded(n, extra=0):
@@ -73,3 +74,21 @@ def test_scales_of_a_pattern_with_two_parts():
     logs = np.where(present, np.random.default_rng(2).normal(size=present.shape), 0.0)
     sums = np.concatenate([logs.sum(axis=1), logs.sum(axis=0)])[None]
     np.testing.assert_allclose(log_scales(present, sums)[0], _solution_of(present.tobytes(), 120, 130) @ sums[0], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (2, 5), (5, 2), (4, 4)])
+@pytest.mark.parametrize("wanted", [0, 1, 2])
+def test_rank_and_null_space_of_one_split_are_the_columns(shape, wanted):
+    """The product of random factors has the rank of the smaller factor; null vectors are annihilated, and rows orthogonal to them."""
+    chance = np.random.default_rng(7)
+    inner = min(wanted, *shape)
+    matrix = chance.normal(size=(shape[0], inner)) @ chance.normal(size=(inner, shape[1]))
+    found = split(matrix)
+    assert found.rank == inner == rank_of(matrix) and found.rank + found.null.shape[1] == shape[1]
+    assert np.abs(matrix @ found.null).max(initial=0.0) < 1e-13 and np.abs(found.rows.T @ found.null).max(initial=0.0) < 1e-14
+
+
+def test_the_cut_of_a_split_refers_to_the_largest_singular_value_or_to_a_given_size():
+    matrix = np.diag([1e-3, 1e-9])
+    assert rank_of(matrix, 1e-7) == 2 and rank_of(matrix, 1e-5) == 1
+    assert rank_of(matrix, 1e-7, size=1.0) == 1 and rank_of(matrix, 1e-2, at_least=1.0) == 0

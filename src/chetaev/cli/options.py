@@ -87,6 +87,8 @@ def changed(
 ) -> Model:
     """Return a model with the principle, values and run settings of the options; the session keeps it for messages."""
     if word is not None:
+        from chetaev.mechanics.model import under
+
         model = under(model, read_principle(word))
         session().options["principle"] = [f"--principle {word}"]
     if settings:
@@ -117,11 +119,6 @@ def _note(table: str, option: str) -> None:
         noted.append(option)
 
 
-def under(model: Model, wanted: Principle) -> Model:
-    """Return a model under `wanted`: with the data that it has for that principle, or otherwise its own data."""
-    return model.under(wanted) if wanted in model.principles else replace(model, principle=wanted, also={}, invariants={})
-
-
 def read_principle(word: str, option: str = "--principle") -> Principle:
     """Return the principle that a word names."""
     from chetaev.mechanics.principles import of_words
@@ -131,7 +128,7 @@ def read_principle(word: str, option: str = "--principle") -> Principle:
 
 def read_principles(words: str) -> list[Principle]:
     """Return the principles of --principles, which commas separate."""
-    from chetaev.core.support.words import split_words
+    from chetaev.core.support.specs.words import split_words
 
     found = [read_principle(word, "--principles") for word in split_words(words)]
     session().options["principle"] = [f"--principles {words}"]

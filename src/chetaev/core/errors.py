@@ -14,7 +14,7 @@ from __future__ import annotations
 import difflib
 import os
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 from chetaev.core.fixes import Advice, Fix, Replace, parts_of
@@ -55,13 +55,17 @@ def full_traceback() -> bool:
 class Location(str):
     """The place of a fault as messages print it, with the same facts as data.
 
-    `part` is a part of a `System`, such as `kinematic`; `key` a name in that part, or the number of a row. `source` is the model file or
-    the option of the command line that holds the fault; `inner` is the place inside it, without the line. `line`, `column` and `length`
-    are the faulty characters of the file, counted from 1; 0 where they are not known.
+    `verb` is the public function that the user called, or the class of a method or property. `part` is a part of a `System`, such as
+    `kinematic`, or an argument of that function, such as `start` or `parameters`; `key` is a name in that part, or the number of a row.
+    `row` is the label of the equation at fault, such as `kinematic[0]'`. `source` is the model file or the option of the command line that
+    holds the fault; `inner` is the place inside it, without the line. `line`, `column` and `length` are the faulty characters of the file,
+    counted from 1. Facts that are not known are empty, None or 0.
     """
 
+    verb: str
     part: str
     key: str | int | None
+    row: str
     source: str
     inner: str
     line: int
@@ -71,6 +75,7 @@ class Location(str):
     def __new__(cls, text: str, *, part: str = "", key: str | int | None = None, source: str = "") -> Location:
         found = super().__new__(cls, text)
         found.part, found.key, found.source, found.inner = part, key, source, text
+        found.verb = found.row = ""
         found.line = found.column = found.length = 0
         return found
 
@@ -86,29 +91,29 @@ class Location(str):
         entry = "" if key is None else f"[{key}]" if isinstance(key, int) else f".{key}"
         return Location(f"{self}, {part}{entry}", part=part, key=key, source=self.source)
 
-    def about(self, part: str, key: str | int | None = None) -> Location:
-        """This place with `part` and `key` as data, for messages that name the part themselves."""
-        found = Location(str(self))
-        found.__dict__.update(self.__dict__, part=part, key=key)
-        return found
+    def _with(self, text: str | None = None, **facts: Any) -> Location:
+        return _located(str(self) if text is None else text, self.__dict__ | facts)
+
+    def about(self, part: str, key: str | int | None = None, row: str = "") -> Location:
+        """This place with `part`, `key` and `row` as data, for messages that name them themselves."""
+        return self._with(part=part, key=key, row=row)
+
+    def during(self, verb: str) -> Location:
+        """This place with the public function that the user called."""
+        return self._with(verb=verb)
 
     def spanning(self, line: int, column: int, length: int) -> Location:
         """This place with the faulty characters of the file."""
-        found = Location(str(self))
-        found.__dict__.update(self.__dict__, line=line, column=column, length=length)
-        return found
+        return self._with(line=line, column=column, length=length)
 
     def beside(self, *others: str) -> Location:
         """This place, printed with others in which the fault may lie."""
-        found = Location(", ".join([self, *others]))
-        found.__dict__.update(self.__dict__)
-        return found
+        return self._with(", ".join([self, *others]))
 
     def within(self, source: Location) -> Location:
         """This place, which was found after reading, with the place in the file that has to change before it."""
-        found = Location(f"{source}, {self}", part=self.part, key=self.key, source=source.source)
-        found.inner, found.line, found.column, found.length = str(self), source.line, source.column, source.length
-        return found
+        span = {"line": source.line, "column": source.column, "length": source.length}
+        return self._with(f"{source}, {self}", source=source.source, inner=str(self), **span)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _located, (str(self), self.__dict__)
@@ -118,6 +123,12 @@ def _located(text: str, facts: dict[str, Any]) -> Location:
     found = Location(text)
     found.__dict__.update(facts)
     return found
+
+
+def about(where: str, part: str = "", names: str | Sequence[str] = (), *, row: str = "") -> Location:
+    """A place with the part at fault as data: an argument or a part of the system, the name in it if it is only one, the row's label."""
+    key = names if isinstance(names, str) else names[0] if len(names) == 1 else None
+    return (where if isinstance(where, Location) else Location(where)).about(part, key, row)
 
 
 class ChetaevError(Exception):
@@ -135,7 +146,7 @@ class ChetaevError(Exception):
 
     @property
     def place(self) -> Location:
-        """The place of the fault, with the part of the system if that is known."""
+        """The place of the fault: the function that was called, and the part, name or row at fault if that is known."""
         return self.where if isinstance(self.where, Location) else Location(self.where)
 
     @property
@@ -167,13 +178,19 @@ class ChetaevError(Exception):
     def _body(self) -> list[str]:
         return ["  " + "  ".join(part for part in (self.what, self.why) if part)]
 
-    def brief(self) -> Self:
-        """This error without the frames of the library in its traceback so far, to be raised again by a public function.
+    def leaving(self, verb: str) -> Self:
+        """This error as the public function `verb` raises it again: with its name, and without the frames of the library.
 
         A terminal shows the traceback before the message. A frame for every call inside the library does not help, and moves the user's
         own line off the screen. Frames of functions that the user gave to the library stay. Other errors in the chain of causes lose the
-        frames of the library too; the chain itself stays.
+        frames of the library too; the chain itself stays. `CHETAEV_TRACEBACK=1` keeps all frames.
+
+        Args:
+            verb: The name of the public function, or of the class of a special method.
         """
+        self.where = self.place.during(verb)
+        if full_traceback():
+            return self
         self.__traceback__ = without_library(self.__traceback__, others=False)
         seen, cause = {id(self)}, self.__cause__ or self.__context__
         while cause is not None and id(cause) not in seen:
@@ -285,7 +302,7 @@ class UnfinishedError(ChetaevError):
 
 
 class ChetaevWarning(UserWarning):
-    """A result that differs from what was asked for, or may differ elsewhere."""
+    """A result that differs from the request, or may differ on another machine."""
 
 
 class ClockWarning(ChetaevWarning):

@@ -211,7 +211,7 @@ SMOOTH: dict[str, Smooth] = {
 """The smooth functions of one argument. A new one that CasADi has and that rises everywhere is one entry here, with its slope. Another one
 needs its rules of computation too: its values in exact arithmetic (`core/exact/functions.py`), its slope
 (`numerics/graphs/rounding_bounds.py`), its intervals (`numerics/enclosures/expression.py` and `ranges.py`) and its Taylor coefficients
-(`numerics/methods/series.py`)."""
+(`numerics/methods/taylor/series.py`)."""
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], int]] = {
     **{name: (function.make, 1) for name, function in SMOOTH.items()},

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import sympy
 from sympy import Expr
 
-from chetaev.core.constraints import Constraint, VariationalConstraint, by_label
 from chetaev.core.notation.lexer import spell
 from chetaev.core.notation.show import latex, show
+from chetaev.core.rows.constraints import Constraint, VariationalConstraint, by_label
 from chetaev.core.support.plain import contacts, mapping, named_texts, require_keys, text_of, texts
 from chetaev.core.support.text import in_latex
 
 if TYPE_CHECKING:
+    from chetaev.core.rows.unilateral import Contact
     from chetaev.core.system import System
-    from chetaev.core.unilateral import Contact
 
 
 class Kind(Enum):

@@ -11,7 +11,6 @@ import sympy
 from sympy import Expr
 
 from chetaev.core.calculus import Frame
-from chetaev.core.constraints import Constraint, VariationalConstraint, by_label
 from chetaev.core.declarations import (
     COORDINATE_KINDS,
     PARAMETER_KINDS,
@@ -36,7 +35,8 @@ from chetaev.core.groups.matrix_group import MatrixGroup
 from chetaev.core.notation import Vocabulary
 from chetaev.core.notation.lexer import names_in, spell
 from chetaev.core.parts import ARGUMENTS, PART_TITLED, PARTS, Kind, arguments_of, texts_in
-from chetaev.core.rows import (
+from chetaev.core.rows.constraints import Constraint, VariationalConstraint, by_label
+from chetaev.core.rows.reading import (
     MOST_ROWS,
     named_rows,
     rayleigh,
@@ -47,11 +47,11 @@ from chetaev.core.rows import (
     read_variational,
     require_one,
 )
+from chetaev.core.rows.unilateral import Contact, declared_contacts, read_contacts
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public
 from chetaev.core.support.text import in_latex
 from chetaev.core.symbols import Action, Coordinate, Input, Jet, Multiplier, Parameter, jets_in
-from chetaev.core.unilateral import Contact, declared_contacts, read_contacts
 from chetaev.core.units.checking import check_dimensions, is_consistent, names_with_units, read_units
 
 _OTHER_WORDS = {

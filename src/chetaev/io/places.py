@@ -99,7 +99,8 @@ def place(source: str, text: str, table: str, key: str = "", occurrence: int = 0
     name = ".".join(part for part in (table, key) if part)
     line = line_of(text, table, key, occurrence) or line_of(text, name)  # the key may be a table
     line = _index(text).entry(line, index) if line and index is not None else line
-    return Location.in_file(source, name + (f"[{index}]" if index is not None else ""), line or 0)
+    found = Location.in_file(source, name + (f"[{index}]" if index is not None else ""), line or 0)
+    return found.about(table or key, key if table and key else index)
 
 
 def place_in_scene(source: str, text: str, key: str, shape: int | None) -> str:

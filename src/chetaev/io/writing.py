@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 from sympy import Expr, S
 
-from chetaev.core.constraints import Constraint, VariationalConstraint
 from chetaev.core.declarations import read_value, with_variations
 from chetaev.core.errors import ChetaevError, InitialError, ModelError, ParameterError, UsageError, did_you_mean
 from chetaev.core.fixes import Ask, InPython, SetInput
 from chetaev.core.notation import Vocabulary, parse_row, show
 from chetaev.core.parts import PARTS, AsWritten, Kind, parts_of
+from chetaev.core.rows.constraints import Constraint, VariationalConstraint
 from chetaev.core.sampled import Feedback, Sampled, sampled_pair
 from chetaev.core.scene import Scene, written
 from chetaev.core.support.files import require_ending, write_text

@@ -106,7 +106,12 @@ class Analysis:
 
     def __str__(self) -> str:
         title = f"{self.equations.system.name or 'system'} · {self.equations.principle}"
-        return "\n".join([title, *(f"  {line}" for line in self._report())])
+        return "\n".join([title, *(f"  {line}" for line in self.lines)])
+
+    @property
+    def lines(self) -> list[str]:
+        """The verdict, its consequences, branches, assumptions and evidence, as lines of text; those of branches are indented."""
+        return self._report()
 
     def _repr_html_(self) -> str:
         title = f"{self.equations.system.name or 'system'} · {self.equations.principle}"

@@ -14,18 +14,18 @@ from typing import Any
 from sympy import Expr, Rational, S, Symbol
 
 from chetaev.core.calculus import partials, total_derivative
-from chetaev.core.constraints import Constraint
 from chetaev.core.display.html import card, columns, facts, set_row
 from chetaev.core.errors import UsageError
 from chetaev.core.fixes import Ask
 from chetaev.core.notation import show
+from chetaev.core.rows.constraints import Constraint
 from chetaev.core.support.budget import Answer
 from chetaev.core.support.public import public
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import TIME, Input, jets_in
 from chetaev.core.system import System
 from chetaev.mechanics.distributions import Pfaffian, integrable_rank, integrals, rank_with_and_without
-from chetaev.mechanics.group_chart import in_coordinates
+from chetaev.mechanics.group_charts.chart import in_coordinates
 from chetaev.mechanics.principles.base import chetaev_row, contact_calculus, inclusion, points_of
 from chetaev.mechanics.ranks.generic import SCALED_POINTS, generic_rank, points_on
 
@@ -78,16 +78,21 @@ class Classification:
         return card(self.system.name or "system", table, facts(escape(fact.strip()) for fact in self.facts))
 
     def __str__(self) -> str:
-        lines = [self.system.name or "system"]
+        return "\n".join([self.system.name or "system", *(f"  {line}" for line in self.lines)])
+
+    @property
+    def lines(self) -> list[str]:
+        """The kind of each row, and the facts about the rows together, as lines of text."""
+        lines = []
         width = max((len(kind) for kind in self.kinds), default=0)
         labels = self.system.kinematic_labels
         longest = max(map(len, labels), default=0)
         for k, (kind, row) in enumerate(zip(self.kinds, self.system.kinematic, strict=True)):
             note = "  (redundant)" if k in self.redundant else ""
-            lines.append(f"  {labels[k]:<{longest}}  {kind:<{width}}  {row}{note}")
+            lines.append(f"{labels[k]:<{longest}}  {kind:<{width}}  {row}{note}")
         if not self.kinds:
-            lines.append("  no kinematic constraint")
-        return "\n".join([*lines, *(f"  {fact}" for fact in self.facts)])
+            lines.append("no kinematic constraint")
+        return [*lines, *self.facts]
 
     @property
     def facts(self) -> list[str]:

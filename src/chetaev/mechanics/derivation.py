@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chetaev.core.errors import PrincipleError, UsageError
+from chetaev.core.errors import PrincipleError, UsageError, about
 from chetaev.core.fixes import Ask, InPython, SetPart, UsePrinciple
 from chetaev.core.support.public import public
 from chetaev.core.symbols import jets_in
@@ -84,13 +84,15 @@ def _only_principle(system: System) -> Principle:
     if system.action is not None:
         raise PrincipleError(
             f"The system has an action variable {system.action.base} and no principle is named.",
-            where=where,
+            where=about(where, "action"),
             hint=UsePrinciple(Herglotz(DAlembert()) if system.kinematic else Herglotz(), call),
         )
     if system.equations:
         return AsStated()
     if system.variational is not None:
-        raise PrincipleError("Variational rows and no principle named.", where=where, hint=UsePrinciple(VirtualWork(), call))
+        raise PrincipleError(
+            "Variational rows and no principle named.", where=about(where, "variational"), hint=UsePrinciple(VirtualWork(), call)
+        )
     if not system.kinematic:
         return Hamilton()
     holonomic = constraints_are_holonomic(system)
@@ -102,7 +104,7 @@ def _only_principle(system: System) -> Principle:
     affine = all(row.kind in ("holonomic", "linear", "affine") for row in system.kinematic)
     raise PrincipleError(
         f"{count} and no principle named.",
-        where=where,
+        where=about(where, "principle"),
         why=why if affine else "Chetaev and vakonomic motions differ here.",
         hint=[UsePrinciple(p, call) for p in (DAlembert() if affine else Chetaev(), Vakonomic())],
     )
@@ -116,7 +118,7 @@ def _require_velocities(lowered: Lowered) -> None:
     if not deliberate and not any(z.order for e in moving for z in jets_in(e)):
         raise PrincipleError(
             "The Lagrangian contains no velocity.",
-            where=f"derive {system.label}",
+            where=about(f"derive {system.label}", "lagrangian"),
             why="Nothing in it resists acceleration, so no motion follows.",
             hint=("velocities are written x'; for a system without inertia give its dissipation or ", SetPart("lagrangian", 0)),
         )

@@ -12,7 +12,6 @@ import sympy
 from sympy import Expr, S
 
 from chetaev.core.calculus import SYMBOLIC, Algebra
-from chetaev.core.constraints import Constraint
 from chetaev.core.display.html import card, rows, set_formula, set_row
 from chetaev.core.errors import ModelError, PrincipleError, StateError, UsageError
 from chetaev.core.fixes import Ask, InPython
@@ -21,12 +20,13 @@ from chetaev.core.notation import Vocabulary, show
 from chetaev.core.notation.lexer import names_in, spell
 from chetaev.core.notation.reduction import reduced
 from chetaev.core.notation.show import latex, mathml
+from chetaev.core.rows.constraints import Constraint
+from chetaev.core.rows.unilateral import Contact
 from chetaev.core.support.budget import allowance, limited, size
 from chetaev.core.support.public import public
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import Coordinate, Jet, Multiplier, jets_in
 from chetaev.core.system import System
-from chetaev.core.unilateral import Contact
 from chetaev.mechanics.assemble import Row, assemble, calculus_of, euler_lagrange, origins, reaction
 from chetaev.mechanics.origins import Origin, Variation
 from chetaev.mechanics.principles.base import Lowered, Principle, points_of

@@ -198,3 +198,8 @@ class Model:
         if self.reference:
             lines.append(f"{'reference':<15} {self.reference}")
         return "\n".join(lines).lstrip("\n")
+
+
+def under(model: Model, wanted: Principle) -> Model:
+    """Return a model under `wanted`: with the data that it has for that principle, or otherwise its own data."""
+    return model.under(wanted) if wanted in model.principles else replace(model, principle=wanted, also=Frozen(), invariants=Frozen())

@@ -14,8 +14,8 @@ NEWTON_CUT = 1e-10
 """Singular values of a scaled Jacobian below this part of the largest are left out of a Newton step towards a random point. With smaller
 values redundant rows throw the step far away; larger ones leave out directions that rows determine."""
 CUT = 1e-9
-"""Singular values of the scaled matrix below this part of the largest count as zero. Solutions keep six digits above it; smaller values
-admit solutions without digits, larger ones drop true directions."""
+"""Singular values of a matrix whose rows and columns have comparable sizes count as zero below this part of the largest. Solutions keep six
+digits above it; smaller values admit solutions without digits, larger ones drop true directions."""
 NOISE = POINT_ERROR
 """Entries of a matrix below this part of its largest are errors of Newton's iteration, at random points of order one."""
 OPEN = 1e-7

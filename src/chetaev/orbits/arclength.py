@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.errors import StateError
+from chetaev.mechanics.ranks.split import split
 
 Array = NDArray[np.float64]
 Condition = Callable[[Array], tuple[float, Array]]
@@ -123,10 +124,7 @@ def tangent_at(curve: Any, u: Array, forward: Array) -> Array:
 
 def null_space(curve: Any, u: Array, cut: float) -> Array:
     """A basis of the null space of the derivative, as columns; `cut` is relative to the largest singular value."""
-    _, s, vt = np.linalg.svd(curve.numbers(u)[1])
-    rank = int(np.sum(s > cut * s[0])) if len(s) and s[0] > 0 else 0
-    found: Array = vt[rank:].T
-    return found
+    return split(curve.numbers(u)[1], cut).null
 
 
 def node_at(curve: Any, u: Array, tangent: Array) -> Node:

@@ -22,6 +22,7 @@ from chetaev.core.symbols import TIME, Input
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
+from chetaev.mechanics.ranks.split import split
 from chetaev.numerics.flow.prolongation import Problem, prolongation
 from chetaev.numerics.graphs.binding import bind, number
 from chetaev.numerics.motion.trajectory import Trajectory
@@ -128,8 +129,7 @@ class Flow:
         rows, kept = self.constraints(x)[1], self.on_groups(x)
         if not len(rows):
             return kept
-        _, s, vt = np.linalg.svd(rows @ kept)
-        found: Array = kept @ vt[int(np.sum(s > _DEPENDENT_ROW * s[0])) :].T
+        found: Array = kept @ split(rows @ kept, _DEPENDENT_ROW).null
         return found
 
     def on_groups(self, x: Array) -> Array:

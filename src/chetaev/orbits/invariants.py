@@ -30,6 +30,7 @@ from chetaev.core.support.budget import size
 from chetaev.core.symbols import TIME, Action, Jet, Multiplier, Place
 from chetaev.core.values import Tape, Undefined
 from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.ranks.split import split
 from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.orbits.flow import Array, Flow
 from chetaev.transforms.symmetries import symmetries
@@ -238,8 +239,7 @@ def phases(flow: Flow, invariants: Invariants, x: Array, gradients: Array) -> Ar
     changed = _unit(gradients.T).T @ v
     if not changed.size:
         return v.T
-    _, s, vt = np.linalg.svd(changed)
-    found: Array = vt[int(np.sum(s > _LEAST_SINGULAR_VALUE)) :] @ v.T
+    found: Array = split(changed, _LEAST_SINGULAR_VALUE, size=1.0).null.T @ v.T
     return found
 
 

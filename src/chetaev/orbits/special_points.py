@@ -258,7 +258,7 @@ def _offset(node: Node, values: Complex, doubts: Array) -> Array:
     return np.where(np.abs(growth) <= size, 0.0, growth)
 
 
-def _imaginary(node: Node, values: Complex, doubts: Array) -> NDArray[np.bool_]:
+def _imaginary(values: Complex, doubts: Array) -> NDArray[np.bool_]:
     """Which eigenvalues have a positive imaginary part beyond their error bounds `doubts`."""
     found: NDArray[np.bool_] = values.imag > np.maximum(10 * doubts, _OFF_THE_AXIS * np.abs(values).max(initial=0.0))
     return found
@@ -272,8 +272,8 @@ def _crossings(
     Determinants may keep their sign where symmetries make several real eigenvalues cross together.
     """
     growths = np.array([_offset(n, w, d) for n, w, d in zip(nodes, rows, doubts, strict=True)])
-    upper = np.array([_imaginary(n, w, d) for n, w, d in zip(nodes, rows, doubts, strict=True)])
-    lower = np.array([_imaginary(n, w.conj(), d) for n, w, d in zip(nodes, rows, doubts, strict=True)])
+    upper = np.array([_imaginary(w, d) for w, d in zip(rows, doubts, strict=True)])
+    lower = np.array([_imaginary(w.conj(), d) for w, d in zip(rows, doubts, strict=True)])
     for column in range(growths.shape[1]):
         for i, j in _signs(list(growths[:, column])):
             if upper[i, column] and upper[j, column]:
@@ -399,7 +399,7 @@ class _Pair:
 def _meeting(a: Node, b: Node, rows: Sequence[Complex], doubts: Sequence[Array], i: int, j: int) -> Iterator[tuple[int, int]]:
     """Pairs of columns that lie on an axis at `a` and have left it at `b`."""
     w, v = rows[i], rows[j]
-    off_real = [_imaginary(n, r, d) | _imaginary(n, r.conj(), d) for n, r, d in ((a, w, doubts[i]), (b, v, doubts[j]))]
+    off_real = [_imaginary(r, d) | _imaginary(r.conj(), d) for r, d in ((w, doubts[i]), (v, doubts[j]))]
     grown = [_offset(n, r, d) for n, r, d in ((a, w, doubts[i]), (b, v, doubts[j]))]
     for one in range(len(w)):
         for two in range(one + 1, len(w)):

@@ -3,7 +3,7 @@ r"""steer: inputs that lead a system from one state to another at least cost.
 $$ \min \int_{t_0}^{t_1} c(t, x, u)\, dt \quad\text{with the equations of motion, } u^- \le u \le u^+, \; g(t, x, u) \ge 0. $$
 
 Direct collocation of the rows of motion, solved by IPOPT with exact derivatives from several first paths; the mesh is refined, and its
-nodes moved to the switches of inputs, until the simulated motion keeps what was asked. What is found is a local minimum: the least of those
+nodes moved to the switches of inputs, until the simulated motion meets the conditions. The result is a local minimum: the least of those
 to which the first paths led. L. T. Biegler, Nonlinear Programming (SIAM 2010), chapter 10; J. T. Betts, Practical Methods for Optimal
 Control (SIAM 2010).
 """
@@ -87,7 +87,7 @@ class Steering:
     verified: tuple[str, ...]
     """What was verified on the simulated motion, and how."""
     title: str
-    """What was asked."""
+    """The problem that was stated."""
 
     def __repr__(self) -> str:
         return str(self)
@@ -248,7 +248,7 @@ class _Search:
         return sorted(solved, key=lambda found: found.cost)
 
     def _refined(self, found: Found) -> _Candidate | None:
-        """The path on finer meshes, until the simulated motion keeps what was asked and the cost no longer changes."""
+        """The path on finer meshes, until the simulated motion meets the conditions and the cost no longer changes."""
         candidate, before = _Candidate(found, self._checked(found), math.nan), math.nan
         best = candidate
         for _ in range(_MOST_REFINEMENTS):
@@ -326,7 +326,7 @@ class _Search:
         )
 
     def _fault(self, best: _Candidate) -> str:
-        """Why a path is not what was asked; empty if it is."""
+        """Why a path does not meet the conditions; empty if it does."""
         checked, problem = best.checked, self.problem
         if self._endless(best.found):
             latest = problem.t0 + best.found.path.duration

@@ -22,6 +22,7 @@ from chetaev.core.support.public import public
 from chetaev.core.symbols import Multiplier
 from chetaev.core.values import Tape
 from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.ranks.split import split
 from chetaev.numerics.prepared import prepare
 from chetaev.orbits.flow import Flow
 from chetaev.paths.boundary.ends import Array, Boundary
@@ -173,7 +174,7 @@ def wavefront(
     if missing:
         raise UsageError(f"the start has no value for {' '.join(missing)}.", where=where, hint="a value for each coordinate")
     columns = _multipliers(jets, multipliers, float(t), where)
-    velocities = _directions(equations, run, place, values, directions, where)
+    velocities = _directions(equations, place, values, directions, where)
     shape = (len(velocities), len(columns))
     starts = np.empty((*shape, len(names)))
     rest = {q.name: float(v) for q, v in zip(equations.system.coordinates, place.values(), strict=True)}
@@ -215,7 +216,7 @@ def _multipliers(jets: Sequence[Any], given: Mapping[str, Sequence[float]] | Non
 
 
 def _directions(
-    equations: Equations, run: Any, place: Mapping[str, Any], values: Mapping[str, Any], count: int | None, where: str
+    equations: Equations, place: Mapping[str, Any], values: Mapping[str, Any], count: int | None, where: str
 ) -> list[dict[str, float]]:
     """Admissible velocities of unit speed at the start."""
     system = equations.system
@@ -230,8 +231,7 @@ def _directions(
         raise StateError(
             "the constraints or the second derivatives of L have no value at the start.", where=where, hint="another start"
         ) from fault
-    _, s, vt = np.linalg.svd(matrix) if len(rows) else (None, np.zeros(0), np.eye(len(velocities)))
-    basis = vt[int(np.sum(s > _DEPENDENT_ROW)) :].T
+    basis = split(matrix, _DEPENDENT_ROW, size=1.0).null
     inner = basis.T @ metric @ basis
     if not basis.size or np.linalg.eigvalsh(inner)[0] <= _NOT_POSITIVE * np.abs(inner).max():
         why = "A unit speed needs a positive form on all admissible velocities."
@@ -263,8 +263,7 @@ def _first_conjugate_point(
         return None
     names = list(flow.names)
     places = [names.index(z.name) for z in boundary.pairs]
-    _, s, vt = np.linalg.svd(basis[places])
-    first = sizes[:, None] * (basis @ vt[int(np.sum(s > _FIXED_POSITION)) :].T)
+    first = sizes[:, None] * (basis @ split(basis[places], _FIXED_POSITION, size=1.0).null)
     lines = {names[k]: first[k] for k in independent(basis)}
     start, parameters = dict(zip(names, y.tolist(), strict=True)), dict(zip(run.parameters, p.tolist(), strict=True))
     near = nearby(boundary, start, parameters, (0.0, longest), lines, sizes[places], tolerance)

@@ -27,7 +27,7 @@ from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.plot.scenes.compose import compose
 from chetaev.plot.scenes.default import scene_of
 from chetaev.plot.scenes.drawing import Array, Drawing
-from chetaev.plot.scenes.sliders import Slide, read_sliders
+from chetaev.plot.scenes.live.sliders import Slide, read_sliders
 from chetaev.plot.scenes.text import number
 
 _SHORTEST_SECONDS, _LONGEST_SECONDS = 1.0, 60.0
@@ -110,7 +110,7 @@ class Animation:
 
     def page(self) -> str:
         """Return a complete page."""
-        from chetaev.plot.scenes.live_page import live_page
+        from chetaev.plot.scenes.live.page import live_page
         from chetaev.plot.scenes.pages import page
 
         return live_page(self) if self.slides else page(self)

@@ -27,7 +27,7 @@ def basin(found: Any, x: str | None = None, y: str | None = None, *, ax: Any = N
     A box of one jet is drawn as a strip. A box of more than two is drawn on the plane where the other jets are nearest to the equilibrium.
 
     Args:
-        found: A result of `ch.basin`.
+        found: A result of `ch.control.basin`.
         x: The jet on the horizontal axis; by default the first of the box.
         y: The jet on the vertical axis; by default the second.
         ax: Axes to draw into; by default those of a new figure.

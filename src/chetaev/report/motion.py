@@ -69,7 +69,7 @@ def accuracy(subject: Subject) -> str:
         pictures.insert(0, drawn(balance(found), "balance", "The energy with the work done, and the error of their balance."))
     html = _side_by_side(pictures)
     html += _invariants(subject, found)
-    return html + (_verification(subject, found) if found.reader.dense else _own_checks(found))
+    return html + (_verification(found) if found.reader.dense else _own_checks(found))
 
 
 def _own_checks(found: Trajectory) -> str:
@@ -82,7 +82,7 @@ def _own_checks(found: Trajectory) -> str:
     )
 
 
-def _verification(subject: Subject, found: Trajectory) -> str:
+def _verification(found: Trajectory) -> str:
     """Return the certificate of `verify`."""
     certificate = found.verify()
     rows = [
@@ -255,8 +255,7 @@ def fit_section(found: Fit) -> str:
     for name, v in found.values.items():
         low, high = found.interval(name)
         rows.append((set_name(name), number(v, 8), number(found.errors[name], 2), f"{number(low)} to {number(high)}"))
-    lines = [line.strip() for line in str(found).splitlines()[1 + len(found.values) :]]
-    said = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    said = "".join(f"<li>{escape(fact)}</li>" for fact in found.facts)
     count = sum(one.size for one in found.experiments)
     html = f"<p>Unknown values by least squares from {count} measured values. The model of this page has the values found.</p>"
     html += table(("", "value", "standard error", "95 %"), rows, "numbers") + f"<ul>{said}</ul>"

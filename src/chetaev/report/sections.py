@@ -11,11 +11,11 @@ from sympy import Expr
 from chetaev.core.display.html import LONGEST, counted, number, set_formula, set_symbol
 from chetaev.core.notation import show
 from chetaev.core.parts import STORED, Kind, Part
+from chetaev.core.rows.unilateral import Contact
 from chetaev.core.sampled import Sampled
 from chetaev.core.support.version import VERSION
 from chetaev.core.symbols import Action
 from chetaev.core.system import System
-from chetaev.core.unilateral import Contact
 from chetaev.core.units.unit import typeset
 from chetaev.mechanics.analysis import Analysis, Verdict
 from chetaev.mechanics.equations import Equations

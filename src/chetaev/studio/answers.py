@@ -14,9 +14,9 @@ import numpy as np
 
 from chetaev.core.errors import ChetaevError
 from chetaev.core.notation.show import mathml
+from chetaev.core.rows.unilateral import Contact
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.registry import words_of
-from chetaev.core.unilateral import Contact
 from chetaev.export import code
 from chetaev.gallery import gallery
 from chetaev.io.writing import dumps
@@ -24,7 +24,7 @@ from chetaev.mechanics.analysis import Analysis
 from chetaev.mechanics.classify import classify
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.model import Model
+from chetaev.mechanics.model import Model, under
 from chetaev.mechanics.principles import of_words
 from chetaev.numerics.comparison.compare import compare
 from chetaev.numerics.motion.simulate import simulate
@@ -33,7 +33,7 @@ from chetaev.numerics.verdict.analyze import analyze
 from chetaev.plot.animation import animate
 from chetaev.studio.faults import failed, own_fault, refusal
 from chetaev.studio.live import around_parameter, around_start, motion_page
-from chetaev.studio.request import Asked, MalformedError, read, require_text, require_two, under
+from chetaev.studio.request import Asked, MalformedError, read, require_text, require_two
 from chetaev.sweeps.measures import read_measures
 from chetaev.sweeps.points import read_points
 from chetaev.sweeps.study import OUTCOMES, Study
@@ -100,11 +100,10 @@ def _contact(equations: Equations, contact: Contact) -> dict[str, str]:
 def _analyze(asked: Asked) -> dict[str, Any]:
     model = asked.model()
     analysis = analyze(model)
-    return {**_verdict(analysis), "text": str(analysis), "classification": str(classify(model.system)).splitlines()[1:]}
+    return {**_verdict(analysis), "text": str(analysis), "classification": classify(model.system).lines}
 
 
 def _verdict(analysis: Analysis) -> dict[str, Any]:
-    lines = [line.strip() for line in str(analysis).splitlines()[1:]]
     return {
         "verdict": str(analysis.verdict),
         "sentence": analysis.verdict.sentence,
@@ -114,7 +113,7 @@ def _verdict(analysis: Analysis) -> dict[str, Any]:
         "free_functions": list(analysis.free_functions),
         "hidden": list(analysis.hidden),
         "undetermined": list(analysis.undetermined),
-        "facts": lines,
+        "facts": [line.strip() for line in analysis.lines],
         "branches": [_branch(k, branch, analysis) for k, branch in enumerate(analysis.branches)],
     }
 
@@ -184,7 +183,7 @@ def _compared(model: Model, wanted: Any, start: Mapping[str, Any], sides: list[d
     found = compare(replace(first, also={p: data[p] for p in list(cases)[1:]}), list(cases))
     for side, motion in zip(sides, found.motions.values(), strict=True):
         side |= _motion(motion)
-    return {"text": str(found), "pairs": str(found).splitlines()[len(cases) + 2 :]}
+    return {"text": str(found), "pairs": [line for pair in found.pairs for line in pair.lines()]}
 
 
 def _code(asked: Asked) -> dict[str, Any]:

@@ -34,9 +34,9 @@ def refusal(fault: ChetaevError, text: str) -> dict[str, Any]:
 
 def _may_be_parameter(fault: NotationError) -> bool:
     """Tell whether a parameter may stand at an unknown name: not in the value of a parameter, nor as what an initial value is given to."""
-    if fault.place.inner.startswith("parameters."):
+    if fault.place.part == "parameters":
         return False
-    return not fault.place.inner.startswith("initial.") or "=" in fault.text[: fault.span[0]]
+    return fault.place.part != "initial" or "=" in fault.text[: fault.span[0]]
 
 
 def failed(

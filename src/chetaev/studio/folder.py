@@ -90,7 +90,7 @@ class Folder:
         try:
             os.stat(found)
         except (FileNotFoundError, NotADirectoryError, PermissionError):
-            pass  # a new file, or one of which opening or writing tells more
+            pass  # a new file, or one whose fault opening or writing reports
         except OSError:  # such as a name that is too long for the system
             raise OutsideError("this is not the name of a file in the folder.") from None
         return found

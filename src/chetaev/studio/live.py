@@ -11,7 +11,7 @@ from chetaev.numerics.motion.settings import model_of
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.plot.animation import animate
-from chetaev.plot.scenes.sliders import read_sliders
+from chetaev.plot.scenes.live.sliders import read_sliders
 
 _MOST_SLIDERS = 12
 """Largest number of sliders of a page; more would push the picture out of sight. Parameters come first, then velocities, then positions."""

@@ -1,4 +1,4 @@
-"""What a request asks for: the model in its text, with the principle, values and interval that the request gives besides."""
+"""The contents of a request: the model in its text, with the principle, values and interval that the request gives besides."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from chetaev.core.errors import Location, UsageError
 from chetaev.core.notation.lexer import spell
 from chetaev.core.state import State
 from chetaev.core.support.plain import DECIMAL
-from chetaev.core.support.words import split_words
+from chetaev.core.support.specs.words import split_words
 from chetaev.io.reading import loads
-from chetaev.mechanics.model import Model
+from chetaev.mechanics.model import Model, under
 from chetaev.mechanics.principles import Principle, of_words
 from chetaev.numerics.motion.run_settings import finite
 
@@ -77,11 +77,6 @@ class Asked:
         if self.t is not None:
             model = replace(model, t=self.t)
         return model if self.branch is None else replace(model, branch=self.branch)
-
-
-def under(model: Model, wanted: Principle) -> Model:
-    """Return a model under `wanted`: with the data that it has for that principle, or otherwise its own data."""
-    return model.under(wanted) if wanted in model.principles else replace(model, principle=wanted, also={}, invariants={})
 
 
 def _value(given: Any) -> Any:

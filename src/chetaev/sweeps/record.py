@@ -89,7 +89,7 @@ def require_same(found: Mapping[str, Any], wanted: Mapping[str, Any], name: str,
     for key, said in _SUBJECTS.items():
         if found.get(key) != wanted[key]:
             what = f"{name} holds another sweep: {said}."
-            raise UsageError(what, where=where, why=_difference(key, found.get(key), wanted[key]), hint="another name; nothing was changed")
+            raise UsageError(what, where=where, why=_difference(found.get(key), wanted[key]), hint="another name; nothing was changed")
 
 
 def require_same_bits(found: Mapping[str, Any], wanted: Mapping[str, Any], name: str, where: str) -> None:
@@ -118,7 +118,7 @@ def require_same_processor(there: str, here: str, name: str, where: str) -> None
         raise UsageError(what, where=where, hint=hint)
 
 
-def _difference(key: str, there: Any, here: Any) -> str:
+def _difference(there: Any, here: Any) -> str:
     """The first difference between two entries of descriptions, as a sentence."""
     if isinstance(there, str) and isinstance(here, str):
         pairs = zip(there.splitlines(), here.splitlines(), strict=False)

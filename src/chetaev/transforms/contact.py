@@ -17,10 +17,10 @@ from typing import Any
 from sympy import Expr, S
 
 from chetaev.core.calculus import SYMBOLIC, Calculus
-from chetaev.core.constraints import Constraint
 from chetaev.core.errors import PrincipleError
 from chetaev.core.fixes import Ask, SetPart, UsePrinciple
 from chetaev.core.notation import show
+from chetaev.core.rows.constraints import Constraint
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public
 from chetaev.core.symbols import Action, Coordinate, Jet, delta, jets_in, order_in

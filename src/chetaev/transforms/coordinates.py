@@ -17,7 +17,7 @@ from chetaev.core.symbols import Coordinate, Jet
 from chetaev.core.zero import known_zero
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.group_chart import require_coordinates
+from chetaev.mechanics.group_charts.chart import require_coordinates
 from chetaev.transforms.tools.morphism import Morphism
 from chetaev.transforms.tools.options import FORMULA, INVERSE
 from chetaev.transforms.tools.pullback import Substitution, new_coordinates, pulled_back, read_inverse, read_substitution

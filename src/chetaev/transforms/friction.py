@@ -20,10 +20,10 @@ import sympy
 from sympy import Add, Expr, Matrix, S
 
 from chetaev.core.calculus import SYMBOLIC
-from chetaev.core.constraints import Constraint
 from chetaev.core.errors import PrincipleError
 from chetaev.core.fixes import Ask, SetPart
 from chetaev.core.notation import show
+from chetaev.core.rows.constraints import Constraint
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public
 from chetaev.core.symbols import TIME, Coordinate, Input, jets_in

@@ -18,13 +18,13 @@ from typing import Any
 import sympy
 from sympy import Expr, S, Symbol
 
-from chetaev.core.constraints import VariationalConstraint
 from chetaev.core.errors import ModelError
 from chetaev.core.fixes import Advice, SetPart
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.groups.lie_algebra import algebra_of
 from chetaev.core.groups.matrix_group import MatrixGroup
 from chetaev.core.notation import show
+from chetaev.core.rows.constraints import VariationalConstraint
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public
 from chetaev.core.symbols import Entry, Jet

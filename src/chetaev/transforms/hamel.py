@@ -24,9 +24,9 @@ from typing import Any
 import sympy
 from sympy import Add, Expr, S
 
-from chetaev.core.constraints import Constraint
 from chetaev.core.errors import UsageError
 from chetaev.core.fixes import Ask
+from chetaev.core.rows.constraints import Constraint
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public
 from chetaev.core.support.recursion import deep
@@ -35,7 +35,7 @@ from chetaev.core.system import fresh_coordinates
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.group_chart import require_coordinates
+from chetaev.mechanics.group_charts.chart import require_coordinates
 from chetaev.mechanics.origins import Defined, Stated, Variation
 from chetaev.mechanics.principles import VirtualWork
 from chetaev.mechanics.ranks.row_reduction import row_reduce

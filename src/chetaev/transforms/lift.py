@@ -12,9 +12,9 @@ from typing import Any
 
 from sympy import Expr
 
-from chetaev.core.constraints import Constraint
 from chetaev.core.errors import PrincipleError, UsageError
 from chetaev.core.fixes import Ask
+from chetaev.core.rows.constraints import Constraint
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public
 from chetaev.core.symbols import Coordinate, jets_in, order_in

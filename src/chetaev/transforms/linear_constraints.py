@@ -13,8 +13,8 @@ from typing import Any
 
 from sympy import Add, S
 
-from chetaev.core.constraints import Constraint
 from chetaev.core.notation import show
+from chetaev.core.rows.constraints import Constraint
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public
 from chetaev.core.symbols import TIME, Coordinate, jets_in

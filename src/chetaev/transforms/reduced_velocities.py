@@ -17,11 +17,11 @@ from typing import Any
 import sympy
 from sympy import Add, Expr, S
 
-from chetaev.core.constraints import Constraint
 from chetaev.core.errors import ModelError, PrincipleError, UsageError
 from chetaev.core.fixes import Ask
 from chetaev.core.notation import parse_expression, show
 from chetaev.core.notation.lexer import spell
+from chetaev.core.rows.constraints import Constraint
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public
 from chetaev.core.symbols import Coordinate, Jet, Multiplier, jets_in, order_in

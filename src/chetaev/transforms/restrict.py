@@ -17,10 +17,10 @@ from typing import Any
 import sympy
 from sympy import Add, Expr, S
 
-from chetaev.core.constraints import Constraint
 from chetaev.core.errors import ModelError, PrincipleError
 from chetaev.core.fixes import Ask, UsePrinciple, listed
 from chetaev.core.notation import show
+from chetaev.core.rows.constraints import Constraint
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public
 from chetaev.core.symbols import Coordinate, Jet, Multiplier, Parameter, jets_in
@@ -29,7 +29,7 @@ from chetaev.core.zero import known_zero
 from chetaev.mechanics.classify import classify
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.group_chart import require_coordinates
+from chetaev.mechanics.group_charts.chart import require_coordinates
 from chetaev.mechanics.origins import Variation
 from chetaev.mechanics.principles import AsStated, Chetaev, DAlembert, Hamilton, Herglotz, Principle, Vakonomic
 from chetaev.mechanics.principles.base import points_of

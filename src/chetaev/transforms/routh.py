@@ -16,10 +16,10 @@ import sympy
 from sympy import Add, Expr, S
 
 from chetaev.core.calculus import SYMBOLIC, Calculus
-from chetaev.core.constraints import Constraint
 from chetaev.core.errors import PrincipleError, UsageError
 from chetaev.core.fixes import Ask
 from chetaev.core.notation.lexer import spell
+from chetaev.core.rows.constraints import Constraint
 from chetaev.core.support.budget import limited
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public

@@ -20,10 +20,10 @@ import numpy as np
 from sympy import Add, Expr, S, Symbol
 
 from chetaev.core.calculus import SYMBOLIC, Calculus, partials, total_derivative
-from chetaev.core.constraints import Constraint, VariationalConstraint
 from chetaev.core.errors import UsageError
 from chetaev.core.fixes import SetArgument
 from chetaev.core.notation.lexer import spell
+from chetaev.core.rows.constraints import Constraint, VariationalConstraint
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public
@@ -334,14 +334,14 @@ def _morphism(source: Equations, target: Equations, D: _Linear, names: tuple[str
         Frozen({**shared, **dict(zip(source.multipliers, own, strict=True))}),
         "a motion and its variations are the motion of the complete lift",
         constants=Frozen(dict.fromkeys(D.rates.values(), S.One)),
-        notes=_notes(D, source, target),
+        notes=_notes(source, target),
         variations=Frozen(variations),
         along=names,
         linear=D,
     )
 
 
-def _notes(D: _Linear, source: Equations, target: Equations) -> tuple[str, ...]:
+def _notes(source: Equations, target: Equations) -> tuple[str, ...]:
     count = len(source.multipliers)
     pairs = zip(source.multipliers, target.multipliers[:count], target.multipliers[count:], strict=False)
     return tuple(f"{slope.base} is the derivative of {m.base}, {own.base} is {m.base} itself" for m, slope, own in pairs)

@@ -58,7 +58,9 @@ def command(
             where=Location(f"compare {source.name}", source=source.name),
             hint="--principles dalembert,vakonomic",
         )
-    cases = {p: options.changed(options.under(model, p), settings=settings) for p in wanted}
+    from chetaev.mechanics.model import under
+
+    cases = {p: options.changed(under(model, p), settings=settings) for p in wanted}
     first = cases[wanted[0]]
     data = {p: {name: v for name, v in case.start.fixed.items() if first.start.fixed.get(name) != v} for p, case in cases.items()}
     model = replace(first, also={p: data[p] for p in wanted[1:]})

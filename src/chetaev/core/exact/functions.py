@@ -4,7 +4,8 @@ The addition theorems of exp, sine and cosine hold, and roots are multiplicative
 invert exp, sin, tan: their value is a random residue of the argument, entered in the tables of exp and of the circle. Logarithms and angles
 of rational numbers are sums of those of primes (`numbers`). sign is a
 random odd residue of its argument, and abs, min, max and step follow from it, so that zero means zero for every configuration of signs.
-Inside the argument of another function (modulo q and r) exp and the circle are random too, so identities between them are not seen there.
+Inside the argument of another function (modulo q and r) exp and the circle are random too, so identities between them are not recognised
+there.
 """
 
 from __future__ import annotations

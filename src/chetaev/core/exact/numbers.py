@@ -1,4 +1,4 @@
-r"""Logarithms and angles of rational numbers by those of primes, so that relations between them are seen.
+r"""Logarithms and angles of rational numbers by those of primes, so that relations between them are recognised.
 
 $\log 6 = \log 2 + \log 3$ by the factors of six. $\arctan\frac{b}{a}$ is the angle of the Gaussian integer $a + bi$, the sum of the angles
 of its prime factors: an angle for each prime $p = x^2 + y^2$, and eighths of a turn. So $2\arctan\frac12 = \arctan\frac43$, and

@@ -4,7 +4,7 @@
 |---|---|
 | atomic writing of files, reading of files that may be pipes | `files` |
 | a mapping that cannot change | `frozen` |
-| values with a word and settings; files and the command line choose them by it; how they are typed | `specified`, `registry`, `words` |
+| values with a word and settings; files and the command line choose them by it; how they are typed | `specs`, `registry` |
 | spelling of names: Greek letters, indices, dots | `letters` |
 | texts of the user on a terminal and in pictures | `text` |
 | numbers as exact fractions | `rationals` |

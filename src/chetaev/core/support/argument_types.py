@@ -12,7 +12,7 @@ from numbers import Number
 from types import FunctionType, NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from chetaev.core.errors import UsageError, with_article
+from chetaev.core.errors import UsageError, about, with_article
 from chetaev.core.fixes import Ask, either
 
 _NUMBERS = (int, float, complex)
@@ -36,7 +36,7 @@ def wrong_argument(function: Callable[..., Any], args: tuple[Any, ...], kwargs: 
             verb, taken = owner or method, either([*dict.fromkeys(_named(hints[name]))])
             call = ", ".join(each for each, p in [*kinds.items()][bool(owner) :] if p.default is p.empty)
             what = f"{verb} takes {taken} as {name}, not {_kind_of(value)}."
-            return UsageError(what, where=verb, hint=Ask(verb, call))
+            return UsageError(what, where=about(verb, name), hint=Ask(verb, call))
     return None
 
 

@@ -43,7 +43,7 @@ def public(thing: T) -> T:
 
 
 def cuts_its_traceback(function: T) -> T:
-    """Mark a method that calls `ChetaevError.brief` itself, since a call through a wrapper would take too long."""
+    """Mark a method that calls `ChetaevError.leaving` itself, since a call through a wrapper would take too long."""
     setattr(function, _MARK, True)
     return function
 
@@ -71,19 +71,19 @@ def _wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
     if is_public(function):
         return function
 
+    verb = function.__qualname__.partition(".__")[0]  # a constructor, and other special methods, go by the name of their class
+
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
         except ChetaevError as fault:
-            if full_traceback():
-                raise
-            raise fault.brief()  # noqa: B904 - the same error
+            raise fault.leaving(verb)  # noqa: B904 - the same error
         except (AttributeError, TypeError, ValueError):
             refused = wrong_argument(function, args, kwargs)
             if refused is None or full_traceback():
                 raise
-            raise refused from None
+            raise refused.leaving(verb) from None
 
     setattr(call, _MARK, True)
     return call

@@ -23,8 +23,8 @@ from typing import Any, Generic, TypeVar
 
 from chetaev.core.errors import ChetaevError, UsageError, did_you_mean
 from chetaev.core.fixes import Advice, Ask, InPython, sentences
-from chetaev.core.support.specified import Specified, check_settings, left_out
-from chetaev.core.support.words import NO_KINDS, Reader, words_of
+from chetaev.core.support.specs.specified import Specified, check_settings, left_out
+from chetaev.core.support.specs.words import NO_KINDS, Reader, words_of
 
 __all__ = ["Registry", "Specified", "chosen", "import_extensions", "spec_of", "words_of"]
 

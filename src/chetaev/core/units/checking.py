@@ -70,7 +70,7 @@ def dimensions_of(system: System) -> Dimensions:
         return found
     try:
         energy = found.of(system.lagrangian)
-    except ModelError:  # the check of the Lagrangian tells it
+    except ModelError:  # the check of the Lagrangian reports it
         return found
     return found if energy is None else Dimensions({**found.units, action.base: energy * found.units["t"]})
 

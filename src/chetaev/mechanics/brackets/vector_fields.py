@@ -17,7 +17,7 @@ import sympy
 from sympy import Expr, Symbol
 
 from chetaev.core.calculus import SYMBOLIC, Algebra, Frame
-from chetaev.core.errors import ModelError
+from chetaev.core.errors import ModelError, about
 from chetaev.core.exact.field import Residue
 from chetaev.core.exact.matrices import reciprocal, reduced
 from chetaev.core.fixes import SetPart
@@ -54,7 +54,7 @@ def affine_rows(system: System, where: str) -> Affine:
         if row.order > 1 or (row.order and not row.affine) or row.has_action:
             raise ModelError(
                 f"{label} is {'of order ' + str(row.order) if row.order > 1 else 'not affine in the velocities'}.",
-                where=where,
+                where=about(where, "kinematic", row=label),
                 why="Brackets are those of the vector fields that rows affine in the velocities allow.",
                 hint="rows such as y'*cos(theta) = x'*sin(theta)",
             )
@@ -70,7 +70,7 @@ def affine_rows(system: System, where: str) -> Affine:
         if named:
             raise ModelError(
                 f"{label} depends on {named[0]}.",
-                where=where,
+                where=about(where, "kinematic", row=label),
                 why="The fields would change with time.",
                 hint=(
                     'a coordinate with the row "tau\' = 1" in the place of t; ',
@@ -81,7 +81,8 @@ def affine_rows(system: System, where: str) -> Affine:
         line = [residual.diff(z) if z in present else sympy.S.Zero for z in unknowns]
         curved = any(slope.free_symbols & set(unknowns) for slope in line)
         if curved:
-            raise ModelError(f"{label} is not affine in velocities and inputs.", where=where, hint="rows such as x' = v*cos(theta)")
+            place = about(where, "kinematic", row=label)
+            raise ModelError(f"{label} is not affine in velocities and inputs.", where=place, hint="rows such as x' = v*cos(theta)")
         matrix.append(tuple(line))
         rest.append(residual.xreplace(dict.fromkeys(unknowns, sympy.S.Zero)))
     return Affine(unknowns, tuple(matrix), tuple(rest), tuple(holonomic))

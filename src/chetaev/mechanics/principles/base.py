@@ -14,9 +14,9 @@ from typing import ClassVar, final
 from sympy import Expr, S
 
 from chetaev.core.calculus import SYMBOLIC, Calculus
-from chetaev.core.constraints import Constraint
-from chetaev.core.errors import PrincipleError
+from chetaev.core.errors import PrincipleError, about
 from chetaev.core.fixes import Advice, InPython, UsePrinciple, listed
+from chetaev.core.rows.constraints import Constraint
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public
 from chetaev.core.support.recursion import deep
@@ -147,7 +147,7 @@ class Principle(Specified, ABC):
         """
 
     @final
-    def refusal(self, system: System, what: str, *, why: str = "", hint: Advice = "") -> PrincipleError:
+    def refusal(self, system: System, what: str, *, why: str = "", hint: Advice = "", part: str = "", row: str = "") -> PrincipleError:
         """The error for a system to which this principle does not apply.
 
         Args:
@@ -155,8 +155,10 @@ class Principle(Specified, ABC):
             what: What is wrong, as a sentence.
             why: The reason, as a sentence.
             hint: What the user can do.
+            part: The part of the system at fault, for programs: `error.place.part`.
+            row: The label of the row at fault, likewise.
         """
-        return PrincipleError(what, where=f"derive {system.label}, {self}", why=why, hint=hint)
+        return PrincipleError(what, where=about(f"derive {system.label}, {self}", part, row=row), why=why, hint=hint)
 
 
 PRINCIPLES: Registry[Principle] = Registry(

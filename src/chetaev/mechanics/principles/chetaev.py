@@ -68,6 +68,8 @@ class Chetaev(Principle):
                     f"{system.kinematic_labels[k]} has no slope in its highest derivatives where it holds: {system.kinematic[k]}.",
                     why="A square, or another multiple root, gives no direction to a reaction.",
                     hint="state the root itself, such as x' = 0 instead of x'^2 = 0",
+                    part="kinematic",
+                    row=system.kinematic_labels[k],
                 )
         found = generic_rank(matrix(rows, system.coordinates), points)
         if found < len(rows):
@@ -77,6 +79,7 @@ class Chetaev(Principle):
                 f"The {len(rows)} kinematic rows are not independent in their highest derivatives: their rank is {found}.",
                 why=why,
                 hint=(f"{hint}, or ", UsePrinciple(VirtualWork()), " with rows of your own"),
+                part="kinematic",
             )
         return lowered_with(self, system)
 
@@ -135,6 +138,7 @@ def lowered_with(principle: Principle, system: System) -> Lowered:
             f"{len(system.kinematic)} kinematic rows for {len(system.coordinates)} coordinates.",
             why="At most as many rows as coordinates can be independent.",
             hint=("remove the rows that follow from others, or ", UsePrinciple(VirtualWork()), " with rows of your own"),
+            part="kinematic",
         )
     rows = tuple(chetaev_row(system, row) for row in system.kinematic)
     if system.variational is not None:
@@ -145,6 +149,7 @@ def lowered_with(principle: Principle, system: System) -> Lowered:
                 "The system states variational rows that differ from those the principle computes; they would be discarded.",
                 why="Here the directions of virtual displacements are not those of the kinematic constraints.",
                 hint=(UsePrinciple(VirtualWork()), ", or remove the variational rows"),
+                part="variational",
             )
         rows = stated
     return Lowered(system, system.lagrangian, with_reactions(rows))

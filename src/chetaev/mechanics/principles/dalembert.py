@@ -35,6 +35,8 @@ class DAlembert(Principle):
                     f"{label} contains the action, and the Lagrangian is of higher order: {row}.",
                     why="Its derivative, with s' = L, is not affine in the velocities.",
                     hint=UsePrinciple(Chetaev()),
+                    part="kinematic",
+                    row=label,
                 )
             if row.kind not in ("holonomic", "linear", "affine"):
                 raise self.refusal(
@@ -42,5 +44,7 @@ class DAlembert(Principle):
                     f"{label} is {row.kind if row.order < 2 else f'of {row.kind}'}: {row}.",
                     why="d'Alembert's principle is for rows that are holonomic or affine in the velocities as written.",
                     hint=("multiply out, or " * (row.order < 2), UsePrinciple(Chetaev())),
+                    part="kinematic",
+                    row=label,
                 )
         return lowered_with(self, system)

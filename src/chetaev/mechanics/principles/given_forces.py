@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chetaev.core.errors import PrincipleError
+from chetaev.core.errors import PrincipleError, about
 from chetaev.core.system import System
 
 
@@ -11,7 +11,7 @@ def require_no_contact(system: System, verb: str) -> None:
     if system.unilateral:
         raise PrincipleError(
             f"the contact {system.unilateral[0].name} opens and closes.",
-            where=f"{verb} {system.label}",
+            where=about(f"{verb} {system.label}", "unilateral", system.unilateral[0].name),
             why="The motion has other equations while it is open than while it is closed, and impacts between them.",
             hint="simulate, simulate_many, evaluate, analyze follow contacts; here leave out `unilateral`, or state the row in `kinematic`",
         )
@@ -24,7 +24,7 @@ def require_given_forces(system: System, verb: str) -> None:
     if inside:
         raise PrincipleError(
             f"a force contains the multiplier {inside[0]}.",
-            where=f"{verb} {system.label}",
+            where=about(f"{verb} {system.label}", "forces"),
             why="Such a force follows from the equations; here forces have to be functions of time and state.",
             hint=f"write {inside[0]} out as a function of the state, or use simulate, evaluate and analyze",
         )

@@ -32,6 +32,7 @@ class Hamilton(Principle):
             raise self.refusal(
                 system,
                 f"Hamilton's principle knows no constraints, and the system states {stated} rows.",
+                part=stated,
                 hint=listed([UsePrinciple(other) for other in (DAlembert(), Chetaev(), VirtualWork(), Vakonomic())]),
             )
         return Lowered(system, system.lagrangian)

@@ -65,6 +65,7 @@ class Herglotz(Principle):
             raise self.refusal(
                 system,
                 "No action variable is declared.",
+                part="action",
                 why="Herglotz' principle needs a name for the action, with s' = L.",
                 hint=SetPart("action", "s", whole=True),
             )
@@ -74,7 +75,8 @@ class Herglotz(Principle):
             advice = [
                 replace(part, principle=Herglotz(part.principle)) if isinstance(part, UsePrinciple) else part for part in refused.advice
             ]
-            raise self.refusal(system, refused.what, why=refused.why, hint=advice) from None
+            place = refused.place
+            raise self.refusal(system, refused.what, why=refused.why, hint=advice, part=place.part, row=place.row) from None
 
     def __str__(self) -> str:
         return f"Herglotz({self.inner})" if self.inner != Hamilton() else "Herglotz()"

@@ -121,12 +121,14 @@ class Mixed(Principle):
         missing = [label for label in labels if label not in self.rows]
         if unknown:
             known = " ".join(labels) or "none"
-            raise self.refusal(system, f"{unknown[0]} is not a kinematic row.", hint=f"the rows: {known}")
+            raise self.refusal(system, f"{unknown[0]} is not a kinematic row.", hint=f"the rows: {known}", row=unknown[0])
         if missing:
             raise self.refusal(
                 system,
                 f"no principle is named for {' '.join(missing)}.",
                 hint=UsePrinciple(Mixed({**self.rows, **dict.fromkeys(missing, DAlembert())})),
+                part="kinematic",
+                row=missing[0],
             )
         found: dict[Principle, list[int]] = {}
         for k, label in enumerate(labels):

@@ -52,6 +52,7 @@ class Vakonomic(Principle):
                 "The system states variational rows, which vakonomic dynamics has no use for.",
                 why="Its variations are those of curves that obey the kinematic rows.",
                 hint=(UsePrinciple(VirtualWork()), ", or remove the variational rows"),
+                part="variational",
             )
         symbols = multipliers(len(system.kinematic))
         added = [symbol * row.residual for symbol, row in zip(symbols, system.kinematic, strict=True)]
@@ -72,6 +73,7 @@ class Vakonomic(Principle):
                 "Forces act.",
                 why="For an abnormal extremal the multiplier of L is zero, and with it that of the work of forces.",
                 hint="remove the forces: abnormal extremals depend on the constraints alone",
+                part="forces",
             )
         if any(row.has_action for row in system.kinematic):
             raise self.refusal(

@@ -29,6 +29,7 @@ class VirtualWork(Principle):
             raise self.refusal(
                 system,
                 "No variational rows are stated.",
+                part="variational",
                 why="Under virtual work the directions of virtual displacements are data, not a consequence of the kinematic rows.",
                 hint=(
                     SetPart("variational", ["δx - cos(theta)*δpsi = 0", ...]),

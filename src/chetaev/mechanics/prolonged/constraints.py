@@ -30,7 +30,7 @@ from chetaev.core.symbols import Coordinate, Parameter, jets_in
 from chetaev.core.system import System
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.group_chart import require_coordinates
+from chetaev.mechanics.group_charts.chart import require_coordinates
 from chetaev.mechanics.principles import Chetaev
 from chetaev.mechanics.principles.base import contact_calculus, matrix
 from chetaev.mechanics.prolonged.lower_rows import follows, lower_rows, order_of, points_where

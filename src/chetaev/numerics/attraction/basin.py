@@ -17,6 +17,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
+from chetaev.mechanics.ranks.split import rank_of
 from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.attraction.certificate import LyapunovCertificate, lyapunov_certificate, read_range
 from chetaev.numerics.attraction.end_states import Fate, Runs, target_of
@@ -306,7 +307,7 @@ def _others(local: Local, equilibrium: Any, names: tuple[str, ...], where: str) 
     free = [state[i] for i in local.chart.free]
     for name in [*names, *[z for z in free if z not in names]]:
         more = np.vstack([rows, tangent[state.index(name)]])
-        if np.linalg.matrix_rank(more, tol=_INDEPENDENT_JET * max(float(np.abs(more).max()), ALMOST_ZERO)) > len(rows):
+        if rank_of(more, _INDEPENDENT_JET, size=max(float(np.abs(more).max()), ALMOST_ZERO)) > len(rows):
             rows = more
             chosen.append(name)
         elif name in names:

@@ -23,8 +23,8 @@ from dataclasses import replace
 import sympy
 from sympy import Expr, Mul, S, Symbol
 
-from chetaev.core.constraints import VariationalConstraint
 from chetaev.core.functions import Branch, Magnitude, Maximum, Minimum, Sign, Step, has_corner
+from chetaev.core.rows.constraints import VariationalConstraint
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Jet, long, symbols_in
 from chetaev.core.zero import zero_signatures

@@ -8,8 +8,8 @@ from functools import cached_property
 import sympy
 from sympy import Expr
 
+from chetaev.core.rows.unilateral import Contact
 from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Parameter, jets_in, moved_by, symbols_in
-from chetaev.core.unilateral import Contact
 from chetaev.numerics.corners.planar_friction import Component
 from chetaev.numerics.corners.rootless_sign_changes import moves
 

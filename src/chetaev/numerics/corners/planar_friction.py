@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from sympy import Add, Dummy, Expr, Matrix, Mul, Pow, S, Symbol, nan, zoo
 
-from chetaev.core.constraints import Constraint
 from chetaev.core.notation import show
+from chetaev.core.rows.constraints import Constraint
 from chetaev.core.symbols import Coordinate, Jet, Parameter, jets_in
 from chetaev.core.zero import known_zero
 from chetaev.mechanics.equations import Equations

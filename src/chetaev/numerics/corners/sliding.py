@@ -13,13 +13,13 @@ from functools import lru_cache
 
 from sympy import Expr, S, Symbol
 
-from chetaev.core.constraints import Constraint
 from chetaev.core.functions import Branch, Magnitude
 from chetaev.core.notation.show import show
+from chetaev.core.rows.constraints import Constraint
+from chetaev.core.rows.unilateral import Contact
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.recursion import deep
 from chetaev.core.symbols import Coordinate, Multiplier, jets_in, symbols_in
-from chetaev.core.unilateral import Contact
 from chetaev.mechanics.assemble import Row
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Sliding

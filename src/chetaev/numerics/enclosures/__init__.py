@@ -4,7 +4,7 @@ An adaptive step evaluates the equations at a few points, and a barrier, a pulse
 so their values between the points can be bounded. Bounds of the rates themselves explode, because elimination divides by pivots whose
 intervals contain zero. So the *nodes* of the data are bounded instead: every function, quotient and power in the Lagrangian, rows, forces,
 dissipation and inputs that changes along a motion, by its slope with respect to its own argument, or by its value if that shows as much. A
-`tanh` that saturates on both sides of a step is seen by its slope only.
+only the slope of a `tanh` that saturates at both ends of a step reveals it.
 
 Sine and cosine need no bounds: they and their slopes stay between -1 and 1 (the factor of their argument is the same everywhere). Neither
 do polynomials of low degree and roots. For a system without other nodes no code is made.

@@ -1,8 +1,9 @@
 r"""Intervals on a graph: two values per number, a lower and an upper bound, each an expression of its own.
 
 The bounds are those of real arithmetic; round-off is not added. Comparisons leave a margin for it: a factor of 30 where values are compared
-(`methods.dop853.tube`), a change of sign at both ends of an interval where roots are sought. A missing bound is infinite. $0\cdot\infty$ is
-NaN, and the larger of a number and NaN is the number: so a product is bounded by those of its four corner products that are numbers.
+(`methods.dop853.enclosure`), a change of sign at both ends of an interval where roots are sought. A missing bound is infinite.
+$0\cdot\infty$ is NaN, and the larger of a number and NaN is the number: so a product is bounded by those of its four corner products that
+are numbers.
 """
 
 from __future__ import annotations

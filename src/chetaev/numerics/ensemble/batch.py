@@ -15,7 +15,6 @@ from sympy import Expr
 from chetaev.core.calculus import total_derivative
 from chetaev.core.symbols import TIME, Input
 from chetaev.numerics.flow.compiled import Compiled
-from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.methods import dop853
 
@@ -45,7 +44,7 @@ class Batch:
 
     def with_inputs(self, e: ca.SX) -> ca.SX:
         """Return an expression in which jets of inputs that are not entries of p are written out."""
-        return with_inputs(self.compiled.flow, e, self.written)
+        return self.compiled.flow.with_inputs(e, self.written)
 
     def _written(self, z: Input) -> ca.SX:
         return self.compiled.flow.graph.of(total_derivative(self.written[z.base], z.order))
@@ -81,13 +80,6 @@ def as_slice(members: Indices) -> Any:
 def all_in_rows(found: Mask) -> Mask:
     """Which rows of an array of truths hold throughout. Mostly all do, and to see that takes a tenth of the time."""
     return np.ones(len(found), bool) if found.all() else np.asarray(found.all(axis=1))
-
-
-def with_inputs(flow: Flow, e: ca.SX, written: Mapping[str, Expr]) -> ca.SX:
-    """Return an expression with those inputs written out that are not arguments of a flow."""
-    others = [z for z in flow.graph.symbols(e) if isinstance(z, Input) and z not in flow.inputs]
-    functions = [flow.graph.of(total_derivative(written[z.base], z.order)) for z in others]
-    return ca.substitute(e, flow.graph.vector(others), ca.vertcat(*functions)) if others else e
 
 
 def mapped(function: ca.Function, *columns: Array) -> Array:

@@ -93,7 +93,7 @@ def _complete(read: Given, flow: Flow, group: Group, alive: Indices, states: Arr
     only = len(read.groups) == 1
     try:
         found, faults = complete_together(_Together(read, flow, members), data, len(members))
-    except InitialError as refused:  # what is missing is missing for all
+    except InitialError as refused:  # all members lack the same values
         if only:
             raise
         notes.update({int(member): refusal(refused) for member in members})

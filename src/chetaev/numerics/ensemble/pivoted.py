@@ -14,7 +14,6 @@ from sympy import Expr
 from chetaev.core.symbols import TIME, Input
 from chetaev.numerics.corners.modes import Switched
 from chetaev.numerics.enclosures.kernels import bounds_kernel
-from chetaev.numerics.ensemble.batch import with_inputs
 from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.flow.elimination import PivotOrder
 from chetaev.numerics.flow.flow import Flow
@@ -58,7 +57,7 @@ def _pivoted(switched: Switched, base: Compiled, order: PivotOrder | None) -> Pi
     compiled = base if order is None or order == base.flow.order else _with_order(base, order)
     flow = compiled.flow
     functions = [_on_flow(flow, mode.function, switched) for mode in switched.modes]
-    rates = [with_inputs(flow, flow.rate_of(e), switched.inputs) for e in functions]
+    rates = [flow.with_inputs(flow.rate_of(e), switched.inputs) for e in functions]
     changing = [(mode, e) for mode, e in zip(switched.modes, functions, strict=True) if not mode.constant]
     signed = [flow.graph.leaf(mode.symbol) * e for mode, e in changing]
     bounds, known = bounds_kernel(flow, [mode.symbol * switched.replaced(mode.function) for mode, _ in changing], switched.inputs)
@@ -78,7 +77,7 @@ def _pivoted(switched: Switched, base: Compiled, order: PivotOrder | None) -> Pi
 
 def _on_flow(flow: Flow, e: Expr, switched: Switched) -> ca.SX:
     """An expression on the state, with those inputs written out that are no arguments of the flow."""
-    return with_inputs(flow, flow.on_state(flow.graph.of(switched.replaced(e))), switched.inputs)
+    return flow.with_inputs(flow.on_state(flow.graph.of(switched.replaced(e))), switched.inputs)
 
 
 def _with_order(base: Compiled, order: PivotOrder) -> Compiled:

@@ -63,7 +63,7 @@ class Ensemble:
     """Many motions. `ensemble.final["x'"]` is an array over the members, and so is any expression in their jets.
 
     With `t=times` of three or more times the states at these are kept, and `ensemble["x'"]` has one row per member and one column per time;
-    otherwise `ensemble["x'"]` are the ends. `ensemble[3]` is the motion of member 3, a `Trajectory`, computed again when it is asked for.
+    otherwise `ensemble["x'"]` are the ends. `ensemble[3]` is the motion of member 3, a `Trajectory`, which this access computes again.
 
     A member that never started (`started[i]` is False) has NaN for its states; one that failed on the way keeps the state it reached.
     `message(i)` says why a member ended or did not start. Before a member says `finished`, its rates are inserted into the original rows at
@@ -236,7 +236,6 @@ class Ensemble:
         return str(self)
 
     def _repr_html_(self) -> str:
-        title, *lines = str(self).splitlines()
         spread = []
         for name in self.final if self.started.any() else ():
             ends = np.asarray(self.final[name], dtype=float)
@@ -244,21 +243,28 @@ class Ensemble:
             if len(known):
                 spread.append((set_symbol(name), *(number(v) for v in (known.min(), np.median(known), known.max()))))
         table = columns(("at the ends", "least", "median", "greatest"), spread) if spread else ""
-        return card(title, facts(escape(line.strip()) for line in lines), table)
+        return card(self._title, facts(map(escape, self._facts())), table)
 
     def __str__(self) -> str:
-        lines = [f"{self.equations.system.name or 'system'} · {self.equations.principle}"]
+        return "\n".join([self._title, *(f"  {fact}" for fact in self._facts())])
+
+    @property
+    def _title(self) -> str:
+        return f"{self.equations.system.name or 'system'} · {self.equations.principle}"
+
+    def _facts(self) -> list[str]:
+        """How the motions ended, their steps and drifts, and why some failed, as sentences."""
         counted = Counter(self.outcome[self.started].tolist())
         tally = [f"{counted[o]} {o}" for o in Outcome if counted[o]]
         tally += [f"{int(np.sum(~self.started))} did not start"] * (not self.started.all())
-        lines.append(f"  {len(self)} member{'s' * (len(self) != 1)}: {', '.join(tally)}")
+        lines = [f"{len(self)} member{'s' * (len(self) != 1)}: {', '.join(tally)}"]
         steps = self.counts["accepted"]
-        lines.append(f"  {int(steps.min())} to {int(steps.max())} steps each, {int(steps.sum())} in all")
+        lines.append(f"{int(steps.min())} to {int(steps.max())} steps each, {int(steps.sum())} in all")
         width = max((len(name) for name in self.drift), default=0)
         for name, sizes in self.drift.items():
             known = sizes[np.isfinite(sizes)]
-            lines.append(f"  {name:<{width}}  at most {known.max():.1e}" if len(known) else f"  {name:<{width}}  not known")
-        lines += [f"  member {k}: {self.message(int(k))}" for k in self.failed[:5]]
+            lines.append(f"{name:<{width}}  at most {known.max():.1e}" if len(known) else f"{name:<{width}}  not known")
+        lines += [f"member {k}: {self.message(int(k))}" for k in self.failed[:5]]
         if len(self.failed) > 5:
-            lines.append(f"  … and {len(self.failed) - 5} more; ensemble.failed lists them")
-        return "\n".join(lines)
+            lines.append(f"… and {len(self.failed) - 5} more; ensemble.failed lists them")
+        return lines

@@ -42,7 +42,7 @@ from chetaev.numerics.motion.certification import (
     rows_of,
 )
 from chetaev.numerics.motion.run import REORDERINGS
-from chetaev.numerics.motion.transitions import FALLEN_PIVOT
+from chetaev.numerics.motion.transitions.switches import FALLEN_PIVOT
 from chetaev.numerics.smooth_pieces.rounding import rows_in_doubt
 from chetaev.numerics.smooth_pieces.signs import signs_in_doubt
 from chetaev.numerics.smooth_pieces.surface_values import ON_SURFACE
@@ -106,7 +106,7 @@ class Integration:
         self.usual = np.zeros(size)
         """The integral of the fourth root of the terms of the energy over time."""
         self.inside = np.zeros((size, codes.INSIDE, compiled.size))
-        """What was seen inside steps."""
+        """Results of the comparisons inside steps."""
         self.inputs = compiled.inputs(read.binding)
         self.cornered = completion.alone.copy()
         """Members that `simulate` has to run: they meet a switching surface, elimination finds no other order for them, or they fail the
@@ -404,7 +404,7 @@ class Integration:
             self.counts[here, k] += getattr(done, name)
 
     def _store_inside(self, here: Any, seen: Array) -> None:
-        """Store what was seen inside the steps of some members: the largest defects, and the round-off added up."""
+        """Store the comparisons inside the steps of some members: the largest defects, and the sums of round-off."""
         known = self.inside[here]
         rounded = known[:, codes.ROUNDED] + seen[:, codes.ROUNDED]
         self.inside[here] = np.where(seen[:, None, codes.OFF] > known[:, None, codes.OFF], seen, known)
@@ -449,7 +449,7 @@ class Integration:
 
 
 def _hold(found: Array) -> Mask:
-    """Where the residuals of all rows, the first half of the columns, are small beside their terms, the other half."""
+    """Which members have small residuals in all rows, the first half of the columns, relative to their terms, the other half."""
     residuals, sizes = np.hsplit(found, 2)
     return all_in_rows(residuals <= ROWS * sizes)
 

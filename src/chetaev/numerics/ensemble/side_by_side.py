@@ -1,11 +1,11 @@
-"""Code for several members at once: whether it is worth making, and its addresses."""
+"""Code for several members at once: whether its compilation pays, and its addresses."""
 
 from __future__ import annotations
 
 from chetaev.numerics.machine.kernels import Foreign, Kernel
 from chetaev.numerics.machine.processor import LANES
 from chetaev.numerics.machine.rounding_bounds import program_with_inputs
-from chetaev.numerics.machine.vector_code import code_in_lanes, doubts_in_lanes, is_made, runs_in_lanes
+from chetaev.numerics.machine.vectors.states import code_in_lanes, doubts_in_lanes, is_made, runs_in_lanes
 from chetaev.numerics.methods.lanes import ONE_BY_ONE, Wide
 
 _LONGEST = 4000
@@ -16,7 +16,7 @@ _ENOUGH = 128
 
 
 def wide_of(members: int, first_input: int = 0, **kernels: Kernel | None) -> Wide:
-    """The addresses of kernels for several states, under the names of `Wide`; no code at all if it is not worth making.
+    """The addresses of kernels for several states, under the names of `Wide`; no code at all if its compilation does not pay.
 
     The results of members do not depend on it. The inputs are in p from the index `first_input` on.
     """

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Self
 
 import numpy as np
 
+from chetaev.numerics.methods.dop853 import processors
 from chetaev.numerics.motion.progress import RENEWED_EVERY, Bar
 
 Task = tuple[Callable[[], None], int]
@@ -58,8 +58,3 @@ class Workers:
     def show(self) -> None:
         """Update the bar, if the work takes long and there is a terminal or notebook."""
         self._bar.show(min(self.finished, self.members))
-
-
-def processors() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

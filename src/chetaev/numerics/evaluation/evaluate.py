@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sympy import Expr, Symbol
 
-from chetaev.core.errors import InitialError, NotationError, StateError, UsageError
+from chetaev.core.errors import InitialError, NotationError, StateError, UsageError, about
 from chetaev.core.exact.constants import for_doubles
 from chetaev.core.fixes import Ask, SetArgument
 from chetaev.core.functions import corners_in
@@ -321,7 +321,9 @@ def residual(
     point = {**_inputs_at(binding, tape, t, where), **read.fixed, **read.guess}
     missing = sorted(z.name for z in tape.symbols if z not in point)
     if missing:
-        raise InitialError(f"no value for {' '.join(missing)}.", where=where, hint="give every jet that occurs in the rows")
+        raise InitialError(
+            f"no value for {' '.join(missing)}.", where=about(where, "jets", missing), hint="give every jet that occurs in the rows"
+        )
     try:
         return dict(zip([row.label for row in equations.rows], map(float, tape(point)), strict=True))
     except Undefined as cause:
@@ -394,12 +396,14 @@ def _check_given(jets: Mapping[Jet, float], fixed: Mapping[Jet, float], state: f
     round_off = _ROUND_OFF_OF_STATE * max(map(abs, jets.values()), default=0.0)
     for z, v in fixed.items():
         if z not in jets:
-            raise InitialError(f"{z.name} is not among the jets that are computed here.", where=where, hint="leave it out")
+            raise InitialError(
+                f"{z.name} is not among the jets that are computed here.", where=about(where, "start", z.name), hint="leave it out"
+            )
         alike = max(abs(w) for y, w in jets.items() if type(y) is type(z) and y.order == z.order)
         if abs(jets[z] - v) > max(CONTRADICTION * max(alike, abs(v)), round_off if z in state else 0.0):
             raise InitialError(
                 f"{z.name} = {v:g} contradicts the equations, which give {jets[z]:.12g}.",
-                where=where,
+                where=about(where, "start", z.name),
                 why=f"{z.name} is not a free initial value here.",
                 hint="leave it out, or give it as a guess",
             )

@@ -15,7 +15,7 @@ import numpy as np
 from sympy import Symbol
 
 from chetaev.core.calculus import total_derivative
-from chetaev.core.errors import StateError
+from chetaev.core.errors import StateError, about
 from chetaev.core.exact.program import Program, many_digit_values
 from chetaev.core.symbols import TIME, Input, Jet
 from chetaev.core.values import Tape, Undefined
@@ -71,7 +71,7 @@ def _require_rows(problem: Problem, jets: Mapping[Jet, float]) -> None:
     for k in np.flatnonzero(np.minimum(hidden, np.abs(found[:size])) > VIOLATED_ROW * terms):
         raise StateError(
             f"{system.label(pairs[k])} does not hold at this state, and rounding hides it: numbers cancel in the row.",
-            where=problem.where,
+            where=about(problem.where, "start", row=system.label(pairs[k])),
             why=f"In many digits its sides differ by {abs(found[k]):.3g}.",
             hint="give the value that satisfies the row, or write the row without the difference of nearly equal numbers",
         )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sympy import Symbol
 
-from chetaev.core.errors import InitialError, StateError
+from chetaev.core.errors import InitialError, StateError, about
 from chetaev.core.fixes import Guess
 from chetaev.core.state import State
 from chetaev.core.symbols import Input, Jet, jets_in
@@ -90,7 +90,7 @@ def _ambiguous(switched: Switched, flipped: set[int], missing: Sequence[Jet], fo
     values = ", ".join(f"{z.name} = {found.state[z]:.6g}" for z in missing)
     return InitialError(
         f"{names} {'is' if len(missing) == 1 else 'are'} missing, and both signs of {texts} fit the data.",
-        where=where,
+        where=about(where, "start", [z.name for z in missing]),
         why=f"One of the solutions is {values}.",
         hint=("give the value, or ", Guess(tuple(z.name for z in missing))),
     )

@@ -30,11 +30,12 @@ from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.factored import Factored, open_jets
 from chetaev.mechanics.ranks.generic import Matrix, Point, factored_at, matrices_at, rank_at
 from chetaev.mechanics.ranks.sizes import row_sizes
+from chetaev.mechanics.ranks.split import rank_of
 from chetaev.mechanics.structure import partial_structure
+from chetaev.numerics.flow.constraint_set.sampling import points_from, points_near
 from chetaev.numerics.flow.elimination import PivotOrder, Samples, Solved, elimination_order, samples_of, solve
 from chetaev.numerics.flow.forty_digits import sure_rank, vanishes_near
 from chetaev.numerics.flow.prolongation import Prolongation, plainly_affine
-from chetaev.numerics.flow.sampling import points_from, points_near
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.residues import Residues, residues_of
 
@@ -344,7 +345,7 @@ def _closed(
     moving = [j for j, z in enumerate(top) if z in opened and not isinstance(z, Multiplier)]
     chosen: list[int] = []
     for j in sorted(moving, key=lambda j: (top[j].order, j)):  # coordinates without inertia first
-        if np.linalg.matrix_rank(null[[*chosen, j]], tol=_INDEPENDENT * float(np.abs(null).max(initial=1.0))) > len(chosen):
+        if rank_of(null[[*chosen, j]], _INDEPENDENT, size=float(np.abs(null).max(initial=1.0))) > len(chosen):
             chosen.append(j)
     dimension = len(system.structure.state) - system.structure.surplus - _restrictions(system, points)
     return Closure(system, End.CLOSED, tuple(known[k] for k in kept), tuple(opened), tuple(top[j] for j in chosen), dimension)

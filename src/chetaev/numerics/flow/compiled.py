@@ -18,7 +18,7 @@ from chetaev.core.fixes import Ask
 from chetaev.core.symbols import TIME, Jet
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.factored import Factored, is_regular
-from chetaev.numerics.flow.component import component_at
+from chetaev.numerics.flow.constraint_set.component import component_at
 from chetaev.numerics.flow.constraints.reduction import reduction_of
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.flow.pivot_choice import make_flow
@@ -87,11 +87,11 @@ class Compiled:
         return self._made[written]
 
     def round_off(self, binding: Binding, t: float, y: Array, p: Array, span: float) -> Array:
-        """What rounding makes of those rates at a state that consist of nothing else, in a duration; zero for all others.
+        """Bounds of the rates at a state that consist of round-off alone, over a duration; zero for all others.
 
-        Where large terms cancel, as in 1 + tanh(20*(t - 3)) long before t = 3, rounding is all that a body at rest feels. What it makes of
-        accelerations, it makes of velocities in time, which are the rates of coordinates. Beside a singular state rounding makes anything
-        of the rates, and a motion must not pass as through noise: so this holds only where the Jacobian is the same at all states.
+        Where large terms cancel, as in 1 + tanh(20*(t - 3)) long before t = 3, the acceleration of a body at rest is rounding error alone;
+        over the duration it adds to the velocity, which is the rate of the coordinate. Near a singular state rounding errors of rates have
+        no bound, and a motion through it must not be explained by them: so this holds only if the Jacobian is the same at all states.
         """
         if not self.flow.has_constant_jacobian:
             return np.zeros(len(y))
@@ -138,7 +138,7 @@ class Compiled:
 
     @cached_property
     def lowest_pivot(self) -> Kernel | None:
-        """What the smallest pivot is at least, at all states, as a function of the parameters; None if nothing is known."""
+        """A lower bound of the smallest pivot at all states, as a function of the parameters; None if no bound is known."""
         tape, flow = self.flow.lowest_pivot, self.flow
         if tape is None:
             return None

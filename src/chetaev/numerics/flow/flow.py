@@ -376,7 +376,7 @@ class Flow:
 
     @cached_property
     def _inverse_lasting_pivots(self) -> list[ca.SX | None]:
-        """For each pivot what its inverse, as `watch` measures it, is at most, at all states; None if it moves or nothing is known.
+        """For each pivot an upper bound of its inverse, as `watch` measures it, at all states; None if it moves or no bound is known.
 
         A column in units of its rows is never larger than its own unit, so the largest possible entry of a row decides.
         """
@@ -403,7 +403,7 @@ class Flow:
 
     @cached_property
     def lowest_pivot(self) -> GraphTape | None:
-        """What the smallest pivot is at least, at all states, as a function of parameters; None if a pivot moves or nothing is known."""
+        """A lower bound of the smallest pivot at all states, as a function of parameters; None if a pivot moves or no bound is known."""
         known = [largest for largest in self._inverse_lasting_pivots if largest is not None]
         if not known or len(known) < len(self.order.pairs):
             return None

@@ -12,7 +12,16 @@ from typing import Any
 from sympy import Add, Expr, Mul, Symbol
 
 from chetaev.core.calculus import Evaluator, total_derivative
-from chetaev.core.errors import ChetaevError, InitialError, NotationError, ParameterError, did_you_mean, require_mapping, with_article
+from chetaev.core.errors import (
+    ChetaevError,
+    InitialError,
+    NotationError,
+    ParameterError,
+    about,
+    did_you_mean,
+    require_mapping,
+    with_article,
+)
 from chetaev.core.fixes import SetArgument, SetInput, SetParameter, sentences
 from chetaev.core.notation import Vocabulary, from_sympy, parse_expression
 from chetaev.core.notation.lexer import spell
@@ -81,17 +90,22 @@ def bind(system: System, parameters: Mapping[str, Any] | None, inputs: Mapping[s
     given = {spell(str(k)): v for k, v in (parameters or {}).items()}
     bound = [z.base for z in system.inputs if z.base in given]
     if bound:
-        raise ParameterError(f"{bound[0]} is an input, not a parameter.", where=where, hint=SetInput((bound[0],)))
+        raise ParameterError(
+            f"{bound[0]} is an input, not a parameter.", where=about(where, "parameters", bound[0]), hint=SetInput((bound[0],))
+        )
     known = {p.name: p for p in system.parameters}
     _refuse_unknown(given, known, "parameter", where)
     missing = [name for name in known if name not in given]
     if missing:
-        raise ParameterError(f"no value for {_listed('parameter', missing)}.", where=where, hint=SetParameter(tuple(missing)))
+        place = about(where, "parameters", missing)
+        raise ParameterError(f"no value for {_listed('parameter', missing)}.", where=place, hint=SetParameter(tuple(missing)))
     numbers = {known[name]: number_of(name, v, f"{where}, parameter {name}", ParameterError) for name, v in given.items()}
     for symbol, v in numbers.items():
         if symbol.is_positive and v <= 0:
             raise ParameterError(
-                f"{symbol.name} = {v:g}, but it is declared positive.", where=where, hint="a positive value, or declare it real"
+                f"{symbol.name} = {v:g}, but it is declared positive.",
+                where=about(where, "parameters", symbol.name),
+                hint="a positive value, or declare it real",
             )
     return Binding(numbers, inputs_of(system, inputs, where))
 
@@ -160,7 +174,7 @@ def inputs_of(system: System, inputs: Mapping[str, Any] | None, where: str) -> d
     names = Vocabulary(parameters={p.name: p for p in system.parameters})
     bound = {name: expression for name, expression in known.items() if expression is not None}
     for name, v in given.items():
-        place = f"{where}, input {name}"
+        place = about(f"{where}, input {name}", "inputs", name)
         if not isinstance(v, str | Expr | Real):
             raise ParameterError(
                 f"{_kind(v)} cannot drive {name} here.",
@@ -171,7 +185,8 @@ def inputs_of(system: System, inputs: Mapping[str, Any] | None, where: str) -> d
         bound[name] = parse_expression(v, names, place) if isinstance(v, str) else from_sympy(v, names, place)
     missing = [name for name in known if name not in bound]
     if missing:
-        raise ParameterError(f"no function for {_listed('input', missing)}.", where=where, hint=SetInput(tuple(missing), "sin(t)"))
+        place = about(where, "inputs", missing)
+        raise ParameterError(f"no function for {_listed('input', missing)}.", where=place, hint=SetInput(tuple(missing), "sin(t)"))
     return bound
 
 
@@ -186,7 +201,8 @@ def _refuse_unknown(given: Mapping[str, Any], known: Mapping[str, Any], kind: st
     for name in given:
         if name not in known:
             listed = f"{kind}s: {' '.join(known)}." if known else f"the system has no {kind}."
-            raise ParameterError(f"{name} is not {with_article(kind)}.", where=where, hint=sentences(listed, did_you_mean(name, known)))
+            place = about(where, f"{kind}s", name)
+            raise ParameterError(f"{name} is not {with_article(kind)}.", where=place, hint=sentences(listed, did_you_mean(name, known)))
 
 
 def _listed(noun: str, names: list[str]) -> str:

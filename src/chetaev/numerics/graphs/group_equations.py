@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.groups.matrix_group import MatrixGroup
+from chetaev.mechanics.ranks.split import Split, split
 
 Array = NDArray[np.float64]
 
@@ -132,8 +133,7 @@ def _candidates(basis: Array, n: int) -> Iterator[tuple[Array, bool]]:
     for dual in (False, True):
         sides = [(e, e.T) if dual else (e.T, e) for e in basis]
         rows = np.vstack([np.kron(left, eye) + np.kron(eye, right.T) for left, right in sides])
-        _, sizes, vectors = np.linalg.svd(rows)
-        null = vectors[_count(sizes) :]
+        null = _split(rows).null.T
         if not len(null):
             continue
         first = null.T @ (null @ eye.ravel())
@@ -180,9 +180,9 @@ def _cleaned(a: NDArray[Any]) -> Array:
     return np.where(np.abs(a) < _ZERO_SINGULAR_VALUE, 0.0, a)
 
 
-def _count(sizes: NDArray[Any]) -> int:
-    return int((sizes > _ZERO_SINGULAR_VALUE * max(1.0, float(sizes.max(initial=0.0)))).sum())
+def _split(rows: Array) -> Split:
+    return split(rows, _ZERO_SINGULAR_VALUE, at_least=1.0)
 
 
 def _rank(rows: Array) -> int:
-    return _count(np.linalg.svd(rows, compute_uv=False)) if rows.size else 0
+    return _split(rows).rank

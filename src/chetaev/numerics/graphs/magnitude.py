@@ -24,8 +24,8 @@ _FLAT = {ca.OP_SIGN, ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_NOT, ca.OP_AN
 def magnitudes(expressions: Sequence[ca.SX], rounding: float = 1.0) -> list[ca.SX]:
     r"""Return the sums of the absolute values of the terms of expressions, as graphs of the same symbols.
 
-    Of a function the term $|f'(a)|\,|a|$ counts `rounding` times: it tells how rounding of the argument changes the value. With 1 a value
-    far below its size is round-off; a small number gives the size of the values themselves.
+    Of a function the term $|f'(a)|\,|a|$ counts `rounding` times: it measures how rounding of the argument changes the value. With 1 a
+    value far below its size is round-off; a small number gives the size of the values themselves.
 
     >>> x, y = ca.SX.sym("x"), ca.SX.sym("y")
     >>> [terms] = magnitudes([x - 2 * x * y])

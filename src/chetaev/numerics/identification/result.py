@@ -131,28 +131,34 @@ class Fit:
         return str(self)
 
     def _repr_html_(self) -> str:
-        title, *lines = str(self).splitlines()
         found = []
         for name, v in self.values.items():
             low, high = self.interval(name)
             found.append((set_name(name), number(v, 8), f"± {number(self.errors[name], 2)}", f"{number(low)} to {number(high)}"))
         table = columns(("", "value", "error", "95 %"), found)
-        return card(title, table, facts(escape(line.strip()) for line in lines[len(self.values) :]))
+        return card(self._title, table, facts(map(escape, self.facts)))
+
+    @property
+    def _title(self) -> str:
+        return f"fit of {self.model.system.name or 'system'} · {self.model.principle}"
 
     def __str__(self) -> str:
-        lines = [f"fit of {self.model.system.name or 'system'} · {self.model.principle}"]
+        lines = [self._title]
         width = max(map(len, self.values))
         for name, v in self.values.items():
             low, high = self.interval(name)
             lines.append(f"  {name:<{width}}  {v:.8g} ± {self.errors[name]:.2g}  (95 %: {low:.6g} to {high:.6g})")
+        return "\n".join([*lines, *(f"  {fact}" for fact in self.facts)])
+
+    @property
+    def facts(self) -> list[str]:
+        """Sentences about the whole fit: the sum of squares, the residuals, segments, combinations that the data leave open, remarks."""
         kind = "chi squared" if self.weighted else "sum of squares, in units of the residuals' spread"
-        lines.append(f"  {kind}: {self.chi2:.6g}, {self.degrees} degrees of freedom")
-        lines += [f"  residuals of {name}: {size:.3g}" for name, size in self.deviations.items()]
+        found = [f"{kind}: {self.chi2:.6g}, {self.degrees} degrees of freedom"]
+        found += [f"residuals of {name}: {size:.3g}" for name, size in self.deviations.items()]
         if self.segments:
-            lines.append(f"  joined from {sum(map(len, self.segments))} segments: no computed motion follows the record to its end")
-        lines += [f"  not determined: {_combination(one)}" for one in self.unidentifiable]
-        lines += [f"  {remark}" for remark in self.remarks]
-        return "\n".join(lines)
+            found.append(f"joined from {sum(map(len, self.segments))} segments: no computed motion follows the record to its end")
+        return [*found, *(f"not determined: {_combination(one)}" for one in self.unidentifiable), *self.remarks]
 
 
 def _combination(one: Mapping[str, float]) -> str:

@@ -40,7 +40,7 @@ def _call_lanes(typingctx: Any, address: Any, t: Any, y: Any, p: Any, out: Any) 
 
 
 call_lanes: Callable[..., None] = intrinsic(_call_lanes)
-"""`call_lanes(address, t.ctypes, y.ctypes, p.ctypes, out.ctypes)`: code made by `vector_code`."""
+"""`call_lanes(address, t.ctypes, y.ctypes, p.ctypes, out.ctypes)`: code made by `vectors.states`."""
 
 
 def _call_packed(typingctx: Any, entry: Any, row: Any) -> tuple[Any, Callable[..., Any]]:

@@ -15,7 +15,7 @@ _V4 = _V3.union("+avx512bw +avx512cd +avx512dq +avx512f +avx512vl".split())
 """What one of the level x86-64-v4 has: registers of 512 bits."""
 
 LANES = 16
-"""States that are computed together in vectors (`vector_code`): two registers of processors with AVX-512 and four of those with AVX2, so
+"""States that are computed together in vectors (`vectors.states`): two registers of processors with AVX-512 and four of those with AVX2, so
 that some wait while others are computed. With eight, a step takes a tenth longer for each state where there is AVX-512; elsewhere long
 kernels are shorter with eight, and the rest of a step longer. No bits depend on it."""
 

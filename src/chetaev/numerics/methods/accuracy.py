@@ -1,4 +1,4 @@
-"""How exact a motion is to be: a relative tolerance, an absolute one, and typical sizes of jets."""
+"""The accuracy of a motion: a relative tolerance, an absolute one, and typical sizes of jets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 _USUAL = 1e-9
 """The default relative tolerance; documented for `simulate`."""
 _LARGEST = float(np.finfo(float).max)
-"""The largest usual size, in units of its jet: beside infinity no error would count."""
+"""Upper limit of a typical size, in units of its jet: relative to an infinite size no error would count."""
 _QUATERNION = 0.5
 """Typical size of a component of a quaternion of length one, the root mean square of four."""
 _UNLIMITED = 1e100
@@ -33,7 +33,7 @@ tens of nanoseconds, a tenth of a step of a small system."""
 
 @dataclass(frozen=True)
 class Accuracy:
-    """What the user asked for: `tolerance=1e-9`, `tolerance=(1e-9, 1e-12)`, `scale={"x": 1e-9}`.
+    """The arguments `tolerance=1e-9`, `tolerance=(1e-9, 1e-12)`, `scale={"x": 1e-9}`.
 
     One number is relative to each jet itself and its typical size, which is the one given by `scale`, or that over the run so far. With an
     absolute tolerance beside it, the error of a jet x may be `relative*|x| + absolute`.
@@ -60,25 +60,25 @@ class Accuracy:
 
 @dataclass(frozen=True, eq=False)
 class Measures:
-    """What errors of a state vector are measured by."""
+    """The units of errors of a state vector."""
 
     rtol: float
     atol: float
     sizes: Array
-    """Typical sizes, negative where the run shows them."""
+    """Typical sizes, negative where the run measures them."""
     before: Array
     """The largest values before the run."""
     kinds: NDArray[np.int64]
 
     def without_work(self, has_power: bool) -> Measures:
-        """The same for steps that the work done does not limit, if the last component is that: it is no part of the motion."""
+        """The same without a limit for the last component if that is the work done, which is no part of the motion."""
         sizes = self.sizes.copy()
         if has_power:
             sizes[-1] = _UNLIMITED
         return Measures(self.rtol, self.atol, sizes, self.before, self.kinds)
 
     def limits(self, max_step: float = np.inf, max_steps: int = 1_000_000) -> Limits:
-        """As limits of a run."""
+        """These units as limits of a compiled run."""
         return Limits(self.rtol, self.atol, self.sizes, self.before, self.kinds, max_step=max_step, max_steps=max_steps)
 
 

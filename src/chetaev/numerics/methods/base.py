@@ -1,4 +1,4 @@
-r"""What a method is: from kernels and a state to a run with nodes and what lies between them.
+r"""The base class of methods: from kernels and a state to a run with nodes and polynomials between them.
 
 A run keeps a polynomial per step, in one of two bases over $\theta \in [0, 1]$: `nested`, the form of `dop853.dense`, with seven rows, or
 `powers`, $y + \sum_{k \ge 1} c_k \theta^k$, with as many rows as the method's polynomials have.
@@ -21,8 +21,8 @@ from chetaev.core.symbols import Jet
 from chetaev.numerics.flow.compiled import Compiled, Stepping
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.machine.kernels import MOST_JOINED, Foreign, Kernel, joined_kernel
-from chetaev.numerics.machine.lanes import Lanes, lanes_with
 from chetaev.numerics.machine.rounding_bounds import doubting
+from chetaev.numerics.machine.vectors.directions import Lanes, lanes_with
 from chetaev.numerics.methods import METHODS, dop853
 from chetaev.numerics.methods.accuracy import Accuracy, Measures
 from chetaev.numerics.methods.dop853.arguments import width_of
@@ -47,7 +47,7 @@ _FIRST_STEPS = 128
 
 @dataclass(frozen=True)
 class Watch:
-    """One watched function: its direction, whether it ends the run, how small it may become, whether no root of it may be missed,
+    """One watched function: its direction, whether it ends the run, its smallest size allowed, whether steps must resolve all its roots,
     and its place among the functions with bounds over a tube (-1 = none).
     """
 
@@ -60,7 +60,7 @@ class Watch:
 
 @dataclass(frozen=True)
 class Wide:
-    """Slopes of a motion, which run beside its state: for each jet one in each of several directions.
+    """Slopes of a motion, integrated together with its state: for each jet one in each of several directions.
 
     Their errors limit the steps as those of the state do.
     """
@@ -81,8 +81,8 @@ class Wide:
     def limits(self, own: dop853.Limits) -> dop853.Limits:
         """The limits of a state, for the state and its slopes.
 
-        A slope by a parameter is known to a part of the size of its jet over that of the parameter: what is zero is not followed in its
-        round-off.
+        The tolerance of a slope by a parameter is relative to the size of the jet over the size of the parameter, so that round-off of a
+        slope that vanishes does not shorten steps.
         """
         kinds = np.asarray(own.kinds)
         n, more = len(kinds), len(self.first)
@@ -111,9 +111,9 @@ class Task:
     watch: Kernel
     watches: tuple[Watch, ...]
     nodes: Kernel | None
-    """What the functions in the data can be over a tube (`chetaev.numerics.enclosures`)."""
+    """Bounds of the functions in the data over a tube (`chetaev.numerics.enclosures`)."""
     bounds: Kernel | None
-    """The same of watched functions and their rates."""
+    """Bounds of the watched functions and of their rates over a tube."""
     turns: Kernel | None
     """How far the arguments of sine and cosine move in a tube, where the determinant may touch zero."""
     determinant: Kernel | None
@@ -127,25 +127,25 @@ class Task:
     tolerance: float
     max_steps: int
     max_step: float
-    """A step is not longer."""
+    """The longest step allowed."""
     keep: int
     times: Array
     flag: Integers = field(compare=False)
-    """Its first entry is set to stop the run."""
+    """The run stops when its first entry becomes nonzero."""
     reached: Callable[[float], None] = field(compare=False)
-    """To be called with the time every now and then."""
+    """Called with the present time at every pause of the run."""
     before: Mapping[Jet, float] = field(default_factory=dict, compare=False)
     """The largest values of jets before the piece."""
     accuracy: Accuracy | None = None
-    """Tolerances and typical sizes; without them the tolerance is all there is."""
+    """Tolerances and typical sizes; None: only `tolerance` counts."""
     wide: Wide | None = None
-    """The slopes that run beside the state."""
+    """The slopes that are integrated together with the state."""
     stepping: Stepping | None = None
     """The kernels of steps in reduced velocities, for the method that can use them; None: `rhs` and `project`."""
 
     @cached_property
     def measures(self) -> Measures:
-        """What errors are measured by."""
+        """The units of errors."""
         flow = self.compiled.flow
         wanted = self.accuracy or Accuracy(self.tolerance)
         return wanted.measures(flow.state, flow.size, self.before).without_work(flow.has_power)
@@ -170,25 +170,25 @@ class Task:
         return p
 
     def round_off(self, t: float, y: Array) -> Array:
-        """What rounding alone may make of the rates at a state, in the duration of the piece."""
+        """Bounds of the change that rounding errors of the rates at a state cause over the duration of the piece."""
         return self.compiled.round_off(self.binding, t, y, self.parameters_at(t, y), self.t1 - self.t0)
 
     def wide_round_off(self, t: float, y: Array) -> Array:
-        """The same for a state with its slopes, of which nothing is known."""
+        """The same for a state with its slopes, for which no bounds are known."""
         n = len(self.y0)
         return np.concatenate([self.round_off(t, y[:n]), np.zeros(len(y) - n)])
 
 
 @public
 class Method(Specified, ABC):
-    """How to step. Methods are values: two with the same settings are equal.
+    """A method of integration. Methods are values: two with the same settings are equal.
 
-    A method provides `stepper`; the loop that leads it finds events and switching surfaces, applies resets, projects onto the constraints,
-    measures the drift and shortens steps that might leap over something. With a `word`, `ch.register` makes it known to files.
+    A method provides `stepper`; the loop that calls it finds events and switching surfaces, applies resets, projects onto the constraints,
+    measures the drift and shortens steps that might leap over a feature. With a `word`, `ch.register` makes it known to files.
     """
 
     basis: ClassVar[str] = POWERS
-    """The polynomials of its steps."""
+    """The basis of the polynomials of its steps."""
     smooth: ClassVar[bool] = True
     """Whether these have almost the order of the method, so that the defect of their derivatives is evidence."""
 
@@ -206,7 +206,7 @@ class Method(Specified, ABC):
         Args:
             task: The piece to integrate: rates, start, interval and tolerances.
         """
-        from chetaev.numerics.methods.python_loop import run_in_python  # which needs what is above
+        from chetaev.numerics.methods.python_loop import run_in_python  # which imports this module
 
         return run_in_python(task, self.stepper(task))
 
@@ -241,7 +241,7 @@ class Explicit(Method):
         return _run(task, addresses, task.max_steps, often=True, ends=0 if ends is None else ends.address, led=self.led(task))
 
     def led(self, task: Task) -> Callable[[Room], Callable[[], None]] | None:
-        """What leads the loop along a piece with slopes (`dop853.run`), asked for anew in every run of it; None: the loop runs alone."""
+        """The object that controls the loop along a piece with slopes (`dop853.run`), one for each run; None: the loop runs alone."""
         return None
 
 
@@ -326,7 +326,7 @@ def _run(
 def angles_of(compiled: Compiled, stepping: Stepping, *others: Kernel | None) -> tuple[int, ...]:
     """The components of a state that its rates and residuals, the projection and other code depend on as on angles.
 
-    The sizes of terms that are measured too depend on the angles themselves, as the rounding of a sine does: on what is left of them.
+    The sizes of terms that are measured too depend on the angles themselves, as the rounding of a sine does: on their remainders.
     """
     read = [compiled.measure.angles(outputs=len(compiled.labels)), *(k.angles() for k in (stepping.rhs, *others) if k is not None)]
     read += [] if stepping.project is None else [stepping.project.angles(moving=True)]

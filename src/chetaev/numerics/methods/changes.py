@@ -63,7 +63,7 @@ def sign_changes(
     """The changes of sign of f from `left` to `right`, in order, and its last sign. `sign` is the one at `left`; 0 = not known.
 
     Zeros have no sign: they leave it as it is. At the right end of a change f has the new sign. With `first` only the first change to this
-    sign, or to any sign if it is 0, must be found, and the search may end there. `look` receives the places in which f is evaluated next.
+    sign, or to any sign if it is 0, must be found, and the search may end there. `look` receives the places at which f is evaluated next.
     f is not smooth at `corners`: it may have another sign there than on both sides.
     """
     samples = _samples(f, left, right, sign, first, look or (lambda places: None))
@@ -73,7 +73,7 @@ def sign_changes(
 
 
 def _changes(samples: Sequence[Sample], sign: int) -> tuple[list[Change], int]:
-    """The changes of sign from sample to sample, and the last sign. What is known of the sign at the first one is given."""
+    """The changes of sign from sample to sample, and the last sign; `sign` is that before the first sample."""
     found, before = [], samples[0][0]
     for place, value in samples[1:]:
         new = sign_of(value)
@@ -105,7 +105,7 @@ def root(f: Function, change: Change) -> float:
 
 
 def _samples(f: Function, left: float, right: float, sign: int, first: int | None, look: Look) -> list[Sample]:
-    """Places in which f is seen, with its values; both ends only if it is rough."""
+    """Places at which samples resolve f, with its values; both ends only if f is rough."""
     found: list[Sample] = [(left, f(left))]
     parts, long, short = [(left, right)], 0, 0
     while parts:
@@ -130,7 +130,7 @@ def _samples(f: Function, left: float, right: float, sign: int, first: int | Non
 
 
 def _turn(f: Function, first: Sample, second: Sample, third: Sample) -> list[Sample]:
-    """A place between three in which f has the other sign, if it has the same in all three and one is found."""
+    """A place between three at which f has the other sign, if it has the same sign at all three and such a place is found."""
     (left, a), (middle, b), (right, c) = first, second, third
     sign = sign_of(b)
     if not sign or not sign_of(a) == sign == sign_of(c):

@@ -26,7 +26,7 @@ two strides is when Ctrl-C is noticed."""
 
 
 class Strides:
-    """The stepper of a compiled method: single steps for `python_loop`, and strides of quiet ones.
+    """The stepper of a compiled method: single steps for `python_loop`, and strides of steps without an event.
 
     `word` is the name of the method in the compiled code, `kernel` the address of what it calls besides the rates, `rows` the order
     of its polynomials, `extra` its own room, `seam` what `types.Room` says.
@@ -77,7 +77,7 @@ class Strides:
 
     @cached_property
     def _many(self) -> tuple[Packed, Seen, Any]:
-        """A stride in machine code, what it has seen, and its tube."""
+        """The compiled stride, its record of extremes and residuals, and its tube."""
         task, seen, tube = self.task, room_for_extremes(len(self.task.y0), self._code.n_measure), tube_of(len(self.task.y0), self._code)
         watches = watches_of(len(task.watches), watching_of(task))
         function, first = getattr(STRIDES, f"{self._word}_stride"), (self._system, self._kernel, self._control, watches, task.flag)
@@ -94,7 +94,7 @@ class Strides:
         return Step(float(path.clock[codes.NOW]), path.y.copy(), np.ascontiguousarray(self._room.rows[:, : self._room.order].T))
 
     def stride(self, seen: Seen, signs: Integers, limits: Limits | None, most: int) -> Quiet:
-        """At most `most` steps, rejected ones included, in which nothing happens, as far as there is room; `seen` and `signs` are updated.
+        """At most `most` steps without an event, rejected ones included, as far as there is room; `seen` and `signs` are updated.
 
         `limits` are those of the projection, if there is one.
         """
@@ -152,7 +152,7 @@ class Strides:
         found = path.y.copy()
         for row, before in zip((clock, path.y, path.scales), saved, strict=True):
             row[:] = before
-        clock[codes.LAST] = 0.0  # the polynomial of the step before is lost
+        clock[codes.LAST] = 0.0  # the polynomial of the step before is overwritten
         return found
 
 

@@ -1,4 +1,4 @@
-r"""What a step in Python did not look at: the counterpart of `dop853.tube` and `dop853.proof` for the methods of `python_loop`.
+r"""Bounds between the points that a step in Python evaluates: the counterpart of `dop853.enclosure` for the methods of `python_loop`.
 
 A step is a polynomial $y + \sum_k c_k\theta^k$. Boxes around parts of it are handed to the kernels of `chetaev.numerics.enclosures`.
 """
@@ -15,20 +15,20 @@ from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.methods.changes import Change
 from chetaev.numerics.methods.compiled_steps.codes import BEYOND, DIP, FEWEST_LOOKS, MOST_LOOKS
 from chetaev.numerics.methods.dop853.codes import (
-    BEYOND_SEEN,
     FALL,
     FINEST_PART,
     FIRST_PART,
     FURTHER,
-    GRAINS,
-    LEAST_LEVEL_PART,
-    LESS_BESIDE,
+    LEAST_GRAINS,
     LEVEL_ERROR,
     LONGEST_PART,
+    MOST_BEYOND_SEEN,
     NARROWEST,
     NOTHING,
+    POLE_RATIO,
     RADIAN,
     SECTIONS,
+    SHORTEST_LEVEL_PART,
     SHORTEST_PART,
     SLACK,
     TRIES,
@@ -87,7 +87,7 @@ def _range(values: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Safe:
-    """The part of a step in which no node surprises (1 = the whole), how much more than seen one may be, and which was the last to leap."""
+    """The part of a step that leaps over nothing (1 = the whole), the largest ratio of bound to seen value, the last node leaped over."""
 
     part: float
     worst: float
@@ -95,7 +95,7 @@ class Safe:
 
 
 def safe_part(kernel: Kernel, p: Array, step: Stretch, places: Sequence[float]) -> Safe:
-    """As `dop853.tube.safe_part`, for a step that evaluated the nodes at some points."""
+    """As `dop853.enclosure.tube.safe_part`, for a step that evaluated the nodes at some points."""
 
     def bounds(tube: Array) -> tuple[Array, Array]:
         most, least = kernel(0.0, tube, p).reshape(2, -1)
@@ -103,14 +103,14 @@ def safe_part(kernel: Kernel, p: Array, step: Stretch, places: Sequence[float]) 
 
     most, least = bounds(step.box(0.0, 1.0))
     ratio = float(_ratios(most, np.maximum(least, NOTHING)).max())
-    if ratio <= BEYOND_SEEN:
+    if ratio <= MOST_BEYOND_SEEN:
         return Safe(1.0, ratio)
     seen = np.maximum(_seen(lambda theta: bounds(step.place(theta))[0], places), np.maximum(_finite(least), NOTHING))
     left, width, worst = 0.0, FIRST_PART, 1.0
     while left < 1.0:
         right = min(left + width, 1.0)
         ratios = _ratios(bounds(step.box(left, right))[0], seen)
-        if ratios.max() <= BEYOND_SEEN:
+        if ratios.max() <= MOST_BEYOND_SEEN:
             left, width, worst = right, min(2 * width, FIRST_PART), max(worst, float(ratios.max()))
         elif width > FINEST_PART:
             width *= 0.5
@@ -120,8 +120,9 @@ def safe_part(kernel: Kernel, p: Array, step: Stretch, places: Sequence[float]) 
 
 
 def _seen(nodes: Callable[[float], Array], places: Sequence[float]) -> Array:
-    """The largest values but one, since at the top of a narrow hill its force vanishes: `strides.checks` has the same, also for a series,
-    which looks in one place only.
+    """The seen values: the second largest at the points evaluated, since at the top of a narrow hill its force vanishes.
+
+    `compiled_steps.checks` has the same, also for a series, which evaluates the rates at one point only.
     """
     if len(places) == 1:
         beyond = np.max([_finite(nodes(k / BEYOND)) for k in range(1, BEYOND + 1)], axis=0)
@@ -135,7 +136,7 @@ def _finite(values: Array) -> Array:
 
 
 def _ratios(most: Array, seen: Array) -> Array:
-    with np.errstate(over="ignore"):  # infinitely more is more
+    with np.errstate(over="ignore"):  # a node without a finite bound exceeds its seen value
         return most / seen
 
 
@@ -152,7 +153,7 @@ def proved_changes(
 
     `bounds` gives those of f and of its rate over a part of the step. A pole is no change of sign. Where bounds are infinite, f has a pole,
     or only a part of its formula has one, as 1/tan(x) where it vanishes: the values of f decide. `grain` is the distance of neighbouring
-    times, in steps.
+    times, as a part of the step.
     """
     found: list[Change] = []
     width, tries = right - left, 0
@@ -186,15 +187,15 @@ def proved_changes(
 
 
 def _pole(f: Callable[[float], float], left: float, right: float, sign: int, grain: float) -> bool:
-    """Whether f is larger the nearer the place is where it changes its sign to `sign`; near a root it is smaller, at a jump the same."""
-    near = max(NARROWEST, GRAINS * grain)
+    """Whether f has a pole where it changes its sign to `sign`: its size grows towards a pole, falls towards a root, stays at a jump."""
+    near = max(NARROWEST, LEAST_GRAINS * grain)
     a, b = left, right
     while b - a > near:
         middle = 0.5 * (a + b)
         a, b = (a, middle) if sign_of(f(middle)) == sign else (middle, b)
     nearest = max(abs(f(a - near)), abs(f(b + near)))
     beside = max(abs(f(a - FURTHER * near)), abs(f(b + FURTHER * near)))
-    return not beside > LESS_BESIDE * nearest
+    return not beside > POLE_RATIO * nearest
 
 
 def level_part(f: Callable[[float], float], turn: float, look: Callable[[Sequence[float]], None]) -> float:
@@ -219,7 +220,7 @@ def level_part(f: Callable[[float], float], turn: float, look: Callable[[Sequenc
     while right - left > LEVEL_ERROR * right:
         middle = 0.5 * (left + right)
         left, right = (middle, right) if abs(f(middle)) > FALL * values[0] else (left, middle)
-    return min(max(left, LEAST_LEVEL_PART), LONGEST_PART)
+    return min(max(left, SHORTEST_LEVEL_PART), LONGEST_PART)
 
 
 def _largest_beside(values: Array) -> Array:

@@ -27,7 +27,7 @@ times the last one; the usual numbers of step control (Hairer, Norsett, Wanner, 
 class OneStep:
     """Steps of a formula, each so long that its estimated error is allowed by the tolerance.
 
-    `order` is the power of the step with which the estimate grows, `places` where the formula looks at the rates, in parts of a step. The
+    `order` is the power of the step with which the estimate grows, `places` where the formula evaluates the rates, as parts of a step. The
     polynomial between two nodes has degree 4 and meets the states and rates at both ends and the state in the middle, for which the
     formula is used once more, unless the formula returns its own rows.
     """

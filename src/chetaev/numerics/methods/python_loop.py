@@ -3,8 +3,8 @@ r"""A stepping loop in Python for methods that are not compiled with it: project
 A `Stepper` makes accepted steps, each with a polynomial $y + \sum_k c_k\theta^k$. The end of a step is projected onto the constraints, and
 the polynomial corrected by $\delta\theta^2(3 - 2\theta)$ to meet it. `watched_roots` locates the roots of watched functions on it.
 
-A stepper that can makes *strides* (`Striding`): many steps at once, in machine code, in which nothing happens that this loop would have to
-decide. Where a stride ends, this loop makes the next step.
+A stepper of a compiled method makes *strides* (`Striding`): many steps at once, in machine code, without an event, a root or a step that
+has to be shortened. Where a stride ends, this loop makes the next step.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class _Loop:
         if stop >= 0:
             t_new, end = self.roots.sharpened(t, y, t_new, stop, step.t)
             rows = corrected(shortened(rows, (t_new - t) / (step.t - t)), end - value_at(y, rows, (t_new - t) / (step.t - t)))
-        self._look_inside(t, t_new - t, y, rows)
+        self._compare_inside(t, t_new - t, y, rows)
         self._keep(t, t_new, y, end, rows)
         if stop >= 0 or not np.array_equal(end, step.y):
             self.stepper.restart(t_new, end)
@@ -157,7 +157,7 @@ class _Loop:
 
     def _nearer(self, t: float, y: Array, h: float) -> tuple[Status, int]:
         """Try a step of length `h` instead of one whose end the projection moved too far, as `dop853` does: a row may turn in a part of a
-        step that its formula does not see.
+        step that its formula does not resolve.
         """
         self.drifted += 1
         if self.drifted >= _MOST_DRIFTED:
@@ -170,10 +170,10 @@ class _Loop:
         """Whether a step that had to be shortened is too small to be one."""
         return abs(h) < 4 * float(np.finfo(float).eps) * (abs(t) + TIME_LEFT * abs(self.task.t1 - t))
 
-    # -- what lies between the places a step looked at
+    # -- between the points that a step evaluates
 
     def _safe_part(self, t: float, y: Array, t_new: float, end: Array, rows: Array) -> float:
-        """The part of a step in which no node surprises, and no determinant touches zero unseen; 1 = the whole."""
+        """The part of a step that leaps over nothing and in which no determinant touches zero; 1 = the whole."""
         task, whole = self.task, 1.0
         if task.nodes is not None:
             stretch = Stretch(t, t_new - t, y, rows)
@@ -194,9 +194,10 @@ class _Loop:
         return whole
 
     def _follows_rates(self, t: float, h: float, y: Array, rows: Array) -> bool:
-        """Whether a series, which knows the rates where it begins, agrees with them in `_COMPARED_PLACES` too: these places are seen then.
+        """Whether a series, which uses the rates where it begins, agrees with them at `_COMPARED_PLACES`, which then count as evaluated.
 
-        What vanishes where a series begins, as x^5 at x = 0, would otherwise be a surprise however short the step is.
+        Otherwise a node that vanishes where the series begins, such as x^5 at x = 0, would exceed its seen value in every step, however
+        short.
         """
         limits, powers = self._limits, np.arange(1, len(rows) + 1)
         sizes, least = np.asarray(limits.sizes, dtype=float), np.asarray(limits.atol, dtype=float)
@@ -209,8 +210,8 @@ class _Loop:
 
     # -- bookkeeping
 
-    def _look_inside(self, t: float, h: float, y: Array, rows: Array) -> None:
-        """Look at one place of a step, as `dop853.dense` does in some of them: here every step takes much longer than a look."""
+    def _compare_inside(self, t: float, h: float, y: Array, rows: Array) -> None:
+        """Compare the polynomial with the rates at one point, as `dop853.dense` does in some steps; here a comparison costs little."""
         if h == 0.0:
             return
         self.looked = self.accepted + 1
@@ -263,8 +264,8 @@ class _Loop:
         return dop853.Limits(measures.rtol, measures.atol, sizes, kinds=measures.kinds)
 
     def _echo(self, t: float, y: Array) -> float:
-        """How far round-off alone has a state moved by the projection, in tolerances."""
-        return dop853.echo(self._code, t, y, self.task.p, self._limits)
+        """The change of the projection of a state that round-off alone causes, in tolerances."""
+        return dop853.round_off_of_projection(self._code, t, y, self.task.p, self._limits)
 
     def _keep(self, t: float, t_new: float, y: Array, end: Array, rows: Array) -> None:
         task = self.task

@@ -1,4 +1,4 @@
-"""The sizes that a run shows, for the methods that step in Python: what `dop853.scales` is for the compiled loop."""
+"""Typical sizes of components for the methods that step in Python, as `dop853.scales` computes them in the compiled loop."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from chetaev.numerics.methods.accuracy import Array, Measures
 from chetaev.numerics.methods.compiled_steps.codes import AS_EXPECTED, FAINT, NO_SIZE
 from chetaev.numerics.methods.dop853.scale_constants import (
-    AT_ONCE,
     BESIDE,
     GUESS_AT_REST,
-    GUESSES,
     LONGEST_GUESS,
     MEMORY,
+    MOST_RATE_ATTEMPTS,
     NEARER,
+    NEGLIGIBLE_TIME_SCALE,
     NOISE,
-    SHAKEN,
+    PERTURBATION,
     SMALL_PART,
     TINY,
 )
@@ -27,16 +27,16 @@ Rates = Callable[[float, Array], Array]
 
 
 class Sizes:
-    """Typical sizes of the components of a state on its way."""
+    """Typical sizes of the components of a state during a run."""
 
     def __init__(self, measures: Measures, rates: Rates, t: float, y: Array, span: float, round_off: Array) -> None:
-        """`round_off` bounds what rounding makes of the rates; it counts for components that have no size at the start."""
+        """`round_off` bounds the rounding errors of the rates; it counts for components that have no size at the start."""
         self.measures, self.rates = measures, rates
         self.largest = np.maximum(np.abs(y), measures.before)
         self.sizes = np.where(measures.sizes >= 0, measures.sizes, np.maximum(np.abs(y), SMALL_PART * self.largest))
         self.slope = rates(t, y)
         self.time, bend = self._time(t, y, span)
-        """In which the motion bends at the start; infinite for a straight one."""
+        """The time in which second derivatives change the motion at the start; infinite if they vanish."""
         usual = np.maximum(np.abs(y), self.sizes)
         ahead = min(self.time, abs(span))
         expected = np.abs(self.slope) * ahead + np.where(np.isfinite(bend), bend, 0.0) * ahead**2 / 2
@@ -46,7 +46,7 @@ class Sizes:
         self.noise = np.maximum(self._round_off(t, y), np.where(usual > 0, 0.0, round_off * abs(span)))
 
     def remember(self, y: Array) -> None:
-        """Take in a state."""
+        """Update the sizes with the state at the end of a step."""
         size = np.abs(y)
         self.largest = np.maximum(self.largest, size)
         own = np.maximum(size, np.maximum(MEMORY * self.sizes, SMALL_PART * self.largest))
@@ -65,18 +65,18 @@ class Sizes:
 
     @property
     def typical(self) -> Array:
-        """Sizes by which errors are measured: of what is round-off beside others of its kind, theirs."""
+        """The units of errors: a component that is round-off beside others of its kind is measured by their size."""
         among = self.among
         own = np.maximum(self.sizes, self.floor)
         return np.where(self._faint, among, own)
 
     @property
     def _faint(self) -> NDArray[np.bool_]:
-        """Which components are round-off beside the largest of their kind, and nothing is expected of them."""
+        """Which components are round-off beside the largest of their kind and have no expected size."""
         return np.asarray((self.measures.sizes < 0) & (np.maximum(self.largest, self.floor) < FAINT * self.among))
 
     def show(self, end: Array) -> bool:
-        """Tell whether components have another size at the end of a step than the one they were measured by: it is to be made again."""
+        """Whether a component has another size at the end of a step than the unit of its error, so that the step has to be repeated."""
         size, among = np.abs(end), self._largest_of_kind(np.maximum(self.largest, np.abs(end)))
         own = (self.measures.sizes < 0) & (size >= np.maximum(FAINT * among, NO_SIZE))
         smaller = (self.largest == 0) & (size < AS_EXPECTED * self.floor)
@@ -86,7 +86,7 @@ class Sizes:
 
     @property
     def absolute(self) -> Array:
-        """Errors of the components that are allowed where they vanish."""
+        """The errors allowed for components that vanish."""
         return self.measures.atol + self.measures.rtol * self.typical + self.noise + TINY
 
     @property
@@ -107,7 +107,7 @@ class Sizes:
             slowest = float(np.abs(y[moving] / self.slope[moving]).max(initial=0.0))
             least = 1000 * np.finfo(float).eps * abs(t)
             guess = max(min(0.01 * slowest, LONGEST_GUESS * abs(span)) if slowest > 0 else GUESS_AT_REST * abs(span), least)
-            for _ in range(GUESSES):
+            for _ in range(MOST_RATE_ATTEMPTS):
                 ahead = self.rates(t + np.copysign(guess, span), y + np.copysign(guess, span) * self.slope)
                 if np.all(np.isfinite(ahead)):
                     break
@@ -115,14 +115,14 @@ class Sizes:
             bend = np.abs(ahead - self.slope) / guess
             size = np.maximum(np.abs(y), BESIDE * self.among)
             times = np.where(bend > 0, np.maximum(np.sqrt(size / bend), np.abs(self.slope) / bend), 0.0)
-            own = times > np.where(size > 0, 0.0, AT_ONCE * guess)
+            own = times > np.where(size > 0, 0.0, NEGLIGIBLE_TIME_SCALE * guess)
             return float(np.min(times[own], initial=np.inf)), bend
 
     def _round_off(self, t: float, y: Array) -> Array:
-        """What round-off of the rates makes of components that have no other size, over the time in which the motion bends."""
+        """The sizes that round-off of the rates gives to components without a size, over the time in which the motion changes direction."""
         if not np.isfinite(self.time):
             return np.zeros(len(y))
         sides = np.random.default_rng(0).choice([-1.0, 1.0], len(y))
         with np.errstate(all="ignore"):
-            off = np.abs(self.rates(t, y * (1 + SHAKEN * sides)) - self.slope)
+            off = np.abs(self.rates(t, y * (1 + PERTURBATION * sides)) - self.slope)
         return np.where(np.isfinite(off), NOISE * off * self.time, 0.0)

@@ -1,4 +1,4 @@
-"""What a method provides for the loop in Python: steps with their polynomials, and strides of many steps."""
+"""The interface between a method and the loop in Python: steps with their polynomials, and strides of many steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chetaev.numerics.methods.dop853.types import Array, Integers, Seen
 
 
 class StepFailed(Exception):
-    """A stepper cannot go on."""
+    """The stepper cannot make a further step; `status` says why."""
 
     def __init__(self, status: Status) -> None:
         super().__init__(status.sentence)
@@ -42,7 +42,7 @@ class Stepper(Protocol):
     rejected: int
     evaluations: int
     places: tuple[float, ...]
-    """Where a step looks at the rates, in parts of it."""
+    """The points at which a step evaluates the rates, as parts of the step."""
 
     def step(self) -> Step:
         """The next accepted step, not beyond the end of the interval."""
@@ -58,8 +58,8 @@ class Stepper(Protocol):
 
 
 class Quiet(NamedTuple):
-    """The steps of a stride: their ends and, if they are kept, their polynomials; how often states were projected, and how many times what
-    was seen of it a node may have been between.
+    """The steps of a stride: their ends and, if they are kept, their polynomials; the number of projections, and the largest ratio of the
+    bound of a node over a step to its seen value (`dop853.enclosure.tube`).
     """
 
     nodes: Array
@@ -74,7 +74,7 @@ class Striding(Protocol):
     """A stepper that makes strides."""
 
     def stride(self, seen: Seen, signs: Integers, limits: dop853.Limits | None, most: int) -> Quiet:
-        """At most `most` steps, rejected ones included, in which nothing happens; `seen` and `signs` are updated.
+        """At most `most` steps without an event, rejected ones included; `seen` and `signs` are updated.
 
         `limits` are those of the projection, if there is one.
         """

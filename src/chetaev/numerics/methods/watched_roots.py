@@ -1,8 +1,8 @@
 r"""Roots of watched functions along one step, for methods that step in Python.
 
-Watched functions are looked at on the polynomial of a step, moved onto the constraints, and their roots located there: of those that are
-watched closely every change of sign in the step (`changes`), of the others the one from end to end. A terminal root is made sharp by
-stepping to it once more from the beginning of the step, because the polynomial of an implicit method is less exact than its nodes.
+Watched functions are evaluated on the polynomial of a step, moved onto the constraints, and their roots are located there: every change of
+sign in the step for functions that are watched closely (`changes`), the change from end to end for the others. A terminal root is improved
+by another step to it from the beginning of the step, because the polynomial of an implicit method is less exact than its nodes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.methods.base import Task
 from chetaev.numerics.methods.changes import Change, root, sign_changes
-from chetaev.numerics.methods.dop853.codes import CORNER, EARLY
+from chetaev.numerics.methods.dop853.codes import CORNER, ROOT_AT_START
 from chetaev.numerics.methods.dop853.location import sign_of
 from chetaev.numerics.methods.dop853.types import Array
 from chetaev.numerics.methods.enclosed import Stretch, proved_changes
@@ -45,7 +45,7 @@ _SECANT_ENDS = 1e-15
 
 @dataclass(frozen=True)
 class Along:
-    """The watched functions along a step, on its polynomial moved onto the constraints. Each place is looked at once."""
+    """The watched functions along a step, on its polynomial moved onto the constraints. Each place is evaluated once."""
 
     task: Task
     projected: Projection
@@ -63,7 +63,7 @@ class Along:
         return float(self.known[theta][k])
 
     def look(self, places: Sequence[float]) -> None:
-        """All functions in several places: projecting them together costs little more than one."""
+        """Evaluate all functions at several places; projecting these together costs little more than projecting one."""
         new, task = [theta for theta in places if theta not in self.known], self.task
         for theta, state in zip(new, self.states(np.array(new)) if new else (), strict=True):
             self.known[theta] = call(task, task.watch, self.t + theta * self.h, state)
@@ -101,7 +101,7 @@ class WatchedRoots:
         functions = [partial(along.value, k) for k in range(len(watches))]
         if first:
             span = abs(self.task.t1 - self.task.t0)
-            left = max(min(EARLY, _SAME_AS_START * span / abs(h)), min(0.5, 16 * np.finfo(float).eps * abs(t / h)))
+            left = max(min(ROOT_AT_START, _SAME_AS_START * span / abs(h)), min(0.5, 16 * np.finfo(float).eps * abs(t / h)))
             self.signs[:] = [sign_of(f(left)) for f in functions]
         corners = self._corners(along, left)
         stop, limit, right = -1, 1.0, 1.0
@@ -119,7 +119,7 @@ class WatchedRoots:
         return stop, t_new if limit == 1.0 else t + limit * h  # t + h may differ from t_new in its last digit
 
     def _corners(self, along: Along, left: float) -> list[float]:
-        """Where functions bend in a step: the roots of what is inside abs, min and max."""
+        """The corners of functions in a step: the roots of the arguments of abs, min and max."""
         found = []
         for k, watch in enumerate(self.task.watches):
             if watch.direction == CORNER:
@@ -129,7 +129,7 @@ class WatchedRoots:
         return found
 
     def _changes(self, k: int, along: Along, left: float, right: float, corners: Sequence[float]) -> list[Change]:
-        """The changes of sign of a watched function in a step, in the direction asked for: all, or the first if it is terminal.
+        """The changes of sign of a watched function in a step, in its direction: all, or the first if it is terminal.
 
         Its sign is remembered.
         """
@@ -146,7 +146,7 @@ class WatchedRoots:
         return [change for change in found if watch.direction in (0, change.sign)]
 
     def _proved(self, k: int, along: Along, left: float, right: float) -> tuple[list[Change], int] | None:
-        """The changes of sign of a watched function that has bounds; None if they do not tell."""
+        """The changes of sign of a watched function that has bounds; None if the bounds do not decide."""
         task, kernel = self.task, self.task.bounds
         watch, step = task.watches[k], Stretch(along.t, along.h, along.y, along.rows)
         first = watch.direction if watch.terminal else None

@@ -4,12 +4,12 @@ r"""The checks of a simulation ("net"), which do not depend on how the motion wa
   not solved. Unknowns that are not rates, such as multipliers, are fitted. Residuals are relative to the terms of the row.
 - *defect*: at a random time inside some of its steps, the derivative of the continuous motion against the rates there, times the step,
   relative to the size of the jet.
-- *rounding*: at the same times, bounds of what rounding makes of the rates, added up over the motion, relative to the size of the jet. If
+- *rounding*: at the same times, bounds of the rounding errors of the rates, added up over the motion, relative to the size of the jet. If
   these are too large, rates in many digits decide (`rounding`). Where narrow features lie at large times or positions, or large
   numbers cancel, the rates have few correct digits, and no smaller steps help. Signs of the functions of events and of switches are
   compared with those in many digits where they are not certain (`signs`).
 - *balance*: energy minus work, relative to the energies that occurred; at the end also relative to the typical energies over time, because
-  beside a pole the terms of the energy are so large for a moment that later energies are negligible.
+  near a pole the terms of the energy are so large for a short time that later energies are negligible.
 
 A row all of whose terms are round-off, because they vanish by symmetry, is measured relative to the typical sizes of its jets.
 """
@@ -55,12 +55,12 @@ _BALANCE = 100.0
 """Largest error of the balance, in units of the tolerance times (number of steps + 10); over the gallery up to 0.2."""
 _ROUND_OFF_OF_ENERGIES = 1e-14
 """Relative to the terms of the energy where the pieces of a motion begin: a smaller imbalance is round-off, even if the energies vanish at
-the end, as for a body that came to rest. Energies in between do not count: beside a pole they are huge."""
+the end, as for a body that came to rest. Energies in between do not count: near a pole they are huge."""
 _LARGEST_FINAL_ERROR = 1e5
 """Largest error of the balance at the end, in units of the tolerance, relative to the typical terms of the energy. With ten times more, a
 planet that passes close to its sun may return with a wrong period; over the gallery up to 3."""
 _LEFT_LEAST = 1e-5
-"""Smallest limit of the same error: a smaller tolerance does not reduce round-off beside a pole."""
+"""Smallest limit of the same error: a smaller tolerance does not reduce round-off near a pole."""
 _FEW_STEPS = 8
 """Fewest steps for the error at the end: in fewer steps no pole was passed, and typical energies are not known."""
 _UNDETERMINED_DIRECTION = 1e-13

@@ -44,7 +44,7 @@ from chetaev.numerics.start.clear_states import HOLDS
 from chetaev.numerics.start.direct_completion import ROUND_OFF_RESIDUAL, excesses, positive
 
 _PROJECTIONS = 3
-"""Most projections of a start; each squares what is left of a residual of at most 1e-8."""
+"""Most projections of a start; each squares the relative residual, which is at most 1e-8 at first."""
 _LARGEST = float(np.finfo(float).max)
 """Larger parameters are infinite."""
 _MOST_COMPILED = 1000
@@ -104,7 +104,7 @@ class Straight:
         below = ca.substitute(below, flow.x, held.arguments[1][: self.size])
         for k, z in enumerate(system.equations.system.parameters):
             good = ca.fabs(flow.p[k]) <= _LARGEST
-            below += ca.if_else(ca.logic_and(good, flow.p[k] > 0) if z.is_positive else good, 0, 1)  # 1 for what is no number, too
+            below += ca.if_else(ca.logic_and(good, flow.p[k] > 0) if z.is_positive else good, 0, 1)  # 1 for NaN, too
         return held.function([below, _left(held)], "sound")
 
     @cached_property

@@ -125,7 +125,7 @@ class OnePiece:
     def _wide(
         self, here: Setting, jets: Mapping[Jet, float], start: Any, binding: Binding, directions: Directions, times: Array, where: str
     ) -> Wide:
-        """The slopes that run beside the state."""
+        """The slopes that are integrated together with the state."""
         t0 = float(times[0])
         slopes = first_slopes(here, t0, jets, given_slopes(self.switched.original, start, binding, directions, where), directions, where)
         return slopes_with_state(here, t0, jets, slopes, directions, {}, float(times[-1]) - t0, False)

@@ -81,7 +81,7 @@ class Record:
         scales = self._scales(piece, run.measured, count).tolist()
         for label, size, scale in zip(labels, run.measured.tolist(), scales, strict=False):
             known = self.drift.get(label, 0.0)
-            self.drift[label] = known if known >= size or known != known else size  # what is no number stays
+            self.drift[label] = known if known >= size or known != known else size  # NaN stays
             self.scales[label] = max(self.scales.get(label, 0.0), scale)
         extrema = zip(run.minima.tolist(), run.maxima.tolist(), strict=True)
         for z, (low, high) in zip(here.flow.state, extrema, strict=False):

@@ -1,4 +1,4 @@
-"""The course of a simulation: smooth pieces one after another."""
+"""A simulation: smooth pieces one after another."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from chetaev.numerics.methods.dop853.scale_constants import TIME_LEFT
 from chetaev.numerics.methods.implicit import Implicit
 from chetaev.numerics.motion import outcomes
 from chetaev.numerics.motion.certification import Net
-from chetaev.numerics.motion.event_transitions import LEAST, EventTransitions
 from chetaev.numerics.motion.outcomes import Ending, Verdict
 from chetaev.numerics.motion.progress import Progress
 from chetaev.numerics.motion.record import Record, wanted_times
 from chetaev.numerics.motion.trajectory import Outcome, Switch, Trajectory
-from chetaev.numerics.motion.transitions import FAR
+from chetaev.numerics.motion.transitions.events import LEAST, EventTransitions
+from chetaev.numerics.motion.transitions.switches import FAR
 from chetaev.numerics.motion.watched_functions import SMALLEST_PIVOT, Watching, changes_of, make_task, watching
 from chetaev.numerics.slopes.augmented import slopes_with_state
 from chetaev.numerics.slopes.jumps import carried, ends_of, time_slopes
@@ -283,7 +283,7 @@ class Course(EventTransitions):
         self.record.net.graze(piece, functions, {k: texts[k] for k in plain}, task.watch, beyond, request.tolerance)
 
     def _wide(self, here: Setting, place: Place, conserving: bool) -> Wide | None:
-        """The slopes that run beside the state of a piece."""
+        """The slopes that are integrated together with the state of a piece."""
         if self.request.slopes is None or place.slopes is None:
             return None
         span = float(self.request.times[-1] - self.request.times[0])

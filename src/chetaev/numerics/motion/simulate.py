@@ -91,7 +91,7 @@ def simulate(
         events: Events at roots of expressions, texts or `On(...)`; they may end the motion or change its state.
         inputs: What drives the inputs, by name: a formula of t and parameters (`"sin(2*t)"`), or of the state too (`"-k*x - c*x'"`, a
             feedback in the forces); a Python function of t; samples `(times, values)`, joined by lines, or `Sampled(times, values,
-            "cubic")`; `Feedback(function, period=0.01)`, a controller that is asked once a period. The motion is divided at the times of
+            "cubic")`; `Feedback(function, period=0.01)`, a controller that is called once a period. The motion is divided at the times of
             the samples. Of a Python function single values are known only, as `motion.certificate` says.
         branch: The manifold of the motion, where there are several: its number, an object (`analysis.branches[0]`, a leaf of the constraint
             algorithm) or its constraints (`"q3 = 0"`). A start on exactly one of them needs no choice.
@@ -230,7 +230,7 @@ def _followed(request: Request, begun: Start, surfaces: Surfaces, progress: bool
     motion = run(request, begun, surfaces)
     if motion.certificate.ok or not motion.outcome.reached_end:
         return motion
-    if request.schedule is not None and request.schedule.feedback:  # a controller may remember what it was asked: no run is repeated
+    if request.schedule is not None and request.schedule.feedback:  # a controller may keep a state between its calls: no run is repeated
         return certified(motion, motion)
     if request.method == Explicit() and begun.setting.compiled.reduced_stepping:  # whose constant pivots may be small
         request = replace(request, reduced=False)
@@ -266,7 +266,7 @@ def _planned(equations: Equations, given: Mapping[str, Any], times: Array, toler
 
 
 def _under_feedback(plan: Schedule, surfaces: Surfaces, begun: Start, start: Any, where: str) -> tuple[Surfaces, Start]:
-    """The beginning of a run with the first values of its controllers, which are asked at a state that must not depend on them."""
+    """The beginning of a run with the first values of its controllers, which are called at a state that must not depend on them."""
     values = plan.values(plan.begin, {z.name: v for z, v in begun.jets.items()})
     binding = replace(surfaces.binding, parameters={**surfaces.binding.parameters, **values})
     driven = Surfaces(surfaces.switched, binding, surfaces.tolerance, surfaces.direction, surfaces.span)
@@ -286,7 +286,7 @@ _ENDLESS = 2**62
 _EXPENSIVE = 400_000
 """Instructions in many digits, each a few microseconds, that a motion may take when it is computed again in many digits."""
 _STAGES = 16
-"""Evaluations of the rates that a step takes, with its looks inside and with rejected steps beside it."""
+"""Evaluations of the rates per step, with comparisons inside steps and rejected steps."""
 _FEWEST_STEPS = 30
 """Fewest steps that must be affordable in many digits: otherwise the motion is not computed again."""
 

@@ -45,7 +45,7 @@ def rounding_allowed(tolerance: float, steps: Any = 0) -> Any:
 
 
 def clearly_small(inside: Array, sizes: Array, steps: Any, tolerance: float) -> Any:
-    """Which motions, rows of an array, have defects and round-off that are small beside their own sizes: nothing else has to be known of
+    """Which motions, rows of an array, have defects and round-off that are small relative to their sizes: nothing else has to be known of
     these.
     """
     defect, rounded = min(_CLEAR_DEFECT, defect_allowed(tolerance)), min(_LEAST_ROUNDED, rounding_allowed(tolerance))
@@ -68,7 +68,7 @@ def defects(inside: Array, sizes: Array, usual: Callable[[], Array]) -> Array:
 
 
 def roundings(inside: Array, sizes: Array, usual: Callable[[], Array], steps: Any) -> Array:
-    """What rounding makes of each component in a number of steps, at most, relative to its largest value, or its typical size as above.
+    """A bound of the rounding error of each component in a number of steps, relative to its largest value, or its typical size as above.
 
     Errors of one sign add up to the root of the number of steps times the sum of their squares. What has no size of any kind is wrong
     altogether by any error: a body that rests because sqrt(1 + 1e-18) - 1 is zero in doubles.

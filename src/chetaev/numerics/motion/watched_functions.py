@@ -33,7 +33,7 @@ within 1e-12 of the state. Of fourth order, as where two sheets of y^2 = x^4 tou
 goes on loses the digits that tell the sheets apart."""
 
 _BESIDE = 2.0**-20 * np.random.default_rng(13).uniform(-1.0, 1.0, 257)
-"""Relative distances of jets at a state beside another, where the terms of an event are seen; the same in every run."""
+"""Relative displacements of jets to a neighbouring state, where the terms of an event are compared; the same in every run."""
 _ON_SURFACE = 2.0**-13
 """Part of the change between these states: a smaller value is zero up to round-off. It only decides which events are worth a proof."""
 

@@ -114,7 +114,7 @@ def followed(
     method: Method | None = None,
     judged: bool = True,
 ) -> Trajectory:
-    """The motion from a state, with slopes that are `sown` there, by a method that has slopes run beside the state."""
+    """The motion from a state, with the slopes `sown` there, by a method that integrates slopes together with the state."""
     times = np.array([run.t[0], run.t[1] if t1 is None else t1])
     binding = run.bound(p)
     surfaces = run.surfaces(binding)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from sympy import Expr
 
 from chetaev.core.declarations import read_value
-from chetaev.core.errors import ChetaevError, InitialError, ParameterError, StateError, UnfinishedError, UsageError, full_traceback
+from chetaev.core.errors import ChetaevError, InitialError, ParameterError, StateError, UnfinishedError, UsageError
 from chetaev.core.fixes import Ask, InPython, SetArgument
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
@@ -214,9 +214,7 @@ class Prepared:
                     return found
             return self._by_simulate(*self._rows(y, q))
         except ChetaevError as fault:
-            if full_traceback():
-                raise
-            raise fault.brief()  # noqa: B904 - the same error
+            raise fault.leaving("Prepared")  # noqa: B904 - the same error
 
     def many(self, y0: ArrayLike, p: ArrayLike, *, outcomes: bool = False, threads: int = 1) -> Any:
         """The outputs at the ends of many motions, a line each; NaN for motions that do not start, or do not finish.

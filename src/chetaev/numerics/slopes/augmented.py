@@ -8,7 +8,7 @@ import numpy as np
 
 from chetaev.core.symbols import Jet
 from chetaev.numerics.flow.compiled import Array
-from chetaev.numerics.machine.lanes import lanes_for
+from chetaev.numerics.machine.vectors.directions import lanes_for
 from chetaev.numerics.methods.accuracy import usual_sizes
 from chetaev.numerics.methods.base import Wide
 from chetaev.numerics.slopes.directions import By, Directions

@@ -21,8 +21,8 @@ from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.graphs.arithmetic import dense
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel
-from chetaev.numerics.machine.lanes import compile_lanes, lanes_for
 from chetaev.numerics.machine.rounding_bounds import doubting
+from chetaev.numerics.machine.vectors.directions import compile_lanes, lanes_for
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.slopes.linear import Parameters
 from chetaev.numerics.smooth_pieces.piece import Setting

@@ -9,7 +9,7 @@ from typing import Any
 from sympy import Expr
 
 from chetaev.core.declarations import read_value
-from chetaev.core.errors import UsageError, require_mapping
+from chetaev.core.errors import Location, UsageError, require_mapping
 from chetaev.core.fixes import InPython, SetArgument
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
@@ -75,7 +75,7 @@ def read_events(given: Sequence[Any], equations: Equations, state: Sequence[Jet]
     if isinstance(given, str | On) or not isinstance(given, Sequence):
         raise UsageError("events are not given as a list.", where=where, hint=SetArgument("events", ["x"]))
     for k, event in enumerate(given):
-        place = f"{where}, events[{k}]"
+        place = Location(where).at("events", k)
         event = event if isinstance(event, On) else On(event)
         if event.direction not in (-1, 0, 1):
             raise UsageError(f"direction={event.direction!r} is not known.", where=place, hint="1 rising, -1 falling, 0 both")

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from chetaev.mechanics.ranks.generic import Matrix, equilibrated
+from chetaev.mechanics.ranks.split import split
 from chetaev.mechanics.tolerances import CUT
 
 Complex = NDArray[np.complex128]
@@ -93,11 +94,10 @@ def without_null(matrices: Sequence[Matrix]) -> tuple[Matrix, Matrix]:
         chosen = np.eye(size)[kept]
         return chosen, chosen.T
     _, balanced, columns = scaled(stacked)
-    s, vt = np.linalg.svd(balanced, full_matrices=True)[1:]
-    rank = int(np.sum(s > CUT * s[0]))
-    if rank == size:
+    found = split(balanced)
+    if found.rank == size:
         return np.eye(size), np.eye(size)
-    return vt[:rank] * columns, (vt[:rank] / columns).T
+    return found.rows.T * columns, (found.rows.T / columns).T
 
 
 def spectrum_of(matrix: Matrix) -> tuple[Complex, Matrix]:

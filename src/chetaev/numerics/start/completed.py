@@ -11,7 +11,7 @@ from chetaev.core.state import State
 from chetaev.core.symbols import Jet, Place
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.factored import Factored
-from chetaev.numerics.flow.component import component_at
+from chetaev.numerics.flow.constraint_set.component import component_at
 from chetaev.numerics.flow.pole_rewriting import has_pole, without_poles
 from chetaev.numerics.flow.prolongation import Problem, Prolongation, prolongation, square_prolongation
 from chetaev.numerics.graphs.binding import Binding

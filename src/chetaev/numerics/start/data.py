@@ -9,7 +9,7 @@ from typing import Any
 from sympy import Expr
 
 from chetaev.core.declarations import read_value
-from chetaev.core.errors import InitialError, NotationError, did_you_mean, require_mapping
+from chetaev.core.errors import ChetaevError, InitialError, NotationError, about, did_you_mean, require_mapping
 from chetaev.core.fixes import Advice, InPython, SetArgument, SetInitial, sentences
 from chetaev.core.groups.matrix_group import MatrixGroup
 from chetaev.core.notation.lexer import spell
@@ -49,7 +49,7 @@ def read_state(equations: Equations, start: State | Mapping[str, Any], binding: 
     guess, _ = _read(equations, start.guess, binding, where, False)
     both = [z.name for z in fixed if z in guess]
     if both:
-        raise InitialError(f"{both[0]} is given both as fixed and as a guess.", where=where, hint="give it once")
+        raise InitialError(f"{both[0]} is given both as fixed and as a guess.", where=about(where, "start", both[0]), hint="give it once")
     return Data(fixed, guess, tuple(demands))
 
 
@@ -59,14 +59,14 @@ def require_elements(problem: Problem, data: Data) -> None:
         if isinstance(group.group, MatrixGroup) and any(z in data.guess for z in group.places):
             raise InitialError(
                 f"{name} is given as a guess.",
-                where=problem.where,
+                where=about(problem.where, "start", name),
                 why=f"A motion stays in the coset of its start, so that the entries of {name} cannot be moved one by one.",
                 hint=f"{name} as a fixed value, and other data as guesses",
             )
         if any(z in problem.system.structure.state and z not in data.fixed and z not in data.guess for z in group.places):
             raise InitialError(
                 f"no initial value for {name}.",
-                where=problem.where,
+                where=about(problem.where, "start", name),
                 why=f"{name} is an element of {group.word}.",
                 hint=SetInitial((name,), group.group.example),
             )
@@ -81,34 +81,39 @@ def _read(
         return values, demands
     known = [z.base for z in equations.unknowns]
     names = _NAMES.get(equations, (), dict)
-    for key, v in given.items():
-        plain = names.get(key) if isinstance(key, str) else None
-        if plain is not None and plain not in values and not demands:
-            values[plain] = number(v, binding.parameters, f"{where}, {key}", InitialError)
-            continue
-        group = equations.system.groups.get(spell(str(key)))
-        if group is not None:
-            if any(z in values for z in group.places):
-                raise InitialError(f"{key} is given twice.", where=where, hint="give it once")
-            values |= read_element(group, v, dict(binding.parameters), f"{where}, {key}")
-            continue
-        jet = _named(equations, key, where)
-        moving = {z for z in jets_in(equations.system.charted(jet)) if z.base in known or isinstance(z, Place)}
-        is_jet = isinstance(jet, Jet) and not isinstance(jet, Input) and bool(moving)
-        if not is_jet and not (expressions and moving):
-            hint: Advice = sentences(f"jets of {' '.join(known)}.", did_you_mean(str(key), known))
-            if jet == TIME:
-                hint = SetArgument("t", v, "evaluate")
-            raise InitialError(f"{key} is not an unknown of the motion.", where=where, hint=hint)
-        if jet in values or any(d.expression == jet for d in demands):
-            raise InitialError(f"{key if not is_jet else jet.name} is given twice.", where=where, hint="give it once")
-        found = number(v, dict(binding.parameters), f"{where}, {key}", InitialError)
-        if is_jet and isinstance(jet, Jet):
-            values[jet] = found
-            if isinstance(key, str):
-                names[key] = jet
-        else:
-            demands.append(Demand(equations.system.charted(jet), found))
+    key: Any = None
+    try:
+        for key, v in given.items():
+            plain = names.get(key) if isinstance(key, str) else None
+            if plain is not None and plain not in values and not demands:
+                values[plain] = number(v, binding.parameters, f"{where}, {key}", InitialError)
+                continue
+            group = equations.system.groups.get(spell(str(key)))
+            if group is not None:
+                if any(z in values for z in group.places):
+                    raise InitialError(f"{key} is given twice.", where=where, hint="give it once")
+                values |= read_element(group, v, dict(binding.parameters), f"{where}, {key}")
+                continue
+            jet = _named(equations, key, where)
+            moving = {z for z in jets_in(equations.system.charted(jet)) if z.base in known or isinstance(z, Place)}
+            is_jet = isinstance(jet, Jet) and not isinstance(jet, Input) and bool(moving)
+            if not is_jet and not (expressions and moving):
+                hint: Advice = sentences(f"jets of {' '.join(known)}.", did_you_mean(str(key), known))
+                if jet == TIME:
+                    hint = SetArgument("t", v, "evaluate")
+                raise InitialError(f"{key} is not an unknown of the motion.", where=where, hint=hint)
+            if jet in values or any(d.expression == jet for d in demands):
+                raise InitialError(f"{key if not is_jet else jet.name} is given twice.", where=where, hint="give it once")
+            found = number(v, dict(binding.parameters), f"{where}, {key}", InitialError)
+            if is_jet and isinstance(jet, Jet):
+                values[jet] = found
+                if isinstance(key, str):
+                    names[key] = jet
+            else:
+                demands.append(Demand(equations.system.charted(jet), found))
+    except ChetaevError as fault:
+        fault.where = about(fault.where, "start", str(key))
+        raise
     return values, demands
 
 

@@ -7,7 +7,7 @@ from itertools import islice
 
 import numpy as np
 
-from chetaev.core.errors import InitialError, StateError
+from chetaev.core.errors import InitialError, StateError, about
 from chetaev.core.fixes import Ask, Fix, Guess, LeaveOut, SetInitial
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.groups.matrix_group import MatrixGroup
@@ -34,7 +34,7 @@ def needs_guess(
     rows: Conditions, curved: Sequence[Jet], unknowns: Sequence[Jet], known: Mapping[Jet, float], guess: Mapping[Jet, float]
 ) -> InitialError:
     """The error for missing jets that enter some rows nonlinearly, with the solutions found for them."""
-    where = rows.problem.where
+    where = about(rows.problem.where, "start", [z.name for z in curved])
     found = roots(rows, unknowns, known, guess, solved_in_blocks(rows.problem, known, guess).several)
     if found and _freedom(found[0], unknowns, guess) > 0:
         state = set(rows.problem.system.structure.state)
@@ -83,7 +83,7 @@ def too_few(
         why.append(turning_point(flat))
     what = f"no initial value{'s' * (len(names) > 1)} for {' '.join(z.name for z in names)}."
     hint = SetInitial(tuple(z.name for z in names)), ", or as many others" if rest else ""
-    return InitialError(what, where=problem.where, why="  ".join(why), hint=hint)
+    return InitialError(what, where=about(problem.where, "start", [z.name for z in names]), why="  ".join(why), hint=hint)
 
 
 def _free_data(rows: Conditions, missing: Sequence[Jet], unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> list[Jet]:
@@ -107,8 +107,9 @@ def contradiction(
     explain: bool = True,
 ) -> InitialError:
     """The error for the row that fails, with its residual; with `explain` also the values that each fixed value alone would have to be."""
+    where = about(rows.problem.where, "start", row=rows.labels[size.worst])
     if not explain:
-        return InitialError(f"the data contradict {rows.labels[size.worst]}: it is off by {size.value:.3g}.", where=rows.problem.where)
+        return InitialError(f"the data contradict {rows.labels[size.worst]}: it is off by {size.value:.3g}.", where=where)
     loose = [z for z in at if z not in fixed]
     needed = _needed(rows, fixed, at, loose, guess)
     concerned = list(needed) or _names_in(rows, size.worst, fixed)
@@ -116,7 +117,7 @@ def contradiction(
     said = _in_words(needed) or f"These must vanish on every state: {', '.join(rows.labels)}."
     return InitialError(
         f"the data contradict {rows.labels[size.worst]}: it is off by {size.value:.3g}.",
-        where=rows.problem.where,
+        where=where,
         why=f"{said}{f'  {note}' if note else ''}",
         hint=(*_without(rows, concerned), Ask("classify"), " shows whether the rows themselves contradict each other"),
         origins=tuple(rows.problem.system.origin(row) for row, _ in named),

@@ -33,7 +33,7 @@ def read_matrix(group: GroupCoordinate, rows: Any, names: Mapping[Symbol, float]
     """The stored numbers of a matrix that a user gives."""
     kind = group.group
     assert isinstance(kind, MatrixGroup)  # noqa: S101 - the caller has asked
-    a = _real_block(kind, _numbers(group, rows, names, where))
+    a = _real_block(kind, _numbers(rows, names, where))
     if a is None:
         raise InitialError(f"{group.name} is not given as a matrix of {group.word}.", where=where, hint=kind.forms)
     sizes = np.linalg.svd(a, compute_uv=False)
@@ -126,7 +126,7 @@ def _symmetrised(a: Array, n: int) -> Array:
     return np.block([[x, -y], [y, x]])
 
 
-def _numbers(group: GroupCoordinate, rows: Any, names: Mapping[Symbol, float], where: str) -> NDArray[Any] | None:
+def _numbers(rows: Any, names: Mapping[Symbol, float], where: str) -> NDArray[Any] | None:
     """An array of real or complex numbers; None if it is not a matrix."""
     if isinstance(rows, np.ndarray):
         rows = rows.tolist()

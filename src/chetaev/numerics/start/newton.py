@@ -19,8 +19,8 @@ from chetaev.core.symbols import Input, Jet, Place
 from chetaev.mechanics.ranks.factored import Factored, Flags, Indices, Matrix, equilibrated_stack, open_jets, singular_values, thin_svd
 from chetaev.mechanics.ranks.sizes import Sizes
 from chetaev.mechanics.tolerances import NOISE
+from chetaev.numerics.flow.constraint_set.sampling import points_near
 from chetaev.numerics.flow.prolongation import Pair, Prolongation
-from chetaev.numerics.flow.sampling import points_near
 from chetaev.numerics.start.conditions import EXACT_RESIDUAL, FIRST, Conditions, Rows, alone, line, residual_of
 
 _MOST_STEPS = 60

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from chetaev.core.errors import InitialError, StateError
+from chetaev.core.errors import InitialError, StateError, about
 from chetaev.core.fixes import Ask
 from chetaev.core.notation.lexer import names_in
 from chetaev.core.symbols import Jet
@@ -25,7 +25,7 @@ def not_determined(equations: Equations, where: str) -> StateError:
         count = "one free function" if len(found.free) == 1 else f"{len(found.free)} free functions"
         return StateError(
             f"the equations do not determine the accelerations: {names} {'is' if len(found.free) == 1 else 'are'} left open.",
-            where=where,
+            where=about(where, "gauge", [z.name for z in found.free]),
             why=f"They leave {count} at every state.",
             hint=(Ask("analyze"), " gives details; ", Ask("derive"), " and ", Ask("residual"), " work"),
         )
@@ -64,7 +64,7 @@ def singular_here(problem: Problem, jets: Sequence[Jet], point: Mapping[Jet, flo
     only = used and all(name in parameters for name in used)  # such a locus does not depend on the state
     return StateError(
         f"{names} not determined at this state{f', where {locus} = 0' if locus else ''}.",
-        where=problem.where,
+        where=about(problem.where, "start", [z.name for z in jets]),
         why="The system Jacobian is singular here and regular nearby.",
         hint=f"another value of {' or '.join(used)}" if only else "a state off this locus",
     )
@@ -75,7 +75,7 @@ def inconsistent(problem: Problem, pairs: Sequence[Pair], left: Matrix) -> State
     worst = int(np.argmax(np.abs(left)))
     return StateError(
         f"no acceleration satisfies all rows here: {problem.system.label(pairs[worst])} is left with {left[worst]:.3g}.",
-        where=problem.where,
+        where=about(problem.where, row=problem.system.label(pairs[worst])),
         why="Constraints that depend on each other make demands that cannot be met together.",
         hint=(Ask("classify"), " shows which rows are redundant"),
     )

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sympy import Dummy, Expr, Number, S
 
-from chetaev.core.errors import ParameterError, UsageError, did_you_mean
+from chetaev.core.errors import ParameterError, UsageError, about, did_you_mean
 from chetaev.core.exact.constants import cancelled
 from chetaev.core.exact.signature import has_values, vanishing
 from chetaev.core.fixes import Ask, sentences
@@ -35,11 +35,12 @@ from chetaev.mechanics.origins import Origin, RowLabel, Sliding, Slope, Stated
 from chetaev.mechanics.ranks.factored import null_space
 from chetaev.mechanics.ranks.generic import Matrix, Point, matrices_at
 from chetaev.mechanics.ranks.sizes import units_of
+from chetaev.mechanics.ranks.split import rank_of
 from chetaev.mechanics.structure import Structure
 from chetaev.numerics.corners.modes import smooth, with_shown_corners
 from chetaev.numerics.flow.closure import Closure, End
+from chetaev.numerics.flow.constraint_set.families import families
 from chetaev.numerics.flow.prolongation import Pair, Prolongation
-from chetaev.numerics.flow.state_families import families
 from chetaev.numerics.graphs.rounding_bounds import EPSILON
 from chetaev.numerics.verdict.branch_choice import bends_in_tops, decided_by_numbers, stated_only_as_written
 from chetaev.numerics.verdict.branches import SECONDS, SECONDS_DECIDED, Branches, branches_of, with_rows
@@ -108,7 +109,8 @@ def analyze(equations: Any, start: State | Mapping[str, Any] | None = None, para
     unknown = [str(name) for name in parameters or () if spell(str(name)) not in known]
     if unknown:
         hint = sentences(did_you_mean(unknown[0], sorted(known)), f"Parameters: {' '.join(sorted(known))}")
-        raise ParameterError(f"{unknown[0]} is not a parameter.", where=f"analyze {equations.system.label}", hint=hint)
+        place = about(f"analyze {equations.system.label}", "parameters", unknown[0])
+        raise ParameterError(f"{unknown[0]} is not a parameter.", where=place, hint=hint)
     sides = sides_of(equations, start, parameters)
     if not sides:
         shown = with_shown_corners(equations)
@@ -410,7 +412,7 @@ def _free_data(system: Prolongation, dimension: int | None) -> list[Jet]:
     if exact is None or system.curved(system.hidden(), state):  # the field may show another component than the points
         nulls = [null for null in _directions(system, rows, state) if null.shape[1] == count]
         places = [k for k, z in enumerate(state) if z in chosen]
-        fits = exact is not None and any(np.linalg.matrix_rank(null[places], tol=_INDEPENDENT) == count for null in nulls)
+        fits = exact is not None and any(rank_of(null[places], _INDEPENDENT, size=1.0) == count for null in nulls)
         chosen = chosen if fits or not nulls else free_jets(state, nulls[0])
     return [z for z in system.structure.state if z in chosen] if len(chosen) == count else []
 

@@ -28,8 +28,8 @@ from chetaev.mechanics.structure import structure
 from chetaev.numerics.corners.mode import Direction
 from chetaev.numerics.corners.modes import smooth
 from chetaev.numerics.flow.closure import Closure, End, closure_of, hidden_rank
+from chetaev.numerics.flow.constraint_set.families import families
 from chetaev.numerics.flow.prolongation import Prolongation, prolongation, square_prolongation
-from chetaev.numerics.flow.state_families import families
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.start.completed import Completed, decided_by_state

@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Jet
 from chetaev.mechanics.analysis import NOTHING_COMMON, Analysis, Verdict
 from chetaev.mechanics.ranks.generic import Matrix, Point
+from chetaev.mechanics.ranks.split import rank_of
 from chetaev.mechanics.tolerances import OPEN
 from chetaev.numerics.verdict.branches import Branch, Branches
 
@@ -49,7 +48,7 @@ def free_jets(jets: Sequence[Jet], null: Matrix) -> tuple[Jet, ...]:
     """Return the first jets, chosen greedily, whose directions in a null space, given by columns, are independent."""
     chosen: list[int] = []
     for k in range(len(jets)):
-        if np.linalg.matrix_rank(null[[*chosen, k]], tol=OPEN) == len(chosen) + 1:
+        if rank_of(null[[*chosen, k]], OPEN, size=1.0) == len(chosen) + 1:
             chosen.append(k)
     return tuple(jets[k] for k in chosen)
 

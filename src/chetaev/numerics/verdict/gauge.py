@@ -14,7 +14,7 @@ from typing import Any
 from sympy import Expr
 
 from chetaev.core.declarations import read_value
-from chetaev.core.errors import GaugeError, UsageError, require_mapping
+from chetaev.core.errors import GaugeError, UsageError, about, require_mapping
 from chetaev.core.fixes import ChooseGauge, SetArgument
 from chetaev.core.symbols import Jet, jets_in
 from chetaev.core.system import lowest_written
@@ -57,11 +57,11 @@ def read_gauge(equations: Equations, given: Any, where: str) -> tuple[Gauge, ...
     unknowns = {z.base for z in equations.unknowns}
     found = []
     for key, text in given.items():
-        place = f"{where}, gauge of {key}"
+        place = about(f"{where}, gauge of {key}", "gauge", str(key))
         target = read_value(key, equations.vocabulary, place)
         if not any(z.base in unknowns for z in jets_in(target)):
             known = " ".join(lowest_written(equations.system, z) for z in equations.system.coordinates)
-            raise GaugeError(f"{key} is not an unknown of the motion.", where=where, hint=f"jets of {known}")
+            raise GaugeError(f"{key} is not an unknown of the motion.", where=about(where, "gauge", str(key)), hint=f"jets of {known}")
         found.append(Gauge(str(key), target, read_value(text, equations.vocabulary, place)))
     return tuple(found)
 

@@ -28,7 +28,7 @@ from chetaev.core.system import System
 from chetaev.mechanics.analysis import Analysis, Verdict
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.group_chart import require_coordinates
+from chetaev.mechanics.group_charts.chart import require_coordinates
 from chetaev.mechanics.principles import VirtualWork
 from chetaev.mechanics.prolonged.lower_rows import follows, lower_rows, numerator, order_of, points_where
 from chetaev.mechanics.ranks.generic import generic_rank

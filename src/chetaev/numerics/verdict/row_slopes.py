@@ -26,8 +26,9 @@ from chetaev.core.zero import random_point
 from chetaev.mechanics.ranks.generic import Matrix, Point
 from chetaev.mechanics.ranks.newton import least_norm, moved
 from chetaev.mechanics.ranks.sizes import Sizes, units_of
+from chetaev.mechanics.ranks.split import rank_of
 from chetaev.mechanics.tolerances import ALMOST_ZERO
-from chetaev.numerics.flow.sampling import points_near
+from chetaev.numerics.flow.constraint_set.sampling import points_near
 
 _VANISHING_SLOPE = 1e-5
 """Slope, relative to slopes off the set, below which it vanishes on the set. The iteration ends near a multiple root, not at it, so slopes
@@ -189,7 +190,7 @@ class RowSlopes:
 
     def _rank(self, point: Point) -> int | None:
         found = self._scaled(point)
-        return None if found is None else int(np.sum(np.linalg.svd(found, compute_uv=False) > _VANISHING_SLOPE))
+        return None if found is None else rank_of(found, _VANISHING_SLOPE, size=1.0)
 
     def _scaled(self, point: Point) -> Matrix | None:
         found = self._numbers(point)

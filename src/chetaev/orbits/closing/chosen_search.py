@@ -20,6 +20,7 @@ import numpy as np
 
 from chetaev.core.errors import StateError, UnfinishedError, UsageError
 from chetaev.core.support.frozen import Frozen
+from chetaev.mechanics.ranks.split import rank_of, split
 from chetaev.numerics.graphs.binding import number, slope_of_number
 from chetaev.numerics.prepared import end_and_slopes
 from chetaev.orbits.closing.orbit import Orbit
@@ -182,9 +183,8 @@ class ChosenSearch:
         all_phases = phases(flow, self.invariants, x, np.zeros((0, len(x))))
         if not len(all_phases):
             return all_phases
-        _, s, vt = np.linalg.svd((all_phases - all_phases @ basis @ basis.T).T)
-        s = np.concatenate([s, np.zeros(len(vt) - len(s))])
-        found: Array = vt[s <= _LEAST_SINGULAR_VALUE][::-1] @ all_phases
+        inside = split((all_phases - all_phases @ basis @ basis.T).T, _LEAST_SINGULAR_VALUE, size=1.0).null
+        found: Array = inside.T[::-1] @ all_phases
         return found
 
     def _directions(self, flow: Flow, x: Array) -> Array:
@@ -193,8 +193,7 @@ class ChosenSearch:
         rows = flow.constraints(x)[1]
         if not len(rows) or not named.shape[1]:
             return named
-        _, s, vt = np.linalg.svd(rows @ named)
-        found: Array = named @ vt[int(np.sum(s > _LEAST_SINGULAR_VALUE)) :].T
+        found: Array = named @ split(rows @ named, _LEAST_SINGULAR_VALUE, size=1.0).null
         return found
 
     def _settled(self, flow: Flow, x: Array) -> Array | None:
@@ -307,4 +306,4 @@ def _unit_rows(rows: Array) -> Array:
 
 
 def _rank(matrix: Array) -> int:
-    return int(np.sum(np.linalg.svd(matrix, compute_uv=False) > _LEAST_SINGULAR_VALUE)) if matrix.size else 0
+    return rank_of(matrix, _LEAST_SINGULAR_VALUE, size=1.0)

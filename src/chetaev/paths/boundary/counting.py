@@ -14,11 +14,10 @@ from chetaev.core.notation import show
 from chetaev.core.symbols import Jet
 from chetaev.core.values import Tape, Undefined
 from chetaev.mechanics.classify import Classification, classify
+from chetaev.mechanics.ranks.split import rank_of
 from chetaev.paths.boundary.ends import Array, Rows
 from chetaev.paths.boundary.shooting import Shooting, Unknowns
 
-_DEPENDENT_CONDITION = 1e-9
-"""Relative to the largest singular value of rows of length 1: smaller ones belong to dependent conditions."""
 _CONTRADICTION = 1e-8
 """Largest residual of a holonomic row at an end, relative to the sizes of the jets; with a larger one the end contradicts the row."""
 
@@ -78,14 +77,8 @@ def _independent(rows: Rows, t: float, seed: Unknowns, first: Array, nu: Array) 
 
 
 def _rank(matrix: Array) -> int:
-    if not matrix.size:
-        return 0
     lengths = np.linalg.norm(matrix, axis=1)
-    matrix = matrix[lengths > 0] / lengths[lengths > 0][:, None]
-    if not matrix.size:
-        return 0
-    s = np.linalg.svd(matrix, compute_uv=False)
-    return int(np.sum(s > _DEPENDENT_CONDITION * s[0]))
+    return rank_of(matrix[lengths > 0] / lengths[lengths > 0][:, None])
 
 
 def check_reachable(shooting: Shooting, known: Sequence[Mapping[Jet, float]], where: str) -> str:

@@ -16,6 +16,7 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Input, Parameter
 from chetaev.core.values import Tape, Undefined
 from chetaev.mechanics.classify import classify
+from chetaev.mechanics.ranks.split import split
 from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.corners.modes import smooth
 from chetaev.numerics.evaluation.motion_start import begin
@@ -41,8 +42,6 @@ _CUT = 1e-10
 step far away."""
 _SHORTEST_STEP = 1e-15
 """Relative to the largest jet: Newton's iteration ends with a shorter step, which is round-off."""
-_RANK = 1e-9
-"""Relative: singular values of the scaled conditions at the start below this count as zero."""
 _OPEN_JET = 1e-6
 """Smallest component of a unit null vector of a jet that is named as missing in a message."""
 
@@ -215,9 +214,8 @@ def _require_complete(problem: Problem, x0: Array) -> None:
     """Raise an error if conditions, constraints and jets given as None do not account for the whole start."""
     free = [np.eye(len(problem.state))[k] for k, z in enumerate(problem.state) if z.name in problem.free_start]
     rows = np.vstack([_Rows(problem, problem.start).slopes(x0)[:, : len(problem.state)], *free])
-    _, s, vt = np.linalg.svd(rows / np.maximum(np.abs(rows).max(axis=1, keepdims=True), ALMOST_ZERO))
-    rank = int((s > _RANK * max(s.max(initial=0.0), ALMOST_ZERO)).sum())
-    open_jets = [z.name for k, z in enumerate(problem.state) if np.abs(vt[rank:, k]).max(initial=0.0) > _OPEN_JET]
+    null = split(rows / np.maximum(np.abs(rows).max(axis=1, keepdims=True), ALMOST_ZERO)).null
+    open_jets = [z.name for k, z in enumerate(problem.state) if np.abs(null[k]).max(initial=0.0) > _OPEN_JET]
     if open_jets:
         raise InitialError(
             f"no initial value for {' '.join(open_jets)}.",

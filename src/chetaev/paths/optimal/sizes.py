@@ -50,7 +50,7 @@ def sizes_of(problem: Problem, x0: Array, x1: Array, duration: float | None) -> 
     x = _of_state(problem, x0, x1, duration)
     u = _of_inputs(problem, x0, x, duration)
     y = _of_tops(problem, (x0 + x1) / 2, x, u, duration)
-    return Sizes(duration, x, y, u, _of_rows(problem, (x0 + x1) / 2, x, y, u))
+    return Sizes(duration, x, y, u, _of_rows(problem, (x0 + x1) / 2, y, u))
 
 
 def _fast_rates(problem: Problem, x0: Array, x1: Array) -> list[Array]:
@@ -172,7 +172,7 @@ def _of_tops(problem: Problem, at: Array, x: Array, u: Array, duration: float) -
     return np.where(found > _ZERO_NUMBER, found, 1.0)
 
 
-def _of_rows(problem: Problem, at: Array, x: Array, y: Array, u: Array) -> Array:
+def _of_rows(problem: Problem, at: Array, y: Array, u: Array) -> Array:
     if not problem.tops:
         return np.zeros(0)
     a, b = (np.nan_to_num(np.abs(v)) for v in problem.matrices(problem.t0, at, problem.input_jets(u)))

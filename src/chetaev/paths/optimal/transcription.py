@@ -236,7 +236,7 @@ class _Program:
         self._movable(widths)
         self.g = ca.vertcat(*self._equations)
         self._cost = ca.Function("cost", [self.v], [cost])
-        self._bounds(duration)
+        self._bounds()
         self.objective = ca.sum1(slack) if relaxed else cost / self._cost_size(duration)
 
     def cost_at(self, v: Array) -> float:
@@ -318,7 +318,7 @@ class _Program:
         self.least += [low] * count
         self.most += [high] * count
 
-    def _bounds(self, duration: float) -> None:
+    def _bounds(self) -> None:
         p, s, count = self.owner.problem, self.owner.sizes, len(self.mesh)
         low, high = [], []
         for part in self.parts:

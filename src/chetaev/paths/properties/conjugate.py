@@ -23,7 +23,7 @@ from chetaev.core.errors import ChetaevError
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.notation import show
 from chetaev.core.state import State
-from chetaev.mechanics.tolerances import ALMOST_ZERO
+from chetaev.mechanics.ranks.split import split
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.paths.boundary.attitudes import components_from_entries
@@ -44,8 +44,6 @@ _STUCK = 1e-8
 _NOT_LAGRANGIAN = 1e-4
 """Largest deviation from a unitary matrix of a family of displacements that is Lagrangian; beyond it the integrated displacements have lost
 their digits."""
-_DEPENDENT_ROW = 1e-9
-"""Relative: singular values of the rows below this count as zero."""
 _SHORT_INTERVAL = 1e-3
 """Relative to the duration: in a shorter interval with one change of sign the time is located by Brent's method."""
 _TIME_ERROR = 1e-14
@@ -126,9 +124,8 @@ class Nearby:
         """Two bases: combinations of directions that move no point of the path (other multipliers of the same path), and the others."""
         times = np.linspace(self.motion.t[0], self.motion.t[-1], 24)[1:]
         q, _ = self.planes(times)
-        _, s, vt = np.linalg.svd(np.vstack(list(q)))
-        rank = int(np.sum(s > _STUCK * max(s[0], ALMOST_ZERO)))
-        return vt[rank:].T, vt[:rank].T
+        found = split(np.vstack(list(q)), _STUCK)
+        return found.null, found.rows
 
     def angles(self, times: Array, swapped: tuple[int, ...] = ()) -> Array | None:
         """The angles of the plane of displacements and momenta at each time, in [0, 2 pi); None if it is not Lagrangian.
@@ -157,11 +154,7 @@ class Nearby:
     def _tangent(self, held: Array, undetermined: Array) -> Array:
         """An orthonormal basis of the displacements that holonomic rows and undetermined multipliers allow."""
         rows = np.vstack([undetermined.T, held * self.sizes])
-        if not len(rows):
-            return np.eye(len(self.sizes))
-        _, s, vt = np.linalg.svd(rows)
-        found: Array = vt[int(np.sum(s > _DEPENDENT_ROW * s[0])) :].T
-        return found
+        return split(rows).null
 
     def _holonomic(self, times: Array) -> Array:
         """The gradients of the rows on positions, with the axes time, row, jet."""

@@ -13,7 +13,8 @@ from chetaev.core.certificate import Figure
 from chetaev.core.errors import ChetaevError
 from chetaev.core.notation import show
 from chetaev.core.symbols import TIME, Jet
-from chetaev.mechanics.tolerances import ALMOST_ZERO
+from chetaev.mechanics.ranks.split import rank_of, split
+from chetaev.mechanics.tolerances import ALMOST_ZERO, CUT
 from chetaev.numerics.motion.simulate import simulate
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.paths.boundary.attitudes import displacements
@@ -39,9 +40,6 @@ _GAUSS = 10
 """Points of the Gauss rule in each step of a motion; its error is below that of the motion."""
 _SAME_MULTIPLIER = 1e-5
 """Relative difference of multipliers of two paths of one family that count as equal."""
-_CUT = 1e-9
-"""Relative: singular values below this count as zero in null spaces of conditions at the ends, and forms below it are neither positive nor
-negative."""
 _MOVING_PARAMETER = 1e-6
 """Smallest singular value of the parameters in a null space that counts as a direction of a family."""
 _MOVING_PATH = 1e-5
@@ -179,7 +177,7 @@ class Candidate:
         flow, at = self.shooting.flow, self.shot.at
         states = flow.sizes[:, None] * self.shot.basis
         _, (_, by_y, _, by_nu) = self.shooting.ends.at_start.at(flow.t0, at.y, at.p, at.nu[0])
-        null = _null_space(np.hstack([by_y @ states, by_nu]), _CUT)
+        null = split(np.hstack([by_y @ states, by_nu])).null
         moved: Array = states @ null[: states.shape[1]]
         return moved
 
@@ -204,23 +202,18 @@ class Candidate:
         lengths = np.linalg.norm(slopes, axis=1)
         slopes = slopes / np.where(lengths > 0, lengths, 1.0)[:, None]
         fixed = self.shooting.t1 is not None
-        null = _null_space(np.delete(slopes, d, axis=1) if fixed else slopes, _NULL)
+        null = split(np.delete(slopes, d, axis=1) if fixed else slopes, _NULL).null
         null = np.insert(null, d, 0.0, axis=0) if fixed else null
         if not null.size:
             return 0
-        other = (
-            int(np.linalg.matrix_rank(null[d + 1 : d + 1 + len(self.shooting.unknown)], tol=_MOVING_PARAMETER))
-            if self.shooting.unknown
-            else 0
-        )
+        other = rank_of(null[d + 1 : d + 1 + len(self.shooting.unknown)], _MOVING_PARAMETER, size=1.0)
         moves = self.shooting.flow.sizes[:, None] * (self.shot.basis @ null[:d])
         near = self._near(self.shot.at.t1 - self.shooting.flow.t0, moves)
         if near is None:
             return other
         times = np.linspace(near.motion.t[0], near.motion.t[-1], 17)
         table = near.displacements(times) / near.sizes[None, :, None]
-        s = np.linalg.svd(np.vstack(list(table)), compute_uv=False)
-        return max(other, int(np.sum(s > _MOVING_PATH)))
+        return max(other, rank_of(np.vstack(list(table)), _MOVING_PATH, size=1.0))
 
     # -- conjugate times and minimality
 
@@ -288,7 +281,7 @@ class Candidate:
             values = np.array(function(float(t), y[: len(ends.flow.state)], self.shot.at.p)).ravel()
             matrix = values[: n * n].reshape(n, n) * np.outer(sizes, sizes)
             held = values[n * n :].reshape(n, -1).T * sizes
-            basis = _null_space(held, _LEGENDRE_CUT) if held.size else np.eye(n)
+            basis = split(held, _LEGENDRE_CUT).null
             if basis.size:
                 s = np.linalg.eigvalsh(basis.T @ matrix @ basis)
                 lowest, largest = min(lowest, float(s[0])), max(largest, float(np.abs(s).max()))
@@ -316,16 +309,15 @@ class Candidate:
             whole, moved = whole[:, :-1], moved[:, :-1]
         count = len(moving) + int(ends.free_time)
         conditions, transversal = whole[: len(whole) - count], whole[len(whole) - count :]
-        free = _null_space(conditions, _CUT)
+        free = split(conditions).null
         unit = np.array([*[self._typical(z) for z in moving], *([abs(self.shooting.span)] if ends.free_time else [])])
         displaced = (moved / unit[:, None]) @ free
-        _, s, vt = np.linalg.svd(displaced, full_matrices=False)
-        free = free @ vt[s > _CUT * max(float(np.linalg.norm(moved / unit[:, None])), ALMOST_ZERO)].T
+        free = free @ split(displaced, size=max(float(np.linalg.norm(moved / unit[:, None])), ALMOST_ZERO)).rows
         if not free.shape[1]:
             return True  # the end cannot be displaced
         form = free.T @ moved.T @ transversal @ free
         s = np.linalg.eigvalsh((form + form.T) / 2)
-        noise = _CUT * float(np.abs(s).max(initial=0.0))
+        noise = CUT * float(np.abs(s).max(initial=0.0))
         return True if s[0] > noise else False if s[0] < -noise else None
 
     @cached_property
@@ -384,13 +376,3 @@ class Candidate:
         figure = Figure("variation", self.variation.largest, ALLOWED, "first variation of the action")
         certificate = self.motion.certificate
         return replace(self.motion, certificate=replace(certificate, figures=(*certificate.figures, figure)))
-
-
-def _null_space(matrix: Array, cut: float) -> Array:
-    """An orthonormal basis of the null space, as columns; `cut` is relative to the largest singular value."""
-    if not matrix.shape[0]:
-        return np.eye(matrix.shape[1])
-    _, s, vt = np.linalg.svd(matrix)
-    rank = int(np.sum(s > cut * s[0])) if s.size and s[0] > 0 else 0
-    found: Array = vt[rank:].T
-    return found

@@ -18,6 +18,7 @@ import numpy as np
 from chetaev.core.calculus import Calculus
 from chetaev.core.symbols import TIME, Jet
 from chetaev.mechanics.equations import Equations
+from chetaev.mechanics.ranks.split import rank_of, split
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.motion.trajectory import Trajectory
 from chetaev.paths.boundary.ends import Array
@@ -68,13 +69,11 @@ def vary(
     ends, change, size = grid.followed()
     holonomic = sum(row.order == 0 for row in rows)
     scaled = ends / grid.sizes[:, None]
-    _, s, vt = np.linalg.svd(scaled)
-    rank = int(np.sum(s > _ZERO_SINGULAR_VALUE * s[0])) if s.size and s[0] > 0 else 0
-    admissible = vt[rank:].T
+    ways = split(scaled, _ZERO_SINGULAR_VALUE)
+    rank, admissible = ways.rank, ways.null
     if free_time and order == 1:
         last = np.array([motion.final[v.name] for v in system.velocities]) * abs(float(motion.t[-1] - motion.t[0]))
-        wide = np.linalg.svd(np.column_stack([scaled, s[:1].max(initial=0.0) * last / grid.sizes]), compute_uv=False)
-        rank = int(np.sum(wide > _ZERO_SINGULAR_VALUE * wide[0])) if wide[0] > 0 else 0
+        rank = rank_of(np.column_stack([scaled, ways.largest * last / grid.sizes]), _ZERO_SINGULAR_VALUE)
     chance = np.random.default_rng(3)
     largest = 0.0
     for _ in range(_RANDOM_VARIATIONS):

@@ -3,6 +3,5 @@
 `default` finds the scene of a model or motion; `values` evaluates its expressions along the motion; `compose` turns them into a drawing
 (`drawing`), with `planar` shapes, including those of quantities without a position, and `spatial` ones (`meshes`); `view` chooses the
 window or camera. `matplotlib_painter` draws with matplotlib, bodies in space by `perspective`; `films` writes files, `pages` interactive
-drawings for browsers, `text` names and numbers. `live` writes a scene as recipes, and `live_page` a page that computes its motions, with
-`sliders`.
+drawings for browsers, `text` names and numbers. `live` writes pages that compute their motions.
 """

@@ -1,4 +1,4 @@
-/* From states to the arrays of a drawing: columns of values over time, and the recipes of items (see plot/scenes/live.py). */
+/* From states to the arrays of a drawing: columns of values over time, and the recipes of items (see plot/scenes/live/recipes.py). */
 
 /* The difference of two angles by whole turns where it is larger than `most`. */
 function unwrapped(a, most) {

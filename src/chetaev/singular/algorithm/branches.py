@@ -237,7 +237,7 @@ def _solve_block(space: Space, task: Task, most: int = 3) -> bool:
             for columns in combinations(candidates, size):
                 if any(sum(m[i] for i in columns) > 1 for f in chosen for m in f):
                     continue
-                matrix = [[_slope(space, f, i) for i in columns] for f in chosen]
+                matrix = [[space.slope(f, i) for i in columns] for f in chosen]
                 d = normal_form(determinant(matrix), basis)
                 if not d or not d.is_ground:
                     continue
@@ -308,10 +308,6 @@ def _affine_variables(space: Space, polynomials: Sequence[Poly]) -> list[int]:
         if any(m[i] for f in polynomials for m in f) and all(m[i] <= 1 for f in polynomials for m in f):
             found.append(i)
     return found
-
-
-def _slope(space: Space, f: Poly, i: int) -> Poly:
-    return space.ring.from_dict({(*m[:i], 0, *m[i + 1 :]): c for m, c in f.items() if m[i]})
 
 
 def _nonzero(space: Space, task: Task) -> tuple[Poly, ...] | None:

@@ -154,12 +154,8 @@ def _blocks(space: Space, f: Poly, beside: Sequence[Poly], leading: Sequence[int
             for columns in combinations(leading, size):
                 if any(sum(m[i] for i in columns) > 1 for g in rows for m in g):
                     continue
-                matrix = tuple(tuple(normal_form(_slope(space, g, i), basis) for i in columns) for g in rows)
+                matrix = tuple(tuple(normal_form(space.slope(g, i), basis) for i in columns) for g in rows)
                 d = normal_form(determinant(matrix), basis)
                 if d:
                     rest = tuple(space.ring.from_dict({m: c for m, c in g.items() if not any(m[i] for i in columns)}) for g in rows)
                     yield Block(tuple(map(space.monic, rows)), columns, matrix, rest, d, (d,))
-
-
-def _slope(space: Space, f: Poly, i: int) -> Poly:
-    return space.ring.from_dict({(*m[:i], 0, *m[i + 1 :]): c for m, c in f.items() if m[i]})

@@ -109,7 +109,7 @@ def multiplier_block(
             continue
         if any(sum(m[i] for i in columns) > 1 for f in rows for m in f):
             continue
-        matrix = tuple(tuple(normal_form(_slope(space, f, i), basis) for i in columns) for f in rows)
+        matrix = tuple(tuple(normal_form(space.slope(f, i), basis) for i in columns) for f in rows)
         if any(support(e) & space.multipliers for row in matrix for e in row):
             continue
         d = normal_form(determinant(matrix), basis)
@@ -139,10 +139,6 @@ def _components(space: Space, polynomials: Iterable[Poly], done: set[int]) -> li
                 apart.append((rows, columns))
         groups = [*apart, (joined, inside)]
     return [(rows, sorted(columns)) for rows, columns in groups]
-
-
-def _slope(space: Space, f: Poly, i: int) -> Poly:
-    return space.ring.from_dict({(*m[:i], 0, *m[i + 1 :]): c for m, c in f.items() if m[i]})
 
 
 def _minors_if_definite(space: Space, d: Poly, known: Sequence[Poly], basis: Sequence[Poly]) -> tuple[Poly, ...] | None:

@@ -16,6 +16,7 @@ from chetaev.core.symbols import TIME, Jet, symbols_in
 from chetaev.core.values import Tape, Undefined
 from chetaev.mechanics.ranks.newton import root
 from chetaev.mechanics.ranks.sizes import Sizes, natural_sizes, row_sizes, units_of
+from chetaev.mechanics.ranks.split import rank_of
 from chetaev.singular.algorithm.branches import Branch
 from chetaev.singular.algorithm.space import Space
 
@@ -167,7 +168,7 @@ class Sampler:
         except Undefined:
             return False
         scaled = jacobian / np.maximum(slopes, np.abs(jacobian).max(axis=1, initial=0.0)).clip(min=np.finfo(float).tiny)[:, None]
-        return int(np.sum(np.linalg.svd(scaled, compute_uv=False) > _ZERO_PART)) == self.expected
+        return rank_of(scaled, _ZERO_PART, size=1.0) == self.expected
 
 
 def largest_fault(equations: Sequence[Expr], values: Mapping[Symbol, float]) -> float:

@@ -140,6 +140,10 @@ class Ring:
             total = (total[0] * common.exquo(total[1]) + n * common.exquo(d), common)
         return total
 
+    def slope(self, f: Poly, i: int) -> Poly:
+        """The coefficient of variable `i` in a polynomial that is affine in it."""
+        return self.ring.from_dict({(*m[:i], 0, *m[i + 1 :]): c for m, c in f.items() if m[i]})
+
     def flat(self, f: Poly) -> Poly:
         """A polynomial with parameters as variables, multiplied by the denominators of its coefficients."""
         if not self.parameters:

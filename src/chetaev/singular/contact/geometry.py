@@ -27,7 +27,7 @@ from chetaev.core.symbols import TIME, Coordinate, jets_in
 from chetaev.core.zero import vanishes
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.group_chart import require_coordinates
+from chetaev.mechanics.group_charts.chart import require_coordinates
 from chetaev.mechanics.principles import Herglotz
 from chetaev.mechanics.ranks.generic import RANK_POINTS, generic_rank, points_on
 from chetaev.singular.dirac_bergmann.legendre_map import tidied

@@ -38,7 +38,7 @@ from chetaev.core.values import Tape, Undefined
 from chetaev.core.zero import vanishes
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.group_chart import require_coordinates
+from chetaev.mechanics.group_charts.chart import require_coordinates
 from chetaev.mechanics.principles import Hamilton, Principle, Vakonomic
 from chetaev.mechanics.ranks.generic import RANK_POINTS, SCALED_POINTS, generic_rank, points_on
 from chetaev.singular.algorithm.ideals import groebner

@@ -25,9 +25,9 @@ from typing import Any
 from sympy import Add, Expr, Matrix, S, binomial
 
 from chetaev.core.calculus import SYMBOLIC, total_derivative
-from chetaev.core.constraints import Constraint
 from chetaev.core.errors import ModelError, UsageError
 from chetaev.core.fixes import Ask, SetArgument, UsePrinciple
+from chetaev.core.rows.constraints import Constraint
 from chetaev.core.support.budget import limited, size
 from chetaev.core.support.public import public
 from chetaev.core.support.recursion import deep

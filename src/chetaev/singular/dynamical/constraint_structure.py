@@ -32,15 +32,15 @@ import sympy
 from sympy import Expr, Matrix, S, Symbol
 
 from chetaev.core.calculus import SYMBOLIC, total_derivative
-from chetaev.core.constraints import Constraint
 from chetaev.core.declarations import checked_name
 from chetaev.core.errors import ModelError, UsageError
 from chetaev.core.functions import in_own_functions
 from chetaev.core.notation import show
+from chetaev.core.rows.constraints import Constraint
 from chetaev.core.support.public import public
 from chetaev.core.symbols import TIME, Input, Jet, Parameter, jets_in
 from chetaev.core.zero import vanishes
-from chetaev.mechanics.group_chart import require_coordinates
+from chetaev.mechanics.group_charts.chart import require_coordinates
 from chetaev.mechanics.ranks.generic import RANK_POINTS, Points, generic_rank, matrices_at, points_on
 from chetaev.mechanics.ranks.generic import rank as numerical_rank
 from chetaev.singular.dynamical.dynamical_form import DynamicalForm

@@ -36,7 +36,7 @@ from chetaev.core.system import System
 from chetaev.core.zero import vanishes
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.group_chart import in_coordinates, require_coordinates
+from chetaev.mechanics.group_charts.chart import in_coordinates, require_coordinates
 from chetaev.mechanics.origins import Variation
 from chetaev.mechanics.principles import AsStated, Principle, VirtualWork
 from chetaev.mechanics.principles.given_forces import require_no_contact

@@ -30,7 +30,7 @@ from chetaev.core.system import System
 from chetaev.core.zero import known_zero, vanishes
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.group_chart import require_coordinates
+from chetaev.mechanics.group_charts.chart import require_coordinates
 from chetaev.singular.dynamical.dynamical_form import DynamicalForm, form_of, input_values
 from chetaev.singular.inverse.lagrangians import Candidate, contracted_lagrangian, homogeneous_lagrangian, minimal_lagrangian, reproduces
 from chetaev.singular.inverse.variation import adjoint, linearised, tidy

@@ -25,7 +25,7 @@ from chetaev.core.values import Tape, Undefined
 from chetaev.core.zero import random_point
 from chetaev.mechanics.ranks.generic import Point, points_on
 from chetaev.mechanics.ranks.sizes import ORDINARY, Sizes, units_of
-from chetaev.mechanics.tolerances import CUT
+from chetaev.mechanics.ranks.split import split
 
 Matrix = NDArray[np.float64]
 
@@ -236,13 +236,8 @@ def rational_null_space(matrix: Matrix, units: Matrix, known: Sequence[Sequence[
     matrix = matrix * units
     sizes = np.abs(matrix).max(axis=1, initial=0.0)
     scaled = matrix[sizes > 0] / sizes[sizes > 0][:, None]
-    width = matrix.shape[1]
-    null = np.eye(width)
-    if len(scaled):
-        _, values, right = np.linalg.svd(scaled, full_matrices=True)
-        null = right[int(np.sum(values > CUT * values[0])) :]
     found: list[list[Fraction]] = []
-    for line in _echelon(null):
+    for line in _echelon(split(scaled).null.T):
         fractions = _rational(line, units)
         if fractions is not None and _is_new(fractions, [*known, *found], units):
             found.append(fractions)

@@ -16,13 +16,13 @@ import sympy
 from sympy import Add, Expr, Pow, S, cos, cosh, sin, sinh
 
 from chetaev.core.calculus import total_derivative
-from chetaev.core.constraints import Constraint, VariationalConstraint
 from chetaev.core.declarations import read_value
 from chetaev.core.errors import ModelError, PrincipleError, UsageError, require_mapping
 from chetaev.core.fixes import Ask, InPython
 from chetaev.core.functions import DECLARABLE, FUNCTIONS
 from chetaev.core.notation import Vocabulary
 from chetaev.core.notation.lexer import Kind, spell, tokens
+from chetaev.core.rows.constraints import Constraint, VariationalConstraint
 from chetaev.core.support.budget import limited, size
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Coordinate, Jet, Parameter, delta, jets_in, order_in

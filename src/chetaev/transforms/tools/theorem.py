@@ -19,7 +19,7 @@ from chetaev.core.symbols import Coordinate, order_in
 from chetaev.core.system import System, fresh_coordinates
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
-from chetaev.mechanics.group_chart import require_coordinates
+from chetaev.mechanics.group_charts.chart import require_coordinates
 from chetaev.mechanics.principles import Hamilton, Principle, VirtualWork
 from chetaev.mechanics.principles.given_forces import require_given_forces
 from chetaev.transforms.tools.options import Option, options_of

@@ -4,7 +4,7 @@ Where processes can be forked, each call has a fork of this one: it finds the sa
 repeats, and nothing is left half done when it ends. Elsewhere (Windows) the calls run in the process itself, which is replaced when a call
 runs out, and lazily built tables of SymPy make counts of first and later calls differ by some per cent.
 
-One thread computes. Another looks at the count from time to time and, when the budget is exceeded, writes the answer and ends the process.
+One thread computes. Another reads the count from time to time and, when the budget is exceeded, writes the answer and ends the process.
 The time between its looks does not change the answer, since a value found beyond the budget is not returned either. It also ends the
 process when the owner is gone.
 
@@ -44,7 +44,7 @@ READY, VALUE, RAISED, RAN_OUT, CLOCK, UNREADABLE = "ready", "value", "raised", "
 FORKS = hasattr(os, "fork")
 """Whether each call runs in a separate process."""
 _SECONDS_BETWEEN_LOOKS = 0.02
-"""Seconds between two looks at the count. Larger values waste that much work beyond the budget; much smaller ones slow the work down."""
+"""Seconds between two readings of the count. Larger values waste that much work beyond the budget; much smaller ones slow the work down."""
 _OPERATIONS_PER_TERM = 0.1
 """Operations for one term of a product of two polynomials: it takes about a microsecond."""
 _OPERATIONS_PER_CALL = 0.5

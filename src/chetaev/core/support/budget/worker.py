@@ -25,7 +25,7 @@ from chetaev.core.support.budget import process
 _SECONDS_TO_START = 120.0
 """Seconds on the wall for the start, half a second on an idle machine. After that the start counts as failed."""
 _SECONDS_BETWEEN_LOOKS = 0.2
-"""Seconds between two looks at the clock. On Windows this delays the response to Ctrl-C."""
+"""Seconds between two readings of the clock. On Windows this delays the response to Ctrl-C."""
 _SECONDS_TO_END = 2.0
 """Seconds on the wall that a process has for its end before it is killed."""
 _MOST_IDLE = 2

@@ -20,8 +20,8 @@ from chetaev.mechanics.ranks.generic import Matrix, Point, matrices_at, measured
 from chetaev.mechanics.ranks.sparse import clearly_regular
 from chetaev.mechanics.structure import Structure
 from chetaev.mechanics.tolerances import CUT, POINT_ERROR, STATE_ERROR
+from chetaev.numerics.flow.constraint_set.sampling import points_from, points_near
 from chetaev.numerics.flow.prolongation.rows import DifferentiatedRows
-from chetaev.numerics.flow.sampling import points_from, points_near
 from chetaev.numerics.graphs.graph_tape import GraphTape
 
 _POINTS_FOR_RANKS = 4

@@ -26,7 +26,7 @@ VARIABLE = Symbol("argument of growing functions")
 _SQUARE = 350
 """Exponent of e up to which the square of a number is a double: doubles end at e^709, and the margin leaves room for other factors."""
 _NEGLIGIBLE = 40
-"""Natural logarithm of a ratio beyond which the smaller term is not seen in a double."""
+"""Natural logarithm of a ratio beyond which the smaller term does not change the sum of two doubles."""
 _PARAMETER = 115
 """Natural logarithm of the largest size of a parameter that a leading term is supposed to exceed, and of its inverse: 1e50."""
 _DEGREE = 64

@@ -1,8 +1,8 @@
-r"""Checks of a step in a stride: no event, no surprise and no small determinant in it.
+r"""Checks of a step in a stride: it contains no event, leaps over no feature and meets no small determinant.
 
-The rules are those of `methods.python_loop`, `methods.enclosed` and `methods.changes`, with one answer: whether the step is quiet. No node
-is a surprise in it, no determinant dips, no watched function changes its sign or falls below its floor. A step of which this is not certain
-ends the stride, and `python_loop` looks at it again, shortens it, or finds the roots in it.
+The rules are those of `methods.python_loop`, `methods.enclosed` and `methods.changes`, with one answer: whether the step is *quiet*. It
+leaps over nothing (`dop853.enclosure.tube`), no determinant comes near zero, no watched function changes its sign or falls below its floor.
+A step for which this is not certain ends the stride, and `python_loop` repeats it, shortens it, or finds the roots in it.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from chetaev.numerics.methods.compiled_steps.types import Room
 from chetaev.numerics.methods.dop853 import location
 from chetaev.numerics.methods.dop853.calls import call, copy, settle
 from chetaev.numerics.methods.dop853.codes import (
-    BEYOND_SEEN,
     CORNER,
     FINEST_PART,
     FIRST_PART,
-    FOUND_LEAST,
-    FOUND_MOST,
+    LARGEST_VALUE,
+    LOWER_BOUND,
     MIDDLE,
+    MOST_BEYOND_SEEN,
     NOTHING,
     RADIAN,
-    SEEN_ONCE,
+    SEEN_VALUE,
     SHORTEST_PART,
     TRIES,
     TURN,
-    WAS_SEEN,
+    UPPER_BOUND,
     WORST,
 )
 from chetaev.numerics.methods.dop853.location import MORE_PLACES, MORE_WEIGHTS, NOWHERE
@@ -43,63 +43,63 @@ _smooth, _turning_place = part(location.smooth), part(location.turning_place)
 
 
 @inner
-def no_surprise(system: System, t: float, h: float, y: Array, room: Room, tube: Tube) -> bool:
+def leaps_over_nothing(system: System, t: float, h: float, y: Array, room: Room, tube: Tube) -> bool:
     """Whether no node may be much larger between the points that the step evaluated than at these points: `enclosed.safe_part`."""
     values = tube.values
     around(t, h, y, room, tube)
     call_kernel(tube.nodes, 0.0, tube.box.ctypes, system.p.ctypes, values.ctypes)
     ratio = 1.0
     for i in range(values.shape[1]):
-        ratio = _larger(ratio, values[FOUND_MOST, i], max(values[FOUND_LEAST, i], NOTHING))
-    if ratio <= BEYOND_SEEN:
+        ratio = _larger(ratio, values[UPPER_BOUND, i], max(values[LOWER_BOUND, i], NOTHING))
+    if ratio <= MOST_BEYOND_SEEN:
         tube.notes[WORST] = max(tube.notes[WORST], ratio)
         return True
-    return _seen_enough(system, t, h, y, room, tube)
+    return _leaps_over_nothing_by_points(system, t, h, y, room, tube)
 
 
 @part
-def _seen_enough(system: System, t: float, h: float, y: Array, room: Room, tube: Tube) -> bool:
-    """The same with what was seen of the nodes where the step looked at the rates, in two places at least, as `dop853.tube` has it."""
+def _leaps_over_nothing_by_points(system: System, t: float, h: float, y: Array, room: Room, tube: Tube) -> bool:
+    """The same with the values of the nodes where the step evaluated the rates, in two places at least, as in `dop853.enclosure.tube`."""
     values = tube.values
     for i in range(values.shape[1]):
-        values[WAS_SEEN, i] = values[SEEN_ONCE, i] = max(values[FOUND_LEAST, i], NOTHING)
+        values[SEEN_VALUE, i] = values[LARGEST_VALUE, i] = max(values[LOWER_BOUND, i], NOTHING)
     for k in range(room.places.size):
-        _see(system, t, h, y, room, room.places[k], True, tube)
+        _add_point(system, t, h, y, room, room.places[k], True, tube)
     if room.places.size == 1:
         for k in range(1, BEYOND + 1):
-            _see(system, t, h, y, room, k / BEYOND, False, tube)
+            _add_point(system, t, h, y, room, k / BEYOND, False, tube)
     return _walked(system, t, h, y, room, tube)
 
 
 @part
-def _see(system: System, t: float, h: float, y: Array, room: Room, theta: float, looked: bool, tube: Tube) -> None:
-    """The nodes in a place count as seen, as far as a place where the step `looked` has them too, and another one.
+def _add_point(system: System, t: float, h: float, y: Array, room: Room, theta: float, looked: bool, tube: Tube) -> None:
+    """Add one point to the seen values, which are the second largest; only points where the step `looked` raise the largest value.
 
-    A series looks where it begins only. What is there and nowhere beyond is a narrow hill, whose top may be flat in all derivatives that
-    the series has.
+    A series evaluates the rates where it begins only. A node that is large there and nowhere beyond is a narrow hill, whose top may be flat
+    in all derivatives that the series has.
     """
     at_one_place(t, h, y, room, theta, tube)
     values = tube.values
     call_kernel(tube.nodes, 0.0, tube.box.ctypes, system.p.ctypes, values.ctypes)
     for i in range(values.shape[1]):
-        found = values[FOUND_MOST, i]
-        if values[WAS_SEEN, i] < found < np.inf:
-            values[WAS_SEEN, i] = min(found, values[SEEN_ONCE, i])
+        found = values[UPPER_BOUND, i]
+        if values[SEEN_VALUE, i] < found < np.inf:
+            values[SEEN_VALUE, i] = min(found, values[LARGEST_VALUE, i])
             if looked:
-                values[SEEN_ONCE, i] = max(found, values[SEEN_ONCE, i])
+                values[LARGEST_VALUE, i] = max(found, values[LARGEST_VALUE, i])
 
 
 @part
 def _walked(system: System, t: float, h: float, y: Array, room: Room, tube: Tube) -> bool:
-    """The same over boxes around parts of the step, with what was seen."""
+    """The same over boxes around parts of the step, with the seen values."""
     values, left, width, worst = tube.values, 0.0, FIRST_PART, 1.0
     while left < 1.0:
         right, ratio = min(left + width, 1.0), 1.0
         between(t, h, y, room, left, right, tube)
         call_kernel(tube.nodes, 0.0, tube.box.ctypes, system.p.ctypes, values.ctypes)
         for i in range(values.shape[1]):
-            ratio = _larger(ratio, values[FOUND_MOST, i], values[WAS_SEEN, i])
-        if ratio <= BEYOND_SEEN:
+            ratio = _larger(ratio, values[UPPER_BOUND, i], values[SEEN_VALUE, i])
+        if ratio <= MOST_BEYOND_SEEN:
             left, width, worst = right, min(2.0 * width, FIRST_PART), max(worst, ratio)
         elif width > FINEST_PART:
             width *= 0.5
@@ -111,7 +111,7 @@ def _walked(system: System, t: float, h: float, y: Array, room: Room, tube: Tube
 
 @part
 def _larger(ratio: float, found: float, seen: float) -> float:
-    """The larger of a ratio and another, infinite if that is no number."""
+    """The larger of `ratio` and `found / seen`; infinite if the quotient is not a number."""
     new = found / seen
     return ratio if new <= ratio else (new if new == new else np.inf)
 
@@ -121,7 +121,7 @@ def _larger(ratio: float, found: float, seen: float) -> float:
 
 @inner
 def level(system: System, control: Control, t: float, h: float, y: Array, room: Room, tube: Tube, counts: Integers) -> bool:
-    """Whether the determinant comes nowhere near zero and turns back: `enclosed.level_part`, as far as no place is worth a closer look.
+    """Whether the determinant comes nowhere near zero and turns back: `enclosed.level_part`, as far as no point needs refinement.
 
     A determinant that is about the same in five places, between which angles hardly turn, is level.
     """
@@ -245,8 +245,8 @@ def _no_root_between(
         _watched(system, control, t, h, y, MORE_PLACES[i], room, counts)
         copy(room.values, room.samples[i])
     for k in range(watches.floor.size):
-        looked_at = watches.closely[k] and (watches.places[k] < 0 or watches.directions[k] == CORNER)
-        if looked_at and not _seen_without_change(room, k, signs[k]):
+        compared = watches.closely[k] and (watches.places[k] < 0 or watches.directions[k] == CORNER)
+        if compared and not _seen_without_change(room, k, signs[k]):
             return False
     return True
 

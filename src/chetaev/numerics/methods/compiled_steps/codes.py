@@ -48,5 +48,5 @@ INSIDE_EVERY = 8
 """Every eighth step of a stride is checked inside, beginning with its first. A check takes one evaluation; a step of a series of order
 20 takes as long as dozens of them."""
 BEYOND = 4
-"""Places of a step beyond its beginning in one of which a series must meet again what it began with: a node that only its beginning shows
-may be a narrow hill."""
+"""Points of a step beyond its beginning; at one of them a node must be as large as where the series begins, since a node that is large at
+the beginning only may be a narrow hill."""

@@ -1,6 +1,6 @@
-"""Strides: many steps in machine code, each checked, until one of them needs a closer look.
+"""Strides: many steps in machine code, each checked, until `python_loop` has to handle one of them.
 
-Everything here is machine code without Python objects; `chetaev.numerics.methods.compiled_steps` is the door to it.
+Everything here is machine code without Python objects; `chetaev.numerics.methods.compiled_stepper` calls it.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from chetaev.numerics.machine.native import inner
-from chetaev.numerics.methods.compiled_steps.checks import level, no_root, no_surprise
+from chetaev.numerics.methods.compiled_steps.checks import leaps_over_nothing, level, no_root
 from chetaev.numerics.methods.compiled_steps.codes import (
     ACCEPTED,
     BEFORE,
@@ -40,7 +40,7 @@ from chetaev.numerics.methods.dop853.calls import call, copy, settle
 from chetaev.numerics.methods.dop853.codes import AMONG as OF_KIND
 from chetaev.numerics.methods.dop853.codes import CHANGE, FINISHED, INTEGRAL, INTERRUPTED, LATEST, NO_ROOM, OFF, RUNNING, SLOPE, SPACE, WHEN
 from chetaev.numerics.methods.dop853.dense import doubt
-from chetaev.numerics.methods.dop853.scale_constants import DIGITS, FIRST_PLACE, GOLDEN_PART, NARROWER, PLACES
+from chetaev.numerics.methods.dop853.scale_constants import DIGITS, FIRST_PLACE, GOLDEN_PART, MUCH_SHORTER, PLACES
 from chetaev.numerics.methods.dop853.scales import EPSILON
 from chetaev.numerics.methods.dop853.types import Array, Control, Integers, Seen, System, Tube, Watches
 
@@ -60,7 +60,7 @@ def _before_step(path: Path, kept: Kept, flag: Integers) -> int:
 
 @inner
 def _quiet(system: System, control: Control, watches: Watches, path: Path, room: Room, tube: Tube) -> bool:
-    """Project the end of the step that was tried, and tell whether nothing happens in the step."""
+    """Project the end of the trial step; whether the step is quiet (`checks`)."""
     t, t_new, y, counts = path.clock[NOW], path.clock[NEW], path.y, path.counts
     h = t_new - t
     copy(room.free, room.end)
@@ -70,7 +70,7 @@ def _quiet(system: System, control: Control, watches: Watches, path: Path, room:
         if not far <= FAR:
             return False
         bend(room)
-    if tube.nodes != 0 and not no_surprise(system, t, h, y, room, tube):
+    if tube.nodes != 0 and not leaps_over_nothing(system, t, h, y, room, tube):
         return False
     if tube.determinant != 0 and not level(system, control, t, h, y, room, tube, counts):
         return False
@@ -82,7 +82,7 @@ def _quiet(system: System, control: Control, watches: Watches, path: Path, room:
 
 @inner
 def _commit(system: System, control: Control, watches: Watches, path: Path, room: Room, kept: Kept, seen: Seen) -> None:
-    """A quiet step becomes part of the run."""
+    """Add a quiet step to the run."""
     clock, counts, y = path.clock, path.counts, path.y
     h, size = clock[NEW] - clock[NOW], counts[KEPT]
     kept.nodes[size] = clock[NEW]
@@ -92,8 +92,8 @@ def _commit(system: System, control: Control, watches: Watches, path: Path, room
             for j in range(y.size):
                 kept.rows[size, k, j] = room.rows[j, k]
     its_turn = counts[KEPT] % INSIDE_EVERY == 0
-    if its_turn or abs(h) < NARROWER * seen.roots[SPACE]:  # something narrow begins
-        _look_inside(system, clock[NOW], h, y, size, INSIDE_EVERY if its_turn else 1, room, seen)
+    if its_turn or abs(h) < MUCH_SHORTER * seen.roots[SPACE]:  # a narrow feature begins
+        _compare_inside(system, clock[NOW], h, y, size, INSIDE_EVERY if its_turn else 1, room, seen)
         seen.roots[SPACE] = abs(h)
         counts[EVALUATIONS] += 1
     counts[KEPT] += 1
@@ -122,10 +122,10 @@ def _commit(system: System, control: Control, watches: Watches, path: Path, room
 
 
 @inner
-def _look_inside(system: System, t: float, h: float, y: Array, number: int, steps: int, room: Room, seen: Seen) -> None:
-    """How far the polynomial of a step is from following the equations at one place, as `dop853.dense.look_inside` finds it.
+def _compare_inside(system: System, t: float, h: float, y: Array, number: int, steps: int, room: Room, seen: Seen) -> None:
+    """How far the polynomial of a step is from following the equations at one place, as `dop853.dense.compare_inside` finds it.
 
-    What round-off makes of it counts for some steps.
+    Its round-off counts for `steps` steps.
     """
     inside = seen.inside
     theta = FIRST_PLACE + PLACES * ((GOLDEN_PART * (number + 1)) % 1.0)
@@ -147,7 +147,7 @@ def _look_inside(system: System, t: float, h: float, y: Array, number: int, step
 
 @inner
 def _advance(path: Path) -> None:
-    """The clock goes on to the end of the step."""
+    """Advance the clock to the end of the step."""
     clock = path.clock
     h = clock[NEW] - clock[NOW]
     clock[BEFORE], clock[BEFORE_ERROR], clock[LAST] = abs(h), clock[ERROR], h
@@ -155,7 +155,7 @@ def _advance(path: Path) -> None:
 
 
 def series_trial(system: System, series: int, control: Control, path: Path, room: Room) -> None:
-    """One step of a series, unchecked; the run is at its end."""
+    """Make one step of a series without checks, and move the run to its end."""
     path.counts[STATUS] = series_step(system, series, control, path, room)
     if path.counts[STATUS] == RUNNING:
         remember(path.scales, room.free)
@@ -175,7 +175,7 @@ def series_stride(
     kept: Kept,
     seen: Seen,
 ) -> None:
-    """Quiet steps of a series, until something happens."""
+    """Make quiet steps of a series; end before the first step that is not quiet."""
     status = RUNNING
     while status == RUNNING:
         status = _before_step(path, kept, flag)
@@ -199,7 +199,7 @@ def _remember_polynomial(path: Path, room: Room, newton: Newton) -> None:
 
 
 def radau_trial(system: System, slopes: int, control: Control, path: Path, room: Room, newton: Newton) -> None:
-    """One accurate step of Radau IIA, unchecked; the run is at its end."""
+    """Make one accurate step of Radau IIA without checks, and move the run to its end."""
     path.counts[STATUS] = radau_step(system, slopes, control, path, room, newton)
     if path.counts[STATUS] == RUNNING:
         _remember_polynomial(path, room, newton)
@@ -221,7 +221,7 @@ def radau_stride(
     seen: Seen,
     newton: Newton,
 ) -> None:
-    """Quiet steps of Radau IIA, until something happens."""
+    """Make quiet steps of Radau IIA; end before the first step that is not quiet."""
     status = RUNNING
     while status == RUNNING:
         status = _before_step(path, kept, flag)

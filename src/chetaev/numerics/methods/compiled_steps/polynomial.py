@@ -13,7 +13,7 @@ from numba import njit
 from chetaev.numerics.machine.native import SETTINGS, inner, part
 from chetaev.numerics.methods.compiled_steps.codes import HALF, HALF_RATE, LAST_RATE
 from chetaev.numerics.methods.compiled_steps.types import Room
-from chetaev.numerics.methods.dop853.tube import range_of
+from chetaev.numerics.methods.dop853.enclosure.tube import range_of
 from chetaev.numerics.methods.dop853.types import Array, Tube
 
 summing: Any = njit(**SETTINGS, forceinline=True, fastmath={"reassoc", "contract", "nsz"})

@@ -45,8 +45,8 @@ _SMALLEST, _LARGEST = 0.2, 10.0
 _SAFETY = 0.9
 """Ratio of the next step to the step whose error would equal the tolerance."""
 _LEAST_ERROR = 1e-2
-"""Errors that are smaller, in units of what is allowed, are remembered as this: where there is no force at all an error may be 1e-30, and
-any other after it would look like a catastrophe. The number of RADAU5."""
+"""Lower limit of the error, in units of the tolerance, that the next step length uses: without a force an error may be 1e-30, and the ratio
+of the next error to it would shorten steps without need. The number of RADAU5."""
 _FINEST = 100 * 2.0**-52
 """The smallest relative tolerance: below it the iterations do not converge, because of round-off."""
 _PATIENCE = 200

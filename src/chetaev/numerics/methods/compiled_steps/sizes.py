@@ -1,4 +1,4 @@
-"""The sizes that a run shows: `methods.sizes`, compiled."""
+"""Typical sizes of components during a run: `methods.sizes`, compiled."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chetaev.numerics.methods.dop853.types import Array, Integers, Matrix
 
 @inner
 def remember(scales: Matrix, y: Array) -> None:
-    """Take in a state."""
+    """Update the sizes with the state at the end of a step."""
     for j in range(y.size):
         size = abs(y[j])
         largest = max(scales[LARGEST, j], size)
@@ -25,7 +25,7 @@ def remember(scales: Matrix, y: Array) -> None:
 
 @inner
 def find_typical(scales: Matrix, kinds: Integers) -> None:
-    """The sizes by which errors are measured: of what is round-off beside others of its kind, theirs."""
+    """The units of errors: a component that is round-off beside others of its kind is measured by their size."""
     for j in range(kinds.size):
         scales[AMONG, j] = 0.0
     for j in range(kinds.size):
@@ -38,10 +38,10 @@ def find_typical(scales: Matrix, kinds: Integers) -> None:
 
 @inner
 def show_sizes(scales: Matrix, kinds: Integers, end: Array) -> bool:
-    """Tell whether components have another size at the end of a step than the one they were measured by: the step is to be made again.
+    """Whether a component has another size at the end of a step than the unit of its error, so that the step has to be repeated.
 
-    A body at rest that something sets in motion is one of them: an error that is small beside other bodies may be all of its motion. What
-    has no size yet may turn out to be much smaller than expected.
+    An example is a body at rest that starts to move: an error that is small beside the motion of other bodies may be as large as its own
+    motion. A component without a size may turn out to be much smaller than expected.
     """
     found = False
     for j in range(end.size):
@@ -58,5 +58,5 @@ def show_sizes(scales: Matrix, kinds: Integers, end: Array) -> bool:
 
 @inner
 def _is_faint(scales: Matrix, j: int, among: float) -> bool:
-    """Whether a component is round-off beside the largest of its kind, and nothing is expected of it."""
+    """Whether a component is round-off beside the largest of its kind and has no expected size."""
     return scales[GIVEN, j] < 0.0 and max(scales[LARGEST, j], scales[FLOOR, j]) < FAINT * among

@@ -1,4 +1,4 @@
-"""What goes into the compiled strides and what comes out: tuples with names, which machine code can take apart."""
+"""Arguments and results of the compiled strides: named tuples, which numba passes field by field."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from chetaev.numerics.methods.dop853.types import Array, Integers, Matrix, Stack
 
 
 class Path(NamedTuple):
-    """Where a run is: its clock and its counts (`codes`), the state, the last signs of the watched functions, the kinds of the components
-    and what is known of their sizes, in rows.
+    """The position of a run: its clock and its counts (`codes`), the state, the last signs of the watched functions, the kinds of the
+    components, and rows of data about their sizes.
     """
 
     clock: Array
@@ -25,10 +25,10 @@ class Room(NamedTuple):
 
     The order of its polynomial and the coefficients, a row for each component with zeros up to a multiple of four; room for powers of a
     place, and `weights` of the coefficients in some places (`codes`); its end before (`free`) and after (`end`) projection, a trial
-    state, a state in some `place` of the step (these have room behind them up to a multiple of four); the `places` where the method looks
-    at the rates, in parts of a step; watched functions and residuals at the end, watched functions in a place, and in several places;
-    determinants in many. `seam` is the largest part of a size by which the slope at the end of a series may differ from the rates there,
-    over a step; 0 = they are not compared.
+    state, a state at some `place` of the step (these have room behind them up to a multiple of four); the `places` where the method
+    evaluates the rates, as parts of a step; watched functions and residuals at the end, watched functions in a place, and in several
+    places; determinants in many. `seam` is the largest part of a size by which the slope at the end of a series may differ from the rates
+    there, over a step; 0 = they are not compared.
     """
 
     order: int

@@ -1,4 +1,4 @@
-r"""Dormand-Prince 8(5,3) in compiled code: one motion, many motions, and what lies between the nodes.
+r"""Dormand-Prince 8(5,3) in compiled code: one motion, many motions, and states between the nodes.
 
 The method is DOP853 of Hairer, Norsett, Wanner (Solving Ordinary Differential Equations I, section II.10): twelve stages of order 8, an
 error estimate of orders 5 and 3, an interpolant of order 7 that costs three more evaluations and is computed only when it is used. The
@@ -33,18 +33,18 @@ step and halves it; the twentieth such rejection in a row is DRIFT. States betwe
 **Watched functions.** A change of sign from one end of an accepted step to the other is located to 1e-13 of the step, on the interpolant,
 with projected trial states; the time found lies on the new side. Of a function that is watched closely several roots in one step are found:
 a step in which it is not resolved, or changes its sign more than once, is shortened (`watched_functions`). Of the others an even number of
-roots in one step is not seen. Terminal functions end the run at the earliest of their roots: the step is cut there. The others are recorded
+roots in one step is missed. Terminal functions end the run at the earliest of their roots: the step is cut there. The others are recorded
 up to there. The sign at the start is the sign a little later, at 1e-6 of the first accepted step: a run that starts at a root, or a
 rounding error before it, does not find that root again. A value of exactly zero at the end of a step leaves the memory of the sign as it
 is. `directions` are meant along the motion, forwards or backwards. `floor` is tested at accepted steps, not at the start.
 
-**Inside steps.** In a sample of steps the run looks at a place between the nodes (`dense`): how far the polynomial is from following the
-equations there, and what rounding makes of the rates. That changes no bit of the motion.
+**Inside steps.** In a sample of steps the run compares the derivative of the polynomial with the rates at a point between the nodes
+(`dense`), and estimates the round-off of the rates there. The motion itself does not change.
 
 **Modules.** `loop` makes the steps, each by `step` with the numbers of `tableau` and the `calls` of kernels. `scales` measures errors, with
-`scale_constants`; `watched_functions` finds roots by the rules of `location`; `tube` bounds what a step did not see, and `proof` says what
-the bounds prove. `dense` is what lies between the nodes. `types`, `codes` and `arguments` hold the arguments, `loaded` the compiled code,
-`repeated_calls` repeats calls.
+`scale_constants`; `watched_functions` finds roots by the rules of `location`; `enclosure` bounds what a step did not evaluate and
+decides what the bounds prove. `dense` has the polynomials between the nodes. `types`, `codes` and `arguments` hold the arguments, `loaded`
+the compiled code, `repeated_calls` repeats calls.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ from chetaev.numerics.methods.dop853.repeated_calls import (
     with_more_room,
     with_stages,
 )
-from chetaev.numerics.methods.dop853.scale_constants import SHAKEN
-from chetaev.numerics.methods.dop853.types import Array, Integers, Results, Run, System
+from chetaev.numerics.methods.dop853.scale_constants import PERTURBATION
+from chetaev.numerics.methods.dop853.types import Array, Integers, Members, Plan, Records, Results, Run, System
 
 __all__ = [
     "FINAL",
@@ -105,12 +105,12 @@ __all__ = [
     "Run",
     "Status",
     "Watching",
-    "echo",
     "ensemble_of",
     "evaluate",
     "interpolate",
     "prepare",
     "results_for",
+    "round_off_of_projection",
     "run",
     "run_many",
     "settle",
@@ -229,7 +229,7 @@ def run(
             long = status == codes.NO_ROOM and progress.counts[codes.ACCEPTED] >= many
             if round_off is not None and (long or status == codes.STEP_TOO_SMALL):
                 many = max(many, 2 * int(progress.counts[codes.ACCEPTED]))
-                status = codes.NO_ROOM if _heard(room, limits.rtol, round_off, float(t1), y.size) else status
+                status = codes.NO_ROOM if _round_off_of_rates(room, limits.rtol, round_off, float(t1), y.size) else status
             if status == codes.NO_ROOM:
                 with_more_room(room)
             if status == codes.NO_ROOM and paused is not None:
@@ -248,13 +248,13 @@ def drowned(noise: Array, step: float, rtol: float, largest: Array) -> bool:
     return bool(np.any(noise * step > rtol * largest))
 
 
-def _heard(room: Room, rtol: float, round_off: Callable[[float, Array], Array], t1: float, n: int) -> bool:
+def _round_off_of_rates(room: Room, rtol: float, round_off: Callable[[float, Array], Array], t1: float, n: int) -> bool:
     """Whether steps became small because of round-off, of which not enough was known; then it is, and steps begin anew.
 
     Round-off is known of the first n components; a further one has that of the component it is like.
     """
     progress, like = room.progress, [*range(n), *room.code.like]
-    t, hiss, largest = float(progress.clock[codes.NOW]), *(room.control.rows[k, : len(like)] for k in (codes.HISS, codes.LARGEST))
+    t, hiss, largest = float(progress.clock[codes.NOW]), *(room.control.rows[k, : len(like)] for k in (codes.ROUND_OFF, codes.LARGEST))
     noise = round_off(t, room.y[:n])[like]
     step = max(shortest(t), abs(float(progress.clock[codes.STEP])))
     if not drowned(noise, step, rtol, largest) or np.all(noise <= 2 * hiss):
@@ -265,7 +265,7 @@ def _heard(room: Room, rtol: float, round_off: Callable[[float, Array], Array], 
 
 
 def _run(keep: int, room: Room, n: int) -> Run:
-    """What is in the arrays of a room, which other runs use after this, of the first n components."""
+    """Copies of the first n components in the arrays of a room, which other runs use afterwards."""
     accepted, rejected, evaluations, projections, size, roots, status, stopper, shortened, _, looked, _ = room.progress.counts.tolist()
     steps, kept, found, seen = size - 1 if keep == STEPS else 0, room.kept, room.found, room.seen
     t, step = room.progress.clock.tolist()
@@ -290,7 +290,7 @@ def _run(keep: int, room: Room, n: int) -> Run:
         projections,
         shortened,
         float(room.tube.notes[codes.WORST]),
-        int(room.tube.notes[codes.SURPRISE]),
+        int(room.tube.notes[codes.LEAPED_NODE]),
         float(seen.roots[codes.INTEGRAL]),
         seen.inside[: codes.INSIDE, :n].copy(),
         looked,
@@ -330,18 +330,18 @@ def run_many(
 
     def some(first: int) -> None:
         last, system, nothing = min(first + portion, members), code.system(np.empty(given.shape[1])), np.empty(0)
-        control = control_of(n, limits, code.own, code.angles)
-        room = (
+        plan = Plan(control_of(n, limits, code.own, code.angles), watches, FINAL, nothing, stop)
+        records = Records(
             room_to_keep(FINAL, 0, n),
             room_for_roots(0, n),
             room_for_extremes(n, code.n_measure, code.own),
             work_of(n, code, given.shape[1]),
             tube_of(n, code),
-            np.zeros(codes.COUNTS, np.int64),
         )
-        LOOP.integrate_some(first, last, system, float(t0), float(t1), starts, parameters, control, watches, stop, nothing, *room, results)
+        some_members, counts = Members(first, last, starts, parameters), np.zeros(codes.COUNTS, np.int64)
+        LOOP.integrate_some(some_members, system, float(t0), float(t1), plan, records, counts, results)
 
-    workers = threads or _processors()
+    workers = threads or processors()
     portion = max(1, members // (16 * workers) if workers > 1 else members)
     with ThreadPoolExecutor(workers) as pool:
         try:
@@ -423,10 +423,10 @@ def settle(code: Code, times: ArrayLike, states: ArrayLike, p: ArrayLike = (), l
     return np.ascontiguousarray(moved[:, :n]), far
 
 
-def echo(code: Code, t: float, state: Array, p: ArrayLike, limits: Limits) -> float:
+def round_off_of_projection(code: Code, t: float, state: Array, p: ArrayLike, limits: Limits) -> float:
     """How much further the projection moves a state on the constraints, in tolerances, if it is shaken by some units in the last place."""
     sides = np.vstack([np.zeros(state.size), np.random.default_rng(0).choice([-1.0, 1.0], (_SHAKES, state.size))])
-    far = settle(code, np.full(len(sides), t), state * (1.0 + SHAKEN * sides), p, limits)[1]
+    far = settle(code, np.full(len(sides), t), state * (1.0 + PERTURBATION * sides), p, limits)[1]
     return float(far[1:].max() - far[0])
 
 
@@ -450,5 +450,6 @@ def _in_order(times: Array) -> bool:
     return bool(np.all(steps >= 0) or np.all(steps <= 0))
 
 
-def _processors() -> int:
+def processors() -> int:
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -35,13 +35,13 @@ def row_of(values: ArrayLike, name: str) -> Array:
 
 
 class Code(NamedTuple):
-    """Addresses of machine code, 0 = absent, and what has to be known about it.
+    """Addresses of machine code, 0 = absent, and the sizes of its arguments and results.
 
     `watch`, `measure` and `nodes` give `n_watch`, `n_measure` and twice `n_nodes` values. Inputs stand in p from index `first_input` on.
     `columns` are the components that code for tubes reads, all unless given; it knows of the first `boxed` components, 0 = all. The first
-    `own` components are the motion, 0 = all; slopes run beside it. `angles` are the components that all code reads with the period
-    `codes.DOUBLE_TURN` (`scales`). With `begin`, further components follow the state, each of the kind of one in `like`: `begin` computes
-    them where a run begins, and results do not contain them.
+    `own` components are the motion, 0 = all; slopes are integrated together with it. `angles` are the components that all code reads with
+    the period `codes.DOUBLE_TURN` (`scales`). With `begin`, further components follow the state, each of the kind of one in `like`: `begin`
+    computes them where a run begins, and results do not contain them.
     """
 
     rhs: int
@@ -80,9 +80,9 @@ class Code(NamedTuple):
 class Limits(NamedTuple):
     """Tolerances and limits of a run.
 
-    `atol` may differ by component. `sizes` are typical sizes of the components, negative where the run itself shows them; `before` are the
-    largest values before the run; `kinds` tells by equal numbers which components are comparable, none of them unless given. `first_step`
-    0 = choose; `max_steps` counts rejected steps too.
+    `atol` may differ by component. `sizes` are typical sizes of the components, negative where the run measures them; `before` are the
+    largest values before the run; `kinds` has equal numbers for comparable components; without it no two components are comparable.
+    `first_step` 0 = choose; `max_steps` counts rejected steps too.
     """
 
     rtol: float = 1e-9
@@ -137,13 +137,13 @@ def control_of(n: int, limits: Limits, own: int = 0, angles: ArrayLike = ()) -> 
         own=own or n,
     )
     found.rows[codes.BOUND] = np.inf
-    found.rows[codes.BOUND, np.asarray(angles, np.int64)] = codes.FARTHEST
+    found.rows[codes.BOUND, np.asarray(angles, np.int64)] = codes.LARGEST_REMAINDER
     fill_control(found, limits)
     return found
 
 
 def fill_control(control: Control, limits: Limits) -> None:
-    """Write what limits say of each component, and refuse limits that no run could keep."""
+    """Write the limits of each component, and refuse limits that no run could keep."""
     rows, n = control.rows, control.kinds.size
     absolute = rows[codes.ATOL, :n]
     absolute[:], rows[codes.GIVEN, :n], rows[codes.BEFORE, :n] = limits.atol, limits.sizes, limits.before
@@ -157,7 +157,7 @@ def fill_control(control: Control, limits: Limits) -> None:
 
 
 def watches_of(n: int, watching: Watching) -> Watches:
-    """What is known of n watched functions."""
+    """The settings of n watched functions."""
     types = (np.int64, np.bool_, np.float64, np.bool_, np.int64)
     return Watches(*[np.array(np.broadcast_to(np.asarray(given), (n,)), kind) for given, kind in zip(watching, types, strict=True)])
 
@@ -235,7 +235,7 @@ def room_for_roots(watched: int, n: int) -> Found:
 
 
 def room_for_extremes(n: int, measures: int, own: int = 0) -> Seen:
-    """Room for extremes of n components, and for residuals; inside steps only the first `own` are looked at, 0 = all."""
+    """Room for extremes of n components, and for residuals; inside steps only the first `own` are compared, 0 = all."""
     return seen_in(rows_of(1, places_in_room(n, measures, own)[-1])[0], n, measures, own)
 
 
@@ -252,7 +252,7 @@ def seen_in(row: Array, n: int, measures: int, own: int = 0) -> Seen:
 
 
 def with_room(keep: int, kept: Kept, found: Found, watched: int, counts: Integers) -> tuple[Kept, Found]:
-    """Twice the room, where there is none left."""
+    """Twice the room, for arrays that are full."""
     if keep in (STEPS, NODES) and counts[codes.KEPT] == kept.nodes.size:
         size = 2 * kept.nodes.size
         kept = Kept(_longer(kept.nodes, size), _longer(kept.states, size), _longer(kept.coefficients, size - 1 if keep == STEPS else 0))
@@ -274,7 +274,7 @@ def solid(values: ArrayLike) -> Array:
 
 
 def check(code: Code, parameters: int, t0: float, t1: float, keep: int) -> None:
-    """Refuse what the compiled loop would not survive."""
+    """Refuse arguments with which the compiled loop would read or write outside its arrays."""
     if not np.isfinite(t0) or np.isnan(t1):
         raise ValueError("t0 and t1 must be numbers, t0 finite")
     if not code.rhs:

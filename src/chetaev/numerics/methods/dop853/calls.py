@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from chetaev.numerics.machine.native import call_kernel, copy_fresh, inner, part, sum_relative
-from chetaev.numerics.methods.dop853.codes import AMONG, ATOL, HISS
+from chetaev.numerics.methods.dop853.codes import AMONG, ATOL, ROUND_OFF
 from chetaev.numerics.methods.dop853.scale_constants import TINY
 from chetaev.numerics.methods.dop853.types import Array, Control, System
 
 HUGE = 1e100
-"""The largest ratio of an error to what is allowed that counts; its square is still a number."""
+"""Limit of the ratio of an error to its tolerance; the square of the limit does not overflow."""
 SQUARE_SETTLED = 3e-9
 """A relative correction of Newton's method after which the next one, of the order of its square, is round-off."""
 
@@ -43,12 +43,12 @@ def finite(x: Array) -> bool:
 def in_tolerances(control: Control, h: float, x: Array, y: Array) -> float:
     """The root mean square of x - y, y the end of a step of size h, in tolerances of the component and of the largest of its kind.
 
-    Slopes that run beside a motion do not count.
+    Slopes that are integrated together with a motion do not count.
     """
     rows, total = control.rows, 0.0
     for j in range(control.own):
         usual = abs(y[j]) + rows[AMONG, j]
-        total += bounded(abs(x[j] - y[j]) / (rows[ATOL, j] + control.rtol * usual + rows[HISS, j] * abs(h) + TINY)) ** 2
+        total += bounded(abs(x[j] - y[j]) / (rows[ATOL, j] + control.rtol * usual + rows[ROUND_OFF, j] * abs(h) + TINY)) ** 2
     return np.sqrt(total / control.own)
 
 
@@ -97,4 +97,4 @@ def _settle(system: System, control: Control, t: float, h: float, y: Array, tria
 
 settle = part(_settle)
 settle_in_line = inner(_settle)
-"""The same where every step passes."""
+"""The same function, inlined for the loop that calls it in every step."""

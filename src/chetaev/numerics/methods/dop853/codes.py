@@ -2,9 +2,9 @@
 
 NEW, RUNNING, FINISHED, WATCH, FLOOR, TOO_MANY_STEPS, STEP_TOO_SMALL, DRIFT, NOT_FINITE, INTERRUPTED = range(-2, 8)
 AGAIN = -4
-"""A step went far beyond a root, and is made again up to it."""
+"""A step ended far beyond a root and is repeated up to the root."""
 NO_ROOM = -3
-"""The run waits for more room to keep steps or roots."""
+"""The run paused because its arrays for steps or roots are full."""
 
 FINAL, STEPS, TIMES, NODES = range(4)
 """What is kept: the final state, every accepted step, given times."""
@@ -25,7 +25,7 @@ the same step, the time, and the sum of squares of its rounding error in a step;
 for rates."""
 INSIDE = 4
 """The number of these rows that are results."""
-ATOL, GIVEN, BEFORE, LARGEST, SIZES, AMONG, HISS, BOUND, TURNS = range(9)
+ATOL, GIVEN, BEFORE, LARGEST, SIZES, AMONG, ROUND_OFF, BOUND, TURNS = range(9)
 """Rows of data about the components: absolute tolerances; typical sizes given by the caller, negative where the run measures them; the
 largest values before the run; the largest values so far; the present typical sizes; the largest values so far of components of the same
 kind, up to an eighth; the largest round-off of the rates found so far; the size beyond which a component is folded, infinite if it is not;
@@ -35,7 +35,7 @@ SCALES = 9
 DOUBLE_TURN = 12.566370614359172
 r"""$4\pi$, in radians: the amount that is subtracted from an angle when it is folded. Sines of half an angle have this period; with $2\pi$
 their signs would change."""
-FARTHEST = 9.42477796076938
+LARGEST_REMAINDER = 9.42477796076938
 r"""$3\pi$, in radians: a remainder beyond it is folded to about $\pi$ on the other side, from where it takes a whole turn to come back.
 With half of `DOUBLE_TURN` an angle that swings there would be folded at every step."""
 
@@ -43,25 +43,25 @@ CORNER = 2
 """The direction of a function whose roots are not events: other functions may have a corner at its roots, and are evaluated there."""
 SAMPLES = 9
 """Points in a step, the ends included, at which functions that are watched closely are evaluated."""
-UNSEEN = 0.1
+UNRESOLVED = 0.1
 """Largest difference of a function from the polynomial through every second sample, relative to the largest sample. A larger difference
 shortens the step."""
 NEAR = 0.25
 """The function is evaluated at the extreme value of a parabola through three samples if this value is below this part of the larger outer
 sample."""
-EARLY = 1e-6
+ROOT_AT_START = 1e-6
 """Part of the first step: an earlier root is the start itself."""
-BEYOND_SEEN = 30.0
+MOST_BEYOND_SEEN = 30.0
 """Largest ratio of the bound of a node over a step to its values at the points that the step evaluated. Steps that resolve the forces stay
 below 3, steps that leap over a feature are above 1e9; any number between these serves."""
 NOTHING = 1e-100
 """Values below this, in any unit, count as zero: the tails of a Gaussian reach down to 1e-308 before they vanish."""
-FOUND_MOST, FOUND_LEAST, WAS_SEEN, REACHES, EDGE, SEEN_ONCE = range(6)
+UPPER_BOUND, LOWER_BOUND, SEEN_VALUE, BOUND_OVER_STEP, EDGE, LARGEST_VALUE = range(6)
 """Rows of data about the nodes: the largest and the smallest absolute value over a box, the largest value at the points evaluated by the
 step, the bound over the whole step, the value at which an unseen feature begins, and the largest value at a single point."""
 NODE_ROWS = 6
 """The number of rows of data about the nodes."""
-WORST, SURPRISE, TURN, MIDDLE = range(4)
+WORST, LEAPED_NODE, TURN, MIDDLE = range(4)
 """Places in the notes of a tube."""
 SLACK = 0.05
 """Part of its width by which a box is widened if the motion turns back in it. Three values determine a polynomial between them up to that;
@@ -74,10 +74,10 @@ SHORTEST_PART = 2.0**-36
 NARROWEST, FURTHER = 1e-13, 1e3
 """Where a function changes its sign at a pole, a jump or a root, its values at the distances `NARROWEST` and `NARROWEST * FURTHER`, in
 steps, are compared."""
-GRAINS = 8.0
-"""The smaller of these distances is at least `GRAINS` times the distance of neighbouring doubles at the present time; with fewer, round-off
-decides which value is nearer to a pole."""
-LESS_BESIDE = 0.8
+LEAST_GRAINS = 8.0
+"""The smaller of these distances is at least this many distances of neighbouring doubles at the present time; with fewer, round-off decides
+which value is nearer to a pole."""
+POLE_RATIO = 0.8
 """A function has a pole if the ratio of its value at the larger distance to that at the smaller one is below this. The ratio is 0.77 at a
 logarithmic pole, almost 1 at a jump unless the function decays within a billionth of a step, and larger at a root."""
 TRIES = 1000
@@ -90,7 +90,7 @@ EVEN = 0.75
 them. Determinants that change by less than a factor of five in a step are above it; with 0.5, squares of parabolas are missed."""
 TOUCHING = 50.0
 """The shortest step before a determinant that touches zero, in units of the shortest step elsewhere. With shorter ones too few digits of
-the state are left for the zero to be seen, and the motion passes it."""
+the state are left to recognise the zero, and the motion passes it."""
 RADIAN = 1.0
 """Radians: if all angles move by less in a step, a determinant cannot approach zero and turn back twice in it. Otherwise the determinant is
 evaluated at points between which angles move by less than `RADIAN`/5."""
@@ -99,5 +99,5 @@ SECTIONS, GOLDEN = 60, 0.3819660112501051
 LEVEL_ERROR = 1e-3
 """Relative error of the part of a step before a determinant falls towards zero; a smaller one takes more evaluations and gains nothing,
 since the step is shortened again."""
-LEAST_LEVEL_PART = 1e-3
+SHORTEST_LEVEL_PART = 1e-3
 """The shortest part of a step to which it is shortened before such a place; with less, steps would end in front of it many times."""

@@ -8,8 +8,8 @@ whose rows $F_0, \dots, F_6$ are the array `dense`. A projection that moves the 
 2\theta)$, which is $F_0 + \delta, F_1 - \delta, F_2 + 2\delta$; $F_2$ also loses $h(f(y + \delta) - f(y))$, so that the slope at the end is
 the one the next step starts with: P is C1.
 
-In a sample of steps the run compares the slope of P with the rates at one point between the nodes (a *look inside* the step), and estimates
-the round-off of the rates there.
+In a sample of steps the run compares the slope of P with the rates at one point between the nodes (a *comparison inside* the step), and
+estimates the round-off of the rates there.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from chetaev.numerics.methods.dop853.codes import (
 )
 from chetaev.numerics.methods.dop853.scale_constants import (
     DIGITS,
-    FIRST_LOOK,
+    FIRST_COMPARISON,
     FIRST_PLACE,
     FURTHER,
     GOLDEN_PART,
-    NARROWER,
+    MUCH_SHORTER,
     PLACE_DIGITS,
     PLACES,
     SPARSE,
@@ -50,7 +50,7 @@ from chetaev.numerics.methods.dop853.types import Array, Integers, Matrix, Seen,
 
 
 def _interpolant(system: System, t: float, h: float, y: Array, work: Work, counts: Integers) -> None:
-    """The polynomial of the step just accepted, ending in `end` with slope `slope`, unless it is there already.
+    """Compute the polynomial of the step just accepted, which ends in `end` with slope `slope`, unless it is known already.
 
     Three evaluations, four if the projection moved the state.
     """
@@ -84,7 +84,7 @@ def _interpolant(system: System, t: float, h: float, y: Array, work: Work, count
 
 interpolant = part(_interpolant)
 interpolant_in_line = inner(_interpolant)
-"""The same where every step passes."""
+"""The same function, inlined for the loop that calls it in every step."""
 
 
 @part
@@ -139,9 +139,9 @@ def cut(y: Array, dense: Matrix, theta: float, end: Array, newton: Array, nodes:
 
 
 @part
-def begin_looking(seen: Seen, counts: Integers) -> None:
-    """Reset the record of looks inside steps."""
-    counts[LOOK] = FIRST_LOOK
+def begin_comparisons(seen: Seen, counts: Integers) -> None:
+    """Reset the record of comparisons inside steps."""
+    counts[LOOK] = FIRST_COMPARISON
     for i in range(seen.inside.shape[0]):
         for j in range(seen.inside.shape[1]):
             seen.inside[i, j] = 0.0
@@ -149,13 +149,13 @@ def begin_looking(seen: Seen, counts: Integers) -> None:
 
 
 @inner
-def to_be_looked_at(h: float, last: bool, y: Array, end: Array, seen: Seen, counts: Integers) -> bool:
-    """Whether to look inside a step of length h from y to `end`, which is the `last` of a run or not: it is the turn of the step, or the
-    step is much shorter than those looked at, or moves a component much further.
+def is_compared(h: float, last: bool, y: Array, end: Array, seen: Seen, counts: Integers) -> bool:
+    """Whether the run compares inside a step of length h from y to `end`: if its number is due, if it is the `last` step, if it is much
+    shorter than the steps compared so far, or changes a component much more.
     """
     if counts[LOOKED] == 0:
         return last or counts[ACCEPTED] >= counts[LOOK]
-    far = abs(h) < NARROWER * seen.roots[SPACE] or counts[ACCEPTED] >= counts[LOOK]
+    far = abs(h) < MUCH_SHORTER * seen.roots[SPACE] or counts[ACCEPTED] >= counts[LOOK]
     for j in range(seen.inside.shape[1]):
         far |= abs(end[j] - y[j]) > FURTHER * seen.inside[MOVED, j]
     return far
@@ -163,9 +163,9 @@ def to_be_looked_at(h: float, last: bool, y: Array, end: Array, seen: Seen, coun
 
 @inner
 def doubt(inside: Matrix, h: float, rates: Array, steps: int) -> None:
-    """Add what round-off makes of the components in some steps of length h, where the rates plus and minus their bounds stand in `inside`.
+    """Add the squared round-off of the components in `steps` steps of length h; `inside` holds the rates plus and minus their error bounds.
 
-    What has no bound is infinite.
+    A rate without a bound makes the sum infinite.
     """
     for j in range(inside.shape[1]):
         square = (h * max(abs(inside[SLOPE, j] - rates[j]), abs(inside[BELOW, j] - rates[j]))) ** 2
@@ -173,12 +173,12 @@ def doubt(inside: Matrix, h: float, rates: Array, steps: int) -> None:
 
 
 @inner
-def look_inside(system: System, t: float, h: float, y: Array, seen: Seen, work: Work, counts: Integers) -> None:
-    """Look at one place of the step just accepted, of length h from (t, y), whose interpolant is there; choose the next step to look at.
+def compare_inside(system: System, t: float, h: float, y: Array, seen: Seen, work: Work, counts: Integers) -> None:
+    """Compare the interpolant with the rates at one point of the accepted step of length h from (t, y); choose the next step to compare.
 
-    The place and the number of steps to the next look follow from the number of the step, so that equal runs look at the same places.
-    State and time are rounded numbers too, and are moved by a unit in the last place before the rates and their bounds are computed. The
-    squares of what they differ by are added, each for all the steps since the last look.
+    The point and the distance to the next comparison follow from the number of the step, so that equal runs compare at equal points. State
+    and time are rounded numbers too: they are moved by a unit in the last place before the rates and their bounds are computed. The squares
+    of the differences are added, each for all steps since the last comparison.
     """
     number, inside, there, rates = counts[ACCEPTED], seen.inside, work.trial, work.stage
     turns = GOLDEN_PART * (number + 1)

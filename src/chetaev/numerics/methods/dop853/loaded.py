@@ -13,5 +13,5 @@ _IN_PYTHON = ("__init__.py", "loaded.py", "repeated_calls.py")
 LOOP = Precompiled(
     "chetaev.numerics.methods.dop853.loop",
     ("integrate", "integrate_some", "interpolate", "settle", "evaluate"),
-    sorted(set(_HERE.parent.glob("*.py")) - {_HERE.with_name(name) for name in _IN_PYTHON}),
+    sorted(set(_HERE.parent.rglob("*.py")) - {_HERE.with_name(name) for name in _IN_PYTHON}),
 )

@@ -1,15 +1,15 @@
 r"""The rules by which roots are located, for the compiled loop and for the one in Python alike.
 
 Plain functions of numbers and arrays: the compiled loop compiles them with itself, `methods.changes` and `methods.enclosed` call them as
-they are. What differs between the two loops is only what they do with the answer. The compiled loop shortens its step until it contains one
-change of sign, since its next step costs little; the other one halves the part it looks at, since its steps are long.
+they are. The two loops differ only in how they use the answer. The compiled loop shortens its step until it contains one change of sign,
+since its next step costs little; the loop in Python halves the part of the step that it examines, since its steps are long.
 """
 
 from __future__ import annotations
 
 from math import prod, sqrt
 
-from chetaev.numerics.methods.dop853.codes import EVEN, GOLDEN, NEAR, UNSEEN
+from chetaev.numerics.methods.dop853.codes import EVEN, GOLDEN, NEAR, UNRESOLVED
 from chetaev.numerics.methods.dop853.types import Array, Matrix
 
 ROOT = 1e-13
@@ -22,7 +22,7 @@ _INFINITY = float("inf")
 _INSIDE = 1e-3
 """The smallest distance of a parabola's extreme value from the outer two of three points, relative to the distance of these two."""
 _EVEN = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Places of a step through whose values a polynomial is laid, to see whether a function is smooth."""
+"""Parts of a step at which the polynomial is interpolated that decides whether samples resolve a function."""
 _UNEVEN = (0.1035533905932738, 0.3830127018922193, 0.6090169943749474, 0.8864314575050762)
 """Places between: (k + 1/2)/4 moved by incommensurable parts of a quarter, so that a fast oscillation does not look like a slow one."""
 _MORE_UNEVEN = tuple((k // 2 + (1 + k % 2) / 3 + (sqrt(p) % 1 - 0.5) / 4) / 4 for k, p in enumerate((2, 3, 5, 7, 11, 13, 17, 19)))
@@ -40,15 +40,15 @@ WEIGHTS, MORE_WEIGHTS = _weights(_UNEVEN), _weights(_MORE_UNEVEN)
 
 
 def sign_of(x: float) -> int:
-    """1, -1, or 0 for zero and for what is no number."""
+    """1, -1, or 0 for zero and NaN."""
     return 1 if x > 0.0 else (-1 if x < 0.0 else 0)
 
 
 def smooth(samples: Matrix, which: int, weights: tuple[tuple[float, ...], ...]) -> bool:
-    """Is a function seen? Its values at the places that belong to the weights stand in a column.
+    """Whether samples resolve a function: its values, at the places that belong to the weights, stand in a column.
 
-    One that is a number in some places only is not seen, one that is none at all is; otherwise the polynomial of degree 4 through the
-    values at the even places has to agree with the others.
+    They do if all of them are NaN, and do not if only some are; otherwise the polynomial of degree 4 through the values at the even places
+    must agree with the other values.
     """
     largest, off, numbers, size, between = 0.0, 0.0, 0, 5 + len(weights), len(weights) // 4
     for i in range(size):
@@ -62,14 +62,14 @@ def smooth(samples: Matrix, which: int, weights: tuple[tuple[float, ...], ...]) 
         for m in range(5):
             value -= line[m] * samples[(between + 1) * m, which]
         off = max(off, abs(value))
-    return not off > UNSEEN * largest
+    return not off > UNRESOLVED * largest
 
 
 def bracket_place(a: float, b: float, below: float, above: float, radius: float, span: float) -> float:
-    """The place to look at next for a root between a and b, where a function has the values `below` and `above` of unlike signs.
+    """The point at which a function is evaluated next to find its root between a and b, whose values are `below` and `above`.
 
-    `radius` is what bisection would allow by now, `span` how wide the bracket was. Method ITP: I. F. D. Oliveira, R. H. C. Takahashi, ACM
-    Trans. Math. Softw. 47 (2020) 5; never more than one evaluation beyond bisection.
+    `radius` is the error that bisection would have reached by now, `span` the first width of the bracket. Method ITP: I. F. D. Oliveira, R.
+    H. C. Takahashi, ACM Trans. Math. Softw. 47 (2020) 5; never more than one evaluation beyond bisection.
     """
     middle = 0.5 * (a + b)
     secant = (above * a - below * b) / (above - below)
@@ -83,7 +83,7 @@ def bracket_place(a: float, b: float, below: float, above: float, radius: float,
 
 
 def turning_place(left: float, a: float, middle: float, b: float, right: float, c: float) -> float:
-    """Where the parabola through three values of one sign is nearest to zero, if that is near enough to look at; `NOWHERE` if not."""
+    """Where the parabola through three values of one sign is nearest to zero, if its value there is near zero; `NOWHERE` otherwise."""
     sign = 1 if b > 0.0 else -1
     if not left < middle < right:
         return NOWHERE
@@ -100,7 +100,7 @@ def turning_place(left: float, a: float, middle: float, b: float, right: float, 
 def turning_closer(
     left: float, a: float, middle: float, b: float, right: float, c: float, place: float, value: float
 ) -> tuple[float, float, float, float, float, float]:
-    """Three places and values around a turning point, nearer to it after a look at a further place."""
+    """Three places and values around a turning point, nearer to it after one more evaluation."""
     nearer = (value < b) if b > 0.0 else (value > b)
     if nearer == (place < middle):
         right, c = (middle, b) if nearer else (place, value)
@@ -132,12 +132,12 @@ def turns_through(first: float, middle: float, last: float) -> bool:
 
 
 def section_place(a: float, best: float, c: float) -> float:
-    """Where to look next for the lowest value between a and c, the lowest so far being at `best`: a golden section of the longer part."""
+    """The next point of the search for the lowest value between a and c, so far at `best`: a golden section of the longer part."""
     return best + GOLDEN * (c - best) if c - best > best - a else best - GOLDEN * (best - a)
 
 
 def section_closer(a: float, best: float, least: float, c: float, place: float, value: float) -> tuple[float, float, float, float]:
-    """The interval, the best place and the least value after that look."""
+    """The interval, the best place and the least value after that evaluation."""
     if value < least:
         return (best, place, value, c) if place > best else (a, place, value, best)
     return (a, best, least, place) if place > best else (place, best, least, c)

@@ -18,7 +18,6 @@ from chetaev.numerics.methods.dop853.codes import (
     DOUBLE_TURN,
     DRIFT,
     EVALUATIONS,
-    FINAL,
     FINISHED,
     FLOOR,
     FOUND,
@@ -28,6 +27,7 @@ from chetaev.numerics.methods.dop853.codes import (
     KEPT,
     LATELY,
     LATEST,
+    LEAPED_NODE,
     NEW,
     NO_ROOM,
     NODES,
@@ -41,7 +41,6 @@ from chetaev.numerics.methods.dop853.codes import (
     STEP_TOO_SMALL,
     STEPS,
     STOPPER,
-    SURPRISE,
     TIMES,
     TOO_MANY_STEPS,
     TOUCHING,
@@ -50,19 +49,19 @@ from chetaev.numerics.methods.dop853.codes import (
     WORST,
 )
 from chetaev.numerics.methods.dop853.dense import (
-    begin_looking,
+    begin_comparisons,
+    compare_inside,
     interpolant,
     interpolant_in_line,
-    look_inside,
+    is_compared,
     rate,
     state,
-    to_be_looked_at,
 )
-from chetaev.numerics.methods.dop853.proof import level_part, may_touch
+from chetaev.numerics.methods.dop853.enclosure.proof import level_part, may_touch
+from chetaev.numerics.methods.dop853.enclosure.tube import may_leap, safe_part
 from chetaev.numerics.methods.dop853.scale_constants import TIME_LEFT
 from chetaev.numerics.methods.dop853.scales import begin_sizes, fold, make_whole, onto_rows, put_back, sizes_again, unfold
 from chetaev.numerics.methods.dop853.step import ACCURATE, BROKEN, DRIFTED, EPSILON, attempt, factor, first_step
-from chetaev.numerics.methods.dop853.tube import may_surprise, safe_part
 from chetaev.numerics.methods.dop853.types import (
     Array,
     Control,
@@ -70,22 +69,23 @@ from chetaev.numerics.methods.dop853.types import (
     Integers,
     Kept,
     Matrix,
+    Members,
+    Plan,
     Progress,
+    Records,
     Results,
     Seen,
     Stack,
     System,
-    Tube,
-    Watches,
     Work,
 )
-from chetaev.numerics.methods.dop853.watched_functions import any_closely, begin, below_floor, look, quiet, seen_part
+from chetaev.numerics.methods.dop853.watched_functions import any_closely, begin, below_floor, look, quiet, resolved_part
 
 _PATIENCE = 20
 """Trial steps in a row with numbers that are not finite, after which a run ends."""
 _DRIFTED = 20
 """Trial steps in a row that the projection moves too far, each half as long as the one before: a row may turn in a millionth of a step,
-which the stages do not see and the projection does."""
+which the stages do not resolve and the projection does."""
 _SHORTENED = 40
 """Trial steps in a row that are shortened for the sake of watched functions."""
 
@@ -163,9 +163,7 @@ def _commit(
     y: Array,
     keep: int,
     times: Array,
-    kept: Kept,
-    seen: Seen,
-    work: Work,
+    records: Records,
     counts: Integers,
 ) -> None:
     """Add an accepted step to the run: store it as far as it is kept, and set y to its end, which may be earlier than the end of the trial
@@ -173,6 +171,7 @@ def _commit(
 
     For steps to be kept the interpolant is there.
     """
+    kept, seen, work = records.kept, records.seen, records.work
     if keep in (STEPS, NODES) and t_new != t:
         _keep_step(system, control, kept, t_new, work, counts)
     elif keep == TIMES:
@@ -192,21 +191,10 @@ def _commit(
 
 
 @inner
-def _start(
-    system: System,
-    t: float,
-    t1: float,
-    y: Array,
-    control: Control,
-    keep: int,
-    times: Array,
-    kept: Kept,
-    seen: Seen,
-    work: Work,
-    tube: Tube,
-    counts: Integers,
-) -> tuple[int, float]:
+def _start(system: System, t: float, t1: float, y: Array, plan: Plan, records: Records, counts: Integers) -> tuple[int, float]:
     """Everything before the first step: status and size of that step. In line for the same reason as `_follow`."""
+    control, _, keep, times, _ = plan
+    kept, _, seen, work, tube = records
     for j in range(counts.size):
         counts[j] = 0
     counts[STOPPER] = -1
@@ -215,13 +203,13 @@ def _start(
     work.inaccurate[0] = False
     for j in range(work.rough.size):
         work.rough[j] = 0.0
-    tube.notes[WORST], tube.notes[SURPRISE] = 1.0, -1.0
+    tube.notes[WORST], tube.notes[LEAPED_NODE] = 1.0, -1.0
     for j in range(y.size):
         seen.minima[j] = seen.maxima[j] = y[j]
     for j in range(seen.measured.size):
         seen.measured[j] = 0.0
     seen.roots[INTEGRAL] = seen.roots[LATEST] = 0.0
-    begin_looking(seen, counts)
+    begin_comparisons(seen, counts)
     _keep_start(keep, times, kept, t, y, counts)
     for j in range(y.size):
         control.rows[TURNS, j] = 0.0
@@ -277,22 +265,7 @@ def _goes_on(control: Control, keep: int, kept: Kept, found: Found, watched: int
 
 @inner
 def _follow(
-    system: System,
-    t: float,
-    t1: float,
-    h: float,
-    y: Array,
-    control: Control,
-    watches: Watches,
-    keep: int,
-    times: Array,
-    flag: Integers,
-    kept: Kept,
-    found: Found,
-    seen: Seen,
-    work: Work,
-    tube: Tube,
-    counts: Integers,
+    system: System, t: float, t1: float, h: float, y: Array, plan: Plan, records: Records, counts: Integers
 ) -> tuple[int, float, float]:
     """Steps until the run ends or needs room, its state in y: status, time, size of the next step. `counts` tell whether the last trial
     step was rejected, as it may be where a lane hands over its run.
@@ -300,6 +273,8 @@ def _follow(
     In line in both functions that are called from outside: a call would pass four hundred numbers, which is as much work as a step of a
     small system.
     """
+    control, watches, keep, times, flag = plan
+    kept, found, seen, work, tube = records
     direction, watched, closely = 1.0 if t1 >= t else -1.0, watches.floor.size, any_closely(watches)
     broken, drifted, shortened, again, rejected, left = 0, 0, 0, 0, counts[LATELY] != 0, 0.0
     counts[LATELY] = 0
@@ -322,7 +297,7 @@ def _follow(
             rejected, h = True, step * min(0.9, growth)
             continue
         boxed = tube.nodes != 0
-        if boxed and may_surprise(system, t, step, y, work, tube):
+        if boxed and may_leap(system, t, step, y, work, tube):
             boxed = False
             whole = safe_part(system, t, step, y, work, tube, counts)
             if whole < 1.0:
@@ -335,7 +310,7 @@ def _follow(
         if watched > 0:
             left = begin(system, control, t, step, y, closely, work, counts) if counts[ACCEPTED] == 0 else 0.0
             if closely and shortened < _SHORTENED and abs(step) > 1e6 * EPSILON * abs(t):
-                whole, boxed = seen_part(system, watches, t, step, y, work, tube, counts), False
+                whole, boxed = resolved_part(system, watches, t, step, y, work, tube, counts), False
                 if whole < 1.0:
                     counts[REJECTED] += 1
                     shortened += 1
@@ -365,76 +340,45 @@ def _follow(
                     sizes_again(control, y, seen.minima, seen.maxima)
                     shortened, again, rejected, h, status = 1, again + 1, True, t_new - t, RUNNING
                     continue
-        looked_at = status != WATCH and to_be_looked_at(step, last, y, work.end, seen, counts)
-        if looked_at or (keep == STEPS and t_new != t):
+        compared = status != WATCH and is_compared(step, last, y, work.end, seen, counts)
+        if compared or (keep == STEPS and t_new != t):
             interpolant_in_line(system, t, step, y, work, counts)
-        if looked_at:
-            look_inside(system, t, step, y, seen, work, counts)
-        _commit(system, control, t, t_new, step, status == WATCH, y, keep, times, kept, seen, work, counts)
+        if compared:
+            compare_inside(system, t, step, y, seen, work, counts)
+        _commit(system, control, t, t_new, step, status == WATCH, y, keep, times, records, counts)
         t = t_new
         if status != RUNNING:
             return status, t, h
 
 
-def integrate(
-    system: System,
-    t1: float,
-    y: Array,
-    control: Control,
-    watches: Watches,
-    keep: int,
-    times: Array,
-    flag: Integers,
-    kept: Kept,
-    found: Found,
-    seen: Seen,
-    work: Work,
-    tube: Tube,
-    progress: Progress,
-) -> None:
+def integrate(system: System, t1: float, y: Array, plan: Plan, records: Records, progress: Progress) -> None:
     """Integrate to t1 from a new state, or go on; arguments as `chetaev.numerics.methods.dop853.run` prepares them."""
     counts, t, h, status = progress.counts, progress.clock[NOW], progress.clock[STEP], RUNNING
     if counts[STATUS] == NEW:
-        status, h = _start(system, t, t1, y, control, keep, times, kept, seen, work, tube, counts)
+        status, h = _start(system, t, t1, y, plan, records, counts)
     if status == RUNNING:
-        status, t, h = _follow(system, t, t1, h, y, control, watches, keep, times, flag, kept, found, seen, work, tube, counts)
+        status, t, h = _follow(system, t, t1, h, y, plan, records, counts)
     if status != NO_ROOM:
-        put_back(system, control, t, y, work.trial)
+        put_back(system, plan.control, t, y, records.work.trial)
     progress.clock[NOW], progress.clock[STEP], counts[STATUS] = t, h, status
 
 
 def integrate_some(
-    first: int,
-    last: int,
-    system: System,
-    t0: float,
-    t1: float,
-    y0: Matrix,
-    p: Matrix,
-    control: Control,
-    watches: Watches,
-    flag: Integers,
-    times: Array,
-    kept: Kept,
-    found: Found,
-    seen: Seen,
-    work: Work,
-    tube: Tube,
-    counts: Integers,
-    results: Results,
+    members: Members, system: System, t0: float, t1: float, plan: Plan, records: Records, counts: Integers, results: Results
 ) -> None:
-    """The members first, ..., last - 1 of an ensemble: rows of y0 and p. Each has its own p and does not affect the others.
+    """Integrate some members of an ensemble, each with its own p. They do not affect each other.
 
-    All use the same room, one after the other. Only the ends are kept.
+    All use the same records, one after the other. Only the ends are kept.
     """
+    control, seen, work, tube = plan.control, records.seen, records.work, records.tube
     y = work.start
-    for i in range(first, last):
-        copy(p[i], system.p)
-        copy(y0[i], y)
-        status, h = _start(system, t0, t1, y, control, FINAL, times, kept, seen, work, tube, counts)
+    for i in range(members.first, members.last):
+        copy(members.p[i], system.p)
+        copy(members.y0[i], y)
+        status, h = _start(system, t0, t1, y, plan, records, counts)
         t = t0
         if status == RUNNING:
-            status, t, h = _follow(system, t0, t1, h, y, control, watches, FINAL, times, flag, kept, found, seen, work, tube, counts)
+            status, t, h = _follow(system, t0, t1, h, y, plan, records, counts)
         results.status[i], results.index[i], results.t[i] = status, counts[STOPPER], t
         put_back(system, control, t, y, work.trial)
         copy(y, results.y[i])

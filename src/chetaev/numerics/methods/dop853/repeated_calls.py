@@ -205,7 +205,7 @@ def interpolated(nodes: Array, states: Array, coefficients: Array, times: Array)
 class Runner:
     """Runs from t0 to t1 that keep their ends only; one thread at a time may use it.
 
-    A run reads its state in `y`, made by `state_row`, and its parameters in `p`, leaves the end in `y`, and writes what it saw on its way
+    A run reads its state in `y`, made by `state_row`, and its parameters in `p`, leaves the end in `y`, and writes extremes and residuals
     into `seen`. It has the bits of `run` with `keep=FINAL`.
     """
 

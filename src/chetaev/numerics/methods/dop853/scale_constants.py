@@ -17,32 +17,32 @@ WEIGHT = 2.0
 """Weight of the typical size in the unit of the error; the value itself has the weight one. An estimated error of three tolerances in a
 component of order one then ends as an error of about one tolerance, because the estimate has a lower order."""
 NOISE = 3.0
-"""Round-off of a step in units of the differences seen between two states: these are two samples, a step has twelve rates."""
-ELSEWHERE = 1e3
+"""Round-off of a step in units of the differences between two perturbed states: these are two samples, a step has twelve rates."""
+MOST_NOISE_RATIO = 1e3
 """Largest ratio of the round-off of the rates at one end of a step to that at the other end. With a smaller number, coordinates that vanish
 by symmetry would shorten steps; with a larger one, a body that starts to move against friction would set off in any direction."""
-SLOWLY = 0.05
+LEFT_AFTER_HALVING = 0.05
 """An error is no error of the method if at least this part of it is left when the step is halved: of an error of the method at most 1/32
 would be left."""
-NOISY = 1e4
+MOST_ROUND_OFF = 1e4
 """Largest round-off of a rate, in units in the last place of the largest rate of its kind."""
-SHAKEN = 2.0**-51
+PERTURBATION = 2.0**-51
 """Relative differences of the states between which rates are compared."""
-GUESSES = 4
+MOST_RATE_ATTEMPTS = 4
 """Most attempts to evaluate the rates a short time after the start, for the second derivatives; each attempt whose rates are not finite is
 repeated nearer to the start."""
-AT_ONCE = 1e-3
+NEGLIGIBLE_TIME_SCALE = 1e-3
 """The first step is chosen from second derivatives, which are differences of rates over a short time. A component that starts at zero is
 ignored in this choice if its time scale is below this part of that short time: then its rate starts at zero too."""
 BESIDE = 1e-3
 """Part of the largest value of its kind below which a component does not decide about the first step."""
-FIRST_LOOK = 3
+FIRST_COMPARISON = 3
 """Steps before the first comparison inside a step, unless the run ends earlier: the first steps grow fast, so that none of them resembles
 the later ones."""
 SPARSE, SPREAD = 48, 48
 """Steps from one comparison inside a step to the next: at least `SPARSE`, and less than `SPARSE + SPREAD`. A comparison costs about one
 step: with half these numbers a run would take two per cent longer."""
-NARROWER = 0.25
+MUCH_SHORTER = 0.25
 """Part of the length of the step compared last: a shorter step is compared too, so that a narrow feature between two comparisons is not
 missed."""
 FURTHER = 16.0

@@ -1,4 +1,4 @@
-r"""What an error is measured by: the sizes that a run shows, and the round-off of its rates.
+r"""Units of errors: typical sizes of components in the run so far, and the round-off of the rates.
 
 Nothing is compared with the number one: the error of a component is relative to the component itself and to its typical size, which is the
 size given by the caller, or the largest value in the last steps, and not less than a thousandth of the largest of the whole run. A
@@ -7,9 +7,9 @@ of it: the rates are computed once more at states and parameters some units in t
 count as errors.
 
 An angle that grows through many turns has the size of its remainder. A component that all code reads through sines and cosines of whole and
-half multiples alone is *folded*: where it leaves $[-3\pi, 3\pi]$, two turns of $2\pi$ are taken out and counted. Steps, errors and sizes
-see the remainder; what leaves the loop is whole, and projected once more. Without that, the rounding of an angle of a million disturbs the
-motion by 1e-10 in every step, and a relative tolerance allows for as much.
+half multiples alone is *folded*: where it leaves $[-3\pi, 3\pi]$, two turns of $2\pi$ are subtracted and counted. Steps, errors and sizes
+use the remainder; states that leave the loop contain the whole angle, and are projected once more. Without folding, the rounding of an
+angle of a million radians would disturb the motion by 1e-10 in every step, and a relative tolerance would allow errors of that size.
 """
 
 from __future__ import annotations
@@ -25,13 +25,22 @@ from chetaev.numerics.methods.dop853.codes import (
     DOUBLE_TURN,
     EVALUATIONS,
     GIVEN,
-    HISS,
     LARGEST,
     PROJECTIONS,
+    ROUND_OFF,
     SIZES,
     TURNS,
 )
-from chetaev.numerics.methods.dop853.scale_constants import ELSEWHERE, MEMORY, MUCH_LARGER, NOISE, NOISY, SHAKEN, SLOWLY, SMALL_PART
+from chetaev.numerics.methods.dop853.scale_constants import (
+    LEFT_AFTER_HALVING,
+    MEMORY,
+    MOST_NOISE_RATIO,
+    MOST_ROUND_OFF,
+    MUCH_LARGER,
+    NOISE,
+    PERTURBATION,
+    SMALL_PART,
+)
 from chetaev.numerics.methods.dop853.types import Array, Control, Integers, Matrix, System, Work
 
 EPSILON = 2.0**-52
@@ -47,17 +56,17 @@ _MOST = 1e20
 
 @part
 def begin_sizes(control: Control, y: Array) -> None:
-    """Sizes at the start of a run: those of its state, and those seen before."""
+    """Set the sizes at the start of a run, from its state and from the largest values before it."""
     rows = control.rows
     for j in range(y.size):
         rows[LARGEST, j] = max(abs(y[j]), min(rows[BEFORE, j], rows[BOUND, j]))
-        rows[HISS, j] = 0.0
+        rows[ROUND_OFF, j] = 0.0
     _renew_sizes(control, y)
 
 
 @part
 def sizes_again(control: Control, y: Array, minima: Array, maxima: Array) -> None:
-    """Sizes as if a step had not been made: those of the state, and of the extremes that count."""
+    """Set the sizes again after a step was undone, from the state and from the extremes of the run."""
     rows = control.rows
     for j in range(y.size):
         rows[LARGEST, j] = min(max(-minima[j], maxima[j], rows[BEFORE, j]), rows[BOUND, j])
@@ -77,7 +86,7 @@ def _renew_sizes(control: Control, y: Array) -> None:
 
 @inner
 def _raise_among(control: Control, j: int, size: float) -> None:
-    """A component has such a size: those of its kind are measured by it, unless there is a larger one."""
+    """Note that component j has this size: components of its kind are measured by it, unless one of them is larger."""
     rows = control.rows
     if size > rows[AMONG, j]:
         for i in range(control.kinds.size):
@@ -96,43 +105,45 @@ def remember_sizes(control: Control, y: Array) -> None:
 
 
 @part
-def _shaken(h: float, y: Array, noise: Array, out: Array, which: int) -> None:
-    """A state some units in the last place away, and as far as round-off of rates, `noise`, moves it in a step of size h."""
+def _perturbed(h: float, y: Array, noise: Array, out: Array, which: int) -> None:
+    """A state moved by some units in the last place, and by what the round-off `noise` of the rates adds in a step of size h."""
     for j in range(y.size):
         side = 1.0 if ((j + 1) * (which + 3)) % 5 < 3 else -1.0
-        out[j] = y[j] * (1.0 + side * SHAKEN) + side * noise[j] * abs(h)
+        out[j] = y[j] * (1.0 + side * PERTURBATION) + side * noise[j] * abs(h)
 
 
 @part
-def listen(system: System, control: Control, t: float, h: float, y: Array, work: Work, counts: Integers) -> None:
-    """Learn how large round-off alone makes the error of a step of size h from (t, y), whose rates are known, to `work.free`.
+def measure_round_off(system: System, control: Control, t: float, h: float, y: Array, work: Work, counts: Integers) -> None:
+    """Estimate the round-off of the rates at both ends of a step of size h from (t, y) to `work.free`, and allow errors of its size.
 
-    What vanishes by symmetry is round-off at both ends of a step. At one end only, as the direction of a velocity that is almost zero, it
-    excuses no error of the step as a whole.
+    A component that vanishes by symmetry is round-off at both ends. Round-off at one end only, such as that of the direction of a velocity
+    that is almost zero, does not explain the error of the whole step.
     """
     noise, there, rates = work.trial, work.dense[0], work.dense[1]
     call(system.rhs, system, t + h, work.free, rates)
-    _heard(system, t + h, h, work.free, rates, work, there)
-    _heard(system, t, h, y, work.k[0], work, noise)
+    _round_off_of_rates(system, t + h, h, work.free, rates, work, there)
+    _round_off_of_rates(system, t, h, y, work.k[0], work, noise)
     for j in range(y.size):
-        hiss = min(noise[j], ELSEWHERE * there[j]) if rates[j] - rates[j] == 0.0 else noise[j]
-        control.rows[HISS, j] = max(control.rows[HISS, j], hiss)
+        hiss = min(noise[j], MOST_NOISE_RATIO * there[j]) if rates[j] - rates[j] == 0.0 else noise[j]
+        control.rows[ROUND_OFF, j] = max(control.rows[ROUND_OFF, j], hiss)
     counts[EVALUATIONS] += 5
 
 
 @part
-def _heard(system: System, t: float, h: float, y: Array, rates: Array, work: Work, noise: Array) -> None:
-    """What round-off makes of the rates at (t, y). Parameters and the time are rounded too. The second state is moved by the round-off that
-    the first one showed, as the stages of a step are: a coordinate that starts at rest has no other error than that of its velocity.
+def _round_off_of_rates(system: System, t: float, h: float, y: Array, rates: Array, work: Work, noise: Array) -> None:
+    """Estimate the round-off of the rates at (t, y) by evaluations at two perturbed states, with perturbed parameters and time.
+
+    The second state is moved by the round-off found at the first one, as the stages of a step are: the only error of a coordinate that
+    starts at rest is that of its velocity.
     """
     for j in range(y.size):
         noise[j] = 0.0
     for which in range(2):
-        _shaken(h, y, noise, work.stage, which)
+        _perturbed(h, y, noise, work.stage, which)
         for j in range(system.p.size):
             work.saved[j] = system.p[j]
-            system.p[j] *= 1.0 + (SHAKEN if (j + which) % 2 else -SHAKEN)
-        call(system.rhs, system, t * (1.0 + (1 - which) * SHAKEN), work.stage, work.slope)
+            system.p[j] *= 1.0 + (PERTURBATION if (j + which) % 2 else -PERTURBATION)
+        call(system.rhs, system, t * (1.0 + (1 - which) * PERTURBATION), work.stage, work.slope)
         for j in range(system.p.size):
             system.p[j] = work.saved[j]
         for j in range(y.size):
@@ -142,9 +153,9 @@ def _heard(system: System, t: float, h: float, y: Array, rates: Array, work: Wor
 
 @part
 def unresolved(control: Control, h: float, y: Array, work: Work) -> None:
-    """Learn which errors are round-off, where a step was rejected twice: they do not become smaller with the step as errors do, and are
-    small beside the rates of their kind, or below the last digit of the largest of it. The estimates of this step are in `stage`, those of
-    the one before in `past`.
+    """Allow errors that are round-off after a step was rejected twice: they did not shrink with the step as errors of the method do, and
+    are small beside the rates of their kind, or below the last digit of the largest component of their kind. `stage` holds the estimates of
+    this step, `past` those of the step before.
     """
     if abs(h) <= 0.5 * work.past[y.size]:
         for j in range(y.size):
@@ -153,16 +164,16 @@ def unresolved(control: Control, h: float, y: Array, work: Work) -> None:
             work.trial[control.kinds[j]] = max(work.trial[control.kinds[j]], abs(work.k[0, j]))
         for j in range(y.size):
             error, kind = abs(work.stage[j]), control.kinds[j]
-            faint = error < NOISY * EPSILON * work.trial[kind] or abs(h) * error < EPSILON * control.rows[AMONG, j]
-            if faint and error > SLOWLY * work.past[j]:
-                control.rows[HISS, j] = max(control.rows[HISS, j], NOISE * error)
+            faint = error < MOST_ROUND_OFF * EPSILON * work.trial[kind] or abs(h) * error < EPSILON * control.rows[AMONG, j]
+            if faint and error > LEFT_AFTER_HALVING * work.past[j]:
+                control.rows[ROUND_OFF, j] = max(control.rows[ROUND_OFF, j], NOISE * error)
     for j in range(y.size):
         work.past[j] = abs(work.stage[j])
     work.past[y.size] = abs(h)
 
 
 @part
-def echo(system: System, control: Control, t: float, h: float, y: Array, work: Work, counts: Integers) -> float:
+def round_off_of_projection(system: System, control: Control, t: float, h: float, y: Array, work: Work, counts: Integers) -> float:
     """By how much the correction of the projection changes, in tolerances, when a state on the constraints is moved by the
     round-off of a step of size h alone.
     """
@@ -171,7 +182,7 @@ def echo(system: System, control: Control, t: float, h: float, y: Array, work: W
         work.slope[j] -= y[j]
     largest = 0.0
     for which in range(2):
-        _shaken(h, y, control.rows[HISS], work.stage, which)
+        _perturbed(h, y, control.rows[ROUND_OFF], work.stage, which)
         call(system.project, system, t, work.stage, work.trial)
         for j in range(y.size):
             work.trial[j] -= work.slope[j]
@@ -183,8 +194,8 @@ def echo(system: System, control: Control, t: float, h: float, y: Array, work: W
 
 
 @part
-def _lost(a: float, b: float, product: float) -> float:
-    """What rounding has taken from a product, exactly, also where the processor does not fuse products and sums."""
+def _rounding_error(a: float, b: float, product: float) -> float:
+    """The exact rounding error of a product, also on processors that do not fuse products and sums."""
     high, upper = _SPLIT * a, _SPLIT * b
     high, upper = high - (high - a), upper - (upper - b)
     low, lower = a - high, b - upper
@@ -193,18 +204,18 @@ def _lost(a: float, b: float, product: float) -> float:
 
 @part
 def fold(rows: Matrix, y: Array) -> None:
-    """Take whole turns out of the components of a state that are beyond their bounds."""
+    """Subtract whole double turns from the components of a state that are beyond their bounds, and count them."""
     for j in range(y.size):
         while rows[BOUND, j] < abs(y[j]) <= _MOST:
             turns = np.floor(y[j] / DOUBLE_TURN + 0.5)
             product = turns * DOUBLE_TURN
-            y[j] = ((y[j] - product) - _lost(turns, DOUBLE_TURN, product)) - turns * _REST
+            y[j] = ((y[j] - product) - _rounding_error(turns, DOUBLE_TURN, product)) - turns * _REST
             rows[TURNS, j] += turns
 
 
 @part
 def unfold(rows: Matrix, x: Array) -> None:
-    """A state with its whole turns, in place."""
+    """Add the counted turns to a state, in place."""
     for j in range(x.size):
         x[j] += rows[TURNS, j] * DOUBLE_TURN
 
@@ -219,7 +230,7 @@ def onto_rows(system: System, control: Control, t: float, x: Array, trial: Array
 
 @part
 def make_whole(system: System, control: Control, t: float, x: Array, trial: Array) -> None:
-    """A state with its whole turns, on the constraints: a whole angle has fewer digits than its remainder. Rows as those of `Work`."""
+    """Add the counted turns to a state and project it onto the constraints: a whole angle has fewer digits than its remainder."""
     turned = False
     for j in range(x.size):
         turned |= control.rows[TURNS, j] != 0.0
@@ -229,7 +240,7 @@ def make_whole(system: System, control: Control, t: float, x: Array, trial: Arra
 
 @part
 def put_back(system: System, control: Control, t: float, y: Array, trial: Array) -> None:
-    """The state at the end of a run, as `make_whole` leaves it; no turns are left."""
+    """Replace the state at the end of a run by that of `make_whole`, and reset the counts of turns."""
     make_whole(system, control, t, y, trial)
     for j in range(y.size):
         control.rows[TURNS, j] = 0.0

@@ -7,34 +7,45 @@ import numpy as np
 from chetaev.numerics.machine.native import add_row, add_rows, all_finite, call_stages, copy_row, inner, part, sum_rows, sum_squares
 from chetaev.numerics.methods.dop853 import tableau as c
 from chetaev.numerics.methods.dop853.calls import HUGE, bounded, call, finite, settle_in_line
-from chetaev.numerics.methods.dop853.codes import AMONG, ATOL, EVALUATIONS, HISS, PROJECTIONS, SIZES
-from chetaev.numerics.methods.dop853.scale_constants import AT_ONCE, BESIDE, GUESS_AT_REST, GUESSES, LONGEST_GUESS, NEARER, TINY, WEIGHT
-from chetaev.numerics.methods.dop853.scales import EPSILON, echo, listen, remember_sizes, unresolved
+from chetaev.numerics.methods.dop853.codes import AMONG, ATOL, EVALUATIONS, PROJECTIONS, ROUND_OFF, SIZES
+from chetaev.numerics.methods.dop853.scale_constants import (
+    BESIDE,
+    GUESS_AT_REST,
+    LONGEST_GUESS,
+    MOST_RATE_ATTEMPTS,
+    NEARER,
+    NEGLIGIBLE_TIME_SCALE,
+    TINY,
+    WEIGHT,
+)
+from chetaev.numerics.methods.dop853.scales import EPSILON, measure_round_off, remember_sizes, round_off_of_projection, unresolved
 from chetaev.numerics.methods.dop853.types import Array, Control, Integers, System, Work
 
 ACCURATE, INACCURATE, DRIFTED, BROKEN = range(4)
 """Verdicts on a trial step."""
 
 FAR = 10.0
-"""A correction, in units of the tolerance and of what round-off alone causes, that no projection should make."""
+"""Largest correction by the projection, in units of the tolerance and of the correction that round-off alone causes; a larger one rejects
+the step."""
 SUSPECT = 1e3
-"""An error, in units of the tolerance, that may be the round-off of a component that vanishes by symmetry; so may the second such error in
-a row."""
+"""Errors below this, in units of the tolerance, may be round-off of a component that vanishes by symmetry; so may every second error in a
+row."""
 _BESIDE = 0.1
-"""Weight of the errors of slopes, which run beside a motion: they may be ten times its tolerance. Slopes of a double pendulum with the
-weight 1 need half as many steps again."""
+"""Weight of the errors of slopes, which are integrated together with a motion: they may be ten times its tolerance. Slopes of a
+double pendulum with the weight 1 need half as many steps again."""
 FINEST = 1e-16
-"""The relative tolerance with which the first step is chosen, where there is none."""
+"""Relative tolerance for the choice of the first step if the caller gives none."""
 GROWS = 6.0
 """Largest ratio of a step to the step before. A larger one reaches the right length in fewer steps after a switch, and loses accuracy
 there."""
 SAFETY = 0.8
-"""Where 0.9 rejects every fourth step of a double pendulum, 0.8 rejects every sixth: as many evaluations in all, smaller errors."""
+"""Ratio of the next step to the step whose error would equal the tolerance. With 0.9 every fourth step of a double pendulum is rejected,
+with 0.8 every sixth: the number of evaluations is the same and errors are smaller."""
 
 
 @inner
 def first_step(system: System, control: Control, t: float, y: Array, span: float, work: Work) -> float:
-    r"""Size of the first step: a part of the time in which a rate bends the motion as much as the state or the rate itself amounts to.
+    r"""Length of the first step: a part of the time in which second derivatives change a component, or its rate, by its own size.
 
     For each component that is $\max(\sqrt{|y/y''|}, |y'/y''|)$, whatever the units are; the least of these times counts, and the part is
     $(0.01\,tol)^{1/8}$. Components far below the others of their kind are measured by these. `span` has the sign of the direction. The step
@@ -48,7 +59,7 @@ def first_step(system: System, control: Control, t: float, y: Array, span: float
     guess = min(0.01 * slowest, LONGEST_GUESS * whole) if slowest > 0.0 else GUESS_AT_REST * whole
     least = 1000.0 * EPSILON * abs(t)
     guess = min(max(guess, least), whole, control.max_step)
-    for _ in range(GUESSES):
+    for _ in range(MOST_RATE_ATTEMPTS):
         for j in range(y.size):
             work.stage[j] = y[j] + np.copysign(guess, span) * k[0, j]
         call(system.rhs, system, t + np.copysign(guess, span), work.stage, k[1])
@@ -60,7 +71,7 @@ def first_step(system: System, control: Control, t: float, y: Array, span: float
         second = abs(k[1, j] - k[0, j]) / guess
         size = max(abs(y[j]), BESIDE * control.rows[AMONG, j])
         time = max(np.sqrt(size / second), abs(k[0, j]) / second) if second > 0.0 else 0.0
-        if (0.0 if size > 0.0 else AT_ONCE * guess) < time < bend:
+        if (0.0 if size > 0.0 else NEGLIGIBLE_TIME_SCALE * guess) < time < bend:
             bend = time
     part_of = np.sqrt(np.sqrt(np.sqrt(0.01 * max(control.rtol, FINEST))))
     better = LONGEST_GUESS * whole if bend == np.inf else part_of * bend
@@ -118,7 +129,7 @@ def _error(control: Control, h: float, y: Array, work: Work) -> float:
         third[j] *= _BESIDE
     rows = control.rows
     five, three = sum_squares(
-        fifth.ctypes, third.ctypes, y.ctypes, work.free.ctypes, rows[ATOL].ctypes, rows[SIZES].ctypes, rows[HISS].ctypes,
+        fifth.ctypes, third.ctypes, y.ctypes, work.free.ctypes, rows[ATOL].ctypes, rows[SIZES].ctypes, rows[ROUND_OFF].ctypes,
         (control.rtol, WEIGHT, abs(h), TINY), k.shape[1],
     )  # fmt: skip
     if not max(five, three) < HUGE**2:
@@ -134,7 +145,7 @@ def _bounded_sums(control: Control, h: float, y: Array, work: Work) -> tuple[flo
     rows, five, three = control.rows, 0.0, 0.0
     for j in range(y.size):
         usual = max(abs(y[j]), abs(work.free[j])) + WEIGHT * rows[SIZES, j]
-        inverse = 1.0 / (rows[ATOL, j] + control.rtol * usual + rows[HISS, j] * abs(h) + TINY)
+        inverse = 1.0 / (rows[ATOL, j] + control.rtol * usual + rows[ROUND_OFF, j] * abs(h) + TINY)
         five += bounded(abs(work.stage[j]) * inverse) ** 2
         three += bounded(abs(work.trial[j]) * inverse) ** 2
     return five, three
@@ -155,7 +166,7 @@ def _ends(system: System, t: float, work: Work) -> None:
 
 @inner
 def attempt(system: System, control: Control, t: float, h: float, y: Array, work: Work, counts: Integers) -> tuple[int, float]:
-    """A trial step to `work.end` with its slope, and what is watched and measured there; a verdict and the error. The error is estimated
+    """A trial step to `work.end` with its slope, watched functions and residuals there; a verdict and the error. The error is estimated
     before the projection.
     """
     work.ready[0] = False
@@ -169,7 +180,7 @@ def attempt(system: System, control: Control, t: float, h: float, y: Array, work
             work.past[y.size] = 0.0
         unresolved(control, h, y, work)
         if work.inaccurate[0] or error > SUSPECT:
-            listen(system, control, t, h, y, work, counts)
+            measure_round_off(system, control, t, h, y, work, counts)
             error = _error(control, h, y, work)
     work.inaccurate[0] = error > 1.0
     if error > 1.0:
@@ -179,8 +190,8 @@ def attempt(system: System, control: Control, t: float, h: float, y: Array, work
         far, calls = settle_in_line(system, control, t + h, h, work.end, work.trial, FAR)
         counts[PROJECTIONS] += calls
         if far > FAR:
-            listen(system, control, t, h, y, work, counts)
-            far /= max(1.0, echo(system, control, t + h, h, work.end, work, counts))
+            measure_round_off(system, control, t, h, y, work, counts)
+            far /= max(1.0, round_off_of_projection(system, control, t + h, h, work.end, work, counts))
         if not far <= FAR:
             return (DRIFTED if far > FAR else BROKEN), error
     _ends(system, t + h, work)

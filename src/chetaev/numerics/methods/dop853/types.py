@@ -1,4 +1,4 @@
-"""What goes into the compiled loop of DOP853 and what comes out: tuples with names, which machine code can take apart."""
+"""Arguments and results of the compiled loop of DOP853: named tuples, which numba passes field by field."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class System(NamedTuple):
 
     `inputs` writes its values to p from index `first_input` on. `ends` returns in one call what `rhs`, `watch` and `measure` return, to the
     last bit, in one row as `Work.slope`, `after` and `residuals` follow each other. `doubting` is `rhs` plus bounds of its rounding errors,
-    and behind that `rhs` minus these bounds.
+    followed by `rhs` minus these bounds.
     """
 
     rhs: int
@@ -53,17 +53,17 @@ class Control(NamedTuple):
     max_step: float
     max_steps: int
     pause: Integers
-    """After how many accepted steps the run pauses; its first entry may be changed meanwhile."""
+    """The number of accepted steps after which the run pauses, in the first entry, which the caller may change during the run."""
     kinds: Integers
     """Components of the same number are of the same kind, and comparable."""
     rows: Matrix
     own: int
-    """The components of the motion; behind them slopes run beside it."""
+    """The number of components of the motion; slopes, which are integrated together with it, follow them."""
 
 
 class Watches(NamedTuple):
-    """For each watched function: direction of the sign change (-1, 0 = both, 1), does it end the run, smallest size allowed (0 = any),
-    whether steps are to be so short that none of its changes of sign is missed, and its place among the limits of a tube (-1 = none).
+    """For each watched function: the direction of its sign change (-1, 0 = both, 1), whether it ends the run, its smallest size allowed
+    (0 = any), whether steps must resolve all its changes of sign, and its place among the limits of a tube (-1 = none).
     """
 
     directions: Integers
@@ -79,7 +79,7 @@ class Work(NamedTuple):
     Stages, a state to evaluate at, the end of the step before (`free`) and after (`end`) projection, the slope there, the polynomial
     (`ready`: it is this step's), a trial state, the state at the start of the step; watched functions `before` and `after` the step,
     `residuals` after it, watched functions at a trial, their last signs, where in the step they vanish, their values in several places of
-    the step, and how often in a row each was too `rough` to be seen; sixteen numbers of `room`; whether the last trial step was
+    the step, and how often in a row each was too `rough` to be resolved; sixteen numbers of `room`; whether the last trial step was
     `inaccurate`; room for p; the errors of the last inaccurate step, and its size. The rows of `k` and `dense` are longer than a state, up
     to a multiple of four; the other rows have as much room behind them.
     """
@@ -110,8 +110,8 @@ class Work(NamedTuple):
 class Tube(NamedTuple):
     """Code that reads a tube in place of a state (`chetaev.numerics.enclosures.kernels`), by address, 0 = absent; code of the determinant,
     0 = it cannot touch zero; the `columns` of the state that code for tubes reads; and room: a `box` and six `rows` to make it from; five
-    rows of `values` of the nodes (`codes`); the `limits` of watched functions; `notes`: the worst ratio of found to seen in accepted steps,
-    the last node that was a surprise, by how much angles turn in the step, and a determinant.
+    rows of `values` of the nodes (`codes`); the `limits` of watched functions; `notes`: the largest ratio of the bound of a node to its
+    seen value in accepted steps, the last node that a step leaped over, by how much angles turn in the step, and a determinant.
 
     Apart from the other room, and in few arrays, because a call of a part of the loop passes all fields of what it is given.
     """
@@ -146,7 +146,7 @@ class Kept(NamedTuple):
 
 class Seen(NamedTuple):
     """Extremes of the state, in rows as those of `Work`, and the largest residuals so far; the integral of the fourth root of the last of
-    them over time, and that root where the run is; and rows of what was seen inside steps (`codes`).
+    them over time, and that root at the present time; and rows of comparisons inside steps (`codes`).
     """
 
     minima: Array
@@ -156,9 +156,38 @@ class Seen(NamedTuple):
     inside: Matrix
 
 
+class Plan(NamedTuple):
+    """How a run is made: tolerances and limits, watched functions, what is kept (`codes`) at which times, and the flag that stops it."""
+
+    control: Control
+    watches: Watches
+    keep: int
+    times: Array
+    flag: Integers
+
+
+class Records(NamedTuple):
+    """The arrays that a run writes: states kept, roots found, extremes and residuals, and the room for one step and its tube."""
+
+    kept: Kept
+    found: Found
+    seen: Seen
+    work: Work
+    tube: Tube
+
+
+class Members(NamedTuple):
+    """Members `first`, ..., `last` - 1 of an ensemble: rows of states and of parameters."""
+
+    first: int
+    last: int
+    y0: Matrix
+    p: Matrix
+
+
 class Progress(NamedTuple):
     """Where a run is: time and size of the next step; counts of accepted and rejected steps, evaluations, projections, nodes kept and roots
-    found, the status, the watched function that stopped it, and the steps inside which the run looks (`codes`).
+    found, the status, the watched function that stopped it, and the steps inside which the run compares (`codes`).
     """
 
     clock: Array
@@ -166,7 +195,7 @@ class Progress(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """What a run leaves of the numbers that run beside its state: at its end, at the nodes, their polynomials, and at roots."""
+    """Results for the numbers integrated together with a state: at the end, at the nodes, their polynomials, and at roots."""
 
     y: Array
     states: Array
@@ -201,25 +230,25 @@ class Run(NamedTuple):
     evaluations: int
     projections: int
     shortened: int = 0
-    """Steps that were tried again, shorter, because a node might have surprised."""
+    """The number of steps that were repeated with a shorter length because they might have leaped over a feature (`enclosure.tube`)."""
     worst: float = 1.0
-    """How many times what a step saw of a node it may have been between, at most, over all accepted steps."""
+    """The largest ratio of the bound of a node to its seen value, over all accepted steps."""
     surprise: int = -1
     """The last node for which a step was shortened; -1 = none."""
     usual: float = 0.0
-    """The integral over time of the fourth root of the last of what is measured, the terms of the energy. Beside a pole they are so large
-    for a moment that they would be all of their own integral: with their round-off they grow like the fourth power of its distance."""
+    """The integral over time of the fourth root of the last residual, the sum of the terms of the energy. Near a pole these terms grow like
+    the inverse fourth power of its distance, and would dominate their own integral without the root."""
     inside: Array = np.zeros((INSIDE, 0))
-    """What was seen inside steps: rows of `codes`."""
+    """Results of the comparisons inside steps: rows of `codes`."""
     looked: int = 0
-    """How many steps there were when the run last looked inside one; 0 = never."""
+    """The number of steps at the last comparison inside one; 0 = there was none."""
     beside: Beside | None = None
-    """What ran beside the state."""
+    """The slopes that were integrated together with the state."""
     reduced: bool = False
     """Whether steps were made in reduced velocities."""
 
     def narrowed(self, n: int) -> Run:
-        """The run of the first n components; the others run beside them."""
+        """The run of the first n components; the others become `beside`."""
         beside = Beside(self.y[n:], self.states[:, n:], self.coefficients[:, :, n:], self.found_states[:, n:])
         return self._replace(
             y=self.y[:n].copy(),

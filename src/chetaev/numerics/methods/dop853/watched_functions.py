@@ -11,7 +11,7 @@ are no part of the state, it is evaluated inside the step, at `PLACES`. The step
 - if a parabola through three values, refined, finds a value of the other sign between them: the function touches zero and turns back.
 
 In the last two cases the step is shortened so that it contains one change of sign. At a corner, where the argument of abs changes its sign,
-which is watched closely for this purpose, the step ends if a function has another sign there than beside it, or is not seen.
+which is watched closely for this purpose, the step ends if a function has another sign there than beside it, or is not resolved.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from chetaev.numerics.methods.dop853.codes import (
     AGAIN,
     BEFORE,
     CORNER,
-    EARLY,
     FLOOR,
     FOUND,
     FURTHER,
-    GRAINS,
-    LESS_BESIDE,
+    LEAST_GRAINS,
+    POLE_RATIO,
     PROJECTIONS,
+    ROOT_AT_START,
     RUNNING,
     SAMPLES,
     STOPPER,
     WATCH,
 )
 from chetaev.numerics.methods.dop853.dense import cut, interpolant, state
+from chetaev.numerics.methods.dop853.enclosure.proof import proved_part, sign_of, watched_at
 from chetaev.numerics.methods.dop853.location import NOWHERE, PLACES, REFINEMENTS, ROOT, WEIGHTS
-from chetaev.numerics.methods.dop853.proof import proved_part, sign_of, watched_at
 from chetaev.numerics.methods.dop853.scales import EPSILON, make_whole
 from chetaev.numerics.methods.dop853.types import Array, Control, Found, Integers, System, Tube, Watches, Work
 
@@ -49,12 +49,12 @@ _HALVINGS = 12.0
 """Most halvings of a step in order to resolve a function."""
 _POLE = 1e2
 """A function that changes its sign has a pole there, and no root, if its values on both sides are `_POLE` times larger than those at the
-ends of the step and decrease with the distance (`LESS_BESIDE`). The second condition excludes jumps, whose values may be that large too."""
+ends of the step and decrease with the distance (`POLE_RATIO`). The second condition excludes jumps, whose values may be that large too."""
 CLEAR = 1e-3
 """A function whose value at the start is at least this part of its value at the end of the first step does not start at its root."""
 _BEYOND = 1e-4
-"""A step that ends at a corner because a function was not seen goes this part of itself beyond the corner, so that the next
-step is free of it."""
+"""A step that ends at a corner because samples did not resolve a function extends beyond the corner by this part of itself, so that the
+next step does not contain the corner."""
 _EARLY_ROOT, _OVERSHOT = 0.5, 10.0
 """A root before `_EARLY_ROOT` of a step is located in a new, shorter step if the step ends with values `_OVERSHOT` times larger than any
 before: the error of the step is relative to these. Equations have no meaning beyond the surface where they end, and may lead anywhere
@@ -92,7 +92,7 @@ def begin(system: System, control: Control, t: float, h: float, y: Array, closel
         clear &= abs(work.before[which]) > CLEAR * abs(work.after[which])
     if clear:
         return 0.0
-    left = max(EARLY, min(0.5, 16.0 * EPSILON * abs(t / h)))
+    left = max(ROOT_AT_START, min(0.5, 16.0 * EPSILON * abs(t / h)))
     interpolant(system, t, h, y, work, counts)
     _place(system, control, t, h, y, left, work.stage, work, counts)
     call(system.watch, system, t + left * h, work.stage, work.before)
@@ -103,7 +103,7 @@ def begin(system: System, control: Control, t: float, h: float, y: Array, closel
 
 @part
 def any_closely(watches: Watches) -> bool:
-    """Is any function watched closely?"""
+    """Whether any function is watched closely."""
     found = False
     for which in range(watches.closely.size):
         found |= watches.closely[which]
@@ -111,7 +111,7 @@ def any_closely(watches: Watches) -> bool:
 
 
 @part
-def seen_part(system: System, watches: Watches, t: float, h: float, y: Array, work: Work, tube: Tube, counts: Integers) -> float:
+def resolved_part(system: System, watches: Watches, t: float, h: float, y: Array, work: Work, tube: Tube, counts: Integers) -> float:
     """The part of the step in which every function that is watched closely changes its sign once at most; 1 = the whole.
 
     `before` and `after` hold the values at both ends.
@@ -125,7 +125,7 @@ def seen_part(system: System, watches: Watches, t: float, h: float, y: Array, wo
 
 @part
 def _sampled_part(system: System, watches: Watches, t: float, h: float, y: Array, work: Work, counts: Integers) -> float:
-    """As `seen_part`, for those functions of which there are no bounds."""
+    """As `resolved_part`, for functions without bounds."""
     interpolant(system, t, h, y, work, counts)
     samples, last, found = work.samples, SAMPLES - 1, 1.0
     copy(work.before, samples[0])
@@ -235,14 +235,14 @@ def _turn(system: System, t: float, h: float, y: Array, work: Work, which: int, 
 
 @part
 def _changed(watches: Watches, work: Work, which: int) -> bool:
-    """Has a watched function changed its sign in the direction asked for?"""
+    """Whether a watched function changed its sign in its direction."""
     old, new, wanted = work.signs[which], sign_of(work.after[which]), watches.directions[which]
     return old != 0 and new != 0 and new != old and (wanted == 0 or wanted == new)
 
 
 @part
 def quiet(watches: Watches, work: Work) -> bool:
-    """No watched function changes its sign: then their signs and values are renewed."""
+    """Whether no watched function changes its sign; if so, update their last signs and values."""
     for which in range(watches.floor.size):
         if _changed(watches, work, which):
             return False
@@ -281,12 +281,12 @@ def _root(system: System, control: Control, t: float, h: float, y: Array, left: 
         radius *= 0.5
     least = min(abs(below), abs(above))
     if least > _POLE * max(abs(work.before[which]), abs(work.after[which])):  # a pole, or a root where the function is tiny elsewhere
-        aside = FURTHER * max(ROOT, GRAINS * EPSILON * abs(t / h))
+        aside = FURTHER * max(ROOT, LEAST_GRAINS * EPSILON * abs(t / h))
         later = b + aside < 1.0
         theta, nearest = (b + aside, above) if later else (a - aside, below)
         _place(system, control, t, h, y, theta, work.stage, work, counts)
         call(system.watch, system, t + theta * h, work.stage, work.values)
-        return _NEVER if abs(work.values[which]) < LESS_BESIDE * abs(nearest) else b
+        return _NEVER if abs(work.values[which]) < POLE_RATIO * abs(nearest) else b
     return b
 
 
@@ -329,7 +329,7 @@ def below_floor(watches: Watches, values: Array) -> int:
 
 @part
 def _overshot(control: Control, y: Array, work: Work, theta: float) -> bool:
-    """Does a step end with values that are much larger than those up to a root?"""
+    """Whether a step ends with values that are much larger than those up to a root."""
     state(y, work.dense, theta, work.stage)
     found = False
     for j in range(y.size):

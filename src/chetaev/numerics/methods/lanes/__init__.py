@@ -1,9 +1,9 @@
 """Many motions side by side, in vector registers: each is the motion of `dop853.run`, bit for bit.
 
-`loop` makes a trial step in all lanes at once, with code for several states (`chetaev.numerics.machine.vector_code`). `layout` has the
+`loop` makes a trial step in all lanes at once, with code for several states (`chetaev.numerics.machine.vectors.states`). `layout` has the
 positions of its numbers, `calls` calls that code, `control` decides about all lanes at once, `starts` begins several members together,
-`inside_steps` looks inside several steps together, `dense` has polynomials between the nodes, `lane_transfer` hands a lane to the loop for
-one state and takes it back, `loaded` loads the machine code.
+`inside_steps` compares inside several steps together, `dense` has polynomials between the nodes, `lane_transfer` moves the run of a lane
+into the loop for one state and back, `loaded` loads the machine code.
 """
 
 from __future__ import annotations

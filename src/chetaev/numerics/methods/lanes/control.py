@@ -1,6 +1,6 @@
-"""Decisions about the steps of all lanes at once, in vectors: what happens in every step, without a branch.
+"""Decisions about the steps of all lanes at once, in vectors and without a branch, as far as every step needs them.
 
-Each function returns whether some lane needs more than that; then the loop treats the lanes one by one. The rows are those of `layout`.
+Each function returns whether some lane needs further decisions; then the loop treats the lanes one by one. The rows are those of `layout`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 
 from chetaev.numerics.machine.lane_rows import Rows
 from chetaev.numerics.methods.dop853 import codes
-from chetaev.numerics.methods.dop853.scale_constants import NARROWER
+from chetaev.numerics.methods.dop853.scale_constants import MUCH_SHORTER
 from chetaev.numerics.methods.dop853.scales import EPSILON
 from chetaev.numerics.methods.lanes.layout import (
     ACTIVE,
@@ -219,7 +219,7 @@ def _onwards(typingctx: Any, m: Any, direction: Any, max_step: Any) -> tuple[Any
         x.blend(mask, new, _row(H))
         turn = b.fcmp_ordered(">=", x.load(_row(COUNT + codes.ACCEPTED)), x.load(_row(COUNT + codes.LOOK)))
         never = b.fcmp_ordered("==", x.load(_row(COUNT + codes.LOOKED)), zero)
-        narrow = b.fcmp_ordered("<", size, b.fmul(x.equal(NARROWER), x.load(_row(SPACE))))
+        narrow = b.fcmp_ordered("<", size, b.fmul(x.equal(MUCH_SHORTER), x.load(_row(SPACE))))
         odd = b.select(never, last, b.or_(narrow, x.chosen(_row(FURTHER_OFF))))
         look = b.and_(mask, b.or_(turn, odd))
         x.blend(look, x.equal(5.0), _row(MASK))
@@ -229,7 +229,7 @@ def _onwards(typingctx: Any, m: Any, direction: Any, max_step: Any) -> tuple[Any
 
 
 onwards: Callable[..., bool] = intrinsic(_onwards)
-"""`onwards(m, direction, max_step)`: the sizes of the next steps. Whether some step is to be looked inside: MASK is 5 there."""
+"""`onwards(m, direction, max_step)`: the sizes of the next steps. Whether the run compares inside some step: MASK is 5 there."""
 
 
 def _counted(typingctx: Any, m: Any, t1: Any, nodes: Any) -> tuple[Any, Callable[..., Any]]:

@@ -1,4 +1,4 @@
-"""What lies between the nodes, for all lanes: the polynomials of `dop853.dense`, and states at given times."""
+"""Between the nodes, for all lanes: the polynomials of `dop853.dense`, and states at given times."""
 
 from __future__ import annotations
 

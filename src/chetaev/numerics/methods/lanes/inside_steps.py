@@ -1,7 +1,7 @@
-"""Comparisons with the equations inside steps of several members together, *looks*, as `dop853.dense.look_inside`.
+"""Comparisons with the equations inside steps of several members together, as `dop853.dense.compare_inside`.
 
-A look does not change a motion, and the time of the next look does not depend on its result. So steps wait in a table like that of the
-lanes until there are as many as lanes. The results are added to those of the members, in the order of their steps.
+A comparison does not change a motion, and the time of the next one does not depend on its result. So steps are collected in a table like
+that of the lanes until there are as many as lanes. The results are added to those of the members, in the order of their steps.
 """
 
 from __future__ import annotations
@@ -63,9 +63,7 @@ def _chance(number: float) -> float:
 
 @inner
 def remember_step(m: Matrix, lane: int, seen: Matrix, column: int, at: Places, doubting: bool) -> None:
-    """Copy the step just made in a lane into a column, where it waits, and update the lane as after a look inside this step. MASK becomes
-    1.
-    """
+    """Copy the step just made in a lane into a column of the table, and update the lane as after a comparison. MASK becomes 1."""
     n, number, moved = at.n, m[COUNT + ACCEPTED, lane], False
     for row in (T, STEP, MEMBER, COUNT + ACCEPTED, COUNT + LOOKED):
         seen[row, column] = m[row, lane]
@@ -162,13 +160,13 @@ def _round_off(
 
 
 _rounded: Callable[..., None] = intrinsic(_round_off)
-"""`_rounded(m, above, below, rates, n, h, steps, out)`: what round-off makes of the components in some steps, squared, as
+"""`_rounded(m, above, below, rates, n, h, steps, out)`: the squared round-off of the components in some steps, as
 `dop853.dense.doubt`."""
 
 
 @part
-def look_together(wide: Wide, m: Matrix, at: Places, one: One, count: int, results: Results) -> None:
-    """Look inside the steps in the first columns; the results are stored in rows that a waiting step does not need."""
+def compare_together(wide: Wide, m: Matrix, at: Places, one: One, count: int, results: Results) -> None:
+    """Compare inside the steps in the first columns; the results are stored in rows that the steps of the table do not need."""
     if count == 0:
         return
     x, n, first_input, theta, off, change, rounded = m.ctypes, at.n, one.system.first_input, SIZE, at.largest, at.sizes, at.noise
@@ -195,7 +193,7 @@ def look_together(wide: Wide, m: Matrix, at: Places, one: One, count: int, resul
 
 @inner
 def _doubt(wide: Wide, m: Matrix, at: Places, one: One, count: int, out: int) -> None:
-    """What round-off makes of the components in the steps since the last look: state and time are moved by a unit in the last place."""
+    """The round-off of the components in the steps since the last comparison: state and time are moved by a unit in the last place."""
     n, above = at.n, at.dense
     for lane in range(LANES):
         m[PREVIOUS, lane], m[FIRST, lane] = m[AT, lane] * (1.0 + EPSILON), m[COUNT + ACCEPTED, lane] + 1.0 - m[COUNT + LOOKED, lane]

@@ -1,8 +1,8 @@
-"""A lane as a run of one state, and back: what is handed to the loop for one state where something happens that needs it.
+"""The run in a lane, moved into the loop for one state and back, for steps that the loop over lanes does not decide.
 
-Between two accepted steps a run is its state with the first stage of the next step, the sizes it has shown, what was seen so far, the signs
-of watched functions, and its counts. `take_out` writes all of it where the loop for one state has it, and `put_in` writes it back; the bits
-are those of a run that never was in a lane.
+Between two accepted steps a run consists of its state with the first stage of the next step, its typical sizes, extremes and residuals so
+far, the signs of watched functions, and its counts. `take_out` writes all of it where the loop for one state has it, and `put_in` writes it
+back; the bits are those of a run that never was in a lane.
 """
 
 from __future__ import annotations
@@ -15,16 +15,15 @@ from chetaev.numerics.methods.dop853.codes import (
     AMONG,
     COUNTS,
     FINISHED,
-    FOUND_LEAST,
-    FOUND_MOST,
-    HISS,
     INSIDE,
     KEPT,
     LARGEST,
+    LOWER_BOUND,
     MOVED,
     NEW,
     NO_ROOM,
     NOW,
+    ROUND_OFF,
     RUNNING,
     SHORTENED,
     SIZES,
@@ -32,8 +31,9 @@ from chetaev.numerics.methods.dop853.codes import (
     STEP,
     STOPPER,
     TURNS,
+    UPPER_BOUND,
 )
-from chetaev.numerics.methods.dop853.proof import sign_of
+from chetaev.numerics.methods.dop853.enclosure.proof import sign_of
 from chetaev.numerics.methods.dop853.scales import put_back
 from chetaev.numerics.methods.dop853.types import Array, Matrix, Results, Stack
 from chetaev.numerics.methods.lanes.layout import (
@@ -42,10 +42,10 @@ from chetaev.numerics.methods.lanes.layout import (
     INACCURATE,
     INTEGRAL,
     LATEST,
+    LEAPED_NODE,
     MEMBER,
     PAST_STEP,
     SPACE,
-    SURPRISE,
     WORST,
     H,
     One,
@@ -56,7 +56,7 @@ from chetaev.numerics.methods.lanes.layout import (
 
 @inner
 def take_out(m: Matrix, at: Places, lane: int, one: One, results: Results) -> None:
-    """The run in a lane, between two steps, as a run of one state. What its looks inside steps have shown is in the results."""
+    """Write the run in a lane, between two steps, as a run of one state; its comparisons inside steps are in the results."""
     x, n, rows, seen, work, counts = m.ctypes, at.n, one.control.rows, one.seen, one.work, one.progress.counts
     column_out(x, at.p, at.parameters, lane, one.system.p.ctypes)
     column_out(x, at.y, n, lane, work.start.ctypes)
@@ -64,7 +64,7 @@ def take_out(m: Matrix, at: Places, lane: int, one: One, results: Results) -> No
     column_out(x, at.largest, n, lane, rows[LARGEST].ctypes)
     column_out(x, at.sizes, n, lane, rows[SIZES].ctypes)
     column_out(x, at.among, n, lane, rows[AMONG].ctypes)
-    column_out(x, at.noise, n, lane, rows[HISS].ctypes)
+    column_out(x, at.noise, n, lane, rows[ROUND_OFF].ctypes)
     column_out(x, at.turns, n, lane, rows[TURNS].ctypes)
     column_out(x, at.minima, n, lane, seen.minima.ctypes)
     column_out(x, at.maxima, n, lane, seen.maxima.ctypes)
@@ -82,14 +82,14 @@ def take_out(m: Matrix, at: Places, lane: int, one: One, results: Results) -> No
     for k in range(INSIDE):
         for j in range(n):
             seen.inside[k, j] = results.inside[int(m[MEMBER, lane]), k, j]
-    one.tube.notes[codes.WORST], one.tube.notes[codes.SURPRISE] = m[WORST, lane], m[SURPRISE, lane]
+    one.tube.notes[codes.WORST], one.tube.notes[codes.LEAPED_NODE] = m[WORST, lane], m[LEAPED_NODE, lane]
     for j in range(COUNTS):
         counts[j] = int(m[COUNT + j, lane])
 
 
 @inner
 def put_in(m: Matrix, at: Places, lane: int, one: One, results: Results) -> None:
-    """A run of one state, between two steps, into a lane, and what its looks inside steps have shown into the results."""
+    """Write a run of one state, between two steps, into a lane, and its comparisons inside steps into the results."""
     x, n, rows, seen, work, counts = m.ctypes, at.n, one.control.rows, one.seen, one.work, one.progress.counts
     column_in(x, at.p, at.parameters, lane, one.system.p.ctypes)
     column_in(x, at.y, n, lane, work.start.ctypes)
@@ -97,7 +97,7 @@ def put_in(m: Matrix, at: Places, lane: int, one: One, results: Results) -> None
     column_in(x, at.largest, n, lane, rows[LARGEST].ctypes)
     column_in(x, at.sizes, n, lane, rows[SIZES].ctypes)
     column_in(x, at.among, n, lane, rows[AMONG].ctypes)
-    column_in(x, at.noise, n, lane, rows[HISS].ctypes)
+    column_in(x, at.noise, n, lane, rows[ROUND_OFF].ctypes)
     column_in(x, at.turns, n, lane, rows[TURNS].ctypes)
     column_in(x, at.minima, n, lane, seen.minima.ctypes)
     column_in(x, at.maxima, n, lane, seen.maxima.ctypes)
@@ -114,7 +114,7 @@ def put_in(m: Matrix, at: Places, lane: int, one: One, results: Results) -> None
     for k in range(INSIDE):
         for j in range(n):
             results.inside[int(m[MEMBER, lane]), k, j] = seen.inside[k, j]
-    m[WORST, lane], m[SURPRISE, lane] = one.tube.notes[codes.WORST], one.tube.notes[codes.SURPRISE]
+    m[WORST, lane], m[LEAPED_NODE, lane] = one.tube.notes[codes.WORST], one.tube.notes[codes.LEAPED_NODE]
     for j in range(COUNTS):
         m[COUNT + j, lane] = float(counts[j])
 
@@ -131,10 +131,10 @@ def take_step(m: Matrix, at: Places, lane: int, one: One) -> None:
     for i in range(12):
         if i == 0 or i >= 3:  # rows 1 and 2 of k are not used
             column_out(x, at.k + i * n, n, lane, work.k[i].ctypes)
-    column_out(x, at.values, at.nodes, lane, tube.values[FOUND_MOST].ctypes)
-    column_out(x, at.values + at.nodes, at.nodes, lane, tube.values[FOUND_LEAST].ctypes)
+    column_out(x, at.values, at.nodes, lane, tube.values[UPPER_BOUND].ctypes)
+    column_out(x, at.values + at.nodes, at.nodes, lane, tube.values[LOWER_BOUND].ctypes)
     work.ready[0] = False
-    tube.notes[codes.WORST], tube.notes[codes.SURPRISE] = m[WORST, lane], m[SURPRISE, lane]
+    tube.notes[codes.WORST], tube.notes[codes.LEAPED_NODE] = m[WORST, lane], m[LEAPED_NODE, lane]
     for j in range(COUNTS):
         counts[j] = int(m[COUNT + j, lane])
 
@@ -160,7 +160,7 @@ def begin(
 
 @inner
 def go_on(m: Matrix, at: Places, lane: int, most: int, one: One, results: Results, series: Stack) -> None:
-    """Have the loop for one state go on with the run in a lane until it has made `most` steps, or to its end, which is reported."""
+    """Continue the run in a lane by the loop for one state until it has made `most` steps, or to its end, which is reported."""
     take_out(m, at, lane, one, results)
     one.progress.clock[NOW], one.progress.clock[STEP], one.progress.counts[STATUS] = m[T, lane], m[H, lane], RUNNING
     _follow(m, at, lane, most, one, one.progress.counts[KEPT], results, series)
@@ -168,7 +168,7 @@ def go_on(m: Matrix, at: Places, lane: int, most: int, one: One, results: Result
 
 @inner
 def _follow(m: Matrix, at: Places, lane: int, most: int, one: One, kept: int, results: Results, series: Stack) -> None:
-    """Run what is in the room of one state; `kept` of its states at given times are in the series already."""
+    """Continue the run in the room of one state; `kept` of its states at given times are in the series already."""
     member, counts = int(m[MEMBER, lane]), one.progress.counts
     one.control.pause[0] = most
     call_packed(one.entry, one.row)
@@ -185,7 +185,7 @@ def _follow(m: Matrix, at: Places, lane: int, most: int, one: One, kept: int, re
 
 @inner
 def report(results: Results, i: int, status: int, t: float, one: One) -> None:
-    """The run of a member is over in the loop for one state: what remains of it."""
+    """Store the results of a member whose run ended in the loop for one state."""
     y, seen, counts = one.work.start, one.seen, one.progress.counts
     put_back(one.system, one.control, t, y, one.work.trial)
     results.status[i], results.index[i], results.t[i] = status, counts[STOPPER], t
@@ -202,7 +202,7 @@ def report(results: Results, i: int, status: int, t: float, one: One) -> None:
 
 @inner
 def finish(m: Matrix, at: Places, lane: int, results: Results) -> None:
-    """The run in a lane has reached its end: what remains of it."""
+    """Store the results of the run in a lane, which has reached its end."""
     x, i = m.ctypes, int(m[MEMBER, lane])
     results.status[i], results.index[i], results.t[i] = FINISHED, int(m[COUNT + STOPPER, lane]), m[T, lane]
     for j in range(at.n):

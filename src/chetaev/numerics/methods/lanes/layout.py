@@ -9,7 +9,7 @@ from chetaev.numerics.methods.dop853.types import Control, Kept, Progress, Seen,
 
 (
     T, H, STEP, T_NEW, AT, ERROR, FIVE, THREE, GROWTH, MASK, FINITE, SIZE, FIRST, PREVIOUS, ACTIVE, GREW, FURTHER_OFF, INTEGRAL, LATEST,
-    SPACE, WORST, NEW_WORST, SURPRISE, PAST_STEP, SCRATCH, NEEDED,
+    SPACE, WORST, NEW_WORST, LEAPED_NODE, PAST_STEP, SCRATCH, NEEDED,
 ) = range(26)  # fmt: skip
 """Rows with one number for every lane: the time and the size of the next step; the trial step, its end, and the time of a stage; its error,
 the sums of squares of both estimates, and the ratio of the next step to it; the lanes that an operation concerns; whether numbers are

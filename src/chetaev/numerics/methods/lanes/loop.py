@@ -1,11 +1,11 @@
 """The compiled loop over lanes: members of an ensemble side by side, each with its own time and its own steps.
 
 A trial step is made in all lanes at once, with the arithmetic of the loop for one state (`dop853.loop`), operation by operation. Most steps
-are ordinary: accurate, or rejected for the first time; the projection is close, nothing watched happens, no node surprises. These are
-judged and made here. All other steps are left to the loop for one state, which makes that step again from its beginning and hands the run
-back. So a member has the same bits as in a separate run, in any lane and with any neighbours. A lane whose member has ended takes the next
-one. Lanes begin and look inside steps at different times; so members begin ahead of their turn, and looks wait, until there are enough of
-them for all columns of a table (`starts`, `inside_steps`).
+are ordinary: accurate, or rejected for the first time; the projection moves little, no watched function changes its sign, the step leaps
+over nothing. These are decided here. All other steps are left to the loop for one state, which repeats the step from its beginning and
+returns the run. So a member has the same bits as in a separate run, in any lane and with any neighbours. A lane whose member has ended
+takes the next one. Lanes begin members, and compare inside steps, at different times; so members begin ahead of their turn, and comparisons
+are collected, until there are enough of them for all columns of a table (`starts`, `inside_steps`).
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ from chetaev.numerics.methods.dop853 import tableau as c8
 from chetaev.numerics.methods.dop853.calls import HUGE, SQUARE_SETTLED
 from chetaev.numerics.methods.dop853.codes import (
     ACCEPTED,
-    BEYOND_SEEN,
     EVALUATIONS,
     KEPT,
     LATELY,
+    MOST_BEYOND_SEEN,
     NOTHING,
     RADIAN,
     REJECTED,
     SLACK,
     TIMES,
 )
-from chetaev.numerics.methods.dop853.proof import CLOSE, MARGIN, PARABOLA, sign_of
+from chetaev.numerics.methods.dop853.enclosure.proof import CLOSE, MARGIN, PARABOLA, sign_of
+from chetaev.numerics.methods.dop853.enclosure.tube import STAGES, safe_part
 from chetaev.numerics.methods.dop853.scale_constants import FURTHER, MEMORY, MUCH_LARGER, SMALL_PART, TINY, WEIGHT
 from chetaev.numerics.methods.dop853.scales import EPSILON, fold
 from chetaev.numerics.methods.dop853.step import FAR, GROWS, SAFETY, SUSPECT
-from chetaev.numerics.methods.dop853.tube import STAGES, safe_part
 from chetaev.numerics.methods.dop853.types import Array, Integers, Matrix, Results, Stack, Tube, Watches
 from chetaev.numerics.methods.dop853.watched_functions import CLEAR
 from chetaev.numerics.methods.lanes.calls import call, call_ends
 from chetaev.numerics.methods.lanes.control import accurate, any_above, corrected, counted, not_finite, onwards, prepare, quiet, to_correct
 from chetaev.numerics.methods.lanes.dense import interpolants, states_at_times
-from chetaev.numerics.methods.lanes.inside_steps import look_together, remember_step
+from chetaev.numerics.methods.lanes.inside_steps import compare_together, remember_step
 from chetaev.numerics.methods.lanes.lane_transfer import begin, finish, go_on, take_step
 from chetaev.numerics.methods.lanes.layout import (
     ALIVE,
@@ -150,7 +150,7 @@ def _try(wide: Wide, m: Matrix, at: Places, first_input: int, rtol: float) -> No
 
 @part
 def _fold(m: Matrix, at: Places, one: One) -> None:
-    """Take whole turns out of the angles of steps just made, as `dop853.scales`."""
+    """Subtract whole turns from the angles of steps just made, as `dop853.scales`."""
     y, rows = one.work.start, one.control.rows
     for lane in range(LANES):
         if m[MASK, lane] != 0.0:
@@ -221,8 +221,8 @@ def _around(m: Matrix, at: Places, tube: Tube) -> None:
 
 
 @inner
-def _surprises(wide: Wide, m: Matrix, at: Places) -> bool:
-    """Whether the nodes of some step have to be looked at more closely than over one box: MASK is 3 there."""
+def _may_leap(wide: Wide, m: Matrix, at: Places) -> bool:
+    """Whether one box around some step leaves open that it leaps: MASK is 3 there."""
     call_lanes(wide.nodes, m[AT:].ctypes, m[at.box :].ctypes, m[at.p :].ctypes, m[at.values :].ctypes)
     found = False
     for lane in range(LANES):
@@ -232,7 +232,7 @@ def _surprises(wide: Wide, m: Matrix, at: Places) -> bool:
         for i in range(at.nodes):
             most, least = m[at.values + i, lane], max(m[at.values + at.nodes + i, lane], NOTHING)
             if not most <= worst * least:
-                if not most <= BEYOND_SEEN * least:
+                if not most <= MOST_BEYOND_SEEN * least:
                     m[MASK, lane] = 3.0
                     found = True
                     break
@@ -305,7 +305,7 @@ def _disturbed(m: Matrix, at: Places, watches: Watches) -> None:
 
 @inner
 def _may_touch(before: float, between: float, after: float, turn: float) -> bool:
-    """As `dop853.proof.may_touch`, from the determinant in three places."""
+    """As `dop853.enclosure.proof.may_touch`, from the determinant in three places."""
     first, middle, last = abs(before), abs(between), abs(after)
     half, bend, lower, suspicious = 0.5 * (last - first), first - 2.0 * middle + last, min(first, last), False
     if bend > 0.0 and abs(half) < (1.0 + MARGIN) * bend:
@@ -315,8 +315,8 @@ def _may_touch(before: float, between: float, after: float, turn: float) -> bool
 
 
 @part
-def _look_closely(m: Matrix, at: Places, one: One) -> None:
-    """Look at the nodes of steps whose MASK is 3, which becomes 1 where nothing surprises, and 2 otherwise."""
+def _examine(m: Matrix, at: Places, one: One) -> None:
+    """Examine steps whose MASK is 3, which becomes 1 where the step leaps over nothing, and 2 otherwise."""
     counts = one.progress.counts
     for lane in range(LANES):
         if m[MASK, lane] == 3.0:
@@ -369,7 +369,7 @@ def integrate_lanes(
     """The members of an ensemble: rows of y0 and p. Each has its own p, and the same bits as in a separate run.
 
     `series` holds the states at `times`, where `keep` is TIMES. `one` is room for one state, `m` the table of all lanes; members wait in
-    `new` for a lane, and steps in `seen` for a look inside them, until there are enough for all columns.
+    `new` for a lane, and steps in `seen` for a comparison inside them, until there are enough for all columns.
     """
     control, tube, first_input, x = one.control, one.tube, one.system.first_input, m.ctypes
     direction, closely, following, alive, fill, young = 1.0 if t1 >= t0 else -1.0, False, 0, 0, True, False
@@ -397,7 +397,7 @@ def integrate_lanes(
                     following, waiting, young = following + 1, waiting - 1, True
                 alive += m[ALIVE, lane] != 0.0
             if alive == 0:
-                look_together(wide, seen, at, one, looks, results)
+                compare_together(wide, seen, at, one, looks, results)
                 return
         stuck = prepare(x, t1, direction, float(control.max_steps)) or alive <= _TOO_FEW or flag[0] != 0
         if stuck:
@@ -411,8 +411,8 @@ def integrate_lanes(
             _ends(wide, m, at, first_input)
             if wide.nodes != 0:
                 _around(m, at, tube)
-                if _surprises(wide, m, at):
-                    _look_closely(m, at, one)
+                if _may_leap(wide, m, at):
+                    _examine(m, at, one)
             if at.watched > 0:
                 if young:
                     _first_signs(m, at, closely)
@@ -424,14 +424,14 @@ def integrate_lanes(
                         remember_step(m, lane, seen, looks, at, one.system.doubting != 0)
                         looks += 1
                         if looks == LANES:
-                            look_together(wide, seen, at, one, looks, results)
+                            compare_together(wide, seen, at, one, looks, results)
                             looks = 0
             if young:
                 young = False
                 for lane in range(LANES):
                     young |= m[COUNT + ACCEPTED, lane] == 0.0 and m[MASK, lane] == 0.0
         if any_above(x, MASK, 1.0):
-            look_together(wide, seen, at, one, looks, results)
+            compare_together(wide, seen, at, one, looks, results)
             looks = 0
             for lane in range(LANES):
                 if m[MASK, lane] >= 2.0:

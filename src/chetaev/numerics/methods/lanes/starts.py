@@ -17,8 +17,8 @@ from numba.extending import intrinsic
 from chetaev.numerics.machine.lane_rows import LANES, Rows, column_to, finite_lanes, measured, raise_among
 from chetaev.numerics.machine.native import inner
 from chetaev.numerics.methods.dop853.codes import BOUND, EVALUATIONS, GIVEN, KEPT, LOOK, STOPPER, TIMES
-from chetaev.numerics.methods.dop853.proof import sign_of
-from chetaev.numerics.methods.dop853.scale_constants import AT_ONCE, BESIDE, FIRST_LOOK, GUESS_AT_REST, LONGEST_GUESS
+from chetaev.numerics.methods.dop853.enclosure.proof import sign_of
+from chetaev.numerics.methods.dop853.scale_constants import BESIDE, FIRST_COMPARISON, GUESS_AT_REST, LONGEST_GUESS, NEGLIGIBLE_TIME_SCALE
 from chetaev.numerics.methods.dop853.scales import EPSILON
 from chetaev.numerics.methods.dop853.step import FINEST
 from chetaev.numerics.methods.dop853.types import Array, Matrix, Stack
@@ -32,11 +32,11 @@ from chetaev.numerics.methods.lanes.layout import (
     FIRST_ROW,
     INTEGRAL,
     LATEST,
+    LEAPED_NODE,
     MASK,
     MEMBER,
     SIZE,
     STEP,
-    SURPRISE,
     WORST,
     H,
     One,
@@ -95,8 +95,8 @@ def _bend(
 
 
 _bend_time: Callable[..., None] = intrinsic(_bend)
-"""`_bend_time(m, y, k, n, among, guess, out, beside, at_once)`: the least time in which a rate bends the motion as much as the state or the
-rate itself amounts to, from the rates in the first two rows of k, `guess` apart; as `dop853.step.first_step`."""
+"""`_bend_time(m, y, k, n, among, guess, out, beside, at_once)`: the least time in which second derivatives change a
+component, or its rate, by its own size, from the rates in the first two rows of k, `guess` apart; as `dop853.step.first_step`."""
 
 
 @inner
@@ -110,7 +110,8 @@ def begin_together(wide: Wide, m: Matrix, at: Places, one: One, first: int, t0: 
             m[row, lane] = 0.0
         m[T, lane] = m[AT, lane] = t0
         m[MASK, lane] = m[WORST, lane] = 1.0
-        m[SURPRISE, lane], m[COUNT + STOPPER, lane], m[COUNT + LOOK, lane], m[COUNT + EVALUATIONS, lane] = -1.0, -1.0, FIRST_LOOK, 2.0
+        m[LEAPED_NODE, lane], m[COUNT + STOPPER, lane] = -1.0, -1.0
+        m[COUNT + LOOK, lane], m[COUNT + EVALUATIONS, lane] = FIRST_COMPARISON, 2.0
         member = first + min(lane, members - 1)
         m[MEMBER, lane] = float(member)
         for j in range(at.n):
@@ -131,7 +132,7 @@ def begin_together(wide: Wide, m: Matrix, at: Places, one: One, first: int, t0: 
 
 @inner
 def _sizes(m: Matrix, at: Places, one: One) -> None:
-    """As `dop853.scales.begin_sizes` after no run before; and what was seen so far."""
+    """As `dop853.scales.begin_sizes` without an earlier run; and the extremes so far."""
     for j in range(at.n):
         given = one.control.rows[GIVEN, j]
         for lane in range(LANES):
@@ -169,7 +170,7 @@ def _first_steps(wide: Wide, m: Matrix, at: Places, one: One, t0: float, t1: flo
             m[at.stage + j, lane] = m[at.y + j, lane] + np.copysign(m[FIRST, lane], span) * m[k + j, lane]
     call(wide.rhs, wide, m, at, one.system.first_input, AT, at.stage, k + n)
     finite_lanes(x, k + n, n, FINITE)
-    _bend_time(x, at.y, k, n, at.among, FIRST, SIZE, BESIDE, AT_ONCE)
+    _bend_time(x, at.y, k, n, at.among, FIRST, SIZE, BESIDE, NEGLIGIBLE_TIME_SCALE)
     part_of = np.sqrt(np.sqrt(np.sqrt(0.01 * max(control.rtol, FINEST))))
     for lane in range(LANES):
         m[ALIVE, lane] = m[ALIVE, lane] if m[FINITE, lane] == 0.0 else 0.0
@@ -179,7 +180,7 @@ def _first_steps(wide: Wide, m: Matrix, at: Places, one: One, t0: float, t1: flo
 
 @inner
 def take_new(source: Matrix, column: int, m: Matrix, lane: int, at: Places, keep: int, times: Array, t0: float, series: Stack) -> None:
-    """A member that has begun into a lane."""
+    """Write a member that has begun into a lane."""
     column_to(source.ctypes, column, m.ctypes, lane, 0, FIRST_ROW)
     column_to(source.ctypes, column, m.ctypes, lane, at.y, 2 * at.n)
     column_to(source.ctypes, column, m.ctypes, lane, at.p, at.box - at.p)

@@ -246,7 +246,7 @@ def _run(archive: Archive, k: int, here: Setting, basis: str) -> Any:
 def _slopes(
     archive: Archive, given: Any, switched: Switched, layout: Layout, pieces: tuple[Piece, ...], which: Integers, dense: bool
 ) -> Slopes:
-    """The slopes of a motion, and its pieces with what ran beside their states."""
+    """The slopes of a motion, and its pieces with the slopes that were integrated together with their states."""
     directions = Directions(tuple(direction_of(_direction(one), switched.original) for one in list_of(given, "slopes")))
     k = len(directions)
     kept, beside = [], []

@@ -1,20 +1,22 @@
 r"""Between the points that a step evaluates: bounds of the nodes of a system over the tube of an accepted trial step.
 
-A *node* is a function, quotient or power in the user's data (`chetaev.numerics.enclosures`). The value of a node that a step has *seen* is
-the second largest of its values at the points where the step evaluated the rates: both ends and the stages. The step *leaps* if a node may
-exceed `BEYOND_SEEN` times the seen value somewhere in the tube of the step. Three tests decide this, each more expensive than the one
-before:
+A *node* is a function, quotient or power in the user's data (`chetaev.numerics.enclosures`). The *seen value* of a node is the second
+largest of its absolute values at the points where the step evaluated the rates: both ends and the stages. The step *leaps* over a feature
+if a node may exceed `MOST_BEYOND_SEEN` times its seen value somewhere in the tube of the step. Three tests decide this, each more expensive
+than the one before:
 
-1. over one box around the whole step, from the rates at the stages: a node that is nowhere 30 times its smallest value there is seen, and
-   nothing has to be evaluated in single places;
-2. with what was seen at both ends;
-3. over boxes around parts of the interpolant, halved where that is necessary, with what was seen at the stages.
+1. over one box around the whole step, from the rates at the stages: if no node exceeds 30 times its smallest value in the box, the step
+   does not leap, and no node has to be evaluated at single points;
+2. with the values of the nodes at both ends;
+3. over boxes around parts of the interpolant, halved where that is necessary, with the values of the nodes at the stages too.
 
-The interpolant evaluates the rates in three more places. An unexpected value there spoils it, and the cubic polynomial through both ends of
-the step takes its place: a barrier hit by one of the three bends the interpolant so that it seems to have been seen elsewhere, too.
+The interpolant evaluates the rates at three more points. If a node exceeds its seen value at one of them, the interpolant is not used, and
+the cubic polynomial through both ends of the step takes its place: a barrier at one of the three points bends the interpolant, so that the
+other points would seem to lie on the barrier too.
 
-A step that leaps over a feature is tried again, so short that it ends where the feature begins: where the node is a small part (`_EDGE`) of
-what it can be in the step, or `_LEAP` times what was seen. There the end of the step sees the feature, and error control does the rest.
+A step that leaps over a feature is tried again with a length at which it ends where the feature begins: where the node is a small part
+(`_EDGE`) of its bound over the step, or `_LEAP` times its seen value. The end of that step evaluates the feature, and error control does
+the rest.
 """
 
 from __future__ import annotations
@@ -24,19 +26,19 @@ import numpy as np
 from chetaev.numerics.machine.native import BLOCK, add_rows, call_kernel, inner, part, reach_columns
 from chetaev.numerics.methods.dop853 import tableau as c
 from chetaev.numerics.methods.dop853.codes import (
-    BEYOND_SEEN,
+    BOUND_OVER_STEP,
     EDGE,
     FINEST_PART,
     FIRST_PART,
-    FOUND_LEAST,
-    FOUND_MOST,
+    LARGEST_VALUE,
+    LEAPED_NODE,
     LONGEST_PART,
+    LOWER_BOUND,
+    MOST_BEYOND_SEEN,
     NOTHING,
-    REACHES,
-    SEEN_ONCE,
+    SEEN_VALUE,
     SLACK,
-    SURPRISE,
-    WAS_SEEN,
+    UPPER_BOUND,
     WORST,
 )
 from chetaev.numerics.methods.dop853.dense import interpolant, rate, state
@@ -47,7 +49,7 @@ STAGES = 12
 _EDGE = 1e-12
 """Part of the largest value of a node in a step at which a feature begins and a shortened step ends; smaller parts do not matter."""
 _LEAP = 1e3
-"""A shortened step may end where a node is this multiple of its largest value seen so far."""
+"""A shortened step may end where a node is this multiple of its seen value."""
 _HERMITE = 3
 """Rows of the interpolant that both ends of a step determine. The others need further evaluations of the rates, between the stages."""
 
@@ -62,8 +64,8 @@ def components(tube: Tube) -> int:
 
 
 def _around(t: float, h: float, y: Array, work: Work, tube: Tube) -> None:
-    """The box around a whole step: what can be reached from either end with the rates at the stages. Only the columns that the nodes read
-    are computed, and their neighbours in a block.
+    """The box around a whole step: the states reached from either end with the rates at the stages. Only the columns that the nodes read,
+    and their neighbours in a block, are computed.
     """
     box, rows, n, block = tube.box, tube.rows, components(tube), -1
     pointers = (rows.ctypes, y.ctypes, work.end.ctypes, work.free.ctypes, work.slope.ctypes, work.k.ctypes)
@@ -79,7 +81,7 @@ def _around(t: float, h: float, y: Array, work: Work, tube: Tube) -> None:
 
 around = part(_around)
 around_in_line = inner(_around)
-"""The same where every step passes."""
+"""The same function, inlined for the loop that calls it in every step."""
 
 
 @part
@@ -120,15 +122,15 @@ def range_of(a: float, b: float, c: float) -> tuple[float, float]:
 
 
 @inner
-def may_surprise(system: System, t: float, h: float, y: Array, work: Work, tube: Tube) -> bool:
-    """Whether one box around the step does not prove that no node surprises, so that further tests are needed."""
+def may_leap(system: System, t: float, h: float, y: Array, work: Work, tube: Tube) -> bool:
+    """Whether one box around the step leaves open that the step leaps, so that further tests are needed."""
     around_in_line(t, h, y, work, tube)
     call_kernel(tube.nodes, 0.0, tube.box.ctypes, system.p.ctypes, tube.values.ctypes)
     values, worst = tube.values, tube.notes[WORST]
     for i in range(values.shape[1]):
-        most, least = values[FOUND_MOST, i], max(values[FOUND_LEAST, i], NOTHING)
+        most, least = values[UPPER_BOUND, i], max(values[LOWER_BOUND, i], NOTHING)
         if not most <= worst * least:
-            if not most <= BEYOND_SEEN * least:
+            if not most <= MOST_BEYOND_SEEN * least:
                 return True
             worst = most / least
     tube.notes[WORST] = worst
@@ -137,90 +139,90 @@ def may_surprise(system: System, t: float, h: float, y: Array, work: Work, tube:
 
 @part
 def safe_part(system: System, t: float, h: float, y: Array, work: Work, tube: Tube, counts: Integers) -> float:
-    """The part of a step in which no node surprises; 1 = the whole. The nodes over the box around the step were found."""
+    """The part of a step that leaps over nothing; 1 = the whole. The bounds of the nodes over the box around the step are known."""
     values, ratio = tube.values, 1.0
     for i in range(values.shape[1]):
-        values[REACHES, i] = values[FOUND_MOST, i]
-        values[WAS_SEEN, i] = values[SEEN_ONCE, i] = max(values[FOUND_LEAST, i], NOTHING)
-    _see(system, t, y, work.k[0, : y.size], tube)
-    _see(system, t + h, work.end, work.slope, tube)
+        values[BOUND_OVER_STEP, i] = values[UPPER_BOUND, i]
+        values[SEEN_VALUE, i] = values[LARGEST_VALUE, i] = max(values[LOWER_BOUND, i], NOTHING)
+    _add_point(system, t, y, work.k[0, : y.size], tube)
+    _add_point(system, t + h, work.end, work.slope, tube)
     for i in range(values.shape[1]):
-        ratio = _larger_ratio(ratio, values[REACHES, i], values[WAS_SEEN, i])
-    if ratio <= BEYOND_SEEN:
+        ratio = _larger_ratio(ratio, values[BOUND_OVER_STEP, i], values[SEEN_VALUE, i])
+    if ratio <= MOST_BEYOND_SEEN:
         tube.notes[WORST] = max(tube.notes[WORST], ratio)
         return 1.0
-    _see_stages(system, t, h, y, work, tube)
+    _add_stages(system, t, h, y, work, tube)
     interpolant(system, t, h, y, work, counts)
-    if not _misled(system, t, h, y, work, tube):
-        return _walked(system, t, h, y, work, tube)
+    if not _interpolant_misleads(system, t, h, y, work, tube):
+        return _safe_part_by_boxes(system, t, h, y, work, tube)
     for i in range(_HERMITE, work.dense.shape[0]):
         for j in range(work.dense.shape[1]):
             work.dense[i, j] = 0.0
     work.ready[0] = False
-    return min(_walked(system, t, h, y, work, tube), 0.5)
+    return min(_safe_part_by_boxes(system, t, h, y, work, tube), 0.5)
 
 
 @part
-def _see_stages(system: System, t: float, h: float, y: Array, work: Work, tube: Tube) -> None:
-    """The nodes at the stages count as seen, but for the first ones, which have no weight in the end of the step nor in its error."""
+def _add_stages(system: System, t: float, h: float, y: Array, work: Work, tube: Tube) -> None:
+    """Add the stages to the seen values, but for the first ones, which have no weight in the end of the step nor in its error."""
     k, z, n = work.k, work.stage, y.size
     width = k.shape[1]
     add_rows(z.ctypes, y.ctypes, h, k.ctypes, width, c.A5)
-    _see(system, t + c.C5 * h, z[:n], k[5, :n], tube)
+    _add_point(system, t + c.C5 * h, z[:n], k[5, :n], tube)
     add_rows(z.ctypes, y.ctypes, h, k.ctypes, width, c.A6)
-    _see(system, t + c.C6 * h, z[:n], k[6, :n], tube)
+    _add_point(system, t + c.C6 * h, z[:n], k[6, :n], tube)
     add_rows(z.ctypes, y.ctypes, h, k.ctypes, width, c.A7)
-    _see(system, t + c.C7 * h, z[:n], k[7, :n], tube)
+    _add_point(system, t + c.C7 * h, z[:n], k[7, :n], tube)
     add_rows(z.ctypes, y.ctypes, h, k.ctypes, width, c.A8)
-    _see(system, t + c.C8 * h, z[:n], k[8, :n], tube)
+    _add_point(system, t + c.C8 * h, z[:n], k[8, :n], tube)
     add_rows(z.ctypes, y.ctypes, h, k.ctypes, width, c.A9)
-    _see(system, t + c.C9 * h, z[:n], k[9, :n], tube)
+    _add_point(system, t + c.C9 * h, z[:n], k[9, :n], tube)
     add_rows(z.ctypes, y.ctypes, h, k.ctypes, width, c.A10)
-    _see(system, t + c.C10 * h, z[:n], k[10, :n], tube)
+    _add_point(system, t + c.C10 * h, z[:n], k[10, :n], tube)
 
 
 @part
-def _misled(system: System, t: float, h: float, y: Array, work: Work, tube: Tube) -> bool:
-    """Whether a node surprises at one of the points where only the interpolant evaluated the rates."""
+def _interpolant_misleads(system: System, t: float, h: float, y: Array, work: Work, tube: Tube) -> bool:
+    """Whether a node exceeds its seen value at one of the points where only the interpolant evaluated the rates."""
     k, z, n = work.k, work.stage, y.size
     width = k.shape[1]
     add_rows(z.ctypes, y.ctypes, h, k.ctypes, width, c.A13)
-    found = _surprises(system, t + c.C13 * h, z[:n], k[13, :n], tube)
+    found = _exceeds(system, t + c.C13 * h, z[:n], k[13, :n], tube)
     add_rows(z.ctypes, y.ctypes, h, k.ctypes, width, c.A14)
-    found |= _surprises(system, t + c.C14 * h, z[:n], k[14, :n], tube)
+    found |= _exceeds(system, t + c.C14 * h, z[:n], k[14, :n], tube)
     add_rows(z.ctypes, y.ctypes, h, k.ctypes, width, c.A15)
-    found |= _surprises(system, t + c.C15 * h, z[:n], k[15, :n], tube)
+    found |= _exceeds(system, t + c.C15 * h, z[:n], k[15, :n], tube)
     return found
 
 
 @part
-def _walked(system: System, t: float, h: float, y: Array, work: Work, tube: Tube) -> float:
+def _safe_part_by_boxes(system: System, t: float, h: float, y: Array, work: Work, tube: Tube) -> float:
     """As `safe_part`, over boxes around parts of the interpolant."""
     values, left, width, ratio, leaps = tube.values, 0.0, FIRST_PART, 1.0, False
     for i in range(values.shape[1]):
-        edge = _EDGE * values[REACHES, i] if values[REACHES, i] < np.inf else 0.0
-        values[EDGE, i] = max(_LEAP * values[WAS_SEEN, i], edge)
+        edge = _EDGE * values[BOUND_OVER_STEP, i] if values[BOUND_OVER_STEP, i] < np.inf else 0.0
+        values[EDGE, i] = max(_LEAP * values[SEEN_VALUE, i], edge)
     while left < 1.0:
         right = min(left + width, 1.0)
         between(t, h, y, left, right, work, tube)
         _bound(system, tube)
         worst, which, beyond = 1.0, -1, False
         for i in range(values.shape[1]):
-            new = _larger_ratio(worst, values[FOUND_MOST, i], values[WAS_SEEN, i])
+            new = _larger_ratio(worst, values[UPPER_BOUND, i], values[SEEN_VALUE, i])
             if new > worst:
                 worst, which = new, i
-            beyond |= not values[FOUND_MOST, i] <= values[EDGE, i]
-        if worst <= BEYOND_SEEN or (leaps and not beyond):
+            beyond |= not values[UPPER_BOUND, i] <= values[EDGE, i]
+        if worst <= MOST_BEYOND_SEEN or (leaps and not beyond):
             left, width = right, min(2.0 * width, FIRST_PART)
             ratio = max(ratio, worst)
         elif width > FINEST_PART:
             width *= 0.5
         elif beyond:
-            tube.notes[SURPRISE] = which
+            tube.notes[LEAPED_NODE] = which
             return min(max(left, FINEST_PART), LONGEST_PART)
         else:
             leaps = True
-            tube.notes[SURPRISE] = which
+            tube.notes[LEAPED_NODE] = which
     if leaps:
         return 0.5
     tube.notes[WORST] = max(tube.notes[WORST], ratio)
@@ -229,20 +231,20 @@ def _walked(system: System, t: float, h: float, y: Array, work: Work, tube: Tube
 
 @part
 def _larger_ratio(ratio: float, found: float, seen: float) -> float:
-    """The larger of a ratio and another, infinite if that is no number."""
+    """The larger of `ratio` and `found / seen`; infinite if the quotient is not a number."""
     new = found / seen
     return ratio if new <= ratio else (new if new == new else np.inf)
 
 
 @part
 def _bound(system: System, tube: Tube) -> None:
-    """The nodes over the tube."""
+    """Evaluate the bounds of the nodes over the tube."""
     call_kernel(tube.nodes, 0.0, tube.box.ctypes, system.p.ctypes, tube.values.ctypes)
 
 
 @part
 def _at(system: System, t: float, y: Array, rates: Array, tube: Tube) -> None:
-    """The nodes in one place."""
+    """Evaluate the nodes at one point."""
     box, n = tube.box, components(tube)
     for j in range(n):
         box[j] = box[n + j] = y[j]
@@ -252,26 +254,25 @@ def _at(system: System, t: float, y: Array, rates: Array, tube: Tube) -> None:
 
 
 @part
-def _see(system: System, t: float, y: Array, rates: Array, tube: Tube) -> None:
-    """The nodes in one place count as seen, as far as another place shows them too.
+def _add_point(system: System, t: float, y: Array, rates: Array, tube: Tube) -> None:
+    """Add one point to the seen values, which are the second largest: one point alone does not count.
 
-    At the top of a narrow hill its force vanishes: a step that meets the top in one place, and nothing of the hill elsewhere, knows
-    nothing of it.
+    At the top of a narrow hill its force vanishes. A step with one stage at the top and no other point on the hill has not resolved it.
     """
     _at(system, t, y, rates, tube)
     values = tube.values
     for i in range(values.shape[1]):
-        found = values[FOUND_MOST, i]
-        if values[WAS_SEEN, i] < found < np.inf:
-            values[WAS_SEEN, i] = min(found, values[SEEN_ONCE, i])
-            values[SEEN_ONCE, i] = max(found, values[SEEN_ONCE, i])
+        found = values[UPPER_BOUND, i]
+        if values[SEEN_VALUE, i] < found < np.inf:
+            values[SEEN_VALUE, i] = min(found, values[LARGEST_VALUE, i])
+            values[LARGEST_VALUE, i] = max(found, values[LARGEST_VALUE, i])
 
 
 @part
-def _surprises(system: System, t: float, y: Array, rates: Array, tube: Tube) -> bool:
-    """Whether the value of a node at one point is much larger than its seen value."""
+def _exceeds(system: System, t: float, y: Array, rates: Array, tube: Tube) -> bool:
+    """Whether the value of a node at one point exceeds `MOST_BEYOND_SEEN` times its seen value."""
     _at(system, t, y, rates, tube)
     values, found = tube.values, False
     for i in range(values.shape[1]):
-        found |= not values[FOUND_MOST, i] <= BEYOND_SEEN * values[WAS_SEEN, i]
+        found |= not values[UPPER_BOUND, i] <= MOST_BEYOND_SEEN * values[SEEN_VALUE, i]
     return found

@@ -1,4 +1,4 @@
-"""Taylor series for tight tolerances."""
+"""Taylor series for tight tolerances; `series` has the recurrences of their coefficients."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from chetaev.numerics.methods.compiled_stepper import Strides
 from chetaev.numerics.methods.compiled_steps import codes
 from chetaev.numerics.methods.dop853 import Status
 from chetaev.numerics.methods.dop853.arguments import width_of
-from chetaev.numerics.methods.series import series_of
 from chetaev.numerics.methods.stepper import Step, StepFailed, right_hand_side
+from chetaev.numerics.methods.taylor.series import series_of
 
 _LEAST_ORDER = 4
 """The lowest order, for tolerances at which a series is not worth it: the polynomial of a step has three rows at least."""

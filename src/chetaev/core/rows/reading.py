@@ -10,13 +10,13 @@ import sympy
 from sympy import Expr
 
 from chetaev.core.calculus import SYMBOLIC
-from chetaev.core.constraints import Constraint, VariationalConstraint
 from chetaev.core.declarations import read_value
 from chetaev.core.errors import Location, ModelError, NotationError, did_you_mean
 from chetaev.core.fixes import SetPart, sentences
 from chetaev.core.functions import has_corner_in
 from chetaev.core.notation import Vocabulary, from_sympy, parse_row, show
 from chetaev.core.parts import name_of
+from chetaev.core.rows.constraints import Constraint, VariationalConstraint
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Coordinate, Input, Variation, delta, jets_in, moved_by, symbols_in
 from chetaev.core.zero import known_zero

@@ -21,9 +21,9 @@ from sympy import Symbol
 from chetaev.core.symbols import Jet, Place
 from chetaev.mechanics.ranks.factored import Factored, Matrix
 from chetaev.mechanics.ranks.generic import Point
+from chetaev.numerics.flow.constraint_set.sampling import points_from
 from chetaev.numerics.flow.local_rank import clearly_regular_at, factored_at, require_clear
 from chetaev.numerics.flow.prolongation import Problem, Prolongation
-from chetaev.numerics.flow.sampling import points_from
 
 _AHEAD = 1e-3
 """Displacement along the motion at which ranks are compared, relative to the size of the positions; the prediction has an error of its

@@ -1,7 +1,7 @@
 """Pages with sliders: one file that computes the motion while a slider moves.
 
 The page contains the module that `chetaev.code(model, "javascript")` writes, with the expressions of the scene as further formulas, the
-recipes of the drawing (`live`), and scripts of `plot/web`. Its content security policy allows only these scripts and its style, by their
+recipes of the drawing (`recipes`), and scripts of `plot/web`. Its content security policy allows only these scripts and its style, by their
 digests, and no network. Every text of the model is in the page as escaped text or as data.
 """
 
@@ -18,9 +18,9 @@ import numpy as np
 from chetaev.export.browser_problem import browser_problem
 from chetaev.export.javascript_file import javascript_file
 from chetaev.export.minified import renamed, squeezed
-from chetaev.plot.scenes.live import live_data
+from chetaev.plot.scenes.live.recipes import live_data
+from chetaev.plot.scenes.live.sliders import Slide
 from chetaev.plot.scenes.pages import in_script, script
-from chetaev.plot.scenes.sliders import Slide
 from chetaev.plot.scenes.text import number, pretty
 
 if TYPE_CHECKING:

@@ -22,6 +22,7 @@ from chetaev.core.zero import random_point
 from chetaev.mechanics.ranks import newton
 from chetaev.mechanics.ranks.generic import Matrix, Point
 from chetaev.mechanics.ranks.sizes import Sizes, Slopes, natural_sizes
+from chetaev.mechanics.ranks.split import split
 from chetaev.mechanics.tolerances import ALMOST_ZERO
 
 _MOST_DAMPED_STEPS = 40
@@ -89,8 +90,7 @@ def _tangents(slopes: Slopes, start: Mapping[Symbol, float], sizes: Matrix) -> M
         _, jacobian = slopes(start)
     except Undefined:
         return everywhere
-    _, s, vt = np.linalg.svd(jacobian * sizes, full_matrices=True)
-    return vt[int(np.sum(s > _FROZEN_RANK * s.max(initial=0.0))) :].T if slopes.count else everywhere
+    return split(jacobian * sizes, _FROZEN_RANK).null if slopes.count else everywhere
 
 
 def _length(vector: Matrix) -> float:

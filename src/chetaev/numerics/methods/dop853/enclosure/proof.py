@@ -14,24 +14,24 @@ from chetaev.numerics.methods.dop853 import location
 from chetaev.numerics.methods.dop853.calls import call
 from chetaev.numerics.methods.dop853.codes import (
     FALL,
-    LEAST_LEVEL_PART,
     LEVEL_ERROR,
     LONGEST_PART,
     MIDDLE,
     RADIAN,
     SECTIONS,
+    SHORTEST_LEVEL_PART,
     SHORTEST_PART,
     TRIES,
     TURN,
 )
 from chetaev.numerics.methods.dop853.dense import interpolant, state
-from chetaev.numerics.methods.dop853.tube import around, around_in_line, between
+from chetaev.numerics.methods.dop853.enclosure.tube import around, around_in_line, between
 from chetaev.numerics.methods.dop853.types import Array, Integers, System, Tube, Watches, Work
 
 _FEW_TRIES = 40
-"""As `TRIES`, for a function of which nothing could be proved in the last `_GIVEN_UP` steps: round-off of zero."""
+"""As `TRIES`, for a function whose bounds proved nothing in the last `_GIVEN_UP` steps, such as the round-off of zero."""
 _GIVEN_UP = 3.0
-"""Steps in a row in which nothing could be proved of a function. Fewer, and a function that vanishes once is given up."""
+"""Steps in a row in which the bounds of a function proved nothing. With fewer, a function that vanishes once would get `_FEW_TRIES` too."""
 PARABOLA = 0.75
 """As `FALL`, for the lowest value of a parabola: below it the determinant is evaluated at more points. It is larger than `FALL` because a
 cosine is no parabola."""
@@ -120,7 +120,7 @@ def _part_with_one_root(system: System, t: float, h: float, y: Array, which: int
             sign, last = new, right
         left, width = right, 2.0 * width
     work.rough[which] = work.rough[which] + 1.0 if left < 1.0 else 0.0
-    lost = changes > 0 and not abs(work.after[which]) > 0.0 and last < 1.0  # no number, or underflow to zero: its sign is seen before
+    lost = changes > 0 and not abs(work.after[which]) > 0.0 and last < 1.0  # not a number, or underflow to zero: the sign before it counts
     return 0.5 * (first + last) if lost else 1.0
 
 
@@ -132,8 +132,8 @@ def may_touch(system: System, t: float, h: float, y: Array, work: Work, tube: Tu
     """Whether the first watched function, a determinant, may come close to zero in a step and turn back.
 
     It is evaluated in the middle of the step, on the cubic polynomial through both ends, which needs no further evaluation of the rates.
-    `boxed`: the box of the tube is the one around this step. The answer is put together without branches: single conditions change from
-    step to step, and a processor that guesses one of them wrongly loses more time than all of them take.
+    `boxed`: the box of the tube is the one around this step. The conditions are combined without branches: a processor that predicts one
+    branch wrongly loses more time than all conditions take.
     """
     tube.notes[TURN] = 0.0
     if tube.turns != 0:
@@ -170,7 +170,7 @@ def level_part(system: System, t: float, h: float, y: Array, work: Work, tube: T
             left = place
         else:
             right = place
-    return min(max(left, LEAST_LEVEL_PART), LONGEST_PART)
+    return min(max(left, SHORTEST_LEVEL_PART), LONGEST_PART)
 
 
 @part

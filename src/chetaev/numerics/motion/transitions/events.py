@@ -17,7 +17,7 @@ from chetaev.numerics.evaluation.motion_start import Start, begin
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.motion import outcomes
 from chetaev.numerics.motion.outcomes import Ending, Verdict
-from chetaev.numerics.motion.transitions import FAR, TOO_SOON, Transitions
+from chetaev.numerics.motion.transitions.switches import FAR, TOO_SOON, Transitions
 from chetaev.numerics.slopes.jumps import Crossing, Moves
 from chetaev.numerics.smooth_pieces.bounces import LOWEST
 from chetaev.numerics.smooth_pieces.events import Watched

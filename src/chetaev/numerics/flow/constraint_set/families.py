@@ -16,10 +16,10 @@ from chetaev.core.symbols import Input, Jet
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.generic import Point, matrices_at
 from chetaev.numerics.flow.closure import SMALL_PIVOT, Closure, End, closure, closure_of, is_edge_of, is_special
+from chetaev.numerics.flow.constraint_set.sampling import points_from
 from chetaev.numerics.flow.elimination import Solved, elimination_order, samples_of, solve
 from chetaev.numerics.flow.forty_digits import sure_rank, vanishes_near
 from chetaev.numerics.flow.prolongation import Prolongation, square_prolongation
-from chetaev.numerics.flow.sampling import points_from
 from chetaev.numerics.graphs.residues import residues_of
 
 _POINTS_FOR_RANKS = 8

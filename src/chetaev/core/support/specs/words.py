@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from chetaev.core.errors import ChetaevError
 from chetaev.core.fixes import Advice
 from chetaev.core.support.plain import DECIMAL
-from chetaev.core.support.specified import Specified, left_out
+from chetaev.core.support.specs.specified import Specified, left_out
 
 if TYPE_CHECKING:
     from chetaev.core.support.registry import Registry

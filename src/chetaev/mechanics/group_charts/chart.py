@@ -3,7 +3,7 @@ r"""A system with group coordinates, rewritten in ordinary coordinates near an e
 Around $A_0$ a rotation is $A = A_0 R(y)$ for body velocities and $R(y) A_0$ for spatial ones, where $R(y)$ belongs to the quaternion
 $(1, y/2)$ (Rodrigues parameters): near $A_0$ the numbers $y$ are the angles by which the body is turned about its own axes, or about those
 of space. Everything becomes rational in $y$ and its derivatives; the chart ends at half turns. Positions and plane angles are shifted.
-Groups of matrices have coordinates of the second kind (`group_product_chart`).
+Groups of matrices have coordinates of the second kind (`product`).
 
 Linearisation, integrability of constraints and Helmholtz' conditions use it, since they are stated for ordinary coordinates.
 """
@@ -18,17 +18,17 @@ import sympy
 from sympy import Expr, Rational, S, Symbol
 
 from chetaev.core.calculus import total_derivative
-from chetaev.core.constraints import VariationalConstraint
 from chetaev.core.errors import ModelError, UsageError
 from chetaev.core.fixes import Ask
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.groups.lie_algebra import LieAlgebra
 from chetaev.core.groups.matrix_group import MatrixGroup
+from chetaev.core.rows.constraints import VariationalConstraint
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public
 from chetaev.core.symbols import Coordinate, Entry, jets_in
 from chetaev.core.system import System, fresh_coordinates
-from chetaev.mechanics.group_product_chart import ProductChart
+from chetaev.mechanics.group_charts.product import ProductChart
 
 Rule = Callable[[Expr], Expr]
 

@@ -9,12 +9,12 @@ from typing import Any
 import sympy
 from sympy import Expr, S
 
-from chetaev.core.constraints import Constraint
 from chetaev.core.declarations import Names, read_value
 from chetaev.core.errors import Location, ModelError
 from chetaev.core.fixes import SetPart
 from chetaev.core.notation import Vocabulary
 from chetaev.core.notation.show import latex, show
+from chetaev.core.rows.constraints import Constraint
 from chetaev.core.support.public import public
 from chetaev.core.symbols import Action, Coordinate, Multiplier, jets_in, moved_by
 
