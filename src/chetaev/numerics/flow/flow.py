@@ -112,7 +112,7 @@ class Flow:
         Multipliers that redundant constraints leave open are those of least norm.
         """
         if self.extended is not None:
-            return solve(self.extended.matrix, self.extended.right, self.order, self.samples, self.residues, self.freeze)
+            return self.extended.solved(self.order, self.samples, self.residues, self.freeze)
         rows, top = ca.vertcat(*[self.system.row(pair) for pair in self.system.stage(0)]), self.system.structure.top
         right: Any = ca.densify(-self.graph.without(rows, top))
         found = solve(self.system.structure.jacobian, right.elements(), self.order, self.samples, self.residues, self.freeze)

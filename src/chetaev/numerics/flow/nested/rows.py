@@ -19,11 +19,15 @@ from sympy import Symbol
 
 from chetaev.core.calculus import Calculus
 from chetaev.core.exact.signature import vanishing
+from chetaev.mechanics.assemble import right_hand_side
+from chetaev.numerics.flow.elimination import PivotOrder, Samples, Solved, solve
 from chetaev.numerics.flow.nested.sums import NestedAlgebra
+from chetaev.numerics.flow.nested.variations import euler_lagrange_expressions
 from chetaev.numerics.flow.prolongation import Pair, Prolongation
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.arithmetic import NOTHING, dense, is_nothing, minus, over, plus, times
 from chetaev.numerics.graphs.identity_cache import Remembered
+from chetaev.numerics.graphs.residues import Residues
 from chetaev.numerics.machine.tape import fold
 
 Flags = NDArray[np.bool_]
@@ -47,6 +51,10 @@ class ExtendedRows:
     right: tuple[ca.SX, ...]
     further: int
     """The number of unknowns that are intermediate results."""
+
+    def solved(self, order: PivotOrder, samples: Samples, residues: Residues | None, freeze: bool) -> Solved:
+        """The jets, and then the further unknowns, by an elimination."""
+        return solve(self.matrix, self.right, order, samples, residues, freeze)
 
 
 @dataclass
@@ -106,11 +114,26 @@ def _levels(system: Prolongation) -> list[list[ca.SX]]:
     """All rows with nested sums, and their derivatives; all are differentiated together, so that derivatives share as much as rows."""
     source, graph = system.equations.system, system.algebra
     nested = NestedAlgebra(graph, [*source.coordinates, *source.parameters])
-    found = [[row.residual for row in system.equations.assembled(cast(GraphAlgebra, nested))]]
+    found = [_without_cancelling_terms(system, nested) or [row.residual for row in system.equations.assembled(cast(GraphAlgebra, nested))]]
     calculus = Calculus(graph, source.frame)
     for _ in range(max(system.structure.row_offsets)):
         found.append(calculus.totals(found[-1]))
     return found
+
+
+def _without_cancelling_terms(system: Prolongation, nested: NestedAlgebra) -> list[ca.SX] | None:
+    """All rows, with Euler-Lagrange expressions that are written without terms that cancel; None where that is not possible."""
+    equations, lowered = system.equations, system.equations.lowered
+    source = lowered.system
+    if equations.rewritten is not None or lowered.action is not None or source.equations or source.groups:
+        return None
+    order = [*equations.system.coordinates, *equations.system.parameters]
+    expressions = euler_lagrange_expressions(system.algebra, lowered.lagrangian, source.coordinates, order)
+    if expressions is None:
+        return None
+    varied = set(lowered.varied)
+    own = [minus(e, nested.of(right_hand_side(lowered, q))) for q, e in zip(source.coordinates, expressions, strict=True) if q in varied]
+    return [*own, *[minus(nested.of(row.lhs), nested.of(row.rhs)) for row in source.kinematic]]
 
 
 def is_dense(matrix: Sequence[Sequence[ca.SX]]) -> bool:
