@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import casadi as ca
 from sympy import Symbol
@@ -43,6 +44,13 @@ class Step:
     others: Values
     rest: ca.SX
     row: int | None = None
+
+    @cached_property
+    def form(self) -> Values:
+        """The unknown as a linear form in the others. A recursion over n lines waits for each product in turn, so entries are divided
+        by the pivot beforehand.
+        """
+        return {w: _divided(-e, self.pivot) for w, e in self.others.items()}
 
 
 @dataclass(frozen=True)
@@ -86,12 +94,12 @@ class Triangular:
 
     @staticmethod
     def _solve(step: Step, known: Values, rest: ca.SX) -> None:
-        total = rest
-        for w, e in step.others.items():
+        total = NOTHING if is_nothing(rest) else _divided(-rest, step.pivot)
+        for w, e in step.form.items():
             if w in known:
                 total = plus(total, times(e, known[w]))
         if not is_nothing(total):
-            known[step.unknown] = _divided(-total, step.pivot)
+            known[step.unknown] = total
 
     def multipliers(self, forces: Mapping[int, ca.SX]) -> Values:
         """The multipliers of the rows, by their places: with those of the further lines, entries times multipliers balance the forces on
@@ -100,11 +108,10 @@ class Triangular:
         acting, found = dict(forces), Values()
         for step in self.steps:
             force = acting.get(step.unknown, NOTHING)
-            share = NOTHING if is_nothing(force) else _divided(-force, step.pivot)
             if step.row is not None:
-                found[step.row] = share
-            for w, e in step.others.items() if not is_nothing(share) else ():
-                acting[w] = plus(acting.get(w, NOTHING), times(e, share))
+                found[step.row] = NOTHING if is_nothing(force) else _divided(-force, step.pivot)
+            for w, e in step.form.items() if not is_nothing(force) else ():
+                acting[w] = plus(acting.get(w, NOTHING), times(e, force))
         return found
 
 
@@ -201,5 +208,7 @@ class _Search:
 
 
 def _divided(e: ca.SX, by: ca.SX) -> ca.SX:
-    """A quotient; that by a parameter as a product with its inverse, which all quotients share."""
-    return e if by.is_one() else times(e, over(_ONE, by))
+    """A quotient by a constant, as a product with its inverse, which all quotients share. CasADi would make a division of a product with
+    1/d, and that of a product with (2/d)/2 it leaves.
+    """
+    return e if by.is_one() else times(e, times(over(ca.SX(2), by), ca.SX(0.5)))

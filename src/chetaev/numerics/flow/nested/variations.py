@@ -13,6 +13,7 @@ and $E_q[w_i]$ is zero for a factor that is the rate of a function, as $\theta'\
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import product
 from math import prod
 
@@ -56,9 +57,21 @@ class _Factors(NestedAlgebra):
         return self.leaves[factor] if fixed == 1 else times(super()._nested(fixed), self.leaves[factor])
 
 
-def euler_lagrange_expressions(
+@dataclass(frozen=True)
+class EulerLagrange:
+    """Euler-Lagrange expressions, in which the rates of factors are leaves."""
+
+    expressions: list[ca.SX]
+    """One for each coordinate."""
+    leaves: ca.SX
+    """The rates of factors."""
+    rates: ca.SX
+    """What they are."""
+
+
+def euler_lagrange(
     graph: GraphAlgebra, lagrangian: Expr, coordinates: Sequence[Coordinate], order: Sequence[Symbol]
-) -> list[ca.SX] | None:
+) -> EulerLagrange | None:
     """The expressions of all coordinates; None if the Lagrangian has jets of other kinds or of higher order."""
     allowed = {z for q in coordinates for z in (q, q.d())}
     if any(isinstance(z, Jet) and not isinstance(z, Input) and z not in allowed for z in symbols_in(lagrangian)):
@@ -69,24 +82,20 @@ def euler_lagrange_expressions(
     driven = [z for z in symbols_in(lagrangian) if isinstance(z, Input)]
     places, speeds, driving = (graph.vector(jets) for jets in (coordinates, [q.d() for q in coordinates], driven))
     slopes = dense(ca.gradient(written, ca.vertcat(*leaves, speeds, places)))
-    kinds = len(leaves) + len(coordinates)
+    counts = len(leaves), len(coordinates)
     rates = ca.SX.sym("rates", len(leaves))
     moving = ca.vertcat(*leaves, speeds, places, driving, graph.leaf(TIME))
     seeds = ca.vertcat(rates, graph.vector([q.d(2) for q in coordinates]), speeds, graph.vector([z.d() for z in driven]), 1)
-    column = ca.vertcat(slopes, dense(ca.jtimes(slopes[:kinds], moving, seeds)))
-    given = [*map(graph.of, factors), *[graph.of(total_derivative(w)) for w in factors]]
-    parts = iter(dense(ca.substitute(column, ca.vertcat(*leaves, rates), ca.vertcat(*given))).elements())
-    slopes_of, _, slopes_by_place, changes, found = (
-        [next(parts) for _ in range(count)] for count in (len(leaves), len(coordinates), len(coordinates), len(leaves), len(coordinates))
-    )
-    found = [minus(rate, slope) for rate, slope in zip(found, slopes_by_place, strict=True)]
-    place = {q.base: k for k, q in enumerate(coordinates)}
-    for w, slope, change in zip(factors, slopes_of, changes, strict=True):
-        base = next(z.base for z in symbols_in(w) if isinstance(z, Jet))
-        q = coordinates[place[base]]
-        along = w.diff(q.d())
-        own = expand(total_derivative(along) - w.diff(q))
-        terms = [times(change, graph.of(along)), *([times(slope, graph.of(own))] if own != 0 else [])]
-        for term in terms:
-            found[place[base]] = plus(found[place[base]], term)
-    return found
+    column = ca.vertcat(slopes, dense(ca.jtimes(slopes[: sum(counts)], moving, seeds)))
+    parts = iter(dense(ca.substitute(column, ca.vertcat(*leaves), ca.vertcat(*map(graph.of, factors)))).elements())
+    of_factors, _, of_places, changes, momenta = ([next(parts) for _ in range(count)] for count in (*counts, counts[1], *counts))
+    found = {q.base: minus(change, slope) for q, change, slope in zip(coordinates, momenta, of_places, strict=True)}
+    for w, slope, change in zip(factors, of_factors, changes, strict=True):
+        q = next(z for z in symbols_in(w) if isinstance(z, Jet))
+        along = w.diff(q.d(1 - q.order))
+        own = expand(total_derivative(along) - w.diff(q.d(-q.order)))
+        found[q.base] = plus(found[q.base], times(change, graph.of(along)))
+        if own != 0:
+            found[q.base] = plus(found[q.base], times(slope, graph.of(own)))
+    given = ca.vertcat(*[graph.of(total_derivative(w)) for w in factors])
+    return EulerLagrange([found[q.base] for q in coordinates], rates, given)
