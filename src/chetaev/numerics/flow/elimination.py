@@ -70,7 +70,7 @@ class Solved:
         b = [*right, *[ca.SX(0)] * (len(self.rows) - len(right))]
         for k, i, factor in self.steps:
             b[k] = minus(b[k], times(factor, b[i]))
-        return _back_substituted(self.rows, b, self.order, len(self.solution))
+        return _back_substituted(self.rows, b, self.order, len(self.order) + len(self.null))
 
 
 @dataclass(frozen=True)

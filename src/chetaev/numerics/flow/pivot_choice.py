@@ -77,7 +77,9 @@ def _by_free_velocities(system: Prolongation, extra_points: Sequence[dict[Symbol
     if not np.all(constant > DIGITLESS * np.diagonal(samples.doubts, axis1=1, axis2=2)[:, :steps]):
         return None
     residues = _RESIDUES.get(system.structure, ("free velocities",), lambda: residues_of(system.algebra, rows.matrix))
-    small = Samples(samples.numbers[:, steps:, steps:], samples.doubts[:, steps:, steps:], samples.down[:, steps:], samples.across[:, steps:])
+    small = Samples(
+        samples.numbers[:, steps:, steps:], samples.doubts[:, steps:, steps:], samples.down[:, steps:], samples.across[:, steps:]
+    )
     known = None if residues is None else residues_of(system.algebra, [line[steps:] for line in rows.matrix[steps:]])
     pairs = elimination_order(small, count - steps, residues=known).pairs
     order = PivotOrder((*[(k, k) for k in range(steps)], *[(steps + i, steps + j) for i, j in pairs]))
@@ -85,10 +87,14 @@ def _by_free_velocities(system: Prolongation, extra_points: Sequence[dict[Symbol
 
 
 def _samples(system: Prolongation, rows: ExtendedRows, extra_points: Sequence[dict[Symbol, float]]) -> Samples | None:
-    """Return the matrix of rows at given points and random ones; None if it has values at none of them."""
+    """Return the matrix of rows at given points and random ones; None if it has no values at a given point, as where a pivot is zero that
+    it contains the inverse of, or at none of the random ones.
+    """
     tape = system.algebra.tape([e for line in rows.matrix for e in line])
-    measured = [*system.measured(extra_points, given=True, tape=tape), *system.measured(system.generic_points, tape=tape)]
-    found = [a for a in measured if a is not None]
+    given = system.measured(extra_points, given=True, tape=tape)
+    if any(a is None for a in given):
+        return None
+    found = [a for a in (*given, *system.measured(system.generic_points, tape=tape)) if a is not None]
     return Samples.of([a for a, _ in found], [doubts for _, doubts in found]) if found else None
 
 

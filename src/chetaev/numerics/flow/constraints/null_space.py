@@ -154,9 +154,7 @@ def _form_along(rows: NullSpaceRows, loose: LooseRows, along: Sequence[ca.SX]) -
     return alone, form
 
 
-def _sign(
-    system: Prolongation, acting: Sequence[ca.SX], held: Sequence[ca.SX], moving: Sequence[Symbol], shares: Sequence[Symbol]
-) -> int:
+def _sign(system: Prolongation, acting: Sequence[ca.SX], held: Sequence[ca.SX], moving: Sequence[Symbol], shares: Sequence[Symbol]) -> int:
     """The sign with which multipliers stand in the rows of the forces, if their coefficients are shown to be those of the constraints;
     0 if not.
     """

@@ -23,8 +23,8 @@ from functools import cached_property
 import casadi as ca
 
 from chetaev.core.symbols import TIME, Coordinate, Jet
-from chetaev.numerics.flow.constraints.projection import onto_groups
 from chetaev.numerics.flow.constraints.null_space import NullSpaceRows
+from chetaev.numerics.flow.constraints.projection import onto_groups
 from chetaev.numerics.flow.constraints.triangular import ORDERS_OF_WAYS, triangular
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.flow.nested.rows import nested_rows
@@ -89,11 +89,13 @@ class Reduction:
         rates = dict(zip(free, self._shorter([plain[z] for z in free]), strict=True))
         rates |= zip(self.determined, self._along(rates), strict=True)
         ways, before = [rates], cost(graph, flow.rates)
-        if before < cost(graph, list(rates.values())) <= _FAR_MORE_COSTLY * before:
+        if before < cost(graph, list(rates.values())) <= (_FAR_MORE_COSTLY if flow.extended is None else float("inf")) * before:
             ways.append(dict(zip(plain, self._shorter(list(plain.values())), strict=True)))
         choices = [(way, power) for way in ways for power in powers]
         best, power = min(choices, key=lambda choice: cost(graph, [*choice[0].values(), *choice[1]]))
-        return [*[best[z] for z in flow.state], *power, *[best[u] for u in self.further]]
+        found = [*[best[z] for z in flow.state], *power, *[best[u] for u in self.further]]
+        # velocities and accelerations have the same recursion, which is then computed once; short graphs were simplified
+        return found if flow.extended is None else _split(ca.cse(ca.vertcat(*found)))
 
     @cached_property
     def cost_of_step(self) -> float:
@@ -122,7 +124,7 @@ class Reduction:
 
     def rhs(self) -> ca.Function:
         """The rates of state, work and further velocities, as a function of (t, these, p)."""
-        return self.flow.graph.function("reduced", self._arguments, ca.cse(ca.vertcat(*self._rates)))
+        return self.flow.graph.function("reduced", self._arguments, ca.vertcat(*self._rates))
 
     def begin(self) -> ca.Function:
         """The further velocities at a state."""

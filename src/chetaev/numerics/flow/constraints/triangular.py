@@ -77,7 +77,7 @@ class Triangular:
     turns: tuple[Turn, ...]
 
     def particular(self, rests: Sequence[ca.SX] | None = None) -> Values:
-        """All unknowns where the free ones are zero; with other rests for the rows, and none for the further lines, if `rests` are given."""
+        """All unknowns where the free ones are zero. If `rests` are given, these are those of the rows, and further lines have none."""
         found: Values = {}
         for step in reversed(self.steps):
             rest = step.rest if rests is None else NOTHING if step.row is None else rests[step.row]

@@ -22,7 +22,7 @@ from sympy import Expr, Mul, Symbol, expand
 
 from chetaev.core.calculus import total_derivative
 from chetaev.core.symbols import TIME, Coordinate, Input, Jet, symbols_in
-from chetaev.numerics.flow.nested.sums import NestedAlgebra, _Product
+from chetaev.numerics.flow.nested.sums import NestedAlgebra, Product
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.arithmetic import dense, minus, plus, times
 
@@ -37,7 +37,7 @@ class _Factors(NestedAlgebra):
         super().__init__(graph, order)
         self.leaves: dict[Expr, ca.SX] = {}
 
-    def _separated(self, term: Expr) -> list[_Product] | None:
+    def _separated(self, term: Expr) -> list[Product] | None:
         """Sums within products are multiplied out: the factors of a coordinate then stand together."""
         sums = [f for f in Mul.make_args(term) if f.is_Add and len(self._moved_by(f)) > 1]
         if not sums or prod(len(f.args) for f in sums) > _MOST_PRODUCTS:
