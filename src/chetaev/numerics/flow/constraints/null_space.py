@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from typing import ClassVar
 
 import casadi as ca
 from sympy import Symbol
@@ -38,6 +39,7 @@ _KNOWN: Remembered[NullSpaceRows | None] = Remembered(64)
 class NullSpaceRows(ExtendedRows):
     """The lines of the recursion, and then the small matrix; their unknowns in the order of the lines, and then the free ones."""
 
+    shorter: ClassVar[bool] = True
     recursion: Triangular
     balance: ca.SX
     """The rows of the forces, without multipliers."""
@@ -104,7 +106,7 @@ def _null_space_rows(system: Prolongation) -> NullSpaceRows | None:
     ordered = structure.top == (*moving, *shares) and (len(forces), len(constraints)) == (len(moving), len(shares))
     if not ordered or not shares or not system.plain or not is_dense(structure.jacobian):
         return None
-    rows = nested_rows(system, system.stage(0))
+    rows = nested_rows(system, system.stage(0), NullSpaceRows.shorter)
     if rows is None:
         return None
     held, acting = ([rows[i] for i in places] for places in (constraints, forces))

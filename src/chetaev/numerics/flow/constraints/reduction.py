@@ -180,7 +180,7 @@ def reduction_of(flow: Flow) -> Reduction | None:
 def _recursive(flow: Flow) -> Reduction | None:
     """The reduction by rows on the velocities alone, which determine them one after the other; None if they do not."""
     system, graph = flow.system, flow.graph
-    ((_, jets), *later), rows = system.staged(-1), nested_rows(system, system.hidden())
+    ((_, jets), *later), rows = system.staged(-1), nested_rows(system, system.hidden(), NullSpaceRows.shorter)
     recursion = None if later or rows is None else triangular(graph, rows, jets)
     if recursion is None or any(z not in flow.state for z in jets):
         return None

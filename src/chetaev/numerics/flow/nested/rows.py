@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import ClassVar, cast
 
 import casadi as ca
 import numpy as np
@@ -51,6 +51,8 @@ class ExtendedRows:
     right: tuple[ca.SX, ...]
     further: int
     """The number of unknowns that are intermediate results."""
+    shorter: ClassVar[bool] = False
+    """Whether the rows are written without terms that cancel (`nested_rows`)."""
 
     def solved(self, order: PivotOrder, samples: Samples, residues: Residues | None, freeze: bool) -> Solved:
         """The jets, and then the further unknowns, by an elimination."""
@@ -108,15 +110,19 @@ def _extended(system: Prolongation) -> ExtendedRows | None:
     return found if _cost(_present(found.matrix), rows) <= _WORTHWHILE * cost else None
 
 
-def nested_rows(system: Prolongation, pairs: Sequence[Pair]) -> list[ca.SX] | None:
-    """Some rows with nested sums; None unless each is shown to be identical with the row as it is stated; remembered."""
-    return _ROWS.get(system.structure, tuple(pairs), lambda: _shown_rows(system, pairs))
+def nested_rows(system: Prolongation, pairs: Sequence[Pair], shorter: bool = False) -> list[ca.SX] | None:
+    """Some rows with nested sums; None unless each is shown to be identical with the row as it is stated; remembered.
+
+    With `shorter` they are written without terms that cancel, where that is possible. An elimination of a chain's rows then takes a
+    quarter less time, but its rounding errors were eighteen times as large where velocities are small; so that is not done.
+    """
+    return _ROWS.get(system.structure, (*pairs, shorter), lambda: _shown_rows(system, pairs, shorter))
 
 
-def _shown_rows(system: Prolongation, pairs: Sequence[Pair]) -> list[ca.SX] | None:
+def _shown_rows(system: Prolongation, pairs: Sequence[Pair], shorter: bool) -> list[ca.SX] | None:
     if system.added:
         return None
-    levels, _ = _LEVELS.get(system.structure, (), lambda: _levels(system))
+    levels, _ = _LEVELS.get(system.structure, (shorter,), lambda: _levels(system, shorter))
     if len(levels[0]) != len(system.structure.rows):
         return None
     rows = [levels[times][i] for i, times in pairs]
@@ -125,13 +131,13 @@ def _shown_rows(system: Prolongation, pairs: Sequence[Pair]) -> list[ca.SX] | No
     return rows if zero is not None and all(zero) else None
 
 
-def _levels(system: Prolongation) -> tuple[list[list[ca.SX]], LooseRows | None]:
+def _levels(system: Prolongation, shorter: bool) -> tuple[list[list[ca.SX]], LooseRows | None]:
     """All rows with nested sums, and their derivatives; all are differentiated together, so that derivatives share as much as rows. Then
     the rows with the rates of factors as leaves, if they are known.
     """
     source, graph = system.equations.system, system.algebra
     nested = NestedAlgebra(graph, [*source.coordinates, *source.parameters])
-    loose = _without_cancelling_terms(system, nested)
+    loose = _without_cancelling_terms(system, nested) if shorter else None
     found = [loose.written() if loose else [row.residual for row in system.equations.assembled(cast(GraphAlgebra, nested))]]
     calculus = Calculus(graph, source.frame)
     for _ in range(max(system.structure.row_offsets)):
@@ -143,9 +149,9 @@ def loose_rows(system: Prolongation, places: Sequence[int]) -> LooseRows | None:
     """Some of the rows as stated, with nested sums, in which the rates of factors are leaves; None where they are not known or not shown
     to be the rows.
     """
-    if nested_rows(system, [(i, 0) for i in places]) is None:
+    if nested_rows(system, [(i, 0) for i in places], shorter=True) is None:
         return None
-    _, found = _LEVELS.get(system.structure, (), lambda: _levels(system))
+    _, found = _LEVELS.get(system.structure, (True,), lambda: _levels(system, True))
     return None if found is None else replace(found, rows=[found.rows[i] for i in places])
 
 
