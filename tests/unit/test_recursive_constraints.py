@@ -22,10 +22,12 @@ VALUES = (
 ANGLES = np.array([0.4, 0.1, -0.3, 0.2, -0.1, 0.6, 0.3, -0.5, 0.15])
 
 
-def trailers(order=None, names=None):
-    """A tractor with eight trailers and forces on every coordinate; rows and coordinates in any order."""
+def trailers(order=None, names=None, driven=False):
+    """A tractor with eight trailers and forces on every coordinate; rows and coordinates in any order. Axles may be driven sideways."""
     model = ch.gallery("trailer", n=N)
     rows = [row.text for row in model.system.kinematic]
+    if driven:
+        rows = [row.replace("= 0", f"= {0.05 * (k + 1)}*" + ("u" if k % 2 else "sin(2*t)")) for k, row in enumerate(rows)]
     angles = [f"theta{k}" for k in range(N + 1)]
     kinds = {z: "line" if z in "xy" else "angle" for z in names or ["x", "y", *angles]}
     forces = {"x": "0.2 - 0.3*x'", "y": "0.1*x", **{f"theta{k}": f"0.05*{k + 1} - 0.1*theta{k}'" for k in range(N + 1)}}
@@ -35,11 +37,12 @@ def trailers(order=None, names=None):
         lagrangian=model.system.lagrangian,
         kinematic=[rows[k] for k in order or range(N + 1)],
         forces=forces,
+        inputs={"u": "sin(2*t)"} if driven else {},
     )
     return ch.derive(system, ch.DAlembert())
 
 
-def bordered(q, v):
+def bordered(q, v, t=None):
     """Accelerations and multipliers for (x, y, angles) and their velocities, from the velocities of the axles."""
     m, inertia, d = (np.array([VALUES[f"{z}{k}"] for k in range(z == "d", N + 1)]) for z in "mJd")
     angles, count = q[2:], N + 3
@@ -57,7 +60,8 @@ def bordered(q, v):
     moved = np.einsum("ki,kij->kj", turning, slopes) + np.einsum("ki,kij->kj", across, rates)
     forces = np.array([0.2 - 0.3 * v[0], 0.1 * q[0], *[0.05 * (k + 1) - 0.1 * v[2 + k] for k in range(N + 1)]])
     whole = np.block([[mass, -rows.T], [rows, np.zeros((N + 1, N + 1))]])
-    found = np.linalg.solve(whole, np.concatenate([forces - bias, -moved @ v]))
+    driving = 0.0 if t is None else 0.1 * np.arange(1, N + 2) * np.cos(2 * t)
+    found = np.linalg.solve(whole, np.concatenate([forces - bias, driving - moved @ v]))
     return found[:count], found[count:], rows
 
 
@@ -117,6 +121,23 @@ def test_motions_follow_the_bordered_matrix(shuffled):
     shares = bordered(end[: N + 3], end[N + 3 :])[1]
     rows = order or range(N + 1)
     assert [motion[f"lambda{k + 1}"][-1] for k in range(N + 1)] == pytest.approx(shares[list(rows)], abs=2e-7)
+
+
+def test_rows_that_time_and_inputs_drive():
+    """Every axle slides sideways with a given velocity."""
+    equations = trailers(driven=True)
+    assert isinstance(compile_equations(equations).flow.extended, NullSpaceRows)
+    assert reduction_of(compile_equations(equations).flow) is not None
+    motion = ch.simulate(equations, STATE, (0, 2), parameters=VALUES, tolerance=1e-12)
+    assert motion.certificate.ok
+
+    def rates(t, y):
+        return np.concatenate([y[N + 3 :], bordered(y[: N + 3], y[N + 3 :], t)[0]])
+
+    end = solve_ivp(rates, (0, 2), np.concatenate(start()), method="DOP853", rtol=1e-12, atol=1e-13).y[:, -1]
+    assert [motion.final[z] for z in STATE] == pytest.approx(end, abs=2e-8)
+    shares = bordered(end[: N + 3], end[N + 3 :], 2.0)[1]
+    assert [motion[f"lambda{k + 1}"][-1] for k in range(N + 1)] == pytest.approx(shares, abs=2e-7)
 
 
 def test_the_determinant_is_that_of_the_bordered_matrix():
@@ -185,3 +206,16 @@ def test_rows_without_a_recursion_are_left_alone():
     turned = triangular(graph, [speeds[0] * sine - speeds[1] * ca.cos(graph.leaf(a)) + 3], jets)
     assert len(turned.turns) == 1
     assert turned.free == (2, 3)
+
+
+def test_ensembles_and_prepared_runs_have_the_bits_of_simulate():
+    model = ch.gallery("trailer", n=N)
+    equations, spins, names = ch.derive(model), np.linspace(-0.4, 0.6, 5), ("x", "theta8", "theta3'")
+    start = {"x": 0.2, "y": -0.1, "x'": 1.3, **{f"theta{k}": float(ANGLES[k]) for k in range(N + 1)}}
+    many = ch.simulate_many(equations, {**start, "theta0'": spins}, (0, 3), parameters=model.parameters)
+    run = ch.prepare(equations, t=(0, 3), outputs=list(names))
+    for k, spin in enumerate(spins):
+        here = {**start, "theta0'": float(spin)}
+        one = ch.simulate(equations, here, (0, 3), parameters=model.parameters, keep="final")
+        assert [many[z][k] for z in names] == [one.final[z] for z in names]
+        assert list(run(*run.start(here, parameters=model.parameters))) == [one.final[z] for z in names]

@@ -29,6 +29,8 @@ from chetaev.numerics.graphs.arithmetic import NOTHING, balanced, dense, is_noth
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.graphs.residues import Residues
 
+_FEWEST_ROWS = 12
+"""Fewest rows for which a recursion is looked for. With fewer the simplified rates of an elimination have about as few operations."""
 _MOST_FREE = 4
 """Most free velocities. Operations grow in proportion to their number; with more, the elimination of a sparse matrix takes fewer."""
 
@@ -104,7 +106,7 @@ def _null_space_rows(system: Prolongation) -> NullSpaceRows | None:
     shares = [z for z in structure.top if isinstance(z, Multiplier)]
     forces, constraints = ([i for i, c in enumerate(structure.row_offsets) if bool(c) is held] for held in (False, True))
     ordered = structure.top == (*moving, *shares) and (len(forces), len(constraints)) == (len(moving), len(shares))
-    if not ordered or not shares or not system.plain or not is_dense(structure.jacobian):
+    if not ordered or not shares or not system.plain or not is_dense(structure.jacobian, _FEWEST_ROWS):
         return None
     rows = nested_rows(system, system.stage(0), NullSpaceRows.shorter)
     if rows is None:

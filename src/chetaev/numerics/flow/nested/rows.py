@@ -171,9 +171,9 @@ def _without_cancelling_terms(system: Prolongation, nested: NestedAlgebra) -> Lo
     return LooseRows([*own, *stated], found.leaves, found.rates)
 
 
-def is_dense(matrix: Sequence[Sequence[ca.SX]]) -> bool:
+def is_dense(matrix: Sequence[Sequence[ca.SX]], fewest: int = _FEWEST_ROWS) -> bool:
     """Tell whether a matrix has enough rows and entries for nested sums to save operations."""
-    return len(matrix) >= _FEWEST_ROWS and sum(not is_nothing(e) for line in matrix for e in line) >= _ENTRIES_OF_SPARSE_ROWS * len(matrix)
+    return len(matrix) >= fewest and sum(not is_nothing(e) for line in matrix for e in line) >= _ENTRIES_OF_SPARSE_ROWS * len(matrix)
 
 
 def nested_lagrangian(system: Prolongation) -> NestedAlgebra | None:
