@@ -12,6 +12,7 @@ from chetaev.numerics.flow.constraints.null_space import NullSpaceRows
 from chetaev.numerics.flow.constraints.reduction import reduction_of
 from chetaev.numerics.flow.constraints.triangular import triangular
 from chetaev.numerics.graphs.algebra import GraphAlgebra
+from chetaev.numerics.graphs.rounding_bounds import values_and_doubts
 
 N = 8
 VALUES = (
@@ -192,6 +193,20 @@ def test_operations_grow_like_the_number_of_trailers():
     small, large = (reduction_of(compile_equations(ch.derive(ch.gallery("trailer", n=n))).flow) for n in (12, 24))
     assert large.rhs().n_instructions() < 2.1 * small.rhs().n_instructions()
     assert small.rhs().n_instructions() < 100 * 12
+
+
+def test_bounds_of_rounding_errors_stay_small_along_a_train():
+    """Where they doubled from axle to axle, every motion of forty trailers had to be checked in many digits."""
+    model = ch.gallery("trailer", n=40)
+    flow = compile_equations(ch.derive(model)).flow
+    state = ch.evaluate(model)
+    given = [0.0, *[state[z.name] for z in flow.state], *[float(model.parameters[z.name]) for z in flow.arguments], 0.0]
+    column = ca.SX.sym("column", len(given))
+    parts = ca.vertsplit(column, [0, 1, 1 + flow.size, len(given)])
+    rates, doubts = values_and_doubts(
+        ca.Function("rates", [column], [ca.densify(flow.rhs()(*parts))]), np.array(given), np.zeros(len(given))
+    )
+    assert max(doubts) < 1e-10 * max(abs(rates))
 
 
 def test_rows_without_a_recursion_are_left_alone():

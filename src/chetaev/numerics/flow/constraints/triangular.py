@@ -8,17 +8,22 @@ all unknowns from a few free ones $u$. The transposed recursion gives the multip
 Every pivot is the same at all states. A line without one may have two unknowns $z_i, z_j$ with entries $a_i, a_j$ and a constant
 $\rho^2 = a_i^2 + a_j^2$: these are replaced by $u = a_j z_i - a_i z_j$, which is free, and $w = a_i z_i + a_j z_j$, which the line
 determines.
+
+A row $a_i X + a_j Y + d z = 0$ often stands before two lines $X' = X + \alpha z$, $Y' = Y + \beta z$ with $(\alpha, \beta) = d\,(a_i,
+a_j)$ and $\rho = 1$: an axle moves along its heading only. Then $X' = a_j l$ and $Y' = -a_i l$ with $l = a_j X - a_i Y$. So written, the
+lines have no differences, and bounds of rounding errors grow slowly; otherwise they double from line to line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
 
 import casadi as ca
 from sympy import Symbol
 
+from chetaev.core.exact.signature import vanishing
 from chetaev.numerics.flow.nested.rows import extended_rows
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.arithmetic import NOTHING, is_nothing, minus, over, plus, times
@@ -35,15 +40,16 @@ without a pivot."""
 _ONE = ca.SX(1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Step:
-    """A line `pivot * unknown + others + rest = 0`, solved for its unknown; `row` is the place of the row that it is, if it is one."""
+    """A line `pivot * unknown + others + rest = 0`, solved for its unknown."""
 
     unknown: int
     pivot: ca.SX
     others: Values
     rest: ca.SX
-    row: int | None = None
+    rows: Values = field(default_factory=dict)
+    """The rows that are a part of the line, by their places, with their factors."""
 
     @cached_property
     def form(self) -> Values:
@@ -80,7 +86,7 @@ class Triangular:
         """All unknowns where the free ones are zero. If `rests` are given, these are those of the rows, and further lines have none."""
         found: Values = {}
         for step in reversed(self.steps):
-            rest = step.rest if rests is None else NOTHING if step.row is None else rests[step.row]
+            rest = step.rest if rests is None else reduce(plus, [times(e, rests[k]) for k, e in step.rows.items()], NOTHING)
             self._solve(step, found, rest)
         return found
 
@@ -108,8 +114,8 @@ class Triangular:
         acting, found = dict(forces), Values()
         for step in self.steps:
             force = acting.get(step.unknown, NOTHING)
-            if step.row is not None:
-                found[step.row] = NOTHING if is_nothing(force) else _divided(-force, step.pivot)
+            for k, e in step.rows.items():
+                found[k] = plus(found.get(k, NOTHING), times(e, _divided(-force, step.pivot)))
             for w, e in step.form.items() if not is_nothing(force) else ():
                 acting[w] = plus(acting.get(w, NOTHING), times(e, force))
         return found
@@ -124,9 +130,9 @@ def triangular(graph: GraphAlgebra, rows: Sequence[ca.SX], jets: Sequence[Symbol
     lines = [{j: e for j, e in enumerate(line) if j in residues.rows[i]} for i, line in enumerate(system.matrix)]
     rests = [-e if not is_nothing(e) else NOTHING for e in system.right]
     for ways in ORDERS_OF_WAYS:
-        found = _Search(graph, lines, rests, len(rows), len(jets), residues).found(ways)
-        if found is not None:
-            return found
+        search = _Search(graph, lines, rests, len(rows), len(jets), residues)
+        if search.found(ways):
+            return search.without_differences()
     return None
 
 
@@ -146,14 +152,47 @@ class _Search:
         self.steps: list[Step] = []
         self.turns: list[Turn] = []
 
-    def found(self, ways: Sequence[tuple[bool, bool]]) -> Triangular | None:
-        """All lines in order, each solved in the first way that suits one of those left; None if a line remains."""
+    def found(self, ways: Sequence[tuple[bool, bool]]) -> bool:
+        """Set all lines aside, each solved in the first way that suits one of those left; False if a line remains."""
         while self.left:
             if not any(self._turned(parameters) if turning else self._solved(parameters) for turning, parameters in ways):
-                return None
-        solved = {step.unknown for step in self.steps}
+                return False
+        return True
+
+    def without_differences(self) -> Triangular:
+        """The lines in their order, where those of projections are written without differences."""
+        steps, projections = list(self.steps), self._projections()
+        for line, (first, last) in projections:
+            (x, p), (y, q) = line.others.items()
+            along, self.unknowns = self.unknowns, self.unknowns + 1
+            for step, a, b in ((first, p, q), (last, q, -p)):  # the row times p or q is added to the line
+                rest = plus(step.rest, times(a, line.rest))
+                rows = {k: times(a, e) for k, e in line.rows.items()}
+                steps[steps.index(step)] = Step(step.unknown, _ONE, {along: -b}, rest, rows)
+            place = 1 + max(k for k, step in enumerate(steps) if step.unknown in (first.unknown, last.unknown))
+            steps.insert(place, Step(along, _ONE, {x: -q, y: p}, NOTHING))
+        solved = {step.unknown for step in steps}
         free = tuple(j for j in range(self.unknowns) if j not in solved)
-        return Triangular(tuple(self.steps), free, tuple(self.turns))
+        return Triangular(tuple(steps), free, tuple(self.turns))
+
+    def _projections(self) -> list[tuple[Step, tuple[Step, Step]]]:
+        """The rows that make a projection of two lines, with these lines; both squares add up to one."""
+        candidates, zeros = [], list[ca.SX]()
+        for line in self.steps:
+            after = [step for step in self.steps if line.unknown in step.others]
+            if not line.rows or len(line.others) != 2 or len(after) != 2:
+                continue
+            (x, p), (y, q) = line.others.items()
+            pair = next(
+                ((a, b) for a, b in (after, after[::-1]) if {*a.others} == {x, line.unknown} and {*b.others} == {y, line.unknown}), None
+            )
+            if pair is None or any(step.rows or not step.pivot.is_one() for step in pair):
+                continue
+            candidates.append((line, pair))
+            zeros += [minus(plus(times(p, p), times(q, q)), _ONE), plus(pair[0].others[x], _ONE), plus(pair[1].others[y], _ONE)]
+            zeros += [plus(step.others[line.unknown], times(line.pivot, e)) for step, e in zip(pair, (p, q), strict=True)]
+        zero = vanishing(self.graph.program(zeros)[0]) if zeros else None
+        return [] if zero is None else [each for k, each in enumerate(candidates) if all(zero[5 * k : 5 * k + 5])]
 
     def _solved(self, parameters: bool) -> bool:
         """Solve a line for an unknown that stands in no other line: a further line for the intermediate result that it defines."""
@@ -162,7 +201,7 @@ class _Search:
             for j in line if k < self.rows else [own]:
                 if (j < self.jets or j == own) and len(self.holding[j]) == 1 and self._constant(k, j, parameters):
                     others = {w: e for w, e in line.items() if w != j}
-                    self.steps.append(Step(j, self.residues.frozen(line[j]), others, self.rests[k], k if k < self.rows else None))
+                    self.steps.append(Step(j, self.residues.frozen(line[j]), others, self.rests[k], {k: _ONE} if k < self.rows else {}))
                     self._set_aside(k)
                     return True
         return False
@@ -197,7 +236,7 @@ class _Search:
         self.steps += [
             Step(a, _ONE, {u: -q, w: -p}, NOTHING),
             Step(b, _ONE, {u: p, w: -q}, NOTHING),
-            Step(w, _ONE, others, self.rests[k], k),
+            Step(w, _ONE, others, self.rests[k], {k: _ONE}),
         ]
         self._set_aside(k)
 
