@@ -31,7 +31,7 @@ Flags = NDArray[np.bool_]
 
 _THRESHOLD = 0.05
 """Smallest ratio of a pivot to the largest entry of its column at every sample; less lets round-off grow, more destroys sparsity."""
-_DIGITLESS = 4.0
+DIGITLESS = 4.0
 """Doubts: an entry of at most this size has no correct digit and cannot be a pivot."""
 _LEAST_RATIO = 1e6
 """Smallest ratio of a pivot to its doubt where no entry suits all points, unless more pivots are known to exist."""
@@ -66,11 +66,11 @@ class Solved:
     """The rows and columns of the pivots."""
 
     def again(self, right: Sequence[ca.SX]) -> list[ca.SX]:
-        """The solution with another right-hand side, by the same factors."""
-        b = list(right)
+        """The solution with another right-hand side, by the same factors; what `right` does not have is zero."""
+        b = [*right, *[ca.SX(0)] * (len(self.rows) - len(right))]
         for k, i, factor in self.steps:
             b[k] = minus(b[k], times(factor, b[i]))
-        return _back_substituted(self.rows, b, self.order, len(self.solution))
+        return _back_substituted(self.rows, b, self.order, len(self.order) + len(self.null))
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ class Elimination:
             return np.full(later, -1)
         sizes, doubts = np.abs(self.numbers[:, rows, columns]), self.doubts[:, rows, columns]
         possible = np.ones(len(rows), dtype=bool) if self.residues is None else self.residues.pivotal[rows, columns]
-        suits = (sizes > _DIGITLESS * doubts) & (sizes > 0) & possible & (sizes >= _THRESHOLD * _largest_of_each(sizes, columns))
+        suits = (sizes > DIGITLESS * doubts) & (sizes > 0) & possible & (sizes >= _THRESHOLD * _largest_of_each(sizes, columns))
         allowed = suits[shared:] & suits[:shared].all(axis=0)
         none = ~allowed.any(axis=1, keepdims=True)
         if none.any():

@@ -112,7 +112,7 @@ class Flow:
         Multipliers that redundant constraints leave open are those of least norm.
         """
         if self.extended is not None:
-            return solve(self.extended.matrix, self.extended.right, self.order, self.samples, self.residues, self.freeze)
+            return self.extended.solved(self.order, self.samples, self.residues, self.freeze)
         rows, top = ca.vertcat(*[self.system.row(pair) for pair in self.system.stage(0)]), self.system.structure.top
         right: Any = ca.densify(-self.graph.without(rows, top))
         found = solve(self.system.structure.jacobian, right.elements(), self.order, self.samples, self.residues, self.freeze)
@@ -319,9 +319,8 @@ class Flow:
         """Residuals of all constraints on the state and the balance of energy, with their names; then the sums of their terms' sizes."""
         hidden = self.system.hidden()
         balance = self.balanced_energy - self.start_energy - sum(self.work)
-        rows = (nested_rows(self.system, hidden) if self.extended is not None and hidden else None) or [
-            self.system.row(pair) for pair in hidden
-        ]
+        nested = nested_rows(self.system, hidden, self.extended.shorter) if self.extended is not None and hidden else None
+        rows = nested or [self.system.row(pair) for pair in hidden]
         sizes, (energies,) = magnitudes(rows), magnitudes([self._terms_of_energy], _ROUNDING_OF_ARGUMENTS)
         exchanged = self.on_state(energies) + ca.fabs(self.start_energy) + sum(map(ca.fabs, self.work))
         return self.function([*rows, balance, *sizes, exchanged], "measure"), (*map(self.system.label, hidden), "balance")

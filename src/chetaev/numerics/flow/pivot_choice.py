@@ -9,9 +9,10 @@ from sympy import Symbol
 
 from chetaev.core.symbols import Parameter
 from chetaev.mechanics.ranks.factored import Factored
-from chetaev.numerics.flow.elimination import Flags, PivotOrder, Samples, elimination_order
+from chetaev.numerics.flow.constraints.null_space import null_space_rows
+from chetaev.numerics.flow.elimination import DIGITLESS, Flags, PivotOrder, Samples, elimination_order
 from chetaev.numerics.flow.flow import Flow
-from chetaev.numerics.flow.nested.rows import extended
+from chetaev.numerics.flow.nested.rows import ExtendedRows, extended
 from chetaev.numerics.flow.prolongation import Prolongation
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.arithmetic import is_nothing
@@ -45,7 +46,7 @@ def make_flow(system: Prolongation, extra_points: Sequence[dict[Symbol, float]] 
     found = given if usual_only else [*given, *random]
     if not found:
         return None
-    sparse = None if usual_only else _with_intermediate_results(system, extra_points)
+    sparse = None if usual_only else _by_free_velocities(system, extra_points) or _with_intermediate_results(system, extra_points)
     if sparse is not None:
         return sparse
     samples = Samples.of([a for a, _ in found], [doubts for _, doubts in found])
@@ -56,18 +57,45 @@ def make_flow(system: Prolongation, extra_points: Sequence[dict[Symbol, float]] 
 def _with_intermediate_results(system: Prolongation, extra_points: Sequence[dict[Symbol, float]]) -> Flow | None:
     """Return a flow by the elimination of a large sparse matrix; None where that saves nothing, or lacks pivots."""
     rows = extended(system)
-    if rows is None:
+    samples = None if rows is None else _samples(system, rows, extra_points)
+    if rows is None or samples is None:
         return None
     count = len(rows.matrix)
-    tape = system.algebra.tape([e for line in rows.matrix for e in line])
-    measured = [*system.measured(extra_points, given=True, tape=tape), *system.measured(system.generic_points, tape=tape)]
-    found = [a for a in measured if a is not None]
-    if not found:
-        return None
-    samples = Samples.of([a for a, _ in found], [doubts for _, doubts in found])
     residues = _RESIDUES.get(system.structure, ("extended",), lambda: residues_of(system.algebra, rows.matrix))
     order = elimination_order(samples, count, residues=residues)
     return Flow(system, order, samples, tuple(extra_points), residues, extended=rows) if len(order.pairs) == count else None
+
+
+def _by_free_velocities(system: Prolongation, extra_points: Sequence[dict[Symbol, float]]) -> Flow | None:
+    """Return a flow by the few velocities that constraints leave free; None where these are no recursion, or a pivot of it is zero."""
+    rows = null_space_rows(system)
+    samples = None if rows is None else _samples(system, rows, extra_points)
+    if rows is None or samples is None:
+        return None
+    steps, count = len(rows.recursion.steps), len(rows.matrix)
+    constant = np.abs(np.diagonal(samples.numbers, axis1=1, axis2=2)[:, :steps])
+    if not np.all(constant > DIGITLESS * np.diagonal(samples.doubts, axis1=1, axis2=2)[:, :steps]):
+        return None
+    residues = _RESIDUES.get(system.structure, ("free velocities",), lambda: residues_of(system.algebra, rows.matrix))
+    small = Samples(
+        samples.numbers[:, steps:, steps:], samples.doubts[:, steps:, steps:], samples.down[:, steps:], samples.across[:, steps:]
+    )
+    known = None if residues is None else residues_of(system.algebra, [line[steps:] for line in rows.matrix[steps:]])
+    pairs = elimination_order(small, count - steps, residues=known).pairs
+    order = PivotOrder((*[(k, k) for k in range(steps)], *[(steps + i, steps + j) for i, j in pairs]))
+    return Flow(system, order, samples, tuple(extra_points), residues, True, rows) if len(order.pairs) == count else None
+
+
+def _samples(system: Prolongation, rows: ExtendedRows, extra_points: Sequence[dict[Symbol, float]]) -> Samples | None:
+    """Return the matrix of rows at given points and random ones; None if it has no values at a given point, as where a pivot is zero that
+    it contains the inverse of, or at none of the random ones.
+    """
+    tape = system.algebra.tape([e for line in rows.matrix for e in line])
+    given = system.measured(extra_points, given=True, tape=tape)
+    if any(a is None for a in given):
+        return None
+    found = [a for a in (*given, *system.measured(system.generic_points, tape=tape)) if a is not None]
+    return Samples.of([a for a, _ in found], [doubts for _, doubts in found]) if found else None
 
 
 def _order(system: Prolongation, samples: Samples, rank: int) -> tuple[PivotOrder, Residues | None, bool]:

@@ -118,7 +118,7 @@ def rate_slopes(flow: Flow, moving: ca.SX, seeds: ca.SX) -> ca.SX:
     tops = ca.vertcat(*[flow.tops[z] for z in top])
     rows = ca.vertcat(*[flow.system.row(pair) for pair in flow.system.stage(0)])
     right = ca.substitute(ca.densify(-ca.jtimes(rows, moving, seeds)), graph.vector(top), tops)
-    moved = dict(zip(top, flow.solved.again(_parts(right)), strict=True))
+    moved = dict(zip(top, flow.solved.again(_parts(right)), strict=False))
     own = [moved.get(z.d()) for z in flow.state]
     rest = [rate for rate, found in zip(flow.rates, own, strict=True) if found is None]
     others = iter(_parts(ca.densify(ca.jtimes(ca.vertcat(*rest), moving, seeds))) if rest else ())

@@ -131,7 +131,7 @@ def _sparse_stage(flow: Flow, k: int, jets: Sequence[Jet]) -> ca.Function | None
     O(n) operations for a chain of n bodies; None if multipliers or fields of groups are moved, or if pivots are missing.
     """
     graph, pairs = flow.graph, flow.system.stage(k)
-    rows = nested_rows(flow.system, pairs)
+    rows = nested_rows(flow.system, pairs, flow.extended is not None and flow.extended.shorter)
     if rows is None or _along_fields(flow) or any(isinstance(z, Action | Multiplier) for z in jets):
         return None
     steps, shares = ([Parameter(f"{kind} {j}") for j in range(count)] for kind, count in (("step", len(jets)), ("share", len(rows))))

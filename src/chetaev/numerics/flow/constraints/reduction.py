@@ -23,8 +23,11 @@ from functools import cached_property
 import casadi as ca
 
 from chetaev.core.symbols import TIME, Coordinate, Jet
+from chetaev.numerics.flow.constraints.null_space import NullSpaceRows
 from chetaev.numerics.flow.constraints.projection import onto_groups
+from chetaev.numerics.flow.constraints.triangular import ORDERS_OF_WAYS, triangular
 from chetaev.numerics.flow.flow import Flow
+from chetaev.numerics.flow.nested.rows import nested_rows
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.arithmetic import NOTHING, is_nothing, minus, over, plus, times
 from chetaev.numerics.graphs.residues import residues_of
@@ -42,13 +45,6 @@ longer steps."""
 _FAR_MORE_COSTLY = 1.5
 """Ratio of the costs of rates, in reduced velocities and of the flow, above which other ways to write them are not tried: none of the
 gallery's systems with a larger one gains by reduced velocities."""
-
-_NUMBER, _TURN, _PARAMETER, _TURN_WITH_PARAMETER = (False, False), (True, False), (False, True), (True, True)
-_ORDERS_OF_WAYS = (
-    (_NUMBER, _TURN, _PARAMETER, _TURN_WITH_PARAMETER),
-    (_NUMBER, _PARAMETER, _TURN, _TURN_WITH_PARAMETER),
-)
-"""Orders in which ways to eliminate a row are tried (`_Stage.solved`)."""
 
 Line = dict[Jet, ca.SX]
 """The entries of a row by the jets they multiply; the entry of `_REST` stands alone."""
@@ -93,11 +89,13 @@ class Reduction:
         rates = dict(zip(free, self._shorter([plain[z] for z in free]), strict=True))
         rates |= zip(self.determined, self._along(rates), strict=True)
         ways, before = [rates], cost(graph, flow.rates)
-        if before < cost(graph, list(rates.values())) <= _FAR_MORE_COSTLY * before:
+        if before < cost(graph, list(rates.values())) <= (_FAR_MORE_COSTLY if flow.extended is None else float("inf")) * before:
             ways.append(dict(zip(plain, self._shorter(list(plain.values())), strict=True)))
         choices = [(way, power) for way in ways for power in powers]
         best, power = min(choices, key=lambda choice: cost(graph, [*choice[0].values(), *choice[1]]))
-        return [*[best[z] for z in flow.state], *power, *[best[u] for u in self.further]]
+        found = [*[best[z] for z in flow.state], *power, *[best[u] for u in self.further]]
+        # velocities and accelerations have the same recursion, which is then computed once; short graphs were simplified
+        return found if flow.extended is None else _split(ca.cse(ca.vertcat(*found)))
 
     @cached_property
     def cost_of_step(self) -> float:
@@ -154,6 +152,8 @@ class Reduction:
 def reduction_of(flow: Flow) -> Reduction | None:
     """The reduction of a flow by all rows on its state; None if they have no constant pivots, or if it would save nothing."""
     system, graph = flow.system, flow.graph
+    if isinstance(flow.extended, NullSpaceRows):
+        return _recursive(flow)
     if not system.plain or flow.extended is not None or not 0 < len(system.hidden()) <= _MOST_ROWS:
         return None
     determined: dict[Jet, ca.SX] = {}
@@ -174,11 +174,39 @@ def reduction_of(flow: Flow) -> Reduction | None:
         determined |= solved.determined
     if any(z not in flow.state for z in determined):
         return None
-    found = Reduction(flow, tuple(further), tuple(like), tuple(beginning), determined)
+    return _worthwhile(Reduction(flow, tuple(further), tuple(like), tuple(beginning), determined))
+
+
+def _recursive(flow: Flow) -> Reduction | None:
+    """The reduction by rows on the velocities alone, which determine them one after the other; None if they do not."""
+    system, graph = flow.system, flow.graph
+    ((_, jets), *later), rows = system.staged(-1), nested_rows(system, system.hidden(), NullSpaceRows.shorter)
+    recursion = None if later or rows is None else triangular(graph, rows, jets)
+    if recursion is None or any(z not in flow.state for z in jets):
+        return None
+    leaves = [graph.leaf(z) for z in jets]
+    turned = {turn.unknown: turn for turn in recursion.turns}
+    further = {u: Coordinate(f"reduced velocity {k + 1}").d(jets[turn.jets[0]].order) for k, (u, turn) in enumerate(turned.items())}
+    start, directions = recursion.particular(), recursion.directions()
+    determined: dict[Jet, ca.SX] = {}
+    for k in (step.unknown for step in reversed(recursion.steps) if step.unknown < len(jets)):
+        value = start.get(k, NOTHING)
+        for f, direction in zip(recursion.free, directions, strict=True):
+            own = graph.leaf(further[f]) if f in further else leaves[f]
+            value = plus(value, times(direction.get(k, NOTHING), own))
+        determined[jets[k]] = value
+    like = tuple(flow.state.index(jets[turned[u].jets[0]]) for u in further)
+    beginning = tuple(turned[u].of(leaves) for u in further)
+    return _worthwhile(Reduction(flow, tuple(further.values()), like, beginning, determined))
+
+
+def _worthwhile(found: Reduction) -> Reduction | None:
+    """A reduction, if a step in its velocities takes less time."""
+    flow, graph = found.flow, found.flow.graph
     rates, project = [*flow.rates, *([flow.power] if flow.has_power else [])], flow.project()
     projection = 0.0 if project is None else _PROJECTIONS * project.n_instructions()
     plain = _STAGES * cost(graph, rates) + projection
-    return found if found.cost_of_step <= (_MORE_COSTLY if further else 1.0) * plain else None
+    return found if found.cost_of_step <= (_MORE_COSTLY if found.further else 1.0) * plain else None
 
 
 @dataclass(frozen=True)
@@ -190,11 +218,8 @@ class _Solved:
 
 
 def _solved(graph: GraphAlgebra, lines: Sequence[Line], jets: Sequence[Jet], known: int) -> _Solved | None:
-    """The solution of the rows of a stage; None if none is found that has constant pivots.
-
-    Numbers are the best pivots: a parameter may be small. But with too many further velocities a later row may be left without a pivot.
-    """
-    for ways in _ORDERS_OF_WAYS:
+    """The solution of the rows of a stage; None if none is found that has constant pivots."""
+    for ways in ORDERS_OF_WAYS:
         found = _Stage(graph, [dict(line) for line in lines], jets, known).solved(ways)
         if found is not None:
             return found

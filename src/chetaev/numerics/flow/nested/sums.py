@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any
 
 import casadi as ca
@@ -27,11 +27,13 @@ from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.arithmetic import integer_power, plus, times
 
 Factors = tuple[Expr, ...]
+_CACHED_TERMS = 1 << 14
+"""Terms whose products are remembered: more than the pairs of a hundred links."""
 _Beginnings = dict[tuple[int, Expr], tuple[int, ca.SX]]
 
 
 @dataclass(frozen=True)
-class _Product:
+class Product:
     """A product of a number, of what does not move, and of the factors of each coordinate or multiplier, by its name."""
 
     number: Expr
@@ -64,7 +66,7 @@ class NestedAlgebra:
 
     def _written(self, expression: Expr) -> ca.SX:
         summands: list[ca.SX] = []
-        products: list[_Product] = []
+        products: list[Product] = []
         for term in Add.make_args(expression):
             separated = self._separated(term)
             if separated is None:
@@ -77,12 +79,12 @@ class NestedAlgebra:
 
     # -- products of factors of several coordinates -------------------------------------------------------------------------------
 
-    def _separated(self, term: Expr) -> list[_Product] | None:
+    def _separated(self, term: Expr) -> list[Product] | None:
         """The term as a sum of products in which every factor moves with one coordinate; None if it is no such sum."""
         found = [self._product(Mul.make_args(product)) for product in _by_addition_theorem(term)]
         return None if any(product is None for product in found) else [product for product in found if product is not None]
 
-    def _product(self, factors: Sequence[Expr]) -> _Product | None:
+    def _product(self, factors: Sequence[Expr]) -> Product | None:
         number, coefficients, moving = S.One, [], dict[str, list[Expr]]()
         for factor in factors:
             if factor.is_Rational:
@@ -95,7 +97,7 @@ class NestedAlgebra:
                 moving.setdefault(bases[0], []).append(factor)
             else:
                 return None
-        return _Product(number, tuple(coefficients), {base: Mul(*own) for base, own in moving.items()}) if len(moving) > 1 else None
+        return Product(number, tuple(coefficients), {base: Mul(*own) for base, own in moving.items()}) if len(moving) > 1 else None
 
     def _moved_by(self, factor: Expr) -> tuple[str, ...]:
         """The names of the coordinates and multipliers that a factor moves with; several also for a factor that has to stay whole."""
@@ -104,16 +106,16 @@ class NestedAlgebra:
             self._moving[factor] = tuple(bases) if not bases or _is_plain(factor) else ("", "")
         return self._moving[factor]
 
-    def _grouped(self, products: Sequence[_Product]) -> dict[tuple[str, Expr], list[_Product]]:
+    def _grouped(self, products: Sequence[Product]) -> dict[tuple[str, Expr], list[Product]]:
         """Products by the factors of that coordinate which most products contain, the latest one of several."""
         often = Counter(base for product in products for base in product.moving)
-        found: dict[tuple[str, Expr], list[_Product]] = {}
+        found: dict[tuple[str, Expr], list[Product]] = {}
         for product in products:
             base = max(product.moving, key=lambda base: (often[base], self._place.get(base, -1)))
             found.setdefault((base, product.moving[base]), []).append(product)
         return found
 
-    def _collected(self, outer: Expr, products: Sequence[_Product]) -> ca.SX:
+    def _collected(self, outer: Expr, products: Sequence[Product]) -> ca.SX:
         """The sum of products with the same outer factor, which multiplies one inner sum."""
         inner = [Mul(*[e for e in product.moving.values() if e != outer]) for product in products]
         order = sorted(range(len(inner)), key=lambda k: self._key(inner[k]))
@@ -174,8 +176,12 @@ def _known_beginning(terms: Sequence[Expr], begun: _Beginnings) -> int:
     return len(terms)
 
 
+@lru_cache(maxsize=_CACHED_TERMS)
 def _by_addition_theorem(term: Expr) -> list[Expr]:
-    """The term with the sine or cosine of a sum of two arguments written out; the term itself if it has no or several such factors."""
+    """The term with the sine or cosine of a sum of two arguments written out; the term itself if it has no or several such factors.
+
+    Cached: rows, the Lagrangian and the energy are written one after the other, with the same terms.
+    """
     factors = Mul.make_args(term)
     sums = [f for f in factors if isinstance(f, sympy.sin | sympy.cos) and f.args[0].is_Add and len(f.args[0].args) == 2]
     if len(sums) != 1:
