@@ -23,15 +23,17 @@ from chetaev.numerics.machine.instructions import (
     TIME,
     TURNING,
     Circle,
+    in_order,
     operands,
 )
+from chetaev.numerics.machine.sine import MOST_TOGETHER
 from chetaev.numerics.machine.tape import lines_of
 
 LONGEST = 155
-"""Most instructions of a program, with `_ANGLE` for each angle. Systems of the gallery below it take 0.70 to 1.0 of their time. Above it
-registers do not suffice: a snakeboard with five angles takes 1.8 times as long."""
-_ANGLE = 40
-"""Instructions of a sine and a cosine."""
+"""Most instructions of a program, with `_ANGLES` for sines and cosines. Systems of the gallery below it take 0.85 to 1.0 of their time,
+above it 0.95 to 1.0, and code for longer programs takes a tenth of a second to make."""
+_ANGLES = 40
+"""Instructions of the sines and cosines of up to `sine.MOST_TOGETHER` angles."""
 _BLOCK = 4
 """Numbers of a vector, as in `native.BLOCK`, which the loop's rows are padded to."""
 _VECTOR = f"<{_BLOCK} x double>"
@@ -52,7 +54,7 @@ def stages_code(program: bytes, n: int, sums: Sums, nodes: Sequence[float]) -> i
     table = list(lines_of(np.frombuffer(program, np.int32).reshape(-1, 4)))
     angles = len({a for operation, a, *_ in table if operation in TURNING})
     stages = _Stages(table, n)
-    if stages.moving + _ANGLE * angles > LONGEST or (angles and not sine.IN_LINE):
+    if stages.moving + _ANGLES * -(-angles // MOST_TOGETHER) > LONGEST or (angles and not sine.IN_LINE):
         return 0
     text = stages.text(sums, nodes)
     for name in CALLED.findall(text):
@@ -60,31 +62,16 @@ def stages_code(program: bytes, n: int, sums: Sums, nodes: Sequence[float]) -> i
     return machine_code(text, optimised=True)
 
 
-class _Angles(Circle):
-    """Sines and cosines in line, with names of their own in each stage."""
-
-    def __init__(self, prefix: str, lines: list[str]) -> None:
-        super().__init__(True)
-        self.lines, self._prefix = lines, prefix
-
-    def value(self, place: int, x: str) -> str:
-        """The sine (0) or cosine (1) of a value."""
-        if x not in self._known:
-            new = sine.Lines(f"%{self._prefix}a{len(self._known)}")
-            near = new.near(x)
-            self.near = new.value(f"and i1 {self.near}, {near}") if self.near else near
-            self._known[x] = new.sine_and_cosine(x)
-            self.lines += new.text
-        return self._known[x][place]
-
-
 class _Stages:
     """The lines of the function."""
 
     def __init__(self, table: list[tuple[int, int, int, int]], n: int) -> None:
         self._table, self._n, self._blocks = table, n, range(-(-n // _BLOCK))
+        self._order = in_order(table)
         self._lines: list[str] = []
         self._called: set[int] = set()
+        self._rows: dict[tuple[int, int], str] = {}
+        """The rates of stages so far, in vectors: by stage and block."""
         self._near: list[str] = []
         self._moving: list[bool] = []
         for operation, a, b, c in table:
@@ -103,6 +90,7 @@ class _Stages:
         self._add(f"%h.all = shufflevector {_VECTOR} %h.one, {_VECTOR} undef, <{_BLOCK} x i32> zeroinitializer")
         for block in self._blocks:
             self._load(f"%y{block}", "%y", _BLOCK * block, _VECTOR)
+            self._rows[0, block] = self._load(f"%k0.b{block}", "%k", _BLOCK * block, _VECTOR)
         newest = [self._load(f"%k0.{j}", "%k", j, "double") for j in range(self._n)]
         for stage, ((places, weights), node) in enumerate(zip(sums, nodes, strict=True), start=1):
             state = self._state(stage, list(zip(places, weights, strict=True)), newest)
@@ -116,7 +104,7 @@ class _Stages:
             self._add(f"%near{k} = and i1 {near}, {each}")
             near = f"%near{k}"
         self._add(f"%result = zext i1 {near} to i64")
-        head = {_FUSED, _FUSED_VECTOR, sine.DECLARATION, *[DECLARATIONS[o] for o in self._called & DECLARATIONS.keys()]}
+        head = {_FUSED, _FUSED_VECTOR, sine.DECLARATIONS, *[DECLARATIONS[o] for o in self._called & DECLARATIONS.keys()]}
         define = f"define i64 @{NAME}({_SIGNATURE}) nounwind {{"
         return "\n".join([*sorted(head), define, *self._lines, "ret i64 %result", "}", ""])
 
@@ -130,8 +118,13 @@ class _Stages:
 
     def _program(self, prefix: str, known: list[str], moving: bool, time: str, state: list[str]) -> tuple[list[str], list[str]]:
         """The names of those values that move with the state, or of those that do not; and of what is stored."""
-        names, stored, angles = list(known), [""] * self._n, _Angles(prefix, self._lines)
-        for k, (operation, a, b, c) in enumerate(self._table):
+        names, stored, angles = list(known), [""] * self._n, Circle(True, prefix)
+        angles.lines = self._lines
+        order, first, arguments = self._order
+        for place, k in enumerate(order):
+            operation, a, b, c = self._table[k]
+            if place == first:
+                angles.begin([names[v] for v in arguments if self._moving[v] == moving])
             if self._moving[k] != moving:
                 continue
             if operation == CONST:
@@ -155,14 +148,14 @@ class _Stages:
         return names, stored
 
     def _state(self, stage: int, terms: list[tuple[int, float]], newest: list[str]) -> list[str]:
-        """The state of a stage: older rates in vectors from memory, the newest ones number by number."""
+        """The state of a stage: older rates in vectors, the newest ones number by number."""
         *older, (_, last) = terms
-        weight, found, width = f"%s{stage}.last", [], _BLOCK * len(self._blocks)
+        weight, found = f"%s{stage}.last", []
         self._add(f"{weight} = fmul double %h, {sine.bits(last)}")
         for block in self._blocks:
             begun, total = f"%y{block}", ""
             for place, number in older:
-                row = self._load(f"%s{stage}.{block}.k{place}", "%k", place * width + _BLOCK * block, _VECTOR)
+                row = self._rows[place, block]
                 spread = f"<{', '.join([f'double {sine.bits(number)}'] * _BLOCK)}>"
                 new = f"%s{stage}.{block}.w{place}"
                 self._add(self._fused(new, spread, row, total) if total else f"{new} = fmul {_VECTOR} {spread}, {row}")
@@ -181,13 +174,14 @@ class _Stages:
         return f"{name} = call {_VECTOR} @llvm.fmuladd.v{_BLOCK}f64({_VECTOR} {a}, {_VECTOR} {b}, {_VECTOR} {c})"
 
     def _store(self, stage: int, rates: list[str]) -> None:
-        """Write a row of k in vectors, which later stages read as such: a load of a vector waits for stores of single numbers."""
+        """Write a row of k in vectors, which later stages use."""
         width = _BLOCK * len(self._blocks)
         for block in self._blocks:
             whole = "zeroinitializer"
             for j in range(_BLOCK * block, min(_BLOCK * (block + 1), self._n)):
                 self._add(f"%k{stage}.{j} = insertelement {_VECTOR} {whole}, double {rates[j]}, i32 {j % _BLOCK}")
                 whole = f"%k{stage}.{j}"
+            self._rows[stage, block] = whole
             place = stage * width + _BLOCK * block
-            self._add(f"%k{stage}.b{block} = getelementptr double, ptr %k, i64 {place}")
-            self._add(f"store {_VECTOR} {whole}, ptr %k{stage}.b{block}, align 8")
+            self._add(f"%k{stage}.b{block}.at = getelementptr double, ptr %k, i64 {place}")
+            self._add(f"store {_VECTOR} {whole}, ptr %k{stage}.b{block}.at, align 8")
