@@ -125,9 +125,9 @@ def test_a_prepared_run_uses_them_from_then_on(fresh, monkeypatch):
 
 def test_long_programs_and_unknown_code_have_none(fresh):
     long = kernel_of(1, lambda y: [sum((ca.exp(y[0] * (k + 2)) for k in range(LONGEST)), ca.SX(0))])
-    assert stages_code(long.program, 1, (), ()) == 0
+    assert stages_code(long.program, 1, (), (), ()) == 0
     turning = kernel_of(13, lambda y: [ca.sin(y[k]) for k in range(13)])
-    assert stages_code(turning.program, 13, (), ()) == 0
+    assert stages_code(turning.program, 13, (), (), ()) == 0
     assert program_at(12345) is None
     assert stages_of(Code(12345), 1) == 0
     short = kernel_of(2, SYSTEMS["pendulum"][1])

@@ -34,6 +34,8 @@ LONGEST = 155
 above it 0.95 to 1.0, and code for longer programs takes a tenth of a second to make."""
 _ANGLES = 40
 """Instructions of the sines and cosines of up to `sine.MOST_TOGETHER` angles."""
+_ROWS = 16
+"""Rows of k."""
 _BLOCK = 4
 """Numbers of a vector, as in `native.BLOCK`, which the loop's rows are padded to."""
 _VECTOR = f"<{_BLOCK} x double>"
@@ -45,18 +47,19 @@ Sums = Sequence[tuple[Sequence[int], Sequence[float]]]
 """For each stage but the first the earlier stages whose rates it adds, the one just before it last, and their weights."""
 
 
-def stages_code(program: bytes, n: int, sums: Sums, nodes: Sequence[float]) -> int:
+def stages_code(program: bytes, n: int, sums: Sums, nodes: Sequence[float], ends: Sums) -> int:
     """The address of `int64 stages(double t, double h, double* y, double* p, double* k)`; 0 where nothing would be gained.
 
-    It reads the first row of k and writes the following ones, with zeros behind the n numbers of a state. `nodes` are the times of the
-    stages, as parts of the step. The result is 0 if an angle is too large for sines and cosines in line: then the rows mean nothing.
+    It reads the first row of k and writes the following ones, with zeros behind the n numbers of a state, and in the last rows the sums
+    `ends` over all stages, the first of them times h. `nodes` are the times of the stages, as parts of the step. The result is 0 if an
+    angle is too large for sines and cosines in line: then the rows mean nothing.
     """
     table = list(lines_of(np.frombuffer(program, np.int32).reshape(-1, 4)))
     angles = len({a for operation, a, *_ in table if operation in TURNING})
     stages = _Stages(table, n)
     if stages.moving + _ANGLES * -(-angles // MOST_TOGETHER) > LONGEST or (angles and not sine.IN_LINE):
         return 0
-    text = stages.text(sums, nodes)
+    text = stages.text(sums, nodes, ends)
     for name in CALLED.findall(text):
         bind(name)
     return machine_code(text, optimised=True)
@@ -83,7 +86,7 @@ class _Stages:
         """The number of instructions that depend on time or state; the others are executed once in a step."""
         return sum(self._moving)
 
-    def text(self, sums: Sums, nodes: Sequence[float]) -> str:
+    def text(self, sums: Sums, nodes: Sequence[float], ends: Sums) -> str:
         """The whole function."""
         fixed = self._program("f", [""] * len(self._table), False, "", [])[0]
         self._add(f"%h.one = insertelement {_VECTOR} undef, double %h, i32 0")
@@ -99,6 +102,8 @@ class _Stages:
             self._add(f"%s{stage}.t = fadd double %t, {ahead}")
             newest = self._program(f"s{stage}", fixed, True, f"%s{stage}.t", state)[1]
             self._store(stage, newest)
+        for which, terms in enumerate(ends):
+            self._end(_ROWS - len(ends) + which, list(zip(*terms, strict=True)), scaled=which == 0)
         near = "true"
         for k, each in enumerate(self._near):
             self._add(f"%near{k} = and i1 {near}, {each}")
@@ -153,13 +158,7 @@ class _Stages:
         weight, found = f"%s{stage}.last", []
         self._add(f"{weight} = fmul double %h, {sine.bits(last)}")
         for block in self._blocks:
-            begun, total = f"%y{block}", ""
-            for place, number in older:
-                row = self._rows[place, block]
-                spread = f"<{', '.join([f'double {sine.bits(number)}'] * _BLOCK)}>"
-                new = f"%s{stage}.{block}.w{place}"
-                self._add(self._fused(new, spread, row, total) if total else f"{new} = fmul {_VECTOR} {spread}, {row}")
-                total = new
+            begun, total = f"%y{block}", self._weighed(f"%s{stage}.{block}", older, block)
             if total:
                 self._add(self._fused(f"%s{stage}.{block}.z", "%h.all", total, begun))
                 begun = f"%s{stage}.{block}.z"
@@ -170,18 +169,38 @@ class _Stages:
                 found.append(name)
         return found
 
+    def _weighed(self, prefix: str, terms: Sequence[tuple[int, float]], block: int) -> str:
+        """The sum of weighed rates of stages; nothing without terms."""
+        total = ""
+        for place, number in terms:
+            spread, new, row = f"<{', '.join([f'double {sine.bits(number)}'] * _BLOCK)}>", f"{prefix}.w{place}", self._rows[place, block]
+            self._add(self._fused(new, spread, row, total) if total else f"{new} = fmul {_VECTOR} {spread}, {row}")
+            total = new
+        return total
+
+    def _end(self, row: int, terms: Sequence[tuple[int, float]], scaled: bool) -> None:
+        """Write a sum over the stages into a row of k, times h if it is `scaled`."""
+        for block in self._blocks:
+            name = f"%e{row}.{block}"
+            total = self._weighed(name, terms, block)
+            if scaled:
+                self._add(f"{name}.h = fmul {_VECTOR} %h.all, {total}")
+            self._write(f"{name}.h" if scaled else total, row, block)
+
+    def _write(self, vector: str, row: int, block: int) -> None:
+        place = _BLOCK * (row * len(self._blocks) + block)
+        self._add(f"%k{row}.b{block}.at = getelementptr double, ptr %k, i64 {place}")
+        self._add(f"store {_VECTOR} {vector}, ptr %k{row}.b{block}.at, align 8")
+
     def _fused(self, name: str, a: str, b: str, c: str) -> str:
         return f"{name} = call {_VECTOR} @llvm.fmuladd.v{_BLOCK}f64({_VECTOR} {a}, {_VECTOR} {b}, {_VECTOR} {c})"
 
     def _store(self, stage: int, rates: list[str]) -> None:
         """Write a row of k in vectors, which later stages use."""
-        width = _BLOCK * len(self._blocks)
         for block in self._blocks:
             whole = "zeroinitializer"
             for j in range(_BLOCK * block, min(_BLOCK * (block + 1), self._n)):
                 self._add(f"%k{stage}.{j} = insertelement {_VECTOR} {whole}, double {rates[j]}, i32 {j % _BLOCK}")
                 whole = f"%k{stage}.{j}"
             self._rows[stage, block] = whole
-            place = stage * width + _BLOCK * block
-            self._add(f"%k{stage}.b{block}.at = getelementptr double, ptr %k, i64 {place}")
-            self._add(f"store {_VECTOR} {whole}, ptr %k{stage}.b{block}.at, align 8")
+            self._write(whole, stage, block)

@@ -58,11 +58,11 @@ from chetaev.numerics.methods.dop853.dense import (
     state,
     to_be_looked_at,
 )
-from chetaev.numerics.methods.dop853.proof import level_part, may_touch
+from chetaev.numerics.methods.dop853.proof import all_decided, level_part, may_touch
 from chetaev.numerics.methods.dop853.scale_constants import TIME_LEFT
 from chetaev.numerics.methods.dop853.scales import begin_sizes, fold, make_whole, put_back, sizes_again, unfold
 from chetaev.numerics.methods.dop853.step import ACCURATE, BROKEN, DRIFTED, EPSILON, attempt, factor, first_step
-from chetaev.numerics.methods.dop853.tube import may_surprise, safe_part
+from chetaev.numerics.methods.dop853.tube import around_in_line, may_surprise, safe_part
 from chetaev.numerics.methods.dop853.types import (
     Array,
     Control,
@@ -79,7 +79,7 @@ from chetaev.numerics.methods.dop853.types import (
     Watches,
     Work,
 )
-from chetaev.numerics.methods.dop853.watched_functions import any_closely, begin, below_floor, look, quiet, seen_part
+from chetaev.numerics.methods.dop853.watched_functions import any_closely, any_sampled, begin, below_floor, look, quiet, seen_part
 
 _PATIENCE = 20
 """Trial steps in a row with numbers that are not finite, after which a run ends."""
@@ -298,7 +298,8 @@ def _follow(
     In line in both functions that are called from outside: a call would pass four hundred numbers, which is as much work as a step of a
     small system.
     """
-    direction, watched, closely = 1.0 if t1 >= t else -1.0, watches.floor.size, any_closely(watches)
+    direction, watched, closely, sampled = 1.0 if t1 >= t else -1.0, watches.floor.size, any_closely(watches), any_sampled(watches)
+    enclosed = tube.nodes != 0 or (watched > 0 and ((closely and tube.bounds != 0) or (tube.determinant != 0 and tube.turns != 0)))
     broken, drifted, shortened, again, rejected, left = 0, 0, 0, 0, counts[LATELY] != 0, 0.0
     counts[LATELY] = 0
     while True:
@@ -319,8 +320,10 @@ def _follow(
             drifted += verdict == DRIFTED
             rejected, h = True, step * min(0.9, growth)
             continue
-        boxed = tube.nodes != 0
-        if boxed and may_surprise(system, t, step, y, work, tube):
+        boxed = enclosed
+        if boxed:
+            around_in_line(t, step, y, work, tube)
+        if tube.nodes != 0 and may_surprise(system, tube):
             boxed = False
             whole = safe_part(system, t, step, y, work, tube, counts)
             if whole < 1.0:
@@ -332,7 +335,8 @@ def _follow(
                 continue
         if watched > 0:
             left = begin(system, control, t, step, y, closely, work, counts) if counts[ACCEPTED] == 0 else 0.0
-            if closely and shortened < _SHORTENED and abs(step) > 1e6 * EPSILON * abs(t):
+            looking = closely and shortened < _SHORTENED and abs(step) > 1e6 * EPSILON * abs(t)
+            if looking and (sampled or not (boxed and all_decided(system, watches, tube))):
                 whole, boxed = seen_part(system, watches, t, step, y, work, tube, counts), False
                 if whole < 1.0:
                     counts[REJECTED] += 1

@@ -24,6 +24,7 @@ from chetaev.numerics.methods.dop853.codes import (
     BOUND,
     DOUBLE_TURN,
     EVALUATIONS,
+    FIFTH,
     GIVEN,
     HISS,
     LARGEST,
@@ -143,7 +144,7 @@ def _heard(system: System, t: float, h: float, y: Array, rates: Array, work: Wor
 @part
 def unresolved(control: Control, h: float, y: Array, work: Work) -> None:
     """Learn which errors are round-off, where a step was rejected twice: they do not become smaller with the step as errors do, and are
-    small beside the rates of their kind, or below the last digit of the largest of it. The estimates of this step are in `stage`, those of
+    small beside the rates of their kind, or below the last digit of the largest of it. The estimates of this step are in `k`, those of
     the one before in `past`.
     """
     if abs(h) <= 0.5 * work.past[y.size]:
@@ -152,12 +153,12 @@ def unresolved(control: Control, h: float, y: Array, work: Work) -> None:
         for j in range(y.size):
             work.trial[control.kinds[j]] = max(work.trial[control.kinds[j]], abs(work.k[0, j]))
         for j in range(y.size):
-            error, kind = abs(work.stage[j]), control.kinds[j]
+            error, kind = abs(work.k[FIFTH, j]), control.kinds[j]
             faint = error < NOISY * EPSILON * work.trial[kind] or abs(h) * error < EPSILON * control.rows[AMONG, j]
             if faint and error > SLOWLY * work.past[j]:
                 control.rows[HISS, j] = max(control.rows[HISS, j], NOISE * error)
     for j in range(y.size):
-        work.past[j] = abs(work.stage[j])
+        work.past[j] = abs(work.k[FIFTH, j])
     work.past[y.size] = abs(h)
 
 
