@@ -47,7 +47,7 @@ def test_errors_stay_below_one_unit_in_the_last_place():
                 assert abs(mpmath.mpf(float(value)) - exact) < allowed, x
 
 
-@pytest.mark.parametrize("count", [1, instructions.FEW_ANGLES, instructions.FEW_ANGLES + 1])
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 6, instructions.FEW_ANGLES, instructions.FEW_ANGLES + 1])
 def test_all_kinds_of_code_agree_to_the_last_bit(count):
     kernel = turning(count)
     in_line = instructions.text_of(kernel.program, interpreted(kernel.program))

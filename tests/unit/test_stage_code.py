@@ -26,6 +26,17 @@ SYSTEMS = {
         [0, 0, 1, 1, 2.0],
     ),
     "a power and a root": (4, lambda y: [y[2], y[3], *(-P[0] * y[k] / (y[0] ** 2 + y[1] ** 2) ** 1.5 for k in (0, 1))], [1, 0, 0.1, 1.1]),
+    **{
+        f"{count} angles, and one in another": (
+            count,
+            lambda y, count=count: [
+                *[ca.cos(y[k]) * ca.sin(y[k - 1]) - ca.sin(P[0]) for k in range(1, count)],
+                ca.sin(T + P[1] * ca.cos(y[0])),
+            ],
+            [0.3 * k for k in range(count)],
+        )
+        for count in (2, 3, 4)
+    },
     "no state at all": (3, lambda y: [P[0], T * P[1], 2.0], [0.0, 0.0, 0.0]),
 }
 
@@ -114,9 +125,9 @@ def test_a_prepared_run_uses_them_from_then_on(fresh, monkeypatch):
 
 def test_long_programs_and_unknown_code_have_none(fresh):
     long = kernel_of(1, lambda y: [sum((ca.exp(y[0] * (k + 2)) for k in range(LONGEST)), ca.SX(0))])
-    assert stages_code(long.program, 1, (), ()) == 0
-    turning = kernel_of(5, lambda y: [ca.sin(y[k]) for k in range(5)])
-    assert stages_of(Code(turning.address), 5) == 0
+    assert stages_code(long.program, 1, (), (), ()) == 0
+    turning = kernel_of(13, lambda y: [ca.sin(y[k]) for k in range(13)])
+    assert stages_code(turning.program, 13, (), (), ()) == 0
     assert program_at(12345) is None
     assert stages_of(Code(12345), 1) == 0
     short = kernel_of(2, SYSTEMS["pendulum"][1])

@@ -310,6 +310,26 @@ def operands(operation: int, a: int, b: int, c: int) -> list[int]:
     return [v for v, reads in ((a, _READS_A), (b, _READS_B), (c, _READS_C)) if reads[operation]]
 
 
+def in_order(program: Sequence[tuple[int, int, int, int]]) -> tuple[list[int], int, list[int]]:
+    """The values of a program in an order that begins with what arguments of sines and cosines need; how many these are; and those of the
+    arguments that contain no sines themselves, which are then known together.
+    """
+    turned: list[bool] = []
+    angles: dict[int, None] = {}
+    for operation, a, b, c in program:
+        turned.append(operation in TURNING or any(turned[v] for v in operands(operation, a, b, c)))
+        if operation in TURNING and not turned[a]:
+            angles[a] = None
+    early: set[int] = set()
+    waiting = list(angles)
+    while waiting:
+        k = waiting.pop()
+        if k not in early:
+            early.add(k)
+            waiting += operands(*program[k])
+    return [*sorted(early), *[k for k in range(len(program)) if k not in early]], len(early), list(angles)
+
+
 def entries_read(program: bytes) -> tuple[int, ...]:
     """The entries of the state that a program reads."""
     table = np.frombuffer(program, np.int32).reshape(-1, 4)
@@ -333,9 +353,9 @@ def text_of(program: bytes, otherwise: int | None = None, library: bool = False)
 class Circle:
     """Sines and cosines, each pair once: inline or by calls."""
 
-    def __init__(self, in_line: bool) -> None:
+    def __init__(self, in_line: bool, prefix: str = "") -> None:
         self.lines: list[str] = []
-        self.in_line = in_line
+        self.in_line, self._prefix = in_line, prefix
         self.near = ""
         """Whether all arguments so far are small enough for inline code."""
         self._known: dict[str, tuple[str, str]] = {}
@@ -343,17 +363,30 @@ class Circle:
     @property
     def head(self) -> str:
         """The declarations of the functions that the lines call."""
-        return sine.DECLARATION if self.in_line else sine.DEFINITION
+        return sine.DECLARATIONS if self.in_line else sine.DEFINITION
+
+    def begin(self, arguments: Sequence[str]) -> None:
+        """Compute sines and cosines of arguments that are known together, in vectors."""
+        for group in sine.groups_of(arguments) if self.in_line else ():
+            lines, near, pairs = sine.together(f"%{self._prefix}g{len(self._known)}", group)
+            self.lines += lines
+            self._require(near)
+            self._known |= zip(group, pairs, strict=True)
+
+    def _require(self, near: str) -> None:
+        if self.near:
+            self.lines.append(f"{near}.all = and i1 {self.near}, {near}")
+        self.near = f"{near}.all" if self.near else near
 
     def value(self, place: int, x: str) -> str:
         """The sine (0) or cosine (1) of a value."""
         if x not in self._known:
-            new = sine.Lines(f"%a{len(self._known)}")
-            if self.in_line:
-                near = new.near(x)
-                self.near = new.value(f"and i1 {self.near}, {near}") if self.near else near
+            new = sine.Lines(f"%{self._prefix}a{len(self._known)}")
+            near = new.near(x) if self.in_line else ""
             self._known[x] = new.sine_and_cosine(x) if self.in_line else new.called(x)
             self.lines += new.text
+            if near:
+                self._require(near)
         return self._known[x][place]
 
 
@@ -378,16 +411,21 @@ class _Library(Circle):
 def _text(table: NDArray[np.int32], circle: Circle | None, otherwise: int | None) -> str:
     lines: list[str] = [] if circle is None else circle.lines
     called: set[int] = set()
-    names: list[str] = []
-    for k, (operation, a, b, c) in enumerate(lines_of(table)):
+    program = list(lines_of(table))
+    names, in_line = [""] * len(program), circle is not None and circle.in_line
+    order, first, angles = in_order(program) if in_line else ([*range(len(program))], -1, [])
+    for place, k in enumerate(order):
+        operation, a, b, c = program[k]
+        if place == first and circle is not None:
+            circle.begin([names[v] for v in angles])
         if operation == CONST:
-            names.append(f"0x{c & 0xFFFFFFFF:08X}{b & 0xFFFFFFFF:08X}")  # the bits of a double, the only spelling that reads back exactly
+            names[k] = f"0x{c & 0xFFFFFFFF:08X}{b & 0xFFFFFFFF:08X}"  # the bits of a double, the only spelling that reads back exactly
         elif operation == TIME:
-            names.append("%t")
+            names[k] = "%t"
         elif circle is not None and operation in TURNING:
-            names.append(circle.value(TURNING.index(operation), names[a]))
+            names[k] = circle.value(TURNING.index(operation), names[a])
         else:
-            names.append(f"%v{k}")
+            names[k] = f"%v{k}"
             called.add(operation)
             if operation in (STATE, PARAMETER):
                 lines.append(CASES[operation].format(r=names[k], i=a))

@@ -10,14 +10,17 @@ $10^{-16} |x|$ of zero):
 3. The last two bits of $k$ decide which of the two is the sine, and the signs.
 
 Arguments beyond $2^{30}$, infinity and NaN are left to the library.
+
+Several arguments that are known at the same time are computed in one vector, with the same bits: a double pendulum has three.
 """
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Sequence
 
-from chetaev.numerics.machine.processor import fuses
+from chetaev.numerics.machine.processor import LANES, fuses
 
 IN_LINE = fuses()
 """Whether this processor has fused operations."""
@@ -26,8 +29,34 @@ NAME = "sine_and_cosine"
 BOTH = "{ double, double }"
 """The type of the result: sine, then cosine."""
 
+_TYPE = re.compile(r"\b(double|i64|i1)\b")
+_TOKEN = re.compile(r"(?<![\w.%@])(double|i64|i1|0x[0-9A-F]{16}|-?\d+(?:\.\d+)?)(?![\w.])")
+_INTRINSIC = re.compile(r"(@llvm\.\w+)\.f64\(")
+
+
+def widened(line: str, lanes: int = LANES) -> str:
+    """A line for one number as the same line for a vector: types become vectors, numbers vectors of equal numbers."""
+    kind = "double"
+    found, last = [], 0
+    for match in _TOKEN.finditer(line):
+        word = match[1]
+        found.append(line[last : match.start()])
+        last = match.end()
+        if _TYPE.fullmatch(word):
+            kind = word
+            found.append(f"<{lanes} x {word}>")
+        else:  # a number, or an index
+            found.append(word if "extractvalue" in line else f"<{', '.join([f'{kind} {word}'] * lanes)}>")
+    return _INTRINSIC.sub(rf"\1.v{lanes}f64(", "".join([*found, line[last:]]))
+
+
 DECLARATION = "declare double @llvm.fma.f64(double, double, double)"
 """The LLVM function that the lines call."""
+MOST_TOGETHER = 4
+"""Arguments whose sines and cosines are computed in one vector: the numbers of a register with AVX2. Two are computed in a vector of two,
+three in one of four."""
+DECLARATIONS = "\n".join([DECLARATION, *[widened(DECLARATION, lanes) for lanes in (2, MOST_TOGETHER)]])
+"""The same with those for vectors."""
 
 _ROUNDING = 1.5 * 2.0**52
 """Adding this number rounds to an integer, whose bits are then the last bits of the sum."""
@@ -137,6 +166,31 @@ class Lines:
             turned = self.value(f"xor i64 {self.value(f'bitcast double {chosen} to i64')}, {sign}")
             found.append(self.value(f"bitcast i64 {turned} to double"))
         return found[0], found[1]
+
+
+def together(prefix: str, arguments: Sequence[str]) -> tuple[list[str], str, list[tuple[str, str]]]:
+    """Sines and cosines of several arguments in a vector, with the bits of single ones: lines, whether all arguments are small enough,
+    and the names of each pair.
+    """
+    lanes = 2 if len(arguments) == 2 else MOST_TOGETHER
+    vector, whole, text = f"<{lanes} x double>", "undef", []
+    for i in range(lanes):
+        text.append(f"{prefix}.x{i} = insertelement {vector} {whole}, double {arguments[min(i, len(arguments) - 1)]}, i32 {i}")
+        whole = f"{prefix}.x{i}"
+    lines = Lines(prefix)
+    near, both = lines.near(whole), lines.sine_and_cosine(whole)
+    text += [widened(line, lanes) for line in lines.text]
+    text += [f"{prefix}.bits = bitcast <{lanes} x i1> {near} to i{lanes}", f"{prefix}.near = icmp eq i{lanes} {prefix}.bits, -1"]
+    pairs = [(f"{prefix}.s{i}", f"{prefix}.c{i}") for i in range(len(arguments))]
+    for i, pair in enumerate(pairs):
+        text += [f"{one} = extractelement {vector} {values}, i32 {i}" for one, values in zip(pair, both, strict=True)]
+    return text, f"{prefix}.near", pairs
+
+
+def groups_of(arguments: Sequence[str]) -> list[Sequence[str]]:
+    """Arguments in groups that `together` takes, without a last one that is alone."""
+    found = [arguments[i : i + MOST_TOGETHER] for i in range(0, len(arguments), MOST_TOGETHER)]
+    return [group for group in found if len(group) > 1]
 
 
 def _definition() -> str:

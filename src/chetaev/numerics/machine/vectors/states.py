@@ -7,8 +7,6 @@ the same order and has the same bits. What is no operation of vectors, a functio
 
 from __future__ import annotations
 
-import re
-
 import llvmlite.binding as llvm
 import numpy as np
 
@@ -30,11 +28,9 @@ from chetaev.numerics.machine.instructions import (
 from chetaev.numerics.machine.interpreter import interpreted, interprets
 from chetaev.numerics.machine.processor import LANES
 from chetaev.numerics.machine.rounding_bounds import bound_lines, bound_of_constant
+from chetaev.numerics.machine.sine import widened
 from chetaev.numerics.machine.tape import lines_of
 
-_TYPE = re.compile(r"\b(double|i64|i1)\b")
-_TOKEN = re.compile(r"(?<![\w.%@])(double|i64|i1|0x[0-9A-F]{16}|-?\d+(?:\.\d+)?)(?![\w.])")
-_INTRINSIC = re.compile(r"(@llvm\.\w+)\.f64\(")
 _LOOSE = {operation_of(name) for name in LIBM}
 """Operations that are calls of the mathematical library."""
 
@@ -231,22 +227,6 @@ def _doubted(name: str, line: tuple[int, int, int, int], names: list[str], doubt
     used = {letter: value for letter, value in zip("abc", (a, b, c), strict=True) if f"{{{letter}}}" in CASES[operation]}
     found, bound = bound_lines(operation, {z: names[v] for z, v in used.items()}, {z: doubts[v] for z, v in used.items()}, name)
     return [widened(each) for text in found for each in text.splitlines()], bound
-
-
-def widened(line: str) -> str:
-    """A line for one number as the same line for a vector: types become vectors, numbers vectors of equal numbers."""
-    kind = "double"
-    found, last = [], 0
-    for match in _TOKEN.finditer(line):
-        word = match[1]
-        found.append(line[last : match.start()])
-        last = match.end()
-        if _TYPE.fullmatch(word):
-            kind = word
-            found.append(_wide(word))
-        else:
-            found.append(word if "extractvalue" in line else _equal(word, kind))  # an index there
-    return _INTRINSIC.sub(rf"\1.v{LANES}f64(", "".join([*found, line[last:]]))
 
 
 def _wide(kind: str) -> str:

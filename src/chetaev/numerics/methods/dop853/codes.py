@@ -59,6 +59,8 @@ NOTHING = 1e-100
 UPPER_BOUND, LOWER_BOUND, SEEN_VALUE, BOUND_OVER_STEP, EDGE, LARGEST_VALUE = range(6)
 """Rows of data about the nodes: the largest and the smallest absolute value over a box, the largest value at the points evaluated by the
 step, the bound over the whole step, the value at which an unseen feature begins, and the largest value at a single point."""
+MOVED_BY, FIFTH, THIRD = 13, 14, 15
+"""Rows of `k` that hold the change of the state in a step, and the error estimates of orders 5 and 3, until the interpolant is made."""
 NODE_ROWS = 6
 """The number of rows of data about the nodes."""
 WORST, LEAPED_NODE, TURN, MIDDLE = range(4)

@@ -57,8 +57,8 @@ from chetaev.numerics.methods.dop853.dense import (
     rate,
     state,
 )
-from chetaev.numerics.methods.dop853.enclosure.proof import level_part, may_touch
-from chetaev.numerics.methods.dop853.enclosure.tube import may_leap, safe_part
+from chetaev.numerics.methods.dop853.enclosure.proof import all_decided, level_part, may_touch
+from chetaev.numerics.methods.dop853.enclosure.tube import around_in_line, may_leap, safe_part
 from chetaev.numerics.methods.dop853.scale_constants import TIME_LEFT
 from chetaev.numerics.methods.dop853.scales import begin_sizes, fold, make_whole, onto_rows, put_back, sizes_again, unfold
 from chetaev.numerics.methods.dop853.step import ACCURATE, BROKEN, DRIFTED, EPSILON, attempt, factor, first_step
@@ -79,7 +79,7 @@ from chetaev.numerics.methods.dop853.types import (
     System,
     Work,
 )
-from chetaev.numerics.methods.dop853.watched_functions import any_closely, begin, below_floor, look, quiet, resolved_part
+from chetaev.numerics.methods.dop853.watched_functions import any_closely, any_sampled, begin, below_floor, look, quiet, resolved_part
 
 _PATIENCE = 20
 """Trial steps in a row with numbers that are not finite, after which a run ends."""
@@ -275,7 +275,8 @@ def _follow(
     """
     control, watches, keep, times, flag = plan
     kept, found, seen, work, tube = records
-    direction, watched, closely = 1.0 if t1 >= t else -1.0, watches.floor.size, any_closely(watches)
+    direction, watched, closely, sampled = 1.0 if t1 >= t else -1.0, watches.floor.size, any_closely(watches), any_sampled(watches)
+    enclosed = tube.nodes != 0 or (watched > 0 and ((closely and tube.bounds != 0) or (tube.determinant != 0 and tube.turns != 0)))
     broken, drifted, shortened, again, rejected, left = 0, 0, 0, 0, counts[LATELY] != 0, 0.0
     counts[LATELY] = 0
     while True:
@@ -296,8 +297,10 @@ def _follow(
             drifted += verdict == DRIFTED
             rejected, h = True, step * min(0.9, growth)
             continue
-        boxed = tube.nodes != 0
-        if boxed and may_leap(system, t, step, y, work, tube):
+        boxed = enclosed
+        if boxed:
+            around_in_line(t, step, y, work, tube)
+        if tube.nodes != 0 and may_leap(system, tube):
             boxed = False
             whole = safe_part(system, t, step, y, work, tube, counts)
             if whole < 1.0:
@@ -309,7 +312,8 @@ def _follow(
                 continue
         if watched > 0:
             left = begin(system, control, t, step, y, closely, work, counts) if counts[ACCEPTED] == 0 else 0.0
-            if closely and shortened < _SHORTENED and abs(step) > 1e6 * EPSILON * abs(t):
+            resolving = closely and shortened < _SHORTENED and abs(step) > 1e6 * EPSILON * abs(t)
+            if resolving and (sampled or not (boxed and all_decided(system, watches, tube))):
                 whole, boxed = resolved_part(system, watches, t, step, y, work, tube, counts), False
                 if whole < 1.0:
                     counts[REJECTED] += 1

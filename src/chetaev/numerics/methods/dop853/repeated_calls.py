@@ -54,6 +54,8 @@ _PAYS = 1 << 20
 to 40 ns in each."""
 _SUMS = (c.A1, c.A2, c.A3, c.A4, c.A5, c.A6, c.A7, c.A8, c.A9, c.A10, c.A11)
 _NODES = (c.C1, c.C2, c.C3, c.C4, c.C5, c.C6, c.C7, c.C8, c.C9, c.C10, c.C11)
+_ENDS = (c.B, c.E5, c.E3)
+"""What the loop needs of all stages, in the order of the last rows of `k` (`codes`)."""
 _stages: dict[tuple[int, int], int] = {}
 _steps: dict[tuple[int, int], int] = {}
 
@@ -67,7 +69,7 @@ def stages_of(code: Code, n: int) -> int:
     key = code.rhs, n
     if key not in _stages:
         program = None if code.inputs else program_at(code.rhs)
-        _stages[key] = 0 if program is None else stages_code(program, n, _SUMS, _NODES)
+        _stages[key] = 0 if program is None else stages_code(program, n, _SUMS, _NODES, _ENDS)
     return _stages[key]
 
 

@@ -24,6 +24,7 @@ from chetaev.numerics.methods.dop853.codes import (
     BOUND,
     DOUBLE_TURN,
     EVALUATIONS,
+    FIFTH,
     GIVEN,
     LARGEST,
     PROJECTIONS,
@@ -153,9 +154,9 @@ def _round_off_of_rates(system: System, t: float, h: float, y: Array, rates: Arr
 
 @part
 def unresolved(control: Control, h: float, y: Array, work: Work) -> None:
-    """Allow errors that are round-off after a step was rejected twice: they did not shrink with the step as errors of the method do, and
-    are small beside the rates of their kind, or below the last digit of the largest component of their kind. `stage` holds the estimates of
-    this step, `past` those of the step before.
+    """Learn which errors are round-off, where a step was rejected twice: they do not become smaller with the step as errors do, and are
+    small beside the rates of their kind, or below the last digit of the largest of it. The estimates of this step are in `k`, those of
+    the one before in `past`.
     """
     if abs(h) <= 0.5 * work.past[y.size]:
         for j in range(y.size):
@@ -163,12 +164,12 @@ def unresolved(control: Control, h: float, y: Array, work: Work) -> None:
         for j in range(y.size):
             work.trial[control.kinds[j]] = max(work.trial[control.kinds[j]], abs(work.k[0, j]))
         for j in range(y.size):
-            error, kind = abs(work.stage[j]), control.kinds[j]
+            error, kind = abs(work.k[FIFTH, j]), control.kinds[j]
             faint = error < MOST_ROUND_OFF * EPSILON * work.trial[kind] or abs(h) * error < EPSILON * control.rows[AMONG, j]
             if faint and error > LEFT_AFTER_HALVING * work.past[j]:
                 control.rows[ROUND_OFF, j] = max(control.rows[ROUND_OFF, j], NOISE * error)
     for j in range(y.size):
-        work.past[j] = abs(work.stage[j])
+        work.past[j] = abs(work.k[FIFTH, j])
     work.past[y.size] = abs(h)
 
 

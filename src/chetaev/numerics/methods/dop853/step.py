@@ -7,7 +7,7 @@ import numpy as np
 from chetaev.numerics.machine.native import add_row, add_rows, all_finite, call_stages, copy_row, inner, part, sum_rows, sum_squares
 from chetaev.numerics.methods.dop853 import tableau as c
 from chetaev.numerics.methods.dop853.calls import HUGE, bounded, call, finite, settle_in_line
-from chetaev.numerics.methods.dop853.codes import AMONG, ATOL, EVALUATIONS, PROJECTIONS, ROUND_OFF, SIZES
+from chetaev.numerics.methods.dop853.codes import AMONG, ATOL, EVALUATIONS, FIFTH, MOVED_BY, PROJECTIONS, ROUND_OFF, SIZES, THIRD
 from chetaev.numerics.methods.dop853.scale_constants import (
     BESIDE,
     GUESS_AT_REST,
@@ -79,14 +79,19 @@ def first_step(system: System, control: Control, t: float, y: Array, span: float
 
 
 @inner
-def _stages(system: System, t: float, h: float, y: Array, work: Work) -> bool:
-    """Stages 1-11 from stage 0, and the end of the step in `free`; whether that is finite."""
-    k, z = work.k, work.stage
-    width = k.shape[1]
+def _stages(system: System, control: Control, t: float, h: float, y: Array, work: Work) -> bool:
+    """Stages 1-11 from stage 0, what they sum to in the last rows of `k`, and the end of the step in `free`; whether that is finite."""
+    k, width = work.k, work.k.shape[1]
+    moved, fifth, third = k[MOVED_BY], k[FIFTH], k[THIRD]
     if system.stages == 0 or call_stages(system.stages, t, h, y.ctypes, system.p.ctypes, k.ctypes) == 0:
         _one_by_one(system, t, h, y, work)
-    sum_rows(z.ctypes, h, k.ctypes, width, c.B)
-    return add_row(work.free.ctypes, y.ctypes, z.ctypes, width)  # in one sum, with one rounding error of the size of y
+        sum_rows(moved.ctypes, h, k.ctypes, width, c.B)
+        sum_rows(fifth.ctypes, 1.0, k.ctypes, width, c.E5)
+        sum_rows(third.ctypes, 1.0, k.ctypes, width, c.E3)
+    for j in range(control.own, y.size):
+        fifth[j] *= _BESIDE
+        third[j] *= _BESIDE
+    return add_row(work.free.ctypes, y.ctypes, moved.ctypes, width)  # in one sum, with one rounding error of the size of y
 
 
 @inner
@@ -121,15 +126,9 @@ def _one_by_one(system: System, t: float, h: float, y: Array, work: Work) -> Non
 @inner
 def _error(control: Control, h: float, y: Array, work: Work) -> float:
     """The error of the step in units of the tolerance, from estimates of orders 5 and 3: Hairer, Norsett, Wanner I, (10.17)."""
-    k, fifth, third = work.k, work.stage, work.trial
-    sum_rows(fifth.ctypes, 1.0, k.ctypes, k.shape[1], c.E5)
-    sum_rows(third.ctypes, 1.0, k.ctypes, k.shape[1], c.E3)
-    for j in range(control.own, y.size):
-        fifth[j] *= _BESIDE
-        third[j] *= _BESIDE
-    rows = control.rows
+    k, rows = work.k, control.rows
     five, three = sum_squares(
-        fifth.ctypes, third.ctypes, y.ctypes, work.free.ctypes, rows[ATOL].ctypes, rows[SIZES].ctypes, rows[ROUND_OFF].ctypes,
+        k[FIFTH].ctypes, k[THIRD].ctypes, y.ctypes, work.free.ctypes, rows[ATOL].ctypes, rows[SIZES].ctypes, rows[ROUND_OFF].ctypes,
         (control.rtol, WEIGHT, abs(h), TINY), k.shape[1],
     )  # fmt: skip
     if not max(five, three) < HUGE**2:
@@ -146,8 +145,8 @@ def _bounded_sums(control: Control, h: float, y: Array, work: Work) -> tuple[flo
     for j in range(y.size):
         usual = max(abs(y[j]), abs(work.free[j])) + WEIGHT * rows[SIZES, j]
         inverse = 1.0 / (rows[ATOL, j] + control.rtol * usual + rows[ROUND_OFF, j] * abs(h) + TINY)
-        five += bounded(abs(work.stage[j]) * inverse) ** 2
-        three += bounded(abs(work.trial[j]) * inverse) ** 2
+        five += bounded(abs(work.k[FIFTH, j]) * inverse) ** 2
+        three += bounded(abs(work.k[THIRD, j]) * inverse) ** 2
     return five, three
 
 
@@ -170,7 +169,7 @@ def attempt(system: System, control: Control, t: float, h: float, y: Array, work
     before the projection.
     """
     work.ready[0] = False
-    ends = _stages(system, t, h, y, work)
+    ends = _stages(system, control, t, h, y, work)
     counts[EVALUATIONS] += 11
     error = _error(control, h, y, work)
     if not (np.isfinite(error) and ends):

@@ -111,16 +111,22 @@ def any_closely(watches: Watches) -> bool:
 
 
 @part
+def any_sampled(watches: Watches) -> bool:
+    """Has any function that is watched closely no bounds?"""
+    found = False
+    for which in range(watches.closely.size):
+        found |= watches.closely[which] and watches.places[which] < 0 and watches.directions[which] != CORNER
+    return found
+
+
+@part
 def resolved_part(system: System, watches: Watches, t: float, h: float, y: Array, work: Work, tube: Tube, counts: Integers) -> float:
     """The part of the step in which every function that is watched closely changes its sign once at most; 1 = the whole.
 
     `before` and `after` hold the values at both ends.
     """
     found = proved_part(system, watches, t, h, y, work, tube, counts) if tube.bounds != 0 else 1.0
-    rest = False
-    for which in range(watches.closely.size):
-        rest |= watches.closely[which] and watches.places[which] < 0 and watches.directions[which] != CORNER
-    return min(found, _sampled_part(system, watches, t, h, y, work, counts)) if rest else found
+    return min(found, _sampled_part(system, watches, t, h, y, work, counts)) if any_sampled(watches) else found
 
 
 @part

@@ -25,7 +25,7 @@ from chetaev.numerics.methods.dop853.codes import (
     TURN,
 )
 from chetaev.numerics.methods.dop853.dense import interpolant, state
-from chetaev.numerics.methods.dop853.enclosure.tube import around, around_in_line, between
+from chetaev.numerics.methods.dop853.enclosure.tube import around, between
 from chetaev.numerics.methods.dop853.types import Array, Integers, System, Tube, Watches, Work
 
 _FEW_TRIES = 40
@@ -57,6 +57,18 @@ def watched_at(system: System, t: float, h: float, y: Array, theta: float, work:
 
 
 # ------------------------------------------------------------ roots
+
+
+@inner
+def all_decided(system: System, watches: Watches, tube: Tube) -> bool:
+    """Whether the bounds over the box around the step prove that every function that has bounds changes its sign once at most."""
+    found = True
+    if tube.bounds != 0:
+        call_kernel(tube.bounds, 0.0, tube.box.ctypes, system.p.ctypes, tube.limits.ctypes)
+        for which in range(watches.places.size):
+            place = watches.places[which]
+            found &= place < 0 or _decided(tube.limits, place)
+    return found
 
 
 @part
@@ -138,7 +150,7 @@ def may_touch(system: System, t: float, h: float, y: Array, work: Work, tube: Tu
     tube.notes[TURN] = 0.0
     if tube.turns != 0:
         if not boxed:
-            around_in_line(t, h, y, work, tube)
+            around(t, h, y, work, tube)
         call_kernel(tube.turns, 0.0, tube.box.ctypes, system.p.ctypes, tube.notes[TURN:].ctypes)
     for j in range(y.size):
         work.stage[j] = 0.5 * (y[j] + work.end[j]) + 0.125 * h * (work.k[0, j] - work.slope[j])
