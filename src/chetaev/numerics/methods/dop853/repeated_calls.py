@@ -32,7 +32,7 @@ from chetaev.numerics.methods.dop853.arguments import (
 from chetaev.numerics.methods.dop853.loaded import LOOP
 from chetaev.numerics.methods.dop853.types import Array, Control, Found, Integers, Kept, Progress, Seen, System, Tube, Watches, Work
 
-_PORTION = 1 << 16
+PORTION = 1 << 16
 """Steps between two pauses, in which Python handles signals such as Ctrl-C: some tens of milliseconds for a small system."""
 _ROOMS = 64
 """Most rooms that wait for another run."""
@@ -217,26 +217,31 @@ class Runner:
         room = Room(code, y, p, codes.FINAL, 0, roots=False, seen=seen)
         room.fill(y.copy(), p.copy(), t0, t1, limits, watching, np.empty(0), None)
         self._begin, self._run, self._progress, self._pause = float(t0), room.run, room.progress, room.control.pause
-        self.seen, self.watches, self.counts, self._room = room.seen, room.watches, room.progress.counts, room
+        self.seen, self.watches, self.counts, self.room = room.seen, room.watches, room.progress.counts, room
 
     def __call__(self) -> int:
         """Run, and return the status."""
         counts, pause, clock = self.counts, self._pause, self._progress.clock
         clock[codes.NOW], clock[codes.STEP] = self._begin, 0.0
-        counts[codes.STATUS], pause[0] = codes.NEW, _PORTION
+        counts[codes.STATUS], pause[0] = codes.NEW, PORTION
         self._run()
         status: int = counts.item(codes.STATUS)
         while status == codes.NO_ROOM:
             counts[codes.STATUS] = codes.RUNNING
-            pause[0] += _PORTION
+            pause[0] += PORTION
             self._run()
             status = counts.item(codes.STATUS)
-        self._room.after(counts.item(codes.ACCEPTED))
+        self.took(1)
         return status
+
+    def took(self, runs: int) -> None:
+        """Count the steps of the last run, for as many runs like it: after many steps other code is used."""
+        self.room.after(runs * self.counts.item(codes.ACCEPTED))
 
 
 __all__ = [
     "NEVER",
+    "PORTION",
     "Room",
     "Runner",
     "interpolated",
