@@ -7,7 +7,7 @@ a step. The operations and their order are those of `native.add_rows` and of the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -49,10 +49,8 @@ def stages_code(program: bytes, n: int, sums: Sums, nodes: Sequence[float]) -> i
     It reads the first row of k and writes the following ones, with zeros behind the n numbers of a state. `nodes` are the times of the
     stages, as parts of the step. The result is 0 if an angle is too large for sines and cosines in line: then the rows mean nothing.
     """
-    table = list(lines_of(np.frombuffer(program, np.int32).reshape(-1, 4)))
-    angles = len({a for operation, a, *_ in table if operation in TURNING})
-    stages = _Stages(table, n)
-    if stages.moving + _ANGLE * angles > LONGEST or (angles and not sine.IN_LINE):
+    stages = Stages(list(lines_of(np.frombuffer(program, np.int32).reshape(-1, 4))), n)
+    if stages.cost > LONGEST or (stages.angles and not sine.IN_LINE):
         return 0
     text = stages.text(sums, nodes)
     for name in CALLED.findall(text):
@@ -63,9 +61,9 @@ def stages_code(program: bytes, n: int, sums: Sums, nodes: Sequence[float]) -> i
 class _Angles(Circle):
     """Sines and cosines in line, with names of their own in each stage."""
 
-    def __init__(self, prefix: str, lines: list[str]) -> None:
+    def __init__(self, prefix: str, add: Callable[[str], None]) -> None:
         super().__init__(True)
-        self.lines, self._prefix = lines, prefix
+        self._add, self._prefix = add, prefix
 
     def value(self, place: int, x: str) -> str:
         """The sine (0) or cosine (1) of a value."""
@@ -74,11 +72,12 @@ class _Angles(Circle):
             near = new.near(x)
             self.near = new.value(f"and i1 {self.near}, {near}") if self.near else near
             self._known[x] = new.sine_and_cosine(x)
-            self.lines += new.text
+            for line in new.text:
+                self._add(line)
         return self._known[x][place]
 
 
-class _Stages:
+class Stages:
     """The lines of the function."""
 
     def __init__(self, table: list[tuple[int, int, int, int]], n: int) -> None:
@@ -92,20 +91,25 @@ class _Stages:
             self._moving.append(reads)
 
     @property
-    def moving(self) -> int:
-        """The number of instructions that depend on time or state; the others are executed once in a step."""
-        return sum(self._moving)
+    def angles(self) -> int:
+        """The number of arguments of sines and cosines."""
+        return len({a for operation, a, *_ in self._table if operation in TURNING})
+
+    @property
+    def cost(self) -> int:
+        """The number of instructions that depend on time or state, with those of sines and cosines; others are executed once in a step."""
+        return sum(self._moving) + _ANGLE * self.angles
 
     def text(self, sums: Sums, nodes: Sequence[float]) -> str:
         """The whole function."""
-        fixed = self._program("f", [""] * len(self._table), False, "", [])[0]
+        fixed = self._program("f", [""] * len(self._table), False, "", {})[0]
         self._add(f"%h.one = insertelement {_VECTOR} undef, double %h, i32 0")
         self._add(f"%h.all = shufflevector {_VECTOR} %h.one, {_VECTOR} undef, <{_BLOCK} x i32> zeroinitializer")
         for block in self._blocks:
             self._load(f"%y{block}", "%y", _BLOCK * block, _VECTOR)
         newest = [self._load(f"%k0.{j}", "%k", j, "double") for j in range(self._n)]
         for stage, ((places, weights), node) in enumerate(zip(sums, nodes, strict=True), start=1):
-            state = self._state(stage, list(zip(places, weights, strict=True)), newest)
+            state = dict(enumerate(self._state(stage, list(zip(places, weights, strict=True)), newest)))
             ahead = f"%s{stage}.ahead"
             self._add(f"{ahead} = fmul double {sine.bits(node)}, %h")
             self._add(f"%s{stage}.t = fadd double %t, {ahead}")
@@ -128,9 +132,9 @@ class _Stages:
         self._add(f"{name} = load {kind}, ptr {name}.at, align 8")
         return name
 
-    def _program(self, prefix: str, known: list[str], moving: bool, time: str, state: list[str]) -> tuple[list[str], list[str]]:
+    def _program(self, prefix: str, known: list[str], moving: bool, time: str, state: Mapping[int, str]) -> tuple[list[str], list[str]]:
         """The names of those values that move with the state, or of those that do not; and of what is stored."""
-        names, stored, angles = list(known), [""] * self._n, _Angles(prefix, self._lines)
+        names, stored, angles = list(known), [""] * self._n, _Angles(prefix, self._add)
         for k, (operation, a, b, c) in enumerate(self._table):
             if self._moving[k] != moving:
                 continue
@@ -148,11 +152,14 @@ class _Stages:
                 names[k] = f"%{prefix}v{k}"
                 self._called.add(operation)
                 if operation == PARAMETER:
-                    self._add(CASES[operation].format(r=names[k], i=a))
+                    self._parameter(names[k], a)
                 else:
                     self._add(CASES[operation].format(r=names[k], a=names[a], b=names[b], c=names[c]))
         self._near += [angles.near] if angles.near else []
         return names, stored
+
+    def _parameter(self, name: str, place: int) -> None:
+        self._load(name, "%p", place, "double")
 
     def _state(self, stage: int, terms: list[tuple[int, float]], newest: list[str]) -> list[str]:
         """The state of a stage: older rates in vectors from memory, the newest ones number by number."""

@@ -52,8 +52,11 @@ _KEEP = _CONTROL + len(Control._fields) + len(Watches._fields)
 _PAYS = 1 << 20
 """Steps with a right-hand side after which all stages of a step are compiled into one function: this takes 10 to 80 ms to make and saves 10
 to 40 ns in each."""
-_SUMS = (c.A1, c.A2, c.A3, c.A4, c.A5, c.A6, c.A7, c.A8, c.A9, c.A10, c.A11)
-_NODES = (c.C1, c.C2, c.C3, c.C4, c.C5, c.C6, c.C7, c.C8, c.C9, c.C10, c.C11)
+SUMS = (c.A1, c.A2, c.A3, c.A4, c.A5, c.A6, c.A7, c.A8, c.A9, c.A10, c.A11)
+NODES = (c.C1, c.C2, c.C3, c.C4, c.C5, c.C6, c.C7, c.C8, c.C9, c.C10, c.C11)
+"""The earlier stages that each stage adds, with their weights, and the times of the stages."""
+LAST_SUMS = (c.B, c.E5, c.E3)
+"""What the end of a step adds, and what both estimates of its error add."""
 _stages: dict[tuple[int, int], int] = {}
 _steps: dict[tuple[int, int], int] = {}
 
@@ -67,7 +70,7 @@ def stages_of(code: Code, n: int) -> int:
     key = code.rhs, n
     if key not in _stages:
         program = None if code.inputs else program_at(code.rhs)
-        _stages[key] = 0 if program is None else stages_code(program, n, _SUMS, _NODES)
+        _stages[key] = 0 if program is None else stages_code(program, n, SUMS, NODES)
     return _stages[key]
 
 
@@ -240,8 +243,11 @@ class Runner:
 
 
 __all__ = [
+    "LAST_SUMS",
     "NEVER",
+    "NODES",
     "PORTION",
+    "SUMS",
     "Room",
     "Runner",
     "interpolated",
