@@ -31,6 +31,51 @@ def test_the_end_has_the_bits_of_simulate(name):
     assert run(y0, p).tolist() == [motion.final[text] for text in run.outputs]
 
 
+@pytest.mark.parametrize("name", ["sleigh", "damped-oscillator", "heisenberg", "foucault", "spherical-pendulum"])
+def test_a_call_in_one_piece_has_the_bits_of_its_parts(name):
+    """From the second motion of a thread on, start, run and end are checked in one call of machine code."""
+    _, run, y0, p = prepared(name)
+    first = run(y0, p)
+    thread, steps = run._straight._threads.found, set()
+    (at_once,) = thread.at_once.values()
+    for k in range(6):  # more and more steps
+        start = y0.copy()
+        start[1::2] *= 1 + 3 * k
+        parts = thread.part_by_part(start, p)
+        calls = at_once.calls
+        assert run(start, p).tolist() == parts.tolist()
+        assert at_once.calls == calls + 1 and thread.doubts == 0
+        steps.add(at_once.steps)
+    assert len(steps) > 1 or name == "damped-oscillator"  # a linear one takes the same steps at all sizes
+    assert run(y0, p).tolist() == first.tolist()
+
+
+def test_doubts_of_a_call_in_one_piece_are_removed_or_raised():
+    _, run, y0, p = prepared("sleigh")
+    wanted = run(y0, p)
+    for k in range(len(y0)):
+        wrong = y0.copy()
+        wrong[k] = np.nan
+        with pytest.raises(ch.InitialError, match="finite"):
+            run(wrong, p)
+    off = y0.copy()
+    off[run.state.index("y'")] += 1e-3  # across the blade
+    with pytest.raises(ch.InitialError, match="contradict"):
+        run(off, p)
+    mass = p.copy()
+    mass[run.parameters.index("m")] = np.inf
+    with pytest.raises(ch.ParameterError, match="finite"):
+        run(y0, mass)
+    near = y0 * (1 + 1e-11)
+    near[run.state.index("y'")] += 1e-11
+    assert run(near, p) == pytest.approx(wanted, abs=1e-9)
+    assert run(y0, p).tolist() == wanted.tolist()
+    for _ in range(40):  # where most motions are in doubt, they are no longer run twice
+        assert run(near, p) == pytest.approx(wanted, abs=1e-9)
+    assert run._straight._threads.found.at_once == {}
+    assert run(y0, p).tolist() == wanted.tolist()
+
+
 def test_outputs_are_expressions_and_multipliers():
     model, run, y0, p = prepared("sleigh", outputs=["x + 2*theta'", "lambda1", "x''", "m*theta"])
     motion = ch.simulate(model, t=run.t)
@@ -55,6 +100,8 @@ def test_a_driven_oscillator_knows_its_input():
     x = (2 * np.sin(3) - np.sin(6)) / 3  # x'' + x = sin 2t from rest
     assert run(y0, p) == pytest.approx([x, np.sin(6) - x, np.sin(6)], abs=1e-10)
     assert run.rates(0.7, [0.2, 0.1], p) == pytest.approx([0.1, np.sin(1.4) - 0.2], abs=1e-15)
+    assert run(y0, p) == pytest.approx([x, np.sin(6) - x, np.sin(6)], abs=1e-10)  # in one call of machine code now
+    assert run._straight._threads.found.at_once[False].calls == 1
 
 
 def test_small_residuals_are_projected_and_large_ones_raise():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import chetaev as ch
-from chetaev.numerics.ensemble import many, run, side_by_side
+from chetaev.numerics.ensemble import agreement, batch, end_checks, many, run, side_by_side
 from chetaev.numerics.machine.engine import entry_of
 from chetaev.numerics.machine.kernels import compile_kernel
 from chetaev.numerics.machine.rounding_bounds import doubting
@@ -242,6 +243,56 @@ def test_members_have_the_bits_of_simulate_and_of_any_division(name, seen, monke
         motion = _one(name, member, keep="final")
         assert _same([motion.final[z] for z in side.final], [side.final[z][member] for z in side.final])
         assert motion.outcome == side.outcome[member] and motion.counts["accepted"] == side.counts["accepted"][member]
+
+
+@pytest.mark.parametrize("name", list(_cases()))
+def test_code_for_many_steps_has_the_same_bits(name, monkeypatch):
+    """Stages in one function, and the evaluations before and after a run for several members at once."""
+    kept, agreeing = [], run.agreeing
+    monkeypatch.setattr(run, "agreeing", lambda own, members: kept.append(own) or agreeing(own, members))
+    found = _figures(_many(name, threads=1))
+    monkeypatch.setattr(side_by_side, "PAYS", 0)
+    monkeypatch.setattr(batch, "_SEVERAL", 1)
+    assert _same(_figures(_many(name, threads=1)), found)
+    for before, after in zip(*[(own.inside, own.usual, own.worst, own.measured) for own in kept], strict=True):
+        assert _same(before, after)
+    assert np.array_equal(*[own.cornered for own in kept])
+
+
+@pytest.mark.parametrize("name", ["sleigh", "double pendulum", "circle", "kepler"])
+def test_checks_of_several_members_are_those_of_each(name, monkeypatch):
+    """Rows and measures at the end, also of states and rates that are wrong: what is clear holds by the code for one state."""
+    kept, agreeing = [], run.agreeing
+    monkeypatch.setattr(run, "agreeing", lambda own, members: kept.append((own, members)) or agreeing(own, members))
+    _many(name)
+    own, members = kept[0]
+    monkeypatch.setattr(side_by_side, "PAYS", 0)
+    monkeypatch.setattr(end_checks, "_CHECKS", type(end_checks._CHECKS)(4))
+    compiled = own.pivoted[0].compiled
+    checks = end_checks.end_checks(compiled)
+    p, some = own.read.batch.at(own.at, members), np.array([0, 17, 149])
+    clear, residual, terms, sampled = checks(own.at, own.y, p, some)
+    measured = np.array([compiled.measure(own.at[k], own.y[k], p[k]) for k in members])
+    n = measured.shape[1]
+    assert clear.all() and _same(residual, measured[:, n // 2 - 1]) and _same(terms, measured[:, -1])
+    rates = [compiled.stepping.at_state(own.at[k], own.y[k], p[k]) for k in some]
+    assert _same(sampled, np.column_stack([own.y[some], rates]))
+    broken = own.y.copy()
+    broken[::3] = np.nan
+    assert not checks(own.at, broken, p, some)[0][::3].any()
+    symbols = [ca.SX.sym(name, size) for name, size in (("t", 1), ("y", compiled.size), ("p", p.shape[1]))]
+    other = compile_kernel(ca.Function("other", symbols, [3.0 + symbols[1]]))
+    wrong = replace(checks, rates=code_in_lanes(other.program))
+    assert not wrong(own.at, own.y, p, some)[0].any()
+
+
+def test_rows_that_casadi_finds_broken_are_judged_one_by_one(monkeypatch):
+    """Code for several members that calls everything clear is not believed if CasADi's evaluation of some members disagrees."""
+    monkeypatch.setattr(side_by_side, "PAYS", 0)
+    asked = []
+    monkeypatch.setattr(agreement, "_hold_by_casadi", lambda compiled, t, y, p: asked.append(len(t)) or np.zeros(len(t), bool))
+    found = _many("sleigh")
+    assert asked[0] == 32 and len(asked) == 3 and (found.outcome == "finished").all()
 
 
 def test_sleighs_side_by_side_against_their_reduced_equations():

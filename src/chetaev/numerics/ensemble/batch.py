@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import casadi as ca
@@ -16,11 +16,17 @@ from chetaev.core.calculus import total_derivative
 from chetaev.core.symbols import TIME, Input
 from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.machine.kernels import Kernel
+from chetaev.numerics.machine.processor import LANES
+from chetaev.numerics.machine.vectors.states import code_in_lanes, is_made
 from chetaev.numerics.methods import dop853
+from chetaev.numerics.methods.lanes.blocks import evaluate_blocks, in_blocks, rows_of_points
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+
+_SEVERAL = 256
+"""Fewest points for which code for several states is used: to arrange the numbers takes as long as some tens of evaluations."""
 
 
 @dataclass(frozen=True)
@@ -85,10 +91,20 @@ def all_in_rows(found: Mask) -> Mask:
 def mapped(function: ca.Function, *columns: Array) -> Array:
     """Evaluate a function at many points: arguments and result have one row per point."""
     size = len(columns[0])
-    found: Array = function.map(size)(*[c[None, :] if c.ndim == 1 else c.T for c in columns]).full()
+    found: Array = _at_points(function, size)(*[c[None, :] if c.ndim == 1 else c.T for c in columns]).full()
     return np.ascontiguousarray(found.T)
 
 
+@lru_cache(maxsize=64)
+def _at_points(function: ca.Function, size: int) -> ca.Function:
+    return function.map(size)
+
+
 def each(kernel: Kernel, t: Array, states: Array, p: Array) -> Array:
-    """Evaluate machine code at many points."""
+    """Evaluate machine code at many points, several at a time if there is such code."""
+    if len(states) >= _SEVERAL and is_made(kernel.program):
+        times, y, parameters = in_blocks(t[:, None]), in_blocks(states), in_blocks(p)
+        found = np.empty((len(y), kernel.n_out, LANES))
+        evaluate_blocks(code_in_lanes(kernel.program), times, y, parameters, found)
+        return rows_of_points(found, len(states))
     return dop853.evaluate(kernel.address, t, states, p, kernel.n_out)

@@ -21,7 +21,7 @@ from chetaev.core.symbols import TIME, Jet
 from chetaev.mechanics.ranks.factored import FactoredStack
 from chetaev.mechanics.tolerances import CUT
 from chetaev.numerics.ensemble.arguments import Given, Group, Notes, refusal
-from chetaev.numerics.ensemble.batch import Array, Indices, Mask, each, mapped
+from chetaev.numerics.ensemble.batch import Array, Indices, Mask, as_slice, each, mapped
 from chetaev.numerics.ensemble.pivoted import pivoted
 from chetaev.numerics.evaluation.evaluate import evaluate
 from chetaev.numerics.flow.flow import Flow
@@ -79,8 +79,9 @@ def noted(notes: Notes, size: int) -> Mask:
 
 def _complete(read: Given, flow: Flow, group: Group, alive: Indices, states: Array, notes: Notes) -> None:
     """Write the states of the members of a group, or notes."""
-    members = group.members[alive]
-    data = Data({z: v[alive] for z, v in group.fixed.items()}, {z: v[alive] for z, v in group.guess.items()})
+    here = as_slice(alive)
+    members = group.members[here]
+    data = Data({z: v[here] for z, v in group.fixed.items()}, {z: v[here] for z, v in group.guess.items()})
     if any(z not in flow.state for z in data.fixed):  # jets above the state, which must agree with the equations
         for member in map(int, members):
             try:
@@ -98,7 +99,7 @@ def _complete(read: Given, flow: Flow, group: Group, alive: Indices, states: Arr
             raise
         notes.update({int(member): refusal(refused) for member in members})
         return
-    states[members, : len(flow.state)] = found
+    states[as_slice(members), : len(flow.state)] = found
     short = {k: fault(False) for k, fault in faults.items()}
     missing = [k for k, fault in short.items() if isinstance(fault, MissingData)]
     if only and len(missing) == len(members):
@@ -115,6 +116,8 @@ def _first_refusal(faults: Sequence[ChetaevError]) -> ChetaevError:
 def _choose_modes(read: Given, flow: Flow, members: Indices, data: Data) -> None:
     """Choose the signs of the switching functions as far as the data determine them; a member for which they change later is run alone."""
     modes = read.switched.modes
+    if not modes:
+        return
     x = np.zeros((len(members), flow.size))
     for k, z in enumerate(flow.state):
         x[:, k] = data.fixed.get(z, data.guess.get(z, 0.0))
@@ -135,7 +138,7 @@ class _Together:
         self.read, self.members, self.jets = read, members, flow.state
         self._graph, self._system = flow.graph, flow.system
         self._place = {z: k for k, z in enumerate(flow.state)}
-        self._parameters = read.batch.p[members, : len(read.equations.system.parameters)]
+        self._parameters = read.batch.p[as_slice(members), : len(read.equations.system.parameters)]
         self._columns: dict[Symbol, Array] = {TIME: np.full(len(members), read.t)}
         self._columns |= dict(zip(read.equations.system.parameters, self._parameters.T, strict=True))
 
@@ -145,10 +148,10 @@ class _Together:
 
     def values(self, tape: GraphTape, x: Array, which: Indices) -> Array:
         """A tape at states of some members, in machine code."""
-        points = np.empty((len(which), len(tape.order)))
+        points, here = np.empty((len(which), len(tape.order))), as_slice(which)
         for k, z in enumerate(tape.order):
-            points[:, k] = x[:, self._place[z]] if z in self._place else self._column(z)[which]
-        kernel, times, nothing = _kernel(tape), self._columns[TIME][which], np.zeros((len(which), 0))
+            points[:, k] = x[:, self._place[z]] if z in self._place else self._column(z)[here]
+        kernel, times, nothing = _kernel(tape), self._columns[TIME][here], np.zeros((len(which), 0))
         if not _turns(tape):
             return each(kernel, times, points, nothing)
         if kernel.with_library is None:

@@ -11,49 +11,35 @@ import numpy as np
 from chetaev.mechanics.ranks.factored import is_regular
 from chetaev.numerics.enclosures.global_bounds import may_vanish
 from chetaev.numerics.enclosures.kernels import nodes_kernel, turns_kernel
+from chetaev.numerics.ensemble.agreement import agreeing, relative
 from chetaev.numerics.ensemble.arguments import Given
-from chetaev.numerics.ensemble.batch import Array, Indices, Mask, all_in_rows, as_slice, each, mapped
+from chetaev.numerics.ensemble.batch import Array, Indices, Mask, as_slice, each
 from chetaev.numerics.ensemble.completion import Completed, noted
 from chetaev.numerics.ensemble.pivoted import Pivoted, pivoted
 from chetaev.numerics.ensemble.result import COUNTS, NOT_STARTED
-from chetaev.numerics.ensemble.side_by_side import wide_of
+from chetaev.numerics.ensemble.side_by_side import count_steps, make_code, wide_of
 from chetaev.numerics.ensemble.threads import Task, Workers
 from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.flow.elimination import PivotOrder, pivot_orders
 from chetaev.numerics.flow.pivot_choice import WORST_PIVOT, constant_entries
 from chetaev.numerics.graphs.rounding_bounds import EPSILON
-from chetaev.numerics.machine.interpreter import interprets
 from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.methods import dop853
-from chetaev.numerics.methods.accuracy import Accuracy, usual_sizes
+from chetaev.numerics.methods.accuracy import Accuracy
 from chetaev.numerics.methods.base import UNREDUCED, angles_of, columns_read, ends_kernel
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.lanes import ONE_BY_ONE, run_side_by_side, suits
-from chetaev.numerics.motion import step_evidence
-from chetaev.numerics.motion.certification import (
-    ROWS,
-    WEAK,
-    balance_allowed,
-    fitted_residuals,
-    held_function,
-    left_allowed,
-    left_at_the_end,
-    rows_of,
-)
 from chetaev.numerics.motion.run import REORDERINGS
 from chetaev.numerics.motion.transitions.switches import FALLEN_PIVOT
-from chetaev.numerics.smooth_pieces.rounding import rows_in_doubt
-from chetaev.numerics.smooth_pieces.signs import signs_in_doubt
 from chetaev.numerics.smooth_pieces.surface_values import ON_SURFACE
 
 _PORTIONS = 16
 """Tasks per processor into which an ensemble is divided; a processor that is done takes the next one. Fewer leave processors idle at the
 end, where motions differ in length."""
-_LEAST, _MOST = 128, 4096
-"""Fewest and most members of a task: where it ends, lanes wait for the last of its members; larger tasks take memory for their results."""
-_ASKED = 16
-"""Members of a block whose rows are evaluated by CasADi too, and not only by machine code."""
+_LEAST, _MOST = 128, 16384
+"""Fewest and most members of a task: where it ends, lanes wait for the last of its members; larger tasks take memory for their results, and
+progress is shown after each."""
 _FEW = 4
 """Fewest members at the same time that are integrated together; fewer are integrated one by one."""
 
@@ -119,7 +105,9 @@ class Integration:
             self.leave_to_simulate()
             return
         active = np.flatnonzero(~noted(self.completion.notes, self.read.size) & ~self.cornered)
-        batch.p[active, -1] = batch.values(self.pivoted[0].compiled.energy, self.at, self.y, active)[:, 0]
+        compiled = self.pivoted[0].compiled
+        make_code(compiled.stepping.rhs, (compiled.energy, self.pivoted[0].pivots, compiled.lowest_pivot))
+        batch.p[as_slice(active), -1] = batch.values(compiled.energy, self.at, self.y, active)[:, 0]
         self._leave_corners(active, t1)
         active = active[~self.cornered[active]]
         self._reordered(active[~(self._pivots(active)[:, 1] > WORST_PIVOT)])
@@ -133,102 +121,20 @@ class Integration:
         # `simulate` knows more about a start without finite rates: whether another order of elimination has them
         self.cornered |= (self.status == dop853.Status.NOT_FINITE) & (self.counts[:, 0] == 0)
         finished = np.flatnonzero((self.status == dop853.Status.FINISHED) & ~self.cornered)
-        self.cornered[finished[~self._agree(finished)]] = True
+        self.cornered[finished[~agreeing(self, finished)]] = True
 
     @property
     def drift(self) -> Array:
         """Residuals of all members relative to the largest sums of their terms: constraints, then the balance."""
         n = self.measured.shape[1] // 2
-        sizes, scales = self.measured[:, :n], self.measured[:, n:]
-        return np.where(sizes == 0, 0.0, sizes / np.where(scales > 0, scales, np.nan))
+        return relative(self.measured[:, :n], self.measured[:, n:])
 
-    def _agree(self, members: Indices) -> Mask:
-        """Return which members pass the checks of `simulate`: inside their steps, their rows at both ends, and their balance."""
-        agree: Mask = self.drift[members, -1] <= balance_allowed(self.tolerance, self.counts[members, 0])
-        if not len(members):
-            return agree
-        agree &= self._balanced(members) & self._follow_the_equations(members)
-        for t, states in ((np.full(self.read.size, self.read.t), self.completion.states), (self.at, self.y)):
-            for k, some in self._by_order(members):
-                agree[some] &= self._rows_hold(members[some], self.pivoted[k], t, states)
-            if interprets():
-                here = as_slice(members)
-                agree &= ~rows_in_doubt(self.pivoted[0].compiled, t[here], states[here], self.read.batch.at(t, members), ROWS)
-        return agree & self._signs_certain(members)
-
-    def _by_order(self, members: Indices) -> list[tuple[int, Any]]:
+    def by_order(self, members: Indices) -> list[tuple[int, Any]]:
         """The orders of elimination of members, and the places of those that have them."""
         which = self.which[as_slice(members)]
         if not which.any():
             return [(0, slice(None))] if len(members) else []
         return [(int(k), np.flatnonzero(which == k)) for k in np.unique(which)]
-
-    def _signs_certain(self, members: Indices) -> Mask:
-        """Return which members have switching functions whose signs are certain, as far as some states between their extrema tell: for the
-        others `simulate` looks along the motion.
-        """
-        kernels = self.pivoted[0]
-        if not kernels.changing or not interprets():
-            return np.ones(len(members), bool)
-        bounds = self.low[members], self.high[members], np.full(len(members), self.read.t), self.at[members]
-        return ~signs_in_doubt(kernels.watch, kernels.changing, *bounds, self._parameters(kernels, members))
-
-    def _balanced(self, members: Indices) -> Mask:
-        """Return which members end with an error of the balance within its limit."""
-        measure, duration = self.pivoted[0].compiled.measure, np.abs(self.at[members] - self.read.t)
-        begun = self.read.batch.values(measure, np.full(self.read.size, self.read.t), self.completion.states, members)[:, -1]
-        found = self.read.batch.values(measure, self.at, self.y, members)
-        terms = np.fmin(found[:, -1], self.measured[members, -1])
-        left = left_at_the_end(found[:, found.shape[1] // 2 - 1], terms, self.usual[members], duration, begun)
-        return np.asarray(left <= left_allowed(self.tolerance, self.counts[members, 0]))
-
-    def _follow_the_equations(self, members: Indices) -> Mask:
-        """Return which members follow the equations inside their steps, with rates that have enough digits."""
-        here = as_slice(members)
-        state, sizes = self.pivoted[0].compiled.flow.state, np.maximum(np.abs(self.low[here]), np.abs(self.high[here]))
-        n, span = len(state), self.at[here] - self.read.t
-        found: Mask = step_evidence.clearly_small(self.inside[here][..., :n], sizes[:, :n], self.counts[here, :1], self.tolerance)
-        rest = np.flatnonzero(~found)
-
-        def usual() -> Array:
-            return usual_sizes(sizes[rest], state, span[rest])
-
-        if len(rest):
-            seen, own = self.inside[members[rest]], sizes[rest]
-            off = step_evidence.defects(seen, own, usual)[:, :n] <= step_evidence.defect_allowed(self.tolerance)
-            steps = self.counts[members[rest], :1]
-            rounded = step_evidence.roundings(seen, own, usual, steps)[:, :n] <= step_evidence.rounding_allowed(self.tolerance, steps)
-            found[rest] = (off & rounded).all(axis=1)
-        return found
-
-    def _rows_hold(self, members: Indices, kernels: Pivoted, t: Array, states: Array) -> Mask:
-        """Whether the compiled rates satisfy the rows, at one state of each member."""
-        here, p = as_slice(members), self.read.batch.at(t, members)
-        rates = each(kernels.compiled.stepping.at_state, t[here], states[here], p)
-        held = held_function(kernels.compiled)
-        if held is None:
-            return self._rows_fit(members, kernels, t, states, rates, p)
-        graph, code = held
-        y = np.hstack([states[here], rates])
-        found = _hold(each(code, t[here], y, p))
-        some = np.unique(np.linspace(0, len(members) - 1, _ASKED).astype(np.int64))
-        if not _hold(mapped(graph, t[members[some]], y[some], p[some]))[found[some]].all():
-            found[:] = False  # machine code is wrong about the rows: CasADi's evaluation decides
-        rest = np.flatnonzero(~found)
-        if len(rest):
-            found[rest] = self._rows_fit(members[rest], kernels, t, states, rates[rest], p[rest])
-        return found
-
-    def _rows_fit(self, members: Indices, kernels: Pivoted, t: Array, states: Array, rates: Array, p: Array) -> Mask:
-        """The same with multipliers that are fitted to the rows."""
-        rows = rows_of(kernels.compiled)
-        residuals, sizes = fitted_residuals(rows, t[members], states[members], rates, p)
-        usual = sizes.max(axis=1, keepdims=True, initial=0.0)
-        scale = step_evidence.measured_by(sizes, usual)
-        if not (residuals <= ROWS * scale).all():
-            residuals, sizes = fitted_residuals(rows, t[members], states[members], rates, p, np.maximum(scale, WEAK * usual))
-            scale = np.maximum(np.maximum(scale, WEAK * usual), sizes)
-        return all_in_rows(residuals <= ROWS * scale)
 
     def leave_to_simulate(self) -> None:
         """Leave all members without contradictory data to `simulate`, from their data as given."""
@@ -266,42 +172,47 @@ class Integration:
 
     def _advanced(self, members: Indices, t1: float) -> Indices:
         """Integrate members; return those whose pivots became too small."""
-        before = self.counts[members, 0]
-        tasks = [task for _, some in self._by_order(members) for task in self._tasks(members[some], t1)]
+        here = as_slice(members)
+        before = self.counts[here, 0].copy()
+        tasks = [task for _, some in self.by_order(members) for task in self._tasks(members[some], t1)]
         self.workers.run(tasks)
-        status = self.status[members]
-        at_once = (status == dop853.Status.NOT_FINITE) & (self.counts[members, 0] == before)
-        self.cornered[members] |= (status == dop853.Status.WATCH) & (self.index[members] >= 2)
-        self._leave_corners(members[self.status[members] != NOT_STARTED], t1)
-        return members[((status == dop853.Status.FLOOR) | at_once) & ~self.cornered[members]]
+        status = self.status[here]
+        if (status == dop853.Status.FINISHED).all() and not self.read.switched.modes:
+            return members[:0]  # the usual case
+        at_once = (status == dop853.Status.NOT_FINITE) & (self.counts[here, 0] == before)
+        self.cornered[here] |= (status == dop853.Status.WATCH) & (self.index[here] >= 2)
+        self._leave_corners(members[status != NOT_STARTED], t1)
+        return members[((status == dop853.Status.FLOOR) | at_once) & ~self.cornered[here]]
 
     def _tasks(self, members: Indices, t1: float) -> Iterator[Task]:
         """Yield tasks of members with the same pivots at the same time."""
         kernels = self.pivoted[self.which[members[0]]]
         compiled, n = kernels.compiled, kernels.changing
-        stepping = compiled.stepping
+        stepping, p = compiled.stepping, self.parameters_of(kernels, members)
         flow, driven = self.pivoted[0].compiled.flow, self.read.switched.inputs
-        nodes, turns = nodes_kernel(flow, driven).kernel, turns_kernel(flow, driven) if self.touching else None
+        lasting = n == 0 and self._pivots_last(compiled, members, p)
+        touching, watch = self.touching and not lasting, None if lasting else kernels.watch
+        nodes, turns = nodes_kernel(flow, driven).kernel, turns_kernel(flow, driven) if touching else None
         used: dict[str, Kernel | None] = {
             "rhs": stepping.rhs,
             "project": stepping.project,
             "inputs": self.inputs,
-            "watch": kernels.watch,
+            "watch": watch,
             "measure": compiled.measure,
             "nodes": nodes,
             "bounds": kernels.bounds if n else None,
             "turns": turns,
-            "determinant": compiled.determinant if self.touching else None,
-            "ends": ends_kernel(stepping.rhs, kernels.watch, compiled.measure),
+            "determinant": compiled.determinant if touching else None,
+            "ends": ends_kernel(stepping.rhs, watch, compiled.measure),
         }
         code = dop853.Code(**{name: 0 if kernel is None else kernel.address for name, kernel in used.items()})._replace(
             first_input=len(self.read.equations.system.parameters),
-            n_watch=2 + n,
+            n_watch=0 if lasting else 2 + n,
             n_measure=compiled.measure.n_out,
             n_nodes=0 if nodes is None else nodes.n_out // 2,
             columns=columns_read(flow.size, nodes, kernels.bounds, turns),
             boxed=flow.size,
-            angles=angles_of(compiled, stepping, self.inputs, kernels.watch),
+            angles=angles_of(compiled, stepping, self.inputs, watch),
             doubting=doubting(stepping.rhs, self.inputs, len(self.read.equations.system.parameters), often=True),
             begin=0 if stepping.begin is None else stepping.begin.address,
             like=stepping.like,
@@ -310,7 +221,8 @@ class Integration:
         limits = own.of_further(flow.size, stepping.like)
         noisy = compiled.flow.has_constant_jacobian
         few = limits._replace(max_steps=min(dop853.MANY_STEPS, self.max_steps)) if noisy else limits
-        begun = self.counts[members, 0] > 0
+        here = as_slice(members)
+        begun = self.counts[here, 0] > 0
         watching = dop853.Watching(
             directions=[0, 0, *[-1] * n],
             terminal=[True, False, *[True] * n],
@@ -318,18 +230,23 @@ class Integration:
             closely=[False, False, *[True] * n],
             places=[-1, -1, *kernels.places],
         )
-        p, starts, times = self._parameters(kernels, members), self.y[members], self.at[members]
-        wide = wide_of(len(members), len(self.read.equations.system.parameters), **used) if suits(watching) else ONE_BY_ONE
+        watching = dop853.Watching() if lasting else watching
+        starts, times = self.y[here].copy(), self.at[here].copy()
+        parameters = len(self.read.equations.system.parameters)
+        wide = wide_of(len(members), parameters, stepping.begin, **used) if suits(watching) else ONE_BY_ONE
 
         def together(t0: float, some: Indices) -> None:
-            target, wanted = self._room(members[some])
+            these = as_slice(some)
+            target, wanted = self._room(members[these])
             run = run_side_by_side(
-                code, wide, t0, t1, starts[some], p[some], few, watching, times=wanted, series=target, flag=self.workers.flag
+                code, wide, t0, t1, starts[these], p[these], few, watching, times=wanted, series=target, flag=self.workers.flag
             )
             if target is not None and self.series is not None and not np.shares_memory(target, self.series):
                 self.series[members[some]] = target
-            again = np.isin(run.status, _PERHAPS_NOISE) & noisy
-            self._store(members[some[~again]], dop853.Ensemble(*(rows[~again] for rows in run)) if again.any() else run)
+            count_steps(stepping.rhs, int(run.accepted.sum()))
+            again = np.isin(run.status, _PERHAPS_NOISE) if noisy else np.zeros(len(some), bool)
+            stored = run if not again.any() else dop853.Ensemble._make(rows[~again] for rows in run)
+            self._store(members[these] if stored is run else members[some[~again]], stored)
             for k in some[again]:
                 alone(int(k))
 
@@ -350,7 +267,7 @@ class Integration:
             parts = _PORTIONS * self.workers.threads if self.workers.threads > 1 else 1
             portion = min(max(_FEW, -(-len(same) // parts), _LEAST), _MOST)
             for some in np.split(same, range(portion, len(same), portion)):
-                if len(some) < _FEW or begun[some].any():
+                if len(some) < _FEW or begun[as_slice(some)].any():
                     yield from ((partial(alone, int(k)), 1) for k in some)
                 else:
                     yield partial(together, float(times[some[0]]), some), len(some)
@@ -391,7 +308,11 @@ class Integration:
         self.at[here], self.y[here], self.status[here], self.index[here] = done.t, done.y, done.status, done.index
         if first:  # nothing to compare with
             self.measured[here], self.low[here], self.high[here] = done.measured, done.minima, done.maxima
-            self.worst[here], self.usual[here], self.inside[here] = done.worst, done.usual, inside
+            self.worst[here], self.usual[here] = done.worst, done.usual
+            if len(members) == self.read.size:  # most of all numbers: not copied
+                self.inside = inside
+            else:
+                self.inside[here] = inside
             for k, name in enumerate(COUNTS):
                 self.counts[here, k] = getattr(done, name)
             return
@@ -410,11 +331,16 @@ class Integration:
         self.inside[here] = np.where(seen[:, None, codes.OFF] > known[:, None, codes.OFF], seen, known)
         self.inside[here, codes.ROUNDED] = rounded
 
-    def _parameters(self, kernels: Pivoted, members: Indices) -> Array:
+    def parameters_of(self, kernels: Pivoted, members: Indices) -> Array:
         """Return the vectors p with the lower limits of pivots, which are those of `simulate`."""
         found = self._pivots(members, kernels)
         floors = np.fmin(found[:, 1:2], 1.0) * WORST_PIVOT
         return np.concatenate([self.read.batch.at(self.at, members), floors], axis=1)
+
+    def _pivots_last(self, compiled: Compiled, members: Indices, p: Array) -> bool:
+        """Whether no pivot of these members falls below its limit, the last entry of their p, at any state, as `simulate` asks."""
+        lowest, here = compiled.lowest_pivot, as_slice(members)
+        return lowest is not None and bool((each(lowest, self.at[here], self.y[here], p[:, :-1])[:, 0] > p[:, -1]).all())
 
     def _reordered(self, unfit: Indices) -> Indices:
         """Choose other pivots for members whose pivots became too small although the state is not singular.
@@ -446,12 +372,6 @@ class Integration:
             self.orders[order] = len(self.pivoted)
             self.pivoted.append(pivoted(self.read.switched, self.read.batch.compiled, order))
         return self.pivoted[self.orders[order]]
-
-
-def _hold(found: Array) -> Mask:
-    """Which members have small residuals in all rows, the first half of the columns, relative to their terms, the other half."""
-    residuals, sizes = np.hsplit(found, 2)
-    return all_in_rows(residuals <= ROWS * sizes)
 
 
 def _classes(times: Array) -> list[Indices]:

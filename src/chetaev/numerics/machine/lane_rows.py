@@ -17,8 +17,6 @@ from numba.extending import intrinsic
 
 from chetaev.numerics.machine.processor import LANES
 
-SCRATCH = 24
-"""The index of a row that is written and never read."""
 _FOLD = 4
 """Partial sums of squares, as the blocks for one state have them: one for each of four columns."""
 
@@ -57,6 +55,16 @@ call_packed: Callable[[int, int], None] = intrinsic(_call_packed)
 """`call_packed(packed.entry, packed.row)`: a call of `packed.Packed`."""
 
 
+class _FixedLoad(ir.LoadInstr):
+    """A load that is neither moved nor merged with another instruction."""
+
+    def descr(self, buf: list[str]) -> None:
+        """Write the instruction."""
+        text: list[str] = []
+        super().descr(text)
+        buf.append("".join(text).replace("load ", "load volatile ", 1))
+
+
 class Rows:
     """Vectors of the table, and arithmetic on them."""
 
@@ -74,11 +82,12 @@ class Rows:
         self.builder.store(vector, self.at(row), align=8)
 
     def blend(self, which: Any, new: Any, row: Any) -> None:
-        """A new vector in some lanes of a row. The store in between keeps LLVM from storing under a mask, which takes some processors tens
-        of cycles.
+        """A new vector in some lanes of a row. A load that LLVM must leave as it is keeps it from storing under a mask, which takes some
+        processors tens of cycles.
         """
-        old = self.load(row)
-        self.store(new, ir.IntType(64)(SCRATCH))
+        old = _FixedLoad(self.builder.block, self.at(row))
+        old.align = 8
+        self.builder._insert(old)
         self.store(self.builder.select(which, new, old), row)
 
     def next(self, row: Any, j: Any) -> Any:
@@ -204,28 +213,43 @@ weighed: Callable[..., None] = intrinsic(_weighed)
 r"""`weighed(m, out, h, k, n, (rows, weights))`: $out = h \sum_i w_i k_i$, as `native.sum_rows`."""
 
 
-def _ending(
-    typingctx: Any, m: Any, free: Any, end: Any, y: Any, h: Any, k: Any, n: Any, finite: Any, rows: Any
-) -> tuple[Any, Callable[..., Any]]:
+def _totals(typingctx: Any, m: Any, out: Any, k: Any, n: Any, rows: Any) -> tuple[Any, Callable[..., Any]]:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        base, free, end, y, h, k, n, finite, rows = arguments
+        base, out, k, n, rows = arguments
         table = Rows(builder, base)
-        terms, step = table.terms(rows), table.load(h)
+        terms = table.terms(rows)
+        with cgutils.for_range(builder, n) as loop:
+            table.store(table.weighed(k, n, loop.index, terms), table.next(out, loop.index))
+        return context.get_dummy_value()
+
+    return types.void(_POINTER, *[_ROW] * 3, rows), generate
+
+
+totals: Callable[..., None] = intrinsic(_totals)
+r"""`totals(m, out, k, n, (rows, weights))`: $out = \sum_i w_i k_i$."""
+
+
+def _ending(typingctx: Any, m: Any, free: Any, end: Any, y: Any, h: Any, total: Any, n: Any, finite: Any) -> tuple[Any, Callable[..., Any]]:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        base, free, end, y, h, total, n, finite = arguments
+        table = Rows(builder, base)
+        step = table.load(h)
         seen = cgutils.alloca_once_value(builder, table.equal(0.0))
         with cgutils.for_range(builder, n) as loop:
             j = loop.index
-            new = builder.fadd(table.load(table.next(y, j)), builder.fmul(step, table.weighed(k, n, j, terms)))
+            new = builder.fadd(table.load(table.next(y, j)), builder.fmul(step, table.load(table.next(total, j))))
             table.store(new, table.next(free, j))
             table.store(new, table.next(end, j))
             builder.store(table.fused(new, table.equal(0.0), builder.load(seen)), seen)
         table.store(builder.load(seen), finite)
         return context.get_dummy_value()
 
-    return types.void(_POINTER, *[_ROW] * 7, rows), generate
+    return types.void(_POINTER, *[_ROW] * 7), generate
 
 
 ending: Callable[..., None] = intrinsic(_ending)
-"""`ending(m, free, end, y, h, k, n, finite, (rows, weights))`: the end of a step, twice; `finite` is zero in lanes where all of it is."""
+"""`ending(m, free, end, y, h, total, n, finite)`: the end of a step, twice, from the weighed sum of its stages; `finite` is zero in lanes
+where all of it is."""
 
 
 def _finite(typingctx: Any, m: Any, x: Any, n: Any, out: Any) -> tuple[Any, Callable[..., Any]]:
@@ -246,13 +270,12 @@ finite_lanes: Callable[..., None] = intrinsic(_finite)
 
 
 def _errors(
-    typingctx: Any, m: Any, fifth: Any, k: Any, n: Any, y: Any, free: Any, absolute: Any, sizes: Any, noise: Any, h: Any, five: Any,
-    three: Any, numbers: Any, rows: Any, others: Any,
+    typingctx: Any, m: Any, fifth: Any, third: Any, n: Any, y: Any, free: Any, absolute: Any, sizes: Any, noise: Any, h: Any, five: Any,
+    three: Any, numbers: Any,
 ) -> tuple[Any, Callable[..., Any]]:  # fmt: skip
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        base, fifth, k, n, y, free, absolute, sizes, noise, h, five, three, numbers, rows, others = arguments
+        base, fifth, third, n, y, free, absolute, sizes, noise, h, five, three, numbers = arguments
         table = Rows(builder, base)
-        estimates = [table.terms(rows), table.terms(others)]
         factor, weight, least = (table.spread(number) for number in cgutils.unpack_tuple(builder, numbers))
         step = table.size(table.load(h))
         sums = [table.sums(), table.sums()]
@@ -262,21 +285,18 @@ def _errors(
             usual = table.fused(weight, usual, table.larger(table.size(start), table.size(end)))
             unit = table.fused(factor, usual, builder.fadd(table.fused(step, more, fixed), least))
             inverse = builder.fdiv(table.equal(1.0), unit)
-            for which, (terms, room) in enumerate(zip(estimates, sums, strict=True)):
-                found = table.weighed(k, n, j, terms)
-                if which == 0:
-                    table.store(found, table.next(fifth, j))
-                table.add_square(room, j, builder.fmul(found, inverse))
+            for estimate, room in zip((fifth, third), sums, strict=True):
+                table.add_square(room, j, builder.fmul(table.load(table.next(estimate, j)), inverse))
         for row, room in zip((five, three), sums, strict=True):
             table.store(table.total(room), row)
         return context.get_dummy_value()
 
-    return types.void(_POINTER, *[_ROW] * 11, types.UniTuple(types.float64, 3), rows, others), generate
+    return types.void(_POINTER, *[_ROW] * 11, types.UniTuple(types.float64, 3)), generate
 
 
 errors: Callable[..., None] = intrinsic(_errors)
-"""`errors(m, fifth, k, n, y, free, absolute, sizes, noise, h, five, three, (relative, weight, tiny), E5, E3)`: both estimates of the error
-of a step, the sums of their squares as `native.sum_squares` has them; the first estimate stays in `fifth`."""
+"""`errors(m, fifth, third, n, y, free, absolute, sizes, noise, h, five, three, (relative, weight, tiny))`: the sums of squares of both
+estimates of the error of a step, as `native.sum_squares` has them."""
 
 
 def _judged(typingctx: Any, m: Any, five: Any, three: Any, h: Any, error: Any, growth: Any, numbers: Any) -> tuple[Any, Callable[..., Any]]:

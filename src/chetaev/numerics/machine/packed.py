@@ -46,7 +46,8 @@ class Packed:
         """The address of code that makes the call, for compiled callers: `void entry(void* row)`."""
         self.row = self._at
         """The address of the row."""
-        self._returned = self._row[end : end + 1]
+        self.returned = self._row[end : end + 1]
+        """What the last call returned: zero, unless it failed."""
 
     def set(self, argument: int, value: float | int | np.ndarray[Any, Any]) -> None:
         """Replace an argument, counted with the fields of tuples one by one; an array by one of its kind that the caller keeps."""
@@ -61,7 +62,7 @@ class Packed:
 
     def __call__(self) -> None:
         self._enter(self._at)
-        if self._returned.item():
+        if self.returned.item():
             raise RuntimeError(f"{self.name} did not end as it should")
 
 
@@ -73,16 +74,21 @@ class InTurn:
     def __init__(self, calls: Sequence[tuple[int, np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]]) -> None:
         self._kept = [arrays for _, *arrays in calls]
         self._table = np.array([[address, *(a.ctypes.data for a in arrays)] for address, *arrays in calls], np.int64)
-        self._enter = ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p, ctypes.c_int64)(_turns())
+        self._enter = ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p, ctypes.c_int64)(turns_code())
         self._at, self._number = self._table.ctypes.data, len(calls)
 
     def __call__(self, t: float) -> None:
         self._enter(t, self._at, self._number)
 
+    @property
+    def table(self) -> tuple[int, int]:
+        """Where the calls are listed, and their number, for compiled callers."""
+        return self._at, self._number
+
 
 @cache
-def _turns() -> int:
-    """The address of code that calls the kernels of a table."""
+def turns_code() -> int:
+    """The address of code that calls the kernels of a table: `void turns(double t, ptr table, int64 number)`."""
     parts = ("kernel", "y", "p", "out")
     loads = [f"%{name}_at = getelementptr ptr, ptr %line, i64 {k}\n%{name} = load ptr, ptr %{name}_at" for k, name in enumerate(parts)]
     text = "\n".join(

@@ -7,7 +7,7 @@ a step. The operations and their order are those of `native.add_rows` and of the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -30,9 +30,9 @@ from chetaev.numerics.machine.sine import MOST_TOGETHER
 from chetaev.numerics.machine.tape import lines_of
 
 LONGEST = 155
-"""Most instructions of a program, with `_ANGLES` for sines and cosines. Systems of the gallery below it take 0.85 to 1.0 of their time,
+"""Most instructions of a program, with `ANGLES` for sines and cosines. Systems of the gallery below it take 0.85 to 1.0 of their time,
 above it 0.95 to 1.0, and code for longer programs takes a tenth of a second to make."""
-_ANGLES = 40
+ANGLES = 40
 """Instructions of the sines and cosines of up to `sine.MOST_TOGETHER` angles."""
 _ROWS = 16
 """Rows of k."""
@@ -54,10 +54,8 @@ def stages_code(program: bytes, n: int, sums: Sums, nodes: Sequence[float], ends
     `ends` over all stages, the first of them times h. `nodes` are the times of the stages, as parts of the step. The result is 0 if an
     angle is too large for sines and cosines in line: then the rows mean nothing.
     """
-    table = list(lines_of(np.frombuffer(program, np.int32).reshape(-1, 4)))
-    angles = len({a for operation, a, *_ in table if operation in TURNING})
-    stages = _Stages(table, n)
-    if stages.moving + _ANGLES * -(-angles // MOST_TOGETHER) > LONGEST or (angles and not sine.IN_LINE):
+    stages = Stages(list(lines_of(np.frombuffer(program, np.int32).reshape(-1, 4))), n)
+    if stages.moving + ANGLES * -(-stages.angles // MOST_TOGETHER) > LONGEST or (stages.angles and not sine.IN_LINE):
         return 0
     text = stages.text(sums, nodes, ends)
     for name in CALLED.findall(text):
@@ -65,7 +63,7 @@ def stages_code(program: bytes, n: int, sums: Sums, nodes: Sequence[float], ends
     return machine_code(text, optimised=True)
 
 
-class _Stages:
+class Stages:
     """The lines of the function."""
 
     def __init__(self, table: list[tuple[int, int, int, int]], n: int) -> None:
@@ -82,13 +80,18 @@ class _Stages:
             self._moving.append(reads)
 
     @property
+    def angles(self) -> int:
+        """The number of arguments of sines and cosines."""
+        return len({a for operation, a, *_ in self._table if operation in TURNING})
+
+    @property
     def moving(self) -> int:
         """The number of instructions that depend on time or state; the others are executed once in a step."""
         return sum(self._moving)
 
     def text(self, sums: Sums, nodes: Sequence[float], ends: Sums) -> str:
         """The whole function."""
-        fixed = self._program("f", [""] * len(self._table), False, "", [])[0]
+        fixed = self._program("f", [""] * len(self._table), False, "", {})[0]
         self._add(f"%h.one = insertelement {_VECTOR} undef, double %h, i32 0")
         self._add(f"%h.all = shufflevector {_VECTOR} %h.one, {_VECTOR} undef, <{_BLOCK} x i32> zeroinitializer")
         for block in self._blocks:
@@ -96,7 +99,7 @@ class _Stages:
             self._rows[0, block] = self._load(f"%k0.b{block}", "%k", _BLOCK * block, _VECTOR)
         newest = [self._load(f"%k0.{j}", "%k", j, "double") for j in range(self._n)]
         for stage, ((places, weights), node) in enumerate(zip(sums, nodes, strict=True), start=1):
-            state = self._state(stage, list(zip(places, weights, strict=True)), newest)
+            state = dict(enumerate(self._state(stage, list(zip(places, weights, strict=True)), newest)))
             ahead = f"%s{stage}.ahead"
             self._add(f"{ahead} = fmul double {sine.bits(node)}, %h")
             self._add(f"%s{stage}.t = fadd double %t, {ahead}")
@@ -121,10 +124,9 @@ class _Stages:
         self._add(f"{name} = load {kind}, ptr {name}.at, align 8")
         return name
 
-    def _program(self, prefix: str, known: list[str], moving: bool, time: str, state: list[str]) -> tuple[list[str], list[str]]:
+    def _program(self, prefix: str, known: list[str], moving: bool, time: str, state: Mapping[int, str]) -> tuple[list[str], list[str]]:
         """The names of those values that move with the state, or of those that do not; and of what is stored."""
-        names, stored, angles = list(known), [""] * self._n, Circle(True, prefix)
-        angles.lines = self._lines
+        names, stored, angles = list(known), [""] * self._n, self._circle(prefix)
         order, first, arguments = self._order
         for place, k in enumerate(order):
             operation, a, b, c = self._table[k]
@@ -146,11 +148,20 @@ class _Stages:
                 names[k] = f"%{prefix}v{k}"
                 self._called.add(operation)
                 if operation == PARAMETER:
-                    self._add(CASES[operation].format(r=names[k], i=a))
+                    self._parameter(names[k], a)
                 else:
                     self._add(CASES[operation].format(r=names[k], a=names[a], b=names[b], c=names[c]))
         self._near += [angles.near] if angles.near else []
         return names, stored
+
+    def _circle(self, prefix: str) -> Circle:
+        """Sines and cosines in line, with names of their own in each stage."""
+        found = Circle(True, prefix)
+        found.lines = self._lines
+        return found
+
+    def _parameter(self, name: str, place: int) -> None:
+        self._load(name, "%p", place, "double")
 
     def _state(self, stage: int, terms: list[tuple[int, float]], newest: list[str]) -> list[str]:
         """The state of a stage: older rates in vectors, the newest ones number by number."""

@@ -34,6 +34,7 @@ from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy
 from chetaev.numerics.methods.base import angles_of, columns_read, ends_kernel
+from chetaev.numerics.methods.checked_runs import IN_DOUBT, OTHER_STEPS, WELL, CheckedRun, Judged
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.dop853.arguments import places_in_room, seen_in, width_of
 from chetaev.numerics.methods.dop853.repeated_calls import Runner, state_row
@@ -90,22 +91,30 @@ class Straight:
         begins = (rates, compiled.measure, compiled.watch(), *([] if lowest is None else [lowest]))
         ends = (rates, compiled.measure, self.outputs)
         behind = max(sum(kernel.n_out for kernel in kernels) for kernels in (begins, ends))
-        seen = width_of(self.width + behind)
-        return _Layout(begins, ends, self.width + rates.n_out, seen, seen + places_in_room(self.whole, compiled.measure.n_out)[-1])
+        seen, ended, measures = width_of(self.width + behind), self.width + rates.n_out, compiled.measure.n_out
+        return _Layout(begins, ends, ended, ended + measures, seen, seen + places_in_room(self.whole, measures)[-1])
 
     @cached_property
     def sound(self) -> ca.Function:
-        """Zero where a start is beyond doubt: residuals are round-off, of the rows on the state, for parameters in their ranges, and of the
-        rows of motion with the rates behind the state.
+        """Zeros where a start is beyond doubt, as a function of the time, the row of a thread, and its parameters: residuals are round-off,
+        of the rows on the state, for parameters in their ranges, and of the rows of motion with the rates behind the state; and no pivot is
+        small, or becomes so at any state if a bound is known. Then the limit of the pivots.
         """
-        flow, system = self.flow, self.flow.system
+        flow, system, layout = self.flow, self.flow.system, self.layout
         held = held_rows(flow, self.width)
         below = positive(excesses([system.row(pair) for pair in system.hidden()], ROUND_OFF_RESIDUAL))
         below = ca.substitute(below, flow.x, held.arguments[1][: self.size])
         for k, z in enumerate(system.equations.system.parameters):
             good = ca.fabs(flow.p[k]) <= _LARGEST
-            below += ca.if_else(ca.logic_and(good, flow.p[k] > 0) if z.is_positive else good, 0, 1)  # 1 for NaN, too
-        return held.function([below, _left(held)], "sound")
+            below += ca.if_else(ca.logic_and(good, flow.p[k] > 0) if z.is_positive else good, 0, 1)  # 1 for what is no number, too
+        t, state_and_rates, p = held.arguments
+        row, end = ca.SX.sym("row", layout.size), ca.SX.sym("end", len(_End._fields))
+        pivot = row[layout.pivots + 1]
+        limit, large = WORST_PIVOT * ca.fmin(1.0, pivot), pivot > WORST_PIVOT
+        if self.compiled.lowest_pivot is not None:
+            large = ca.logic_and(large, row[layout.pivots + self.compiled.watch().n_out] > limit)
+        found = ca.substitute(ca.vertcat(below, _left(held)), state_and_rates, row[: state_and_rates.numel()])
+        return self.flow.graph.function("sound", [t, row, ca.vertcat(p, end)], ca.vertcat(found, ca.if_else(large, 0, 1), limit))
 
     @cached_property
     def sound_at_the_end(self) -> ca.Function:
@@ -146,6 +155,10 @@ class Straight:
         except AttributeError:
             here = self._threads.found = _Thread(self)
         return here.run(y, p)
+
+    def known_to_touch(self, p: Array) -> bool | None:
+        """The same as `touching` for parameters alone; None if it is not known yet."""
+        return self._touching.get(p.tobytes())
 
     def touching(self, p: Array) -> bool:
         """Whether a pivot may vanish at some state, with these values of the parameters."""
@@ -200,7 +213,9 @@ class _Layout(NamedTuple):
     ends: tuple[Kernel, ...]
     """The kernels where a motion begins, and where it ends; their values follow each other."""
     ended: int
-    """The place of the residuals at the end."""
+    """The place of the residuals at the end, and at the start."""
+    pivots: int
+    """The place of the determinant and the smallest pivot at the start; what the latter is at least follows."""
     seen: int
     """The place of what the loop saw."""
     size: int
@@ -223,32 +238,51 @@ class _Thread:
         self.of, compiled, layout = of, of.compiled, of.layout
         parameters = np.zeros(of.room + len(_End._fields))
         self.p, self.known = parameters[: of.room], parameters[of.room :]
+        self.known[0] = -1.0  # no number of steps
         self._row = row = state_row(layout.size)
         self.y, self._whole = row[: of.size], row[: of.whole]
         self.seen = seen_in(row[layout.seen :], of.whole, compiled.measure.n_out)
         self._state, self._parameters = self.y[: of.states], self.p[: of.parameters]
         begin, (_, self.begun, self.watched, *self.lowest) = _placed(layout.begins, row, of.width)
         end, (_, self.ended, self.given) = _placed(layout.ends, row, of.width)
-        self.sound, self.faults = np.zeros(2), np.zeros(4)
-        self._begin = _in_turn(begin, of.sound, row, parameters, self.sound)
-        self._end = _in_turn(end, of.sound_at_the_end, row, parameters, self.faults)
-        self._inputs = None if of.input_kernel is None else _into(of.input_kernel, self.y, self.p, self.p[of.parameters :])
+        self.sound, self.faults = np.zeros(4), np.zeros(4)
+        inputs = [] if of.input_kernel is None else [(of.input_kernel, self.p[of.parameters :])]
+        self._begin = _in_turn([*inputs, *begin], of.sound, row, parameters, self.sound)
+        self._end = _in_turn([*inputs, *end], of.sound_at_the_end, row, parameters, self.faults)
         self._moved = np.zeros(of.size)
         self._project = None if compiled.project is None else _into(compiled.project, self.y, self.p, self._moved)
         self.balance = len(compiled.labels) - 1
         self.runners: dict[tuple[bool, bool], Runner] = {}
-        self._steps = -1
+        self.at_once: dict[bool | None, CheckedRun] = {}
+        """Runs with their checks in one call, by whether pivots may touch zero."""
+        self.doubts = 0
+        """Motions that such a run left in doubt."""
 
     def run(self, y: Array, p: Array) -> Array | None:
+        at_once = self.at_once.get(not self.lowest and self.of.known_to_touch(p))
+        if at_once is None:
+            return self.part_by_part(y, p)
+        self._state[:], self._parameters[:] = y, p
+        found = at_once()
+        if found == OTHER_STEPS:
+            self._judge_the_end(at_once.steps)
+            found = IN_DOUBT if self.faults.any() else WELL
+        if found == WELL:
+            return self.given.copy()
+        self.doubts += 1
+        if self.doubts >= _DOUBTS and 2 * self.doubts > at_once.calls:
+            self.at_once.clear()
+        return self.part_by_part(y, p)
+
+    def part_by_part(self, y: Array, p: Array) -> Array | None:
+        """The same with doubts that may be removed: by projection of the start, by watching pivots, by a longer look at the balance."""
         of, values = self.of, self.p
-        t0, t1 = of.t0, of.t1
+        t0 = of.t0
         self._state[:], self._parameters[:], values[-1] = y, p, 0.0
         if of.states < of.size:
             self.y[-1] = 0.0
-        if self._inputs is not None:
-            self._inputs(t0)
         self._begin(t0)
-        if self.sound.tolist() != _NO_FAULT and not self._projected(t0):
+        if self.sound[:2].any() and not self._projected(t0):
             return None
         pivot = self.watched.item(1)
         if not pivot > WORST_PIVOT:
@@ -264,13 +298,29 @@ class _Thread:
             runner.watches.floor[1] = floor
         if runner() != codes.FINISHED:
             return None
-        if self._inputs is not None:
-            self._inputs(t1)
-        steps = runner.counts.item(codes.ACCEPTED)
-        if steps != self._steps:
-            self._steps, self.known[:] = steps, (steps, *of.allowed(steps))
-        self._end(t1)
-        return self.given.copy() if self._ended_well(begun) else None
+        self._judge_the_end(runner.counts.item(codes.ACCEPTED))
+        if not self._ended_well(begun):
+            return None
+        if lasting == bool(self.lowest) and key[1] not in self.at_once and self.doubts < _DOUBTS:
+            self._check_at_once(key[1], runner)
+        return self.given.copy()
+
+    def _check_at_once(self, touching: bool, runner: Runner) -> None:
+        """Prepare runs with their checks in one call, if the checks are compiled."""
+        of, begin, end = self.of, self._begin, self._end
+        if isinstance(begin, InTurn) and isinstance(end, InTurn):
+            nowhere = np.zeros(1)
+            work, floor = self.y[-1:] if of.states < of.size else nowhere, runner.watches.floor[1:]
+            copied = (self.begun[self.balance :], self.p[-1:]), (self.sound[3:], floor if floor.size else nowhere)
+            judged = Judged(begin, self.sound[:3], work, copied, self.known, end, self.faults)
+            self.at_once[touching] = CheckedRun(runner, of.t0, of.t1, judged)
+
+    def _judge_the_end(self, steps: int) -> None:
+        """Compute what judges the end of the latest run, which took some steps."""
+        if steps != self.known[0]:
+            on_the_way, at_the_end = self.of.allowed(steps)
+            self.known[:] = steps, on_the_way, min(at_the_end, _NO_LIMIT)
+        self._end(self.of.t1)
 
     def _projected(self, t: float) -> bool:
         """Whether a start is moved onto the constraints, and then satisfies all rows; one that does not need it fails here."""
@@ -281,7 +331,7 @@ class _Thread:
             self._project(t)
             self._state[:] = self._moved[: self.of.states]
             self._begin(t)
-            if self.sound.tolist() == _NO_FAULT:
+            if not self.sound[:2].any():
                 return True
         return False
 
@@ -297,11 +347,13 @@ class _Thread:
         residual, span = float(self.ended[self.balance]), abs(self.of.t1 - self.of.t0)
         terms = min(float(self.ended[-1]), float(self.seen.measured[-1]))
         integral = float(self.seen.roots[codes.INTEGRAL])
-        return bool(left_at_the_end(residual, terms, integral, span, begun) <= self.of.allowed(self._steps)[1])
+        return bool(left_at_the_end(residual, terms, integral, span, begun) <= self.of.allowed(int(self.known[0]))[1])
 
 
-_NO_FAULT = [0.0, 0.0]
-"""What `Straight.sound` is at a start that is beyond doubt."""
+_NO_LIMIT = 1e100
+"""Stands for no limit of an error: products with infinity would be no numbers."""
+_DOUBTS = 16
+"""Motions in doubt, if they are half of all, after which a thread no longer runs motions in one call: those in doubt are run twice then."""
 PROJECTED = 1e-8
 """Largest residual of a start that is projected, relative to the sum of the terms of its row; more contradicts the row."""
 

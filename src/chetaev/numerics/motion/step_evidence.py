@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.methods.dop853.codes import CHANGE, OFF, ROUNDED
@@ -44,14 +45,16 @@ def rounding_allowed(tolerance: float, steps: Any = 0) -> Any:
     return np.minimum((_ROUNDED * tolerance + _LEAST_ROUNDED) * np.maximum(1.0, steps / _STEPS_OF_USUAL_RUNS), _LARGEST_LIMIT)
 
 
-def clearly_small(inside: Array, sizes: Array, steps: Any, tolerance: float) -> Any:
-    """Which motions, rows of an array, have defects and round-off that are small relative to their sizes: nothing else has to be known of
+def clearly_small(inside: Array, sizes: Array, steps: Array, tolerance: float) -> NDArray[np.bool_]:
+    """Which motions, rows of arrays, have defects and round-off that are small beside their own sizes: nothing else has to be known of
     these.
     """
     defect, rounded = min(_CLEAR_DEFECT, defect_allowed(tolerance)), min(_LEAST_ROUNDED, rounding_allowed(tolerance))
-    off = inside[..., OFF, :] <= defect * np.maximum(sizes, inside[..., CHANGE, :])
-    small = off & (np.sqrt(steps * inside[..., ROUNDED, :]) <= rounded * sizes)
-    return np.ones(small.shape[:-1], bool) if small.ndim > 1 and small.all() else small.all(axis=-1)  # mostly all are
+    usual = np.ascontiguousarray(sizes.T)  # NumPy is slow where it computes a few numbers at a time
+    off, change, noise = (np.ascontiguousarray(inside[:, k].T) for k in (OFF, CHANGE, ROUNDED))
+    small = off <= defect * np.maximum(usual, change)
+    small &= np.sqrt(steps * noise) <= rounded * usual
+    return np.asarray(small.all(axis=0))
 
 
 def defects(inside: Array, sizes: Array, usual: Callable[[], Array]) -> Array:

@@ -58,7 +58,7 @@ _DEVIATIONS_BY_CHANCE = 2.0
 """Size of a sum of errors with random signs, in standard deviations, up to which it may be chance."""
 _NEGLIGIBLE = 1e-2
 """Accuracy of exact rates, relative to the allowed error."""
-_DISTANCE_FOR_TERMS = 2.0**-20
+DISTANCE_FOR_TERMS = 2.0**-20
 """Relative distance of states whose difference shows the terms of a row."""
 _MANY_STATES = 1000
 """Number of states above which rows are evaluated by optimised code, which takes half the time, and once some milliseconds to compile."""
@@ -327,13 +327,13 @@ def rows_in_doubt(compiled: Compiled, times: Array, states: Array, p: Array, all
     rows, (count, size) = len(compiled.flow.system.hidden()), states.shape
     if not rows or not count:
         return np.zeros(count, bool)
-    kernel, (first, *others) = compiled.restricting, _beside(size)
+    kernel, (first, *others) = compiled.restricting, neighbours(size)
     single, often = p.ndim == 1, count > _MANY_STATES
     both = dop853.evaluate(doubting(kernel, often=often), times, states, p, 2 * rows).reshape(count, 2, rows)
     code = kernel.address if often else kernel.early
     values, moved = (dop853.evaluate(code, times, there, p, rows) for there in (states, states * first))
     with np.errstate(invalid="ignore", over="ignore"):
-        doubts, terms = np.abs(both[:, 0] - both[:, 1]) / 2, np.abs(moved - values) / _DISTANCE_FOR_TERMS
+        doubts, terms = np.abs(both[:, 0] - both[:, 1]) / 2, np.abs(moved - values) / DISTANCE_FOR_TERMS
         clear = doubts <= allowed * terms
         if clear.all():
             return np.zeros(count, bool)
@@ -343,15 +343,15 @@ def rows_in_doubt(compiled: Compiled, times: Array, states: Array, p: Array, all
             if not len(left):
                 break
             moved = dop853.evaluate(code, times[left], states[left] * factors, p if single else p[left], rows)
-            terms[left] = np.maximum(terms[left], np.abs(moved.reshape(-1, rows) - values[left]) / _DISTANCE_FOR_TERMS)
+            terms[left] = np.maximum(terms[left], np.abs(moved.reshape(-1, rows) - values[left]) / DISTANCE_FOR_TERMS)
             unsure[left] = ~(doubts[left] <= allowed * terms[left]).all(axis=1)
     return unsure
 
 
 @cache
-def _beside(size: int) -> Array:
+def neighbours(size: int) -> Array:
     """Factors of the components of a state that give some neighbouring states, a line each."""
-    return 1 + _DISTANCE_FOR_TERMS * np.resize(_SIGNS[:, 1:], (len(_SIGNS), size))
+    return 1 + DISTANCE_FOR_TERMS * np.resize(_SIGNS[:, 1:], (len(_SIGNS), size))
 
 
 def _exponential(matrix: Array) -> Array:

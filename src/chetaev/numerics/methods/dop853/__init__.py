@@ -384,10 +384,10 @@ def results_for(starts: Array, t0: float, measures: int, own: int = 0) -> Result
 
 
 def ensemble_of(results: Results, n: int) -> Ensemble:
-    """Results of the first n components, with the counts by their names."""
-    counts = np.ascontiguousarray(results.counts.T)
+    """Results of the first n components, not copied, with the counts by their names."""
+    counts = results.counts.T
     if results.y.shape[1] > n:
-        y, minima, maxima, inside = (rows[..., :n].copy() for rows in (results.y, results.minima, results.maxima, results.inside))
+        y, minima, maxima, inside = (rows[..., :n] for rows in (results.y, results.minima, results.maxima, results.inside))
         results = results._replace(y=y, minima=minima, maxima=maxima, inside=inside)
     return Ensemble(*results[:7], counts[0], counts[1], counts[2], counts[3], *results[8:])
 

@@ -32,7 +32,7 @@ from chetaev.numerics.methods.dop853.arguments import (
 from chetaev.numerics.methods.dop853.loaded import LOOP
 from chetaev.numerics.methods.dop853.types import Array, Control, Found, Integers, Kept, Progress, Seen, System, Tube, Watches, Work
 
-_PORTION = 1 << 16
+PORTION = 1 << 16
 """Steps between two pauses, in which Python handles signals such as Ctrl-C: some tens of milliseconds for a small system."""
 _ROOMS = 64
 """Most rooms that wait for another run."""
@@ -52,10 +52,11 @@ _KEEP = _CONTROL + len(Control._fields) + len(Watches._fields)
 _PAYS = 1 << 20
 """Steps with a right-hand side after which all stages of a step are compiled into one function: this takes 10 to 80 ms to make and saves 10
 to 40 ns in each."""
-_SUMS = (c.A1, c.A2, c.A3, c.A4, c.A5, c.A6, c.A7, c.A8, c.A9, c.A10, c.A11)
-_NODES = (c.C1, c.C2, c.C3, c.C4, c.C5, c.C6, c.C7, c.C8, c.C9, c.C10, c.C11)
-_ENDS = (c.B, c.E5, c.E3)
-"""What the loop needs of all stages, in the order of the last rows of `k` (`codes`)."""
+SUMS = (c.A1, c.A2, c.A3, c.A4, c.A5, c.A6, c.A7, c.A8, c.A9, c.A10, c.A11)
+NODES = (c.C1, c.C2, c.C3, c.C4, c.C5, c.C6, c.C7, c.C8, c.C9, c.C10, c.C11)
+"""The earlier stages that each stage adds, with their weights, and the times of the stages."""
+LAST_SUMS = (c.B, c.E5, c.E3)
+"""What the end of a step adds, and what both estimates of its error add, in the order of the last rows of `k` (`codes`)."""
 _stages: dict[tuple[int, int], int] = {}
 _steps: dict[tuple[int, int], int] = {}
 
@@ -69,7 +70,7 @@ def stages_of(code: Code, n: int) -> int:
     key = code.rhs, n
     if key not in _stages:
         program = None if code.inputs else program_at(code.rhs)
-        _stages[key] = 0 if program is None else stages_code(program, n, _SUMS, _NODES, _ENDS)
+        _stages[key] = 0 if program is None else stages_code(program, n, SUMS, NODES, LAST_SUMS)
     return _stages[key]
 
 
@@ -219,26 +220,34 @@ class Runner:
         room = Room(code, y, p, codes.FINAL, 0, roots=False, seen=seen)
         room.fill(y.copy(), p.copy(), t0, t1, limits, watching, np.empty(0), None)
         self._begin, self._run, self._progress, self._pause = float(t0), room.run, room.progress, room.control.pause
-        self.seen, self.watches, self.counts, self._room = room.seen, room.watches, room.progress.counts, room
+        self.seen, self.watches, self.counts, self.room = room.seen, room.watches, room.progress.counts, room
 
     def __call__(self) -> int:
         """Run, and return the status."""
         counts, pause, clock = self.counts, self._pause, self._progress.clock
         clock[codes.NOW], clock[codes.STEP] = self._begin, 0.0
-        counts[codes.STATUS], pause[0] = codes.NEW, _PORTION
+        counts[codes.STATUS], pause[0] = codes.NEW, PORTION
         self._run()
         status: int = counts.item(codes.STATUS)
         while status == codes.NO_ROOM:
             counts[codes.STATUS] = codes.RUNNING
-            pause[0] += _PORTION
+            pause[0] += PORTION
             self._run()
             status = counts.item(codes.STATUS)
-        self._room.after(counts.item(codes.ACCEPTED))
+        self.took(1)
         return status
+
+    def took(self, runs: int) -> None:
+        """Count the steps of the last run, for as many runs like it: after many steps other code is used."""
+        self.room.after(runs * self.counts.item(codes.ACCEPTED))
 
 
 __all__ = [
+    "LAST_SUMS",
     "NEVER",
+    "NODES",
+    "PORTION",
+    "SUMS",
     "Room",
     "Runner",
     "interpolated",

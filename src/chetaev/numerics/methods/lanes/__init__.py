@@ -3,7 +3,8 @@
 `loop` makes a trial step in all lanes at once, with code for several states (`chetaev.numerics.machine.vectors.states`). `layout` has the
 positions of its numbers, `calls` calls that code, `control` decides about all lanes at once, `starts` begins several members together,
 `inside_steps` compares inside several steps together, `dense` has polynomials between the nodes, `lane_transfer` moves the run of a lane
-into the loop for one state and back, `loaded` loads the machine code.
+into the loop for one state and back, `loaded` loads the machine code. `stages` makes one function of all stages of a step, and `blocks`
+evaluates code for several states at many points.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ from chetaev.numerics.methods.dop853.arguments import (
 from chetaev.numerics.methods.dop853.codes import FINAL, TIMES
 from chetaev.numerics.methods.dop853.repeated_calls import Room, state_row
 from chetaev.numerics.methods.dop853.types import Array, Integers
-from chetaev.numerics.methods.lanes.layout import One, Places, Wide, places_of
+from chetaev.numerics.methods.lanes.blocks import evaluate_blocks, in_blocks, rows_of_points
+from chetaev.numerics.methods.lanes.layout import One, Places, Tables, Task, Wide, places_of
 from chetaev.numerics.methods.lanes.loaded import LANE_LOOP
 
 __all__ = ["ONE_BY_ONE", "Wide", "run_side_by_side", "suits"]
@@ -75,7 +77,7 @@ def run_side_by_side(
     check(code, parameters.shape[1], t0, t1, keep)
     if series is not None and series.shape != (members, wanted.size, own):
         raise ValueError(f"the series of {members} members have the shape {(members, wanted.size, own)}, not {series.shape}")
-    starts = _begun(code, float(t0), given, parameters)
+    starts = _begun(code, wide, float(t0), given, parameters)
     kept = series if series is None or n == own else np.full((members, wanted.size, n), np.nan)
     limits, n_parameters = limits._replace(before=0.0), parameters.shape[1]
     results = results_for(starts, float(t0), code.n_measure)
@@ -90,39 +92,29 @@ def run_side_by_side(
             max_steps=int(limits.max_steps),
         )
         one = One(code.system(room.p), control, room.kept, room.seen, room.work, room.tube, room.progress, room.run.entry, room.run.row)
-        LANE_LOOP.integrate_lanes(
-            members,
-            wide,
-            float(t0),
-            float(t1),
-            starts,
-            parameters,
-            room.watches,
-            stop,
-            keep,
-            wanted,
-            results,
-            np.zeros((0, 0, n)) if kept is None else kept,
-            one,
-            *tables,
-            places,
-        )
+        task = Task(float(t0), float(t1), starts, parameters, room.watches, stop, keep, wanted)
+        LANE_LOOP.integrate_lanes(wide, task, results, np.zeros((0, 0, n)) if kept is None else kept, one, tables, places)
     if series is not None and kept is not None and kept is not series:
         series[:] = kept[..., :own]
     return ensemble_of(results, own)
 
 
-def _begun(code: Code, t0: float, states: Array, p: Array) -> Array:
+def _begun(code: Code, wide: Wide, t0: float, states: Array, p: Array) -> Array:
     """States with the further components of a run."""
     if not code.begin:
         return states
-    n = states.shape[1]
+    n, times = states.shape[1], np.full(len(states), t0)
     found = with_room_behind(states, code.size(n))
-    found[:, n:] = evaluate(code.begin, np.full(len(states), t0), states, p, len(code.like))
+    if wide.begin:
+        blocks = in_blocks(states, len(code.like))
+        evaluate_blocks(wide.begin, in_blocks(times[:, None]), blocks, in_blocks(p), blocks[:, n:])
+        found[:, n:] = rows_of_points(blocks[:, n:], len(states))
+    else:
+        found[:, n:] = evaluate(code.begin, times, states, p, len(code.like))
     return found
 
 
-_Used = tuple[Room, Places, tuple[Array, Array, Array]]
+_Used = tuple[Room, Places, Tables]
 _waiting: dict[tuple[object, ...], list[_Used]] = {}
 _lock = Lock()
 
@@ -139,7 +131,7 @@ def _room(code: Code, n: int, parameters: int, keep: int, times: int) -> Iterato
         places = places_of(n, width_of(n), code.n_watch, code.n_measure, parameters, code.n_nodes)
         room = Room(code, state_row(n), np.zeros(parameters), keep, times, roots=False)
         tables = rows_of(3, places.rows, LANES)
-        found = room, places, (tables[0], tables[1], tables[2])
+        found = room, places, Tables(tables[0], tables[1], tables[2])
     yield found  # the room of a run that failed is not used again
     with _lock:
         if sum(map(len, _waiting.values())) >= _ROOMS:

@@ -2,10 +2,35 @@
 
 from __future__ import annotations
 
-from chetaev.numerics.machine.lane_rows import call_lanes, finite_lanes
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from chetaev.numerics.machine.lane_rows import Rows, call_lanes, finite_lanes
 from chetaev.numerics.machine.native import inner
 from chetaev.numerics.methods.dop853.types import Matrix
 from chetaev.numerics.methods.lanes.layout import AT, FINITE, Places, Wide
+
+_POINTER = types.CPointer(types.float64)
+
+
+def _call_stages(typingctx: Any, address: Any, m: Any, t: Any, h: Any, y: Any, p: Any, k: Any, sums: Any) -> tuple[Any, Callable[..., Any]]:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address, base, *rows = arguments
+        x = Rows(builder, base)
+        places = [x.at(row) for row in (*rows[:-1], rows[-2], rows[-1])]
+        kind = ir.FunctionType(ir.IntType(64), [place.type for place in places])
+        return builder.call(builder.inttoptr(address, kind.as_pointer()), places)
+
+    return types.int64(types.intp, _POINTER, *[types.intp] * 6), generate
+
+
+call_stages: Callable[..., int] = intrinsic(_call_stages)
+"""`call_stages(address, m, t, h, y, p, k, sums)`: a function of `stages`, with the first rows of what it takes, and what it
+returns."""
 
 
 @inner

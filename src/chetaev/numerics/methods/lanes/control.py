@@ -13,7 +13,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from chetaev.numerics.machine.lane_rows import Rows
+from chetaev.numerics.machine.lane_rows import LANES, Rows
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.dop853.scale_constants import MUCH_SHORTER
 from chetaev.numerics.methods.dop853.scales import EPSILON
@@ -51,6 +51,38 @@ _INT = ir.IntType(64)
 
 def _row(number: int) -> Any:
     return _INT(number)
+
+
+def _lanes_where(typingctx: Any, m: Any, row: Any, number: Any) -> tuple[Any, Callable[..., Any]]:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        base, row, number = arguments
+        x = Rows(builder, base)
+        bits = builder.bitcast(builder.fcmp_ordered("==", x.load(row), x.spread(number)), ir.IntType(LANES))
+        return builder.zext(bits, _INT)
+
+    return types.int64(_POINTER, types.intp, types.float64), generate
+
+
+lanes_where: Callable[..., int] = intrinsic(_lanes_where)
+"""`lanes_where(m, row, number)`: the lanes whose entry of a row is a number, as bits."""
+
+
+def _counting(name: str, *more: Any) -> Callable[..., Any]:
+    def typed(typingctx: Any, bits: Any) -> tuple[Any, Callable[..., Any]]:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind = ir.FunctionType(_INT, [_INT, *[each.type for each in more]])
+            function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.i64")
+            return builder.call(function, [arguments[0], *more])
+
+        return types.int64(types.int64), generate
+
+    return typed
+
+
+lowest_lane: Callable[[int], int] = intrinsic(_counting("cttz", ir.Constant(ir.IntType(1), 0)))
+"""`lowest_lane(bits)`: the first of some lanes."""
+count_lanes: Callable[[int], int] = intrinsic(_counting("ctpop"))
+"""`count_lanes(bits)`: their number."""
 
 
 def _prepare(typingctx: Any, m: Any, t1: Any, direction: Any, max_steps: Any) -> tuple[Any, Callable[..., Any]]:

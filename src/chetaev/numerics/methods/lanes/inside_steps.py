@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 from chetaev.numerics.machine.lane_rows import LANES, Rows, column_in, column_out, column_to, moment
 from chetaev.numerics.machine.native import inner, part
 from chetaev.numerics.methods.dop853.calls import call as call_one
-from chetaev.numerics.methods.dop853.codes import ACCEPTED, CHANGE, LOOK, LOOKED, OFF, ROUNDED, SLOPE, WHEN
+from chetaev.numerics.methods.dop853.codes import ACCEPTED, CHANGE, LOOK, LOOKED, OFF, ROUNDED, WHEN
 from chetaev.numerics.methods.dop853.scale_constants import (
     DIGITS,
     FIRST_PLACE,
@@ -28,7 +28,7 @@ from chetaev.numerics.methods.dop853.scale_constants import (
     SPREAD,
 )
 from chetaev.numerics.methods.dop853.scales import EPSILON
-from chetaev.numerics.methods.dop853.types import Matrix, Results
+from chetaev.numerics.methods.dop853.types import Array, Matrix, Stack, System
 from chetaev.numerics.methods.lanes.calls import call
 from chetaev.numerics.methods.lanes.dense import interpolants
 from chetaev.numerics.methods.lanes.layout import (
@@ -44,7 +44,6 @@ from chetaev.numerics.methods.lanes.layout import (
     SIZE,
     SPACE,
     STEP,
-    One,
     Places,
     T,
     Wide,
@@ -61,23 +60,43 @@ def _chance(number: float) -> float:
     return turns - np.floor(turns)
 
 
+def _looked(typingctx: Any, m: Any, mask: Any, y: Any, end: Any, free: Any, moved: Any, n: Any, out: Any) -> tuple[Any, Callable[..., Any]]:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        base, mask, y, end, free, moved, n, out = arguments
+        b, x = builder, Rows(builder, base)
+        which = b.fcmp_ordered("==", x.load(mask), x.equal(5.0))
+        found = cgutils.alloca_once_value(builder, x.equal(0.0))
+        b.store(x.equal(0.0), found)
+        with cgutils.for_range(builder, n) as loop:
+            start, last, before, most = (x.load(x.next(row, loop.index)) for row in (y, end, free, moved))
+            x.blend(which, x.larger(most, x.size(b.fsub(last, start))), x.next(moved, loop.index))
+            b.store(b.select(b.fcmp_unordered("!=", last, before), x.equal(1.0), b.load(found)), found)
+        x.store(b.load(found), out)
+        return context.get_dummy_value()
+
+    return types.void(_POINTER, *[_ROW] * 7), generate
+
+
+looked: Callable[..., None] = intrinsic(_looked)
+"""`looked(m, mask, y, end, free, moved, n, out)`: the largest changes of the components in steps that are looked inside, those of lanes
+whose mask is 5; and in `out` whether the projection moved the end of a step."""
+
+
 @inner
 def remember_step(m: Matrix, lane: int, seen: Matrix, column: int, at: Places, doubting: bool) -> None:
-    """Copy the step just made in a lane into a column of the table, and update the lane as after a comparison. MASK becomes 1."""
-    n, number, moved = at.n, m[COUNT + ACCEPTED, lane], False
+    """Copy the step just made in a lane into a column, where it waits, and update the lane as after a look inside this step, after
+    `looked`, which leaves in FIRST whether the projection moved its end. MASK becomes 1.
+    """
+    n, number = at.n, m[COUNT + ACCEPTED, lane]
     for row in (T, STEP, MEMBER, COUNT + ACCEPTED, COUNT + LOOKED):
         seen[row, column] = m[row, lane]
-    column_to(m.ctypes, lane, seen.ctypes, column, at.y, n)
-    column_to(m.ctypes, lane, seen.ctypes, column, at.k, n)
+    column_to(m.ctypes, lane, seen.ctypes, column, at.y, 2 * n)  # with the first row of k, which follows
     column_to(m.ctypes, lane, seen.ctypes, column, at.k + 3 * n, 9 * n)  # rows 1 and 2 of k are not used
     column_to(m.ctypes, lane, seen.ctypes, column, at.free, 2 * n)
     column_to(m.ctypes, lane, seen.ctypes, column, at.slope, n)
     column_to(m.ctypes, lane, seen.ctypes, column, at.p, at.parameters)
-    for j in range(n):
-        m[at.moved + j, lane] = max(m[at.moved + j, lane], abs(m[at.end + j, lane] - m[at.y + j, lane]))
-        moved |= m[at.end + j, lane] != m[at.free + j, lane]
     if m[READY, lane] == 0.0:  # the evaluations of the interpolant were not counted before
-        m[EXTRA, lane] += 4.0 if moved else 3.0
+        m[EXTRA, lane] += 4.0 if m[FIRST, lane] != 0.0 else 3.0
     m[EXTRA, lane] += 3.0 if doubting else 1.0
     m[COUNT + LOOK, lane] = number + SPARSE + float(int(SPREAD * _chance(number)))
     m[COUNT + LOOKED, lane] = number + 1.0
@@ -164,12 +183,34 @@ _rounded: Callable[..., None] = intrinsic(_round_off)
 `dop853.dense.doubt`."""
 
 
+def _nudge(typingctx: Any, m: Any, y: Any, n: Any, even: Any, odd: Any) -> tuple[Any, Callable[..., Any]]:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        base, y, n, even, odd = arguments
+        b, x = builder, Rows(builder, base)
+        factors = x.load(even), x.load(odd)
+        with cgutils.for_range(builder, n) as loop:
+            first = b.icmp_signed("==", b.and_(loop.index, loop.index.type(1)), loop.index.type(0))
+            row = x.next(y, loop.index)
+            x.store(b.fmul(x.load(row), b.select(first, *factors)), row)
+        return context.get_dummy_value()
+
+    return types.void(_POINTER, *[_ROW] * 4), generate
+
+
+_nudged: Callable[..., None] = intrinsic(_nudge)
+"""`_nudged(m, y, n, even, odd)`: components times factors, one for those with even numbers, and one for the others."""
+
+
 @part
-def compare_together(wide: Wide, m: Matrix, at: Places, one: One, count: int, results: Results) -> None:
-    """Compare inside the steps in the first columns; the results are stored in rows that the steps of the table do not need."""
+def compare_together(wide: Wide, m: Matrix, at: Places, system: System, room: tuple[Array, Array], count: int, inside: Stack) -> None:
+    """Look inside the steps in the first columns; the results are stored in rows that a waiting step does not need, and added to those of
+    the members in `inside`. `room` for a state and for rates with their bounds is that of one state.
+
+    It takes few arguments: a call passes all parts of each, and those of `One` take as long as a step.
+    """
     if count == 0:
         return
-    x, n, first_input, theta, off, change, rounded = m.ctypes, at.n, one.system.first_input, SIZE, at.largest, at.sizes, at.noise
+    x, n, first_input, theta, off, change, rounded = m.ctypes, at.n, system.first_input, SIZE, at.largest, at.sizes, at.noise
     for lane in range(LANES):
         m[FINITE, lane] = 0.0
         m[theta, lane] = FIRST_PLACE + PLACES * _chance(m[COUNT + ACCEPTED, lane])
@@ -180,32 +221,35 @@ def compare_together(wide: Wide, m: Matrix, at: Places, one: One, count: int, re
         m[AT, lane] = m[T, lane] + m[theta, lane] * m[STEP, lane]
     call(wide.rhs, wide, m, at, first_input, AT, at.trial, at.stage)
     _defects(x, at.k, at.slope, at.fifth, at.stage, n, AT, STEP, off, change, (EPSILON, DIGITS, PLACE_DIGITS))
-    if one.system.doubting != 0:
-        _doubt(wide, m, at, one, count, rounded)
+    if system.doubting != 0:
+        _doubt(wide, m, at, system, room, count, rounded)
     for lane in range(count):
-        found = results.inside[int(m[MEMBER, lane])]
+        found = inside[int(m[MEMBER, lane])]
         for j in range(n):
-            if found[OFF, j] < m[off + j, lane] < np.inf:
-                found[OFF, j], found[CHANGE, j], found[WHEN, j] = m[off + j, lane], m[change + j, lane], m[AT, lane]
-            if one.system.doubting != 0:
+            more = found[OFF, j] < m[off + j, lane] < np.inf
+            found[OFF, j] = m[off + j, lane] if more else found[OFF, j]
+            found[CHANGE, j] = m[change + j, lane] if more else found[CHANGE, j]
+            found[WHEN, j] = m[AT, lane] if more else found[WHEN, j]
+            if system.doubting != 0:
                 found[ROUNDED, j] += m[rounded + j, lane]
 
 
 @inner
-def _doubt(wide: Wide, m: Matrix, at: Places, one: One, count: int, out: int) -> None:
-    """The round-off of the components in the steps since the last comparison: state and time are moved by a unit in the last place."""
+def _doubt(wide: Wide, m: Matrix, at: Places, system: System, room: tuple[Array, Array], count: int, out: int) -> None:
+    """What round-off makes of the components in the steps since the last look: state and time are moved by a unit in the last place."""
     n, above = at.n, at.dense
     for lane in range(LANES):
         m[PREVIOUS, lane], m[FIRST, lane] = m[AT, lane] * (1.0 + EPSILON), m[COUNT + ACCEPTED, lane] + 1.0 - m[COUNT + LOOKED, lane]
-    for j in range(n):
-        for lane in range(LANES):
-            m[at.trial + j, lane] *= 1.0 + (EPSILON if (j + int(m[COUNT + ACCEPTED, lane])) % 2 else -EPSILON)
+        odd = int(m[COUNT + ACCEPTED, lane]) % 2
+        m[SIZE, lane], m[FINITE, lane] = (1.0 + EPSILON, 1.0 - EPSILON) if odd else (1.0 - EPSILON, 1.0 + EPSILON)
+    _nudged(m.ctypes, at.trial, n, SIZE, FINITE)
     if wide.doubting != 0:
-        call(wide.doubting, wide, m, at, one.system.first_input, PREVIOUS, at.trial, above)
+        call(wide.doubting, wide, m, at, system.first_input, PREVIOUS, at.trial, above)
     else:
+        state, rates = room
         for lane in range(count):
-            column_out(m.ctypes, at.p, at.parameters, lane, one.system.p.ctypes)
-            column_out(m.ctypes, at.trial, n, lane, one.work.trial.ctypes)
-            call_one(one.system.doubting, one.system, m[PREVIOUS, lane], one.work.trial, one.seen.inside[SLOPE])
-            column_in(m.ctypes, above, 2 * n, lane, one.seen.inside[SLOPE].ctypes)
+            column_out(m.ctypes, at.p, at.parameters, lane, system.p.ctypes)
+            column_out(m.ctypes, at.trial, n, lane, state.ctypes)
+            call_one(system.doubting, system, m[PREVIOUS, lane], state, rates)
+            column_in(m.ctypes, above, 2 * n, lane, rates.ctypes)
     _rounded(m.ctypes, above, above + n, at.stage, n, STEP, FIRST, out)

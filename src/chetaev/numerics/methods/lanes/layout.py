@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from chetaev.numerics.methods.dop853 import codes
-from chetaev.numerics.methods.dop853.types import Control, Kept, Progress, Seen, System, Tube, Work
+from chetaev.numerics.methods.dop853.types import Array, Control, Integers, Kept, Matrix, Progress, Seen, System, Tube, Watches, Work
 
 (
     T, H, STEP, T_NEW, AT, ERROR, FIVE, THREE, GROWTH, MASK, FINITE, SIZE, FIRST, PREVIOUS, ACTIVE, GREW, FURTHER_OFF, INTEGRAL, LATEST,
-    SPACE, WORST, NEW_WORST, LEAPED_NODE, PAST_STEP, SCRATCH, NEEDED,
-) = range(26)  # fmt: skip
+    SPACE, WORST, NEW_WORST, LEAPED_NODE, PAST_STEP, NEEDED,
+) = range(25)  # fmt: skip
 """Rows with one number for every lane: the time and the size of the next step; the trial step, its end, and the time of a stage; its error,
 the sums of squares of both estimates, and the ratio of the next step to it; the lanes that an operation concerns; whether numbers are
 finite; the size of a correction, of the first one and of the one before, and the lanes whose correction goes on; whether sizes of a kind
 grow, or a component moves far; the single numbers of `dop853.types.Seen` and `Tube`, and the ratio of this step; the size of the last
-inaccurate step; a row that is written and never read (`lane_rows`); and the lanes that need an interpolant."""
-SCALARS = 26
+inaccurate step; and the lanes that need an interpolant."""
+SCALARS = 25
 """The number of these rows."""
 
 COUNT = SCALARS
@@ -43,6 +43,33 @@ class Wide(NamedTuple):
     turns: int
     determinant: int
     doubting: int
+    stages: int
+    """All stages of a step at once (`chetaev.numerics.methods.lanes.stages`); only where there are no inputs."""
+    begin: int
+    """The further components of states, as `System.begin`; Python calls it."""
+
+
+class Task(NamedTuple):
+    """What is integrated: from where to where, the states and parameters of all members, a row each, the functions that are watched, the
+    flag that stops all, what is kept, and the times at which states are kept.
+    """
+
+    t0: float
+    t1: float
+    y0: Matrix
+    p: Matrix
+    watches: Watches
+    flag: Integers
+    keep: int
+    times: Array
+
+
+class Tables(NamedTuple):
+    """The table of all lanes, one of members that have begun and wait for a lane, and one of steps that wait for a look inside them."""
+
+    lanes: Matrix
+    begun: Matrix
+    looks: Matrix
 
 
 class One(NamedTuple):
@@ -61,9 +88,10 @@ class One(NamedTuple):
 
 class Places(NamedTuple):
     """The numbers of rows: how many a state, the watched functions, the residuals, the parameters and the nodes take, and where the first
-    row of each thing is. Things are named as the fields of `Work`, `Seen`, `Control` and `Tube`; `moved` is the largest change of each
-    component in the steps compared inside. From `p` to before `box` stands what belongs to a run between two steps, besides `y` and the
-    first row of `k`.
+    row of each thing is. Things are named as the fields of `Work`, `Seen`, `Control` and `Tube`; `total`, `fifth` and `third` are the
+    weighed sums of the stages, for the end of a step and for both estimates of its error; `moved` is the largest change of each component
+    in the steps compared inside. From `p` to before `box` stands what belongs to a run between two steps, besides `y` and the first row of
+    `k`.
     """
 
     n: int
@@ -77,7 +105,9 @@ class Places(NamedTuple):
     free: int
     end: int
     trial: int
+    total: int
     fifth: int
+    third: int
     slope: int
     after: int
     residuals: int
@@ -108,10 +138,10 @@ class Places(NamedTuple):
 def places_of(n: int, width: int, watched: int, residuals: int, parameters: int, nodes: int) -> Places:
     """Rows for a state of n numbers, whose slope has room for `width`, and for what belongs to it."""
     sizes = {
-        "y": n, "k": 16 * n, "stage": n, "free": n, "end": n, "trial": n, "fifth": n, "slope": width, "after": watched,
-        "residuals": residuals, "dense": 7 * n, "absolute": n, "given": n, "bound": n, "past": n, "p": parameters, "largest": n, "sizes": n,
-        "among": n, "noise": n, "turns": n, "minima": n, "maxima": n, "measured": residuals, "moved": n, "before": watched,
-        "signs": watched, "rough": watched, "box": 4 * n + 2, "values": 2 * nodes, "limits": 4 * watched,
+        "y": n, "k": 16 * n, "stage": n, "free": n, "end": n, "trial": n, "total": n, "fifth": n, "third": n, "slope": width,
+        "after": watched, "residuals": residuals, "dense": 7 * n, "absolute": n, "given": n, "bound": n, "past": n, "p": parameters,
+        "largest": n, "sizes": n, "among": n, "noise": n, "turns": n, "minima": n, "maxima": n, "measured": residuals, "moved": n,
+        "before": watched, "signs": watched, "rough": watched, "box": 4 * n + 2, "values": 2 * nodes, "limits": 4 * watched,
     }  # fmt: skip
     found, at = {}, FIRST_ROW
     for name, size in sizes.items():

@@ -11,7 +11,7 @@ from chetaev.numerics.machine.precompiled import Precompiled
 from chetaev.numerics.methods.dop853.loaded import LOOP
 
 _HERE = Path(__file__)
-_IN_PYTHON = ("__init__.py", "loaded.py")
+_IN_PYTHON = ("__init__.py", "blocks.py", "loaded.py", "stages.py")
 """Files that the machine code does not depend on."""
 
 _BUILDING_BLOCKS = ("lane_rows.py", "processor.py")

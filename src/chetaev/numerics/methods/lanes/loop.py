@@ -30,6 +30,7 @@ from chetaev.numerics.machine.lane_rows import (
     relative,
     remember,
     stage,
+    totals,
 )
 from chetaev.numerics.machine.native import inner, part
 from chetaev.numerics.methods.dop853 import codes, location
@@ -52,12 +53,25 @@ from chetaev.numerics.methods.dop853.enclosure.tube import STAGES, safe_part
 from chetaev.numerics.methods.dop853.scale_constants import FURTHER, MEMORY, MUCH_LARGER, SMALL_PART, TINY, WEIGHT
 from chetaev.numerics.methods.dop853.scales import EPSILON, fold
 from chetaev.numerics.methods.dop853.step import FAR, GROWS, SAFETY, SUSPECT
-from chetaev.numerics.methods.dop853.types import Array, Integers, Matrix, Results, Stack, Tube, Watches
+from chetaev.numerics.methods.dop853.types import Array, Matrix, Results, Stack, Tube, Watches
 from chetaev.numerics.methods.dop853.watched_functions import CLEAR
-from chetaev.numerics.methods.lanes.calls import call, call_ends
-from chetaev.numerics.methods.lanes.control import accurate, any_above, corrected, counted, not_finite, onwards, prepare, quiet, to_correct
+from chetaev.numerics.methods.lanes.calls import call, call_ends, call_stages
+from chetaev.numerics.methods.lanes.control import (
+    accurate,
+    any_above,
+    corrected,
+    count_lanes,
+    counted,
+    lanes_where,
+    lowest_lane,
+    not_finite,
+    onwards,
+    prepare,
+    quiet,
+    to_correct,
+)
 from chetaev.numerics.methods.lanes.dense import interpolants, states_at_times
-from chetaev.numerics.methods.lanes.inside_steps import compare_together, remember_step
+from chetaev.numerics.methods.lanes.inside_steps import compare_together, looked, remember_step
 from chetaev.numerics.methods.lanes.lane_transfer import begin, finish, go_on, take_step
 from chetaev.numerics.methods.lanes.layout import (
     ALIVE,
@@ -91,6 +105,8 @@ from chetaev.numerics.methods.lanes.layout import (
     One,
     Places,
     T,
+    Tables,
+    Task,
     Wide,
 )
 from chetaev.numerics.methods.lanes.starts import begin_together, take_new
@@ -108,6 +124,22 @@ _decided, _turns_through = part(location.decided), part(location.turns_through)
 @inner
 def _try(wide: Wide, m: Matrix, at: Places, first_input: int, rtol: float) -> None:
     """A trial step in all lanes up to its error: stages, and the end in `free` and `end`."""
+    x, y, k, n = m.ctypes, at.y, at.k, at.n
+    if wide.stages == 0 or call_stages(wide.stages, m.ctypes, T, STEP, y, at.p, k, at.total) == 0:
+        _one_by_one(wide, m, at, first_input)
+        totals(x, at.total, k, n, c8.B)
+        totals(x, at.fifth, k, n, c8.E5)
+        totals(x, at.third, k, n, c8.E3)
+    moment(x, AT, T, STEP, 1.0)
+    ending(x, at.free, at.end, y, STEP, at.total, n, FINITE)
+    numbers = (rtol, WEIGHT, TINY)
+    errors(x, at.fifth, at.third, n, y, at.free, at.absolute, at.sizes, at.noise, STEP, FIVE, THREE, numbers)
+    judged(x, FIVE, THREE, STEP, ERROR, GROWTH, (float(n), GROWS, SAFETY, 1.0 / 3.0))
+
+
+@inner
+def _one_by_one(wide: Wide, m: Matrix, at: Places, first_input: int) -> None:
+    """Stages 1-11 by calls of the right-hand side."""
     x, f, y, z, k, n = m.ctypes, wide.rhs, at.y, at.stage, at.k, at.n
     stage(x, z, y, STEP, k, n, c8.A1)
     moment(x, AT, T, STEP, c8.C1)
@@ -142,10 +174,6 @@ def _try(wide: Wide, m: Matrix, at: Places, first_input: int, rtol: float) -> No
     stage(x, z, y, STEP, k, n, c8.A11)
     moment(x, AT, T, STEP, 1.0)
     call(f, wide, m, at, first_input, AT, z, k + 11 * n)
-    ending(x, at.free, at.end, y, STEP, k, n, FINITE, c8.B)
-    numbers = (rtol, WEIGHT, TINY)
-    errors(x, at.fifth, k, n, y, at.free, at.absolute, at.sizes, at.noise, STEP, FIVE, THREE, numbers, c8.E5, c8.E3)
-    judged(x, FIVE, THREE, STEP, ERROR, GROWTH, (float(n), GROWS, SAFETY, 1.0 / 3.0))
 
 
 @part
@@ -347,57 +375,45 @@ def _keep(wide: Wide, m: Matrix, at: Places, first_input: int, times: Array, ser
             states_at_times(m, at, lane, times, series[int(m[MEMBER, lane])], one)
 
 
-def integrate_lanes(
-    members: int,
-    wide: Wide,
-    t0: float,
-    t1: float,
-    y0: Matrix,
-    p: Matrix,
-    watches: Watches,
-    flag: Integers,
-    keep: int,
-    times: Array,
-    results: Results,
-    series: Stack,
-    one: One,
-    m: Matrix,
-    new: Matrix,
-    seen: Matrix,
-    at: Places,
-) -> None:
-    """The members of an ensemble: rows of y0 and p. Each has its own p, and the same bits as in a separate run.
+def integrate_lanes(wide: Wide, task: Task, results: Results, series: Stack, one: One, tables: Tables, at: Places) -> None:
+    """The members of an ensemble. Each has its own p, and the same bits as in a separate run.
 
-    `series` holds the states at `times`, where `keep` is TIMES. `one` is room for one state, `m` the table of all lanes; members wait in
-    `new` for a lane, and steps in `seen` for a comparison inside them, until there are enough for all columns.
+    `series` holds the states at the times of the task, where it keeps TIMES. `one` is room for one state.
     """
-    control, tube, first_input, x = one.control, one.tube, one.system.first_input, m.ctypes
+    t0, t1, y0, p, watches, flag, keep, times = task
+    m, new, seen = tables
+    control, tube, first_input, x, members = one.control, one.tube, one.system.first_input, m.ctypes, y0.shape[0]
     direction, closely, following, alive, fill, young = 1.0 if t1 >= t0 else -1.0, False, 0, 0, True, False
+    room = one.work.trial, one.seen.inside[codes.SLOPE]
     together, waiting, looks = wide.rhs != 0 and control.first_step == 0.0 and t0 != t1, 0, 0
     for which in range(watches.closely.size):
         closely |= watches.closely[which]
     for lane in range(LANES):
         m[ALIVE, lane] = 0.0
-        for j in range(at.n):
-            m[at.absolute + j, lane], m[at.given + j, lane] = control.rows[codes.ATOL, j], control.rows[codes.GIVEN, j]
-            m[at.bound + j, lane] = control.rows[codes.BOUND, j]
+    for j in range(at.n):
+        for lane in range(LANES):
+            m[at.absolute + j, lane] = control.rows[codes.ATOL, j]
+            m[at.given + j, lane] = new[at.given + j, lane] = control.rows[codes.GIVEN, j]
+            m[at.bound + j, lane] = new[at.bound + j, lane] = control.rows[codes.BOUND, j]
     while True:
         if fill:
-            alive, fill = 0, False
-            for lane in range(LANES):
-                while m[ALIVE, lane] == 0.0 and following < members:
-                    if together and waiting == 0:
-                        waiting = begin_together(wide, new, at, one, following, t0, t1, y0, p)
-                    column = following % LANES
-                    m[DETOURS, lane] = 0.0
-                    if together and new[ALIVE, column] != 0.0:
-                        take_new(new, column, m, lane, at, keep, times, t0, series)
-                    else:
-                        begin(m, at, lane, 0 if wide.rhs != 0 else _NEVER, one, following, t0, y0[following], p[following], results, series)
-                    following, waiting, young = following + 1, waiting - 1, True
-                alive += m[ALIVE, lane] != 0.0
+            fill, dead = False, lanes_where(x, ALIVE, 0.0)
+            while dead != 0 and following < members:
+                lane = lowest_lane(dead)
+                if together and waiting == 0:
+                    waiting = begin_together(wide, new, at, one, following, t0, t1, y0, p)
+                column = following % LANES
+                m[DETOURS, lane] = 0.0
+                if together and new[ALIVE, column] != 0.0:
+                    take_new(new, column, m, lane, at, keep, times, t0, series)
+                else:
+                    begin(m, at, lane, 0 if wide.rhs != 0 else _NEVER, one, following, t0, y0[following], p[following], results, series)
+                following, waiting, young = following + 1, waiting - 1, True
+                if m[ALIVE, lane] != 0.0:
+                    dead &= dead - 1
+            alive = LANES - count_lanes(dead)
             if alive == 0:
-                compare_together(wide, seen, at, one, looks, results)
+                compare_together(wide, seen, at, one.system, room, looks, results.inside)
                 return
         stuck = prepare(x, t1, direction, float(control.max_steps)) or alive <= _TOO_FEW or flag[0] != 0
         if stuck:
@@ -419,19 +435,20 @@ def integrate_lanes(
                 _watch(wide, m, at, first_input, watches, closely, wide.nodes != 0, tube)
             moves(x, at.y, at.end, at.moved, at.n, FURTHER_OFF, FURTHER)
             if onwards(x, direction, control.max_step):
-                for lane in range(LANES):
-                    if m[MASK, lane] == 5.0:
-                        remember_step(m, lane, seen, looks, at, one.system.doubting != 0)
-                        looks += 1
-                        if looks == LANES:
-                            compare_together(wide, seen, at, one, looks, results)
-                            looks = 0
+                looked(x, MASK, at.y, at.end, at.free, at.moved, at.n, FIRST)
+                asking = lanes_where(x, MASK, 5.0)
+                while asking != 0:
+                    remember_step(m, lowest_lane(asking), seen, looks, at, one.system.doubting != 0)
+                    asking, looks = asking & (asking - 1), looks + 1
+                    if looks == LANES:
+                        compare_together(wide, seen, at, one.system, room, looks, results.inside)
+                        looks = 0
             if young:
                 young = False
                 for lane in range(LANES):
                     young |= m[COUNT + ACCEPTED, lane] == 0.0 and m[MASK, lane] == 0.0
         if any_above(x, MASK, 1.0):
-            compare_together(wide, seen, at, one, looks, results)
+            compare_together(wide, seen, at, one.system, room, looks, results.inside)
             looks = 0
             for lane in range(LANES):
                 if m[MASK, lane] >= 2.0:
@@ -450,7 +467,7 @@ def integrate_lanes(
         if at.residual > 0:
             measured(x, MASK, at.residuals, at.measured, at.residual, STEP, INTEGRAL, LATEST)
         if counted(x, t1, float(at.nodes)):
-            fill = True
-            for lane in range(LANES):
-                if m[MASK, lane] == 1.0 and m[T, lane] == t1:
-                    finish(m, at, lane, results)
+            fill, ended = True, lanes_where(x, MASK, 1.0) & lanes_where(x, T, t1)
+            while ended != 0:
+                finish(m, at, lowest_lane(ended), results)
+                ended &= ended - 1
