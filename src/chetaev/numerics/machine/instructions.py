@@ -134,7 +134,9 @@ _OF_TWO = frozenset(map(int, np.flatnonzero(_READS_A & _READS_B))) - _POWERS
 TURNING = (casadi.OP_SIN, casadi.OP_COS)
 """Sine and cosine, in the order in which code for both has them."""
 FEW_ANGLES = 8
-"""Most arguments of sines and cosines that are computed inline; each takes half a millisecond to compile."""
+"""Most arguments of sines and cosines that are computed inline in code for several states; each takes half a millisecond to compile."""
+MOST_ANGLES = 64
+"""The same in code for one state, which computes four of them together."""
 
 _LONGEST_POWER = 128
 """Largest integer or half-integer exponent computed by multiplications; beyond it libm's `pow` is as fast and more exact."""
@@ -339,14 +341,14 @@ def entries_read(program: bytes) -> tuple[int, ...]:
 def text_of(program: bytes, otherwise: int | None = None, library: bool = False) -> str:
     """Return a program in LLVM's language; with `library` sines and cosines are those of the mathematical library.
 
-    `otherwise` is the address of other code for the same program. With it, and with at most `FEW_ANGLES` arguments, sines and cosines are
+    `otherwise` is the address of other code for the same program. With it, and with at most `MOST_ANGLES` arguments, sines and cosines are
     computed inline, and the other code is called where an argument is too large for that.
     """
     table = np.frombuffer(program, np.int32).reshape(-1, 4)
     angles = len(np.unique(table[np.isin(table[:, 0], TURNING), 1]))
     if library:
         return _text(table, _Library(), None)
-    circle = Circle(otherwise is not None and angles <= FEW_ANGLES) if angles and sine.IN_LINE else None
+    circle = Circle(otherwise is not None and angles <= MOST_ANGLES) if angles and sine.IN_LINE else None
     return _text(table, circle, otherwise)
 
 
