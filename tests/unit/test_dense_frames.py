@@ -7,7 +7,7 @@ import pytest
 
 import chetaev as ch
 import quasi_velocities as small
-from chetaev.core.symbols import TIME
+from chetaev.core.symbols import TIME, symbols_in
 from chetaev.core.values import value
 from chetaev.transforms.tools import velocity_frame
 
@@ -191,7 +191,7 @@ def test_a_coordinate_on_which_nothing_acts_in_a_dense_frame(dense):
 # ------------------------------------------------------------ eliminate
 
 
-@pytest.mark.parametrize(("n", "count"), [(6, 4), (7, 5), (9, 7)])
+@pytest.mark.parametrize(("n", "count"), [(6, 4), (7, 5), (8, 6)])
 def test_multipliers_of_dense_constraints_are_eliminated(n, count):
     """Accelerations against a linear system by hand; pivots of an elimination, other than their determinant, vanish near these motions."""
     equations = ch.derive(oscillators(n, [f"{formula(a, n)} = 0" for a in range(count)]), ch.DAlembert())
@@ -224,7 +224,7 @@ def test_long_rows_are_printed_with_names_for_their_parts():
     printed, named = without._printed
     assert [str(name) for name, _ in named] == list(parts)
     chance = np.random.default_rng(1)
-    symbols = {z for row in without.rows for z in row.residual.free_symbols} | {z for e in without.assumptions for z in e.free_symbols}
+    symbols = symbols_in(*[side for row in without.rows for side in (row.lhs, row.rhs)], *without.assumptions)
     at = {z: float(chance.uniform(0.3, 0.9)) for z in sorted(symbols, key=str)} | {TIME: 0.0}
     known = dict(at)
     for name, e in named:

@@ -271,10 +271,10 @@ class Equations:
 
     def __str__(self) -> str:
         width = max([len(row.label) for row in self.rows] + [len("contact")] * bool(self.system.unilateral))
-        printed, parts = self._printed
+        printed, named = self._printed
         lines = [f"{self.system.name or 'system'} · {self.principle}"]
         lines += [f"  {row.label:<{width}}  {printed.row_text(row)}" for row in printed.rows]
-        lines += [f"  {'where':<{width}}  {name} = {show(reduced(e))}" for name, e in parts]
+        lines += [f"  {'where':<{width}}  {name} = {show(reduced(e))}" for name, e in named]
         lines += [f"  {'where':<{width}}  {name} = {show(e)}" for name, e in self.system.where.items() if self._quotes(name)]
         lines += [f"  {'where':<{width}}  {name}' = {show(e)}" for name, e in self.system.quasi.items() if self._quotes(name)]
         lines += [f"  {'contact':<{width}}  {self.contact_text(c)}" for c in self.system.unilateral]
@@ -302,9 +302,9 @@ class Equations:
 
     def latex(self) -> str:
         """All rows as a LaTeX `aligned` block."""
-        printed, parts = self._printed
+        printed, named = self._printed
         sides: list[tuple[str | Expr, str | Expr]] = [printed.sides(row) for row in printed.rows]
-        sides += [(name, reduced(e)) for name, e in parts]
+        sides += [(name, reduced(e)) for name, e in named]
         sides += [(name, e) for name, e in self.system.where.items() if self._quotes(name)]
         sides += [(f"{name}'", e) for name, e in self.system.quasi.items() if self._quotes(name)]
         rows = [f"{latex(lhs)} &= {latex(rhs)}" for lhs, rhs in sides]
@@ -317,9 +317,9 @@ class Equations:
 
     def _repr_html_(self) -> str:
         """The rows with their labels, in their order."""
-        printed, parts = self._printed
+        printed, named = self._printed
         shown = [(f"<code>{escape(row.label)}</code>", set_row(printed.row_text(row), *printed.sides(row))) for row in printed.rows]
-        shown += [("where", set_row(show(reduced(e)), name, reduced(e))) for name, e in parts]
+        shown += [("where", set_row(show(reduced(e)), name, reduced(e))) for name, e in named]
         shown += [("where", set_formula(name, e)) for name, e in self.system.where.items() if self._quotes(name)]
         shown += [("where", set_formula(f"{name}'", e)) for name, e in self.system.quasi.items() if self._quotes(name)]
         shown += [("contact", escape(self.contact_text(c))) for c in self.system.unilateral]

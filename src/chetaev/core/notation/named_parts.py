@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Sequence
 from itertools import count
+from typing import Any
 
 from sympy import Basic, Expr, Symbol
 
@@ -27,8 +28,8 @@ def named_parts(expressions: Sequence[Expr], taken: Container[str]) -> tuple[lis
     order = _inner_first(expressions)
     uses = Counter(a for node in order for a in node.args)
     names = (name for k in count(1) if (name := f"P{k}") not in taken)
-    made: dict[Basic, Expr] = {}
-    terms: dict[Basic, int] = {}
+    made: dict[Expr, Expr] = {}
+    terms: dict[Expr, int] = {}
     found: list[tuple[Symbol, Expr]] = []
     for node in order:
         made[node] = node.func(*[made[a] for a in node.args]) if node.args else node
@@ -40,7 +41,7 @@ def named_parts(expressions: Sequence[Expr], taken: Container[str]) -> tuple[lis
     return [made[e] for e in expressions], found
 
 
-def _inner_first(expressions: Sequence[Expr]) -> list[Basic]:
+def _inner_first(expressions: Sequence[Expr]) -> list[Any]:
     """All different parts of expressions, each after its own parts."""
     found: dict[Basic, None] = {}
     stack: list[tuple[Basic, bool]] = [(e, False) for e in reversed(expressions)]

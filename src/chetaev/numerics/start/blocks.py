@@ -42,11 +42,9 @@ def solved_in_blocks(problem: Problem, known: Mapping[Jet, float], guessed: Mapp
     With `tops` the rows of motion are used too: `known` may then have accelerations, or quantities without a rate of their own.
     """
     system = problem.system
-    jets, pairs = system.structure.state, system.hidden()
-    if tops:
-        jets, pairs = (*jets, *system.structure.top), (*pairs, *system.stage(0))
-    missing = [z for z in jets if z not in known]
-    present = {pair: jets_in_rows(system, pair) & set(missing) for pair in pairs}
+    sought = [*system.structure.state, *(system.structure.top if tops else ())]
+    missing = [z for z in sought if z not in known]
+    present = {pair: jets_in_rows(system, pair) & set(missing) for pair in [*system.hidden(), *(system.stage(0) if tops else ())]}
     open_rows = [pair for pair, jets in present.items() if jets and jets.isdisjoint(guessed)]
     found: dict[Jet, float] = {}
     several: dict[Jet, list[float]] = {}
