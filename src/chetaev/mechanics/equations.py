@@ -14,7 +14,7 @@ from sympy import Expr, S, Symbol
 from chetaev.core.calculus import SYMBOLIC, Algebra
 from chetaev.core.constraints import Constraint
 from chetaev.core.display.html import card, rows, set_formula, set_row
-from chetaev.core.errors import ModelError, PrincipleError, UsageError
+from chetaev.core.errors import ModelError, PrincipleError, StateError, UsageError
 from chetaev.core.fixes import Ask, InPython
 from chetaev.core.functions import has_corner_in
 from chetaev.core.notation import Vocabulary, show
@@ -29,10 +29,10 @@ from chetaev.core.symbols import Coordinate, Jet, Multiplier, jets_in
 from chetaev.core.system import System
 from chetaev.core.unilateral import Contact
 from chetaev.mechanics.assemble import Row, assemble, calculus_of, euler_lagrange, origins, reaction
-from chetaev.mechanics.elimination import without_multipliers
 from chetaev.mechanics.origins import Origin, Variation
-from chetaev.mechanics.principles.base import Lowered, Principle
+from chetaev.mechanics.principles.base import Lowered, Principle, points_of
 from chetaev.mechanics.principles.given_forces import require_no_contact
+from chetaev.mechanics.ranks.row_reduction import by_pivots, row_reduce
 
 LONG_ROWS = "long rows: .simplify() may shorten them"
 """The last line of a print with long rows."""
@@ -380,6 +380,41 @@ class Equations:
         if rows < unknowns:
             text += f"  ({unknowns - rows} more unknown{'s' * (unknowns - rows > 1)} than equations: underdetermined)"
         return text
+
+
+def without_multipliers(equations: Equations) -> tuple[tuple[Row[Expr], ...], tuple[Expr, ...]]:
+    r"""Rows without multipliers, and the pivots that must not vanish.
+
+    With $R_V$ reduced so that the pivot columns form the identity, $\delta q_p = -R'_{pf}\, \delta q_f$ is a basis of C_V and
+    the rows are $(E_f - u_f) - R'_{pf} (E_p - u_p) = 0$.
+    """
+    dynamic = [row for row in equations.rows if isinstance(row.origin, Variation)]
+    others = [row for row in equations.rows if not isinstance(row.origin, Variation)]
+    coefficients = [[-row.residual.diff(m) for row in dynamic] for m in equations.multipliers]
+    points = points_of(equations.system, equations.system.kinematic)
+    reduced = row_reduce(coefficients, points)
+    if not reduced.pivots and any(e != 0 for line in coefficients for e in line):
+        what = "no point was found at which the coefficients of the multipliers are defined and not zero."
+        raise StateError(what, where=f"eliminate {equations.system.label}", hint="keep the multipliers")
+    free = [_without(row) for row in dynamic]
+    solved, divisors = by_pivots(coefficients, reduced)
+    kept = []
+    for f, row in enumerate(dynamic):
+        if f in reduced.pivots.values():
+            continue
+        parts = [(free[f], S.One, row.label)]
+        parts += [(free[p], -factor, dynamic[p].label) for p, factor in solved[f].items() if factor != 0]
+        lhs = sum((factor * e for (e, _), factor, _ in parts), S.Zero)
+        rhs = sum((factor * u for (_, u), factor, _ in parts), S.Zero)
+        assert isinstance(row.origin, Variation)  # noqa: S101
+        kept.append(Row(replace(row.origin, combined=tuple(label for _, _, label in parts)), lhs, rhs))
+    return (*kept, *others), divisors
+
+
+def _without(row: Row[Expr]) -> tuple[Expr, Expr]:
+    """Both sides of a row with all multipliers set to zero."""
+    zero = dict.fromkeys(jets_in(row.residual, Multiplier), S.Zero)
+    return row.lhs.xreplace(zero), row.rhs.xreplace(zero)
 
 
 def simplified(groups: Sequence[tuple[Expr, ...]], seconds: float) -> list[tuple[Expr, ...]]:
