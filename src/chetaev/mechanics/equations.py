@@ -404,8 +404,9 @@ def without_multipliers(equations: Equations) -> tuple[tuple[Row[Expr], ...], tu
             continue
         parts = [(free[f], S.One, row.label)]
         parts += [(free[p], -factor, dynamic[p].label) for p, factor in solved[f].items() if factor != 0]
-        lhs = sum((factor * e for (e, _), factor, _ in parts), S.Zero)
-        rhs = sum((factor * u for (_, u), factor, _ in parts), S.Zero)
+        # without zeros: SymPy examines a long factor of zero for a minute, whether it is finite
+        lhs = sum((factor * e for (e, _), factor, _ in parts if e != 0), S.Zero)
+        rhs = sum((factor * u for (_, u), factor, _ in parts if u != 0), S.Zero)
         assert isinstance(row.origin, Variation)  # noqa: S101
         kept.append(Row(replace(row.origin, combined=tuple(label for _, _, label in parts)), lhs, rhs))
     return (*kept, *others), divisors
