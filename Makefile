@@ -13,6 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test test-oldest quick checks lint types pages loop tests needed docs verify mutants homes dist bench lock clean
 
 # As a user has it: chetaev and what a report needs, without the tools of developers. Its stepping loops are compiled for this machine only.
+# Modules are translated when they are first imported, those that only build it too: few of them are ever imported.
 demo: $(SHOW)/.ready
 	@echo "Writing a report on a tyre, and comparing two principles for a rolling disk ..."
 	@$(SHOW)/bin/chetaev report examples/rocard.toml -o $(DEMO)/rocard.html
@@ -20,10 +21,10 @@ demo: $(SHOW)/.ready
 	@echo "Look at $(DEMO)/rocard.html in a browser, and at $(DEMO)/disk.png."
 
 $(SHOW)/.ready: pyproject.toml hatch_build.py $(shell find src -name '*.py' -o -name '*.toml')
-	@echo "Installing chetaev with what a report needs into $(SHOW): about 800 MB. Compiling its stepping loop takes about a minute ..."
+	@echo "Installing chetaev with what a report needs into $(SHOW): about 800 MB. Compiling its stepping loop takes about half a minute ..."
 	@mkdir -p $(DEMO)
 	@test -x $(SHOW)/bin/python || $(PYTHON) -m venv $(SHOW)
-	@CHETAEV_BUILD_FOR=host $(SHOW)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --progress-bar on ".[report]"
+	@CHETAEV_BUILD_FOR=host PIP_COMPILE=0 $(SHOW)/bin/python -m pip install --quiet --disable-pip-version-check --progress-bar on ".[report]"
 	@touch $(SHOW)/.ready
 
 # Everything. The stepping loops are compiled once, before two processes of the tests would both compile it; checks run beside it, and

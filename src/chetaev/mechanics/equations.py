@@ -9,7 +9,7 @@ from html import escape
 from typing import Any
 
 import sympy
-from sympy import Expr, S
+from sympy import Expr, S, Symbol
 
 from chetaev.core.calculus import SYMBOLIC, Algebra
 from chetaev.core.display.html import card, rows, set_formula, set_row
@@ -18,6 +18,7 @@ from chetaev.core.fixes import Ask, InPython
 from chetaev.core.functions import has_corner_in
 from chetaev.core.notation import Vocabulary, show
 from chetaev.core.notation.lexer import names_in, spell
+from chetaev.core.notation.named_parts import named_parts
 from chetaev.core.notation.reduction import reduced
 from chetaev.core.notation.show import latex, mathml
 from chetaev.core.rows.constraints import Constraint
@@ -31,7 +32,7 @@ from chetaev.mechanics.assemble import Row, assemble, calculus_of, euler_lagrang
 from chetaev.mechanics.origins import Origin, Variation
 from chetaev.mechanics.principles.base import Lowered, Principle, points_of
 from chetaev.mechanics.principles.given_forces import require_no_contact
-from chetaev.mechanics.ranks.row_reduction import row_reduce
+from chetaev.mechanics.ranks.row_reduction import by_pivots, row_reduce
 
 LONG_ROWS = "long rows: .simplify() may shorten them"
 """The last line of a print with long rows."""
@@ -270,24 +271,40 @@ class Equations:
 
     def __str__(self) -> str:
         width = max([len(row.label) for row in self.rows] + [len("contact")] * bool(self.system.unilateral))
+        printed, named = self._printed
         lines = [f"{self.system.name or 'system'} · {self.principle}"]
-        lines += [f"  {row.label:<{width}}  {self.row_text(row)}" for row in self.rows]
+        lines += [f"  {row.label:<{width}}  {printed.row_text(row)}" for row in printed.rows]
+        lines += [f"  {'where':<{width}}  {name} = {show(reduced(e))}" for name, e in named]
         lines += [f"  {'where':<{width}}  {name} = {show(e)}" for name, e in self.system.where.items() if self._quotes(name)]
         lines += [f"  {'where':<{width}}  {name}' = {show(e)}" for name, e in self.system.quasi.items() if self._quotes(name)]
         lines += [f"  {'contact':<{width}}  {self.contact_text(c)}" for c in self.system.unilateral]
         lines.append(f"  {self.count_text()}")
         if self.rewritten is None and any(len(line) > _LONG_ROW for line in lines):
             lines.append(f"  {LONG_ROWS}")
-        if self.assumptions:
-            lines.append(f"  valid where {', '.join(f'{show(a)} != 0' for a in self.assumptions)}")
+        if printed.assumptions:
+            lines.append(f"  valid where {', '.join(f'{show(a)} != 0' for a in printed.assumptions)}")
         return "\n".join(lines)
+
+    @cached_property
+    def _printed(self) -> tuple[Equations, list[tuple[Symbol, Expr]]]:
+        """These equations for reading, with names for long parts that repeat, and what the names stand for."""
+        rows = [row for row in self.rows if self._stated(row) is None]
+        sides = [side for row in rows for side in (row.lhs, row.rhs)]
+        found, parts = named_parts([*sides, *self.assumptions], self.vocabulary.names())
+        if not parts:
+            return self, parts
+        named = {row.label: replace(row, lhs=found[2 * k], rhs=found[2 * k + 1]) for k, row in enumerate(rows)}
+        shown = tuple(named.get(row.label, row) for row in self.rows)
+        return replace(self, rewritten=shown, assumptions=tuple(found[len(sides) :])), parts
 
     def __repr__(self) -> str:
         return f"<Equations of {self.system.label} under {self.principle}: {self.count_text()}>"
 
     def latex(self) -> str:
         """All rows as a LaTeX `aligned` block."""
-        sides: list[tuple[str | Expr, str | Expr]] = [self.sides(row) for row in self.rows]
+        printed, named = self._printed
+        sides: list[tuple[str | Expr, str | Expr]] = [printed.sides(row) for row in printed.rows]
+        sides += [(name, reduced(e)) for name, e in named]
         sides += [(name, e) for name, e in self.system.where.items() if self._quotes(name)]
         sides += [(f"{name}'", e) for name, e in self.system.quasi.items() if self._quotes(name)]
         rows = [f"{latex(lhs)} &= {latex(rhs)}" for lhs, rhs in sides]
@@ -300,11 +317,13 @@ class Equations:
 
     def _repr_html_(self) -> str:
         """The rows with their labels, in their order."""
-        shown = [(f"<code>{escape(row.label)}</code>", set_row(self.row_text(row), *self.sides(row))) for row in self.rows]
+        printed, named = self._printed
+        shown = [(f"<code>{escape(row.label)}</code>", set_row(printed.row_text(row), *printed.sides(row))) for row in printed.rows]
+        shown += [("where", set_row(show(reduced(e)), name, reduced(e))) for name, e in named]
         shown += [("where", set_formula(name, e)) for name, e in self.system.where.items() if self._quotes(name)]
         shown += [("where", set_formula(f"{name}'", e)) for name, e in self.system.quasi.items() if self._quotes(name)]
         shown += [("contact", escape(self.contact_text(c))) for c in self.system.unilateral]
-        valid = ", ".join(f"{set_formula(a)} ≠ 0" for a in self.assumptions)
+        valid = ", ".join(f"{set_formula(a)} ≠ 0" for a in printed.assumptions)
         parts = [rows(shown, html_labels=True), f"<p>{escape(self.count_text())}</p>", f"<p>valid where {valid}</p>" if valid else ""]
         return card(f"{self.system.name or 'system'} · {self.principle}", *parts)
 
@@ -378,17 +397,19 @@ def without_multipliers(equations: Equations) -> tuple[tuple[Row[Expr], ...], tu
         what = "no point was found at which the coefficients of the multipliers are defined and not zero."
         raise StateError(what, where=f"eliminate {equations.system.label}", hint="keep the multipliers")
     free = [_without(row) for row in dynamic]
+    solved, divisors = by_pivots(coefficients, reduced)
     kept = []
     for f, row in enumerate(dynamic):
         if f in reduced.pivots.values():
             continue
         parts = [(free[f], S.One, row.label)]
-        parts += [(free[p], -reduced.rows[a][f], dynamic[p].label) for a, p in reduced.pivots.items() if reduced.rows[a][f] != 0]
-        lhs = sum((factor * e for (e, _), factor, _ in parts), S.Zero)
-        rhs = sum((factor * u for (_, u), factor, _ in parts), S.Zero)
+        parts += [(free[p], -factor, dynamic[p].label) for p, factor in solved[f].items() if factor != 0]
+        # without zeros: SymPy examines a long factor of zero for a minute, whether it is finite
+        lhs = sum((factor * e for (e, _), factor, _ in parts if e != 0), S.Zero)
+        rhs = sum((factor * u for (_, u), factor, _ in parts if u != 0), S.Zero)
         assert isinstance(row.origin, Variation)  # noqa: S101
         kept.append(Row(replace(row.origin, combined=tuple(label for _, _, label in parts)), lhs, rhs))
-    return (*kept, *others), reduced.divisors
+    return (*kept, *others), divisors
 
 
 def _without(row: Row[Expr]) -> tuple[Expr, Expr]:

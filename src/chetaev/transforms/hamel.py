@@ -46,14 +46,25 @@ from chetaev.transforms.tools.pullback import moved_row, virtual_rows
 from chetaev.transforms.tools.theorem import theorem
 from chetaev.transforms.tools.velocity_frame import Definition, VelocityFrame
 
+_DENSE = (
+    "The inverse of the frame is too long to be written out: the velocities follow from the quasi-velocities by their definitions, and the "
+    "rows of motion are those of the coordinates, which are combinations of Hamel's equations."
+)
+"""The note for a dense frame."""
+
 
 @public
 @theorem(velocity=VELOCITY)
 def hamel(given: Any, principle: Any = None, velocities: Mapping[str, Any] | None = None) -> Morphism:
-    """Write a system in quasi-velocities (Hamel's equations).
+    r"""Write a system in quasi-velocities (Hamel's equations).
 
     In the target a quasi-velocity is a coordinate without a prime. `expressions["L"]` and `expressions["E"]` are Lagrangian and energy,
     `expressions["C_v_omega^u"]` the nonzero structure functions.
+
+    Where the inverse of the frame is too long to be written out, such as that of three quasi-velocities with full coefficients that depend
+    on the positions, the target has the definitions `v = ...` as rows in place of `x' = ...`, and the rows of motion of the coordinates,
+    $A^a_i E_a$. Both hold for the same motions. Structure functions are then by coordinates, `expressions["C_x_theta^u"]`, with
+    $C_{ab}^c = C_{ij}^c X_a^i X_b^j$, and the Lagrangian and the energy contain velocities.
 
     Args:
         given: A system, a model or equations.
@@ -112,14 +123,18 @@ class _Hamel:
         source = self.source
         shared: dict[Jet, Expr] = {q: q for q in source.system.coordinates}
         shared |= {m: m for m in source.multipliers if source.lowered.is_reaction(m)}
-        named = {"L": self.lagrangian, "E": self.frame.written(energy(source)), **self.frame.structure}
+        dense = self.frame.is_dense
+        if dense:
+            named = {"L": source.lagrangian, "E": energy(source), **self.frame.structure_by_coordinates}
+        else:
+            named = {"L": self.lagrangian, "E": self.frame.written(energy(source)), **self.frame.structure}
         return Morphism(
             source,
-            self._target(),
+            self._implicit_target() if dense else self._target(),
             Frozen({**shared, **self.definition.formulas, **{new: old for old, new in self.moving.items()}}),
             Frozen({**shared, **self.moving}),
             "motion in quasi-velocities (Hamel's equations)",
-            notes=(*self.definition.notes, *self._left_out()),
+            notes=(*self.definition.notes, *([_DENSE] if dense else self._left_out())),
             expressions=Frozen({name: self._renamed(e) for name, e in named.items()}),
         )
 
@@ -180,6 +195,39 @@ class _Hamel:
         singular = self.frame.determinant
         assumptions = (*self.source.assumptions, *([singular] if singular != 1 else []))
         return replace(derive(target, VirtualWork()), rewritten=tuple(written), assumptions=assumptions)
+
+    def _implicit_target(self) -> Equations:
+        r"""The rows $A^a_i E_a = E_i$ of the coordinates, with the quasi-velocities defined as they were given: nothing is inverted."""
+        source, system = self.source, self.source.system
+        rows = [self._by_name(row) for row in system.kinematic]
+        rows += [Constraint(w, e) for w, e in self.definition.formulas.items()]
+        parts: dict[str, Any] = {}
+        if self.moving:  # the rows of motion are not those of a Lagrangian of the coordinates alone
+            silent = dict.fromkeys(source.lowered.reactions, S.Zero)
+            forces = {q: -self._renamed(source.variations[q.base].xreplace(silent)) for q in source.lowered.varied}
+            parts = {"lagrangian": S.Zero, "forces": forces, "dissipation": None, "action": None}
+        if source.lowered.action is not None:
+            rows.append(Constraint(self.moving[source.lowered.action].d(), self._renamed(source.lowered.system.lagrangian)))
+        target = system.replace(
+            coordinates={**system.kinds, **{z.base: "line" for z in (*self.frame.names, *self.moving.values())}},
+            kinematic=rows,
+            variational=virtual_rows(source, self._renamed),
+            where={},
+            quasi={},
+            name=f"{system.name}, Hamel".lstrip(", "),
+            **parts,
+        )
+        return replace(derive(target, VirtualWork()), assumptions=source.assumptions)
+
+    def _by_name(self, row: Constraint) -> Constraint:
+        """A row; one that restricts a quasi-velocity, with the name of the quasi-velocity."""
+        velocities = self.source.system.velocities
+        for w, slopes, drift in zip(self.frame.names, self.frame.matrix, self.frame.drift, strict=True):
+            for sign in (1, -1):
+                rest = row.residual - sign * Add(*[c * v for c, v in zip(slopes, velocities, strict=True)])
+                if not jets_in(rest, Coordinate).intersection(velocities):
+                    return replace(row, text="", lhs=w, rhs=drift - sign * rest)
+        return replace(row, text="", lhs=self._renamed(row.lhs), rhs=self._renamed(row.rhs))
 
     def _expressions(self) -> list[Expr]:
         """$E_a$, the left-hand sides."""

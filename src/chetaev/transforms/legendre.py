@@ -32,7 +32,7 @@ from chetaev.core.zero import known_zero
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.principles import Hamilton, Herglotz, Principle, VirtualWork
-from chetaev.transforms.tools.minors import Minors
+from chetaev.mechanics.ranks.minors import Minors
 from chetaev.transforms.tools.momenta import momenta as momenta_of
 from chetaev.transforms.tools.morphism import Morphism, identity_on
 from chetaev.transforms.tools.pullback import rewritten, virtual_rows

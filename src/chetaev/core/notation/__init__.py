@@ -4,7 +4,7 @@
 |---|---|
 | text to tokens to the syntax tree | `lexer`, `parser`, `tree` |
 | tree to SymPy, with the names of a system | `meaning`, `vocabulary`, within `bounds`; sums, products and divisors in `arithmetic` |
-| SymPy to tree, tree to text | `show`; shorter for reading by `reduction` |
+| SymPy to tree, tree to text | `show`; shorter for reading by `reduction`, with names for long parts by `named_parts` |
 | tree to LaTeX and MathML | `typeset`, in pieces of `formula` |
 | expressions built with SymPy alone | `convert` |
 | functions described by a text: those of a program, slopes in the table | `defined` |

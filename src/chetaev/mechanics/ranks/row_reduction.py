@@ -6,17 +6,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from sympy import Expr, S, preorder_traversal
+from sympy import Expr, Matrix, S, preorder_traversal
 
+from chetaev.core.notation.bounds import written_size
 from chetaev.core.symbols import symbols_in
 from chetaev.core.zero import known_zero
 from chetaev.mechanics.ranks.generic import Point, matrices_at, zero_on
+from chetaev.mechanics.ranks.minors import Minors
 
 _SMALL_PIVOT = 1e-9
 """Absolute. Entries below this, at points of order one, are pivots only if there are no others. With a smaller value the error of a point
 could become a pivot."""
 _LONG = 200
 """Nodes of an expression up to which its length is counted; longer pivots count as equally long."""
+_LONG_COEFFICIENTS = 500
+"""Terms of all coefficients after row reduction, written out, from which on Cramer's rule takes its place; three dense rows have as
+many. With a smaller value the rows of short systems would be written in another way."""
+_MOST_PIVOTS = 10
+"""Number of pivots up to which Cramer's rule is used: the number of minors grows like 2^n, and takes three seconds for ten."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,24 @@ def row_reduce(matrix: Sequence[Sequence[Expr]], points: Sequence[Point]) -> Red
             factor = rows[b][i]
             if b != a and factor != 0:
                 rows[b] = [_cleared(e - factor * p) for e, p in zip(rows[b], rows[a], strict=True)]
+
+
+def by_pivots(matrix: Sequence[Sequence[Expr]], reduced: Reduced) -> tuple[dict[int, dict[int, Expr]], tuple[Expr, ...]]:
+    """For every free column its coefficients by pivot column, and the expressions that are divided by.
+
+    Gauss-Jordan elimination divides by one pivot after the other. Where its formulas are long, Cramer's rule with the same pivot columns
+    takes its place: it divides by their determinant only, while a single pivot may vanish or have a pole where the determinant does not.
+    """
+    free, sizes = reduced.free_columns(), dict[Expr, int]()
+    found = {f: {p: reduced.rows[a][f] for a, p in reduced.pivots.items()} for f in free}
+    terms = sum(written_size(e, sizes) for line in found.values() for e in line.values())
+    if terms <= _LONG_COEFFICIENTS or len(reduced.pivots) > _MOST_PIVOTS:
+        return found, reduced.divisors
+    columns = list(reduced.pivots.values())
+    minors = Minors(Matrix([[matrix[a][p] for p in columns] for a in reduced.pivots]))
+    solved = {f: dict(zip(columns, minors.solution([matrix[a][f] for a in reduced.pivots]), strict=True)) for f in free}
+    determinant = minors.determinant()
+    return solved, () if determinant.is_number else (determinant,)
 
 
 def _cost(entry: Expr) -> int:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.linalg import null_space, qr
-from scipy.optimize import least_squares
 
 from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.flow.compiled import Array
@@ -36,6 +34,8 @@ Residuals = Callable[[Array], tuple[Array, Array]]
 
 def minimum(residuals: Residuals, x: Array, low: Array, high: Array, steps: int, quick: bool = False) -> tuple[Array, float, str]:
     """The unknowns at a minimum near x, half the sum of squares there, and how the search of at most `steps` ended; `quick` is rough."""
+    from scipy.optimize import least_squares  # reports know fits, but few compute one
+
     limit, first = _ROUGH_CHANGE if quick else _FINE_CHANGE, np.clip(x, low, high)
     sizes = sizes_of(first)
     held = np.diag(_WEIGHT_OF_FIRST_VALUES * np.sqrt((residuals(first)[1] ** 2).sum(axis=0) * sizes**2).max(initial=0.0) / sizes)
@@ -75,6 +75,8 @@ def covariance_of(
     the basis, directions in which constraints between the unknowns hold; the lines of the basis belong to the unknowns.
     """
     along = np.diag(sizes) if basis is None else basis
+    from scipy.linalg import null_space  # reports know fits, but few compute one
+
     scaled = jacobian * sizes if basis is None else jacobian
     norms = np.sqrt((scaled**2).sum(axis=0))
     felt = norms > _NO_INFLUENCE * norms.max(initial=0.0)
@@ -96,6 +98,8 @@ def covariance_of(
 
 def _sparse_lines(lines: Array) -> Array:
     """Lines with the same span, each with an entry 1 where the others are 0, so that the combinations contain few unknowns."""
+    from scipy.linalg import qr  # reports know fits, but few compute one
+
     if not len(lines):
         return lines
     _, triangle, order = qr(lines, pivoting=True, mode="economic")

@@ -8,7 +8,6 @@ from functools import cached_property
 from html import escape
 
 import numpy as np
-from scipy import stats
 
 from chetaev.core.display.html import card, columns, facts, number, set_name
 from chetaev.core.errors import UsageError
@@ -122,6 +121,8 @@ class Fit:
         Raises:
             UsageError: If `name` is not an unknown of the fit.
         """
+        from scipy import stats  # reports know fits, but few compute one
+
         if name not in self.values:
             raise UsageError(f"{name} is not an unknown of the fit.", where="fit", hint=f"unknowns: {' '.join(self.values)}")
         width = float(stats.t.ppf(0.5 + level / 2, max(self.degrees, 1))) * self.errors[name]

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
-from scipy.linalg import null_space, qr
 
 from chetaev.core.errors import ChetaevError, StateError, UsageError
 from chetaev.core.fixes import SetArgument
@@ -166,6 +165,8 @@ class Shooting:
 
         Along one long chaotic motion derivatives exceed all digits; in these directions, with the first states as unknowns, they do not.
         """
+        from scipy.linalg import null_space  # reports know fits, but few compute one
+
         _, by, _, gaps_by = self.parts(self.x, scales)
         count = len(self.problem.unknowns)
         sizes = [self.sizes[name] for segment in self.segments for name in segment.free]
@@ -296,6 +297,8 @@ def _independent(problem: Problem, segment: Segment, x: Array, jets: Sequence[st
 
 def _free(before: Trajectory, jets: Sequence[str], dimension: int) -> tuple[str, ...]:
     """The jets that vary most independently in the state at the end of a motion; the others follow from them."""
+    from scipy.linalg import qr  # reports know fits, but few compute one
+
     if dimension == len(jets):
         return tuple(jets)
     slopes = np.concatenate([before.final.all_slopes(name).reshape(1, -1) for name in jets])

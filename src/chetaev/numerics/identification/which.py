@@ -9,7 +9,6 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from chetaev.core.display.html import card, columns, facts
 from chetaev.core.display.html import number as typeset
@@ -206,6 +205,8 @@ def _row(candidate: Any, model: Model, data: Any, unknown: Any, weights: Any, t:
     ]
     fits = all(is_noise(found.residuals[label], column) for column, label in columns)
     if weighted:
+        from scipy import stats  # reports know fits, but few compute one
+
         fits = bool(stats.chi2.sf(found.chi2, max(found.degrees, 1)) > _IMPOSSIBLE)
     rms = float(np.sqrt(np.mean(np.concatenate(list(parts.values())) ** 2)))
     return Row(candidate, found, rms, len(own), aic, bic, _prediction(problem, found, sizes), fits)

@@ -1,18 +1,27 @@
 """Numba compiles functions ahead, to LLVM's bitcode, from which machine code is made for one kind of machine or another.
 
+Left to itself, numba optimises every function together with all that it calls, and makes machine code of it, before it compiles its caller:
+code that is called through ten functions is optimised ten times. Here all functions are collected first, and optimised once.
+
 A function declares the types of its arguments in annotations: `int`, `float`, arrays (`NDArray[np.float64]`; of more than one dimension
 `Annotated[NDArray[np.float64], 2]`) and named tuples of these. It returns nothing.
 """
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from unittest.mock import patch
 
-import llvmlite.binding as llvm
 import numpy as np
 from numba import from_dtype, njit, types
+from numba.core import config
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
 
 from chetaev.numerics.machine.native import SETTINGS
 
@@ -27,10 +36,21 @@ def compile_functions(
     their symbols.
     """
     signatures = {name: " ".join(kind for hint in _hints(f) for kind in _kinds(hint)) for name, f in functions.items()}
-    with llvm.create_context() as context, llvm.parse_assembly("", context) as whole:
-        for name, function in functions.items():
-            whole.link_in(_module(function, symbol(name), signatures[name], context))
-        public = {symbol(name) for name in functions}
+    collected: dict[Any, None] = {}
+    with global_compiler_lock, _collecting():
+        entries = {_entry(function, signatures[name], collected): symbol(name) for name, function in functions.items()}
+        library = cpu_target.target_context.codegen().create_library("loop")
+        whole = library._final_module
+        for each in collected:
+            whole.link_in(each._final_module, preserve=True)
+        for function in whole.functions:
+            if function.name in entries:
+                function.name = entries[function.name]
+            elif not function.is_declaration:
+                function.linkage = "linkonce_odr"  # left out where it is inlined everywhere
+        library._verify_declare_only_symbols()
+        library._optimize_final_module()
+        public = set(entries.values())
         for number, function in enumerate(whole.functions):
             if not function.is_declaration and function.name not in public:
                 function.linkage = "internal"
@@ -39,17 +59,46 @@ def compile_functions(
         return signatures, sorted(called), bytes(whole.as_bitcode())
 
 
-def _module(function: Callable[..., None], symbol: str, signature: str, context: Any) -> Any:
-    """Return the function in LLVM's language, under its symbol."""
+@contextmanager
+def _collecting() -> Iterator[None]:
+    """Numba only translates to LLVM's language in this context; what it translates cannot be called.
+
+    Python does not look for cycles of objects meanwhile, which would take a tenth of the time. LLVM leaves loops as they are: `native` has
+    vectors where they count, and others would take a fifth of the time of building without making a step shorter.
+    """
+    cpu_target.target_context  # noqa: B018 - made now: numba calls functions of its own runtime
+    collects = gc.isenabled()
+    gc.disable()
+    with ExitStack() as stack:
+        if collects:
+            stack.callback(gc.enable)
+        stack.enter_context(patch.object(JITCodeLibrary, "finalize", _marked_as_final))
+        stack.enter_context(patch.object(JITCodeLibrary, "get_pointer_to_function", lambda *_: 0))
+        stack.enter_context(patch.object(JITCPUCodegen, "set_env", lambda *_: None))
+        stack.enter_context(patch.object(config, "LOOP_VECTORIZE", 0))
+        yield
+
+
+def _marked_as_final(library: Any) -> None:
+    library._finalized = True
+
+
+def _entry(function: Callable[..., None], signature: str, collected: dict[Any, None]) -> str:
+    """Numba's name of a function. Its library and those that it calls are added to `collected`."""
     arguments = tuple(map(_numba_type, _hints(function)))
-    compiled = njit(arguments, **SETTINGS)(function)
-    module = llvm.parse_assembly(compiled.inspect_llvm(arguments), context)
-    entry = module.get_function(compiled.overloads[arguments].fndesc.llvm_func_name)
-    entry.name = symbol
+    compiled = njit(arguments, **SETTINGS)(function).overloads[arguments]
+    waiting = [compiled.library]
+    while waiting:
+        library = waiting.pop()
+        if library not in collected:
+            collected[library] = None
+            waiting += library._linking_libraries
+    name = compiled.fndesc.llvm_func_name
+    entry = compiled.library.get_function(name)
     passed = ["ptr" if str(a.type).endswith("*") else str(a.type) for a in entry.arguments]
     if passed != ["ptr", "ptr", *_passed(signature)]:
-        raise RuntimeError(f"this version of numba passes the arguments of {symbol} in another way: {passed}")
-    return module
+        raise RuntimeError(f"this version of numba passes the arguments of {function.__name__} in another way: {passed}")
+    return str(name)
 
 
 def _hints(function: Callable[..., None]) -> list[Any]:

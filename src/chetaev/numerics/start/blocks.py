@@ -36,11 +36,15 @@ class InBlocks:
     """All values for which the rows hold; it is proved that there are no others."""
 
 
-def solved_in_blocks(problem: Problem, known: Mapping[Jet, float], guessed: Mapping[Jet, float]) -> InBlocks:
-    """Return values of missing jets that blocks of rows determine, without those that depend on a guess."""
+def solved_in_blocks(problem: Problem, known: Mapping[Jet, float], guessed: Mapping[Jet, float], tops: bool = False) -> InBlocks:
+    """Return values of missing jets that blocks of rows determine, without those that depend on a guess.
+
+    With `tops` the rows of motion are used too: `known` may then have accelerations, or quantities without a rate of their own.
+    """
     system = problem.system
-    missing = [z for z in system.structure.state if z not in known]
-    present = {pair: jets_in_rows(system, pair) & set(missing) for pair in system.hidden()}
+    sought = [*system.structure.state, *(system.structure.top if tops else ())]
+    missing = [z for z in sought if z not in known]
+    present = {pair: jets_in_rows(system, pair) & set(missing) for pair in [*system.hidden(), *(system.stage(0) if tops else ())]}
     open_rows = [pair for pair, jets in present.items() if jets and jets.isdisjoint(guessed)]
     found: dict[Jet, float] = {}
     several: dict[Jet, list[float]] = {}

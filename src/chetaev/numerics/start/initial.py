@@ -377,7 +377,8 @@ def _demanded(problem: Problem, known: Mapping[Jet, float], data: Data) -> dict[
     unknowns = [*missing, *tops]
     unguessed = [z for z in unknowns if z not in data.guess]
     if rows.curved(unguessed):
-        return {}
+        found = solved_in_blocks(problem, {**known, **given}, data.guess, tops=True).found if given else {}
+        return {z: found[z] for z in missing if z in found}
     start = {**known, **given, **{z: data.guess.get(z, 0.0) for z in unknowns}}
     if rows.curved(unknowns):
         start = settle(rows, unknowns, start, data.guess)

@@ -8,5 +8,5 @@
 | quasi-velocities as a frame | `velocity_frame` |
 | momenta of a Lagrangian; Noether's theorem; affine symmetries | `momenta`, `noether`, `affine_fields` |
 | symmetries of group coordinates; translations from either side | `frame_fields`, `translations` |
-| null spaces of matrices of expressions; determinants that are not multiplied out | `nullspace`, `minors` |
+| null spaces of matrices of expressions | `nullspace` |
 """

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations
 from math import comb, prod
 from typing import Any
@@ -29,6 +29,7 @@ from chetaev.core.errors import ModelError, UsageError, require_mapping
 from chetaev.core.fixes import SetArgument, SetPart
 from chetaev.core.functions import has_corner_in, in_own_functions
 from chetaev.core.notation import show
+from chetaev.core.notation.bounds import written_size
 from chetaev.core.notation.lexer import spell
 from chetaev.core.symbols import TIME, Action, Coordinate, Input, Jet, jets_in
 from chetaev.core.system import System, fresh_coordinates
@@ -37,8 +38,8 @@ from chetaev.mechanics.assemble import euler_lagrange
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.principles.base import points_of
 from chetaev.mechanics.ranks.generic import Point, matrices_at
+from chetaev.mechanics.ranks.minors import Minors
 from chetaev.mechanics.ranks.row_reduction import row_reduce
-from chetaev.transforms.tools.minors import Minors
 from chetaev.transforms.tools.nullspace import independent, tidy
 from chetaev.transforms.tools.theorem import require_new_names
 
@@ -50,6 +51,11 @@ _SQUARES = 100
 """Number of terms up to which squares of sines and cosines are replaced; longer expressions take seconds."""
 _DENSE = 4
 """Size of a block of the frame from which on its inverse is not expanded, because it would have thousands of terms."""
+_LONGEST_DETERMINANT = 100
+"""Number of terms of the frame's determinant up to which its inverse is written out. At 160 terms, for three quasi-velocities that depend
+on three angles, rows of motion would have a million characters."""
+_LARGEST_BLOCK = 8
+"""Size of a block of the frame up to which the terms of its determinant are counted: their number, and the time, grow like 2^n."""
 _FRACTION = 12
 """Number of terms up to which a fraction is reduced; SymPy takes seconds for longer ones."""
 
@@ -86,6 +92,12 @@ class VelocityFrame:
                     found[column][row] = reduced(_tidied(adjugate[i][j]) / determinant)
         return tuple(map(tuple, found))
 
+    @cached_property
+    def is_dense(self) -> bool:
+        """Whether the inverse is too long to be written out."""
+        blocks = [[[self.matrix[a][i] for i in columns] for a in rows] for rows, columns in _parts(self.matrix)]
+        return any(len(block) > _LARGEST_BLOCK or _terms_of_determinant(block) > _LONGEST_DETERMINANT for block in blocks)
+
     @property
     def determinant(self) -> Expr:
         r"""The factors of $\det A$ that may vanish; 1 if there is none."""
@@ -115,14 +127,19 @@ class VelocityFrame:
         timed = {TIME: _CLOCK}
         fields = tuple({z: e.xreplace(timed) for z, e in zip(places, vector, strict=True) if e != 0} for vector in vectors)
         velocities = (*self.names, *[z.d() for z in self.drivers])
-        return Frame(velocities, fields, self._structure(places, [[e.xreplace(timed) for e in vector] for vector in vectors]))
+        return Frame(velocities, fields, self._structure([[e.xreplace(timed) for e in vector] for vector in vectors]))
 
-    def _structure(self, places: Sequence[Jet], vectors: Sequence[Sequence[Expr]]) -> dict[tuple[int, int], dict[int, Expr]]:
-        curls = []
+    def _curls(self) -> list[dict[tuple[int, int], Expr]]:
+        r"""$\partial_j A^c_i - \partial_i A^c_j$ for each quasi-velocity, by directions of coordinates, time and inputs."""
+        curls, places = [], [*self.coordinates, *self.drivers]
         for row, drift in zip(self.matrix, self.drift, strict=True):
             form = [e.xreplace({TIME: _CLOCK}) for e in (*row, *[drift if z == _CLOCK else S.Zero for z in self.drivers])]
             pairs = combinations(range(len(places)), 2)
             curls.append({(i, j): e for i, j in pairs if (e := form[i].diff(places[j]) - form[j].diff(places[i])) != 0})
+        return curls
+
+    def _structure(self, vectors: Sequence[Sequence[Expr]]) -> dict[tuple[int, int], dict[int, Expr]]:
+        curls = self._curls()
         found: dict[tuple[int, int], dict[int, Expr]] = {}
         for (a, x), (b, y) in combinations(enumerate(vectors), 2):
             if a < len(self.names):
@@ -139,6 +156,16 @@ class VelocityFrame:
             f"C_{labels[a]}_{labels[b]}^{labels[c]}": self.with_unit_time_rate(e)
             for (a, b), parts in brackets.items()
             for c, e in parts.items()
+        }
+
+    @cached_property
+    def structure_by_coordinates(self) -> dict[str, Expr]:
+        r"""The structure functions along coordinates: $C_{ab}^c = C_{ij}^c X_a^i X_b^j$, and `C_x_theta^v` is $C_{x\theta}^v$."""
+        labels = [*[q.base for q in self.coordinates], *[z.name for z in self.drivers]]
+        return {
+            f"C_{labels[i]}_{labels[j]}^{w.base}": self.with_unit_time_rate(e)
+            for w, curl in zip(self.names, self._curls(), strict=True)
+            for (i, j), e in curl.items()
         }
 
     @cached_property
@@ -231,6 +258,19 @@ def _terms(e: Expr, known: dict[Expr, int] | None = None) -> int:
             found = min(_terms(e.base, known) ** min(abs(int(e.exp)), 9), _TERMS + 1)
         known[e] = found
     return known[e]
+
+
+def _terms_of_determinant(matrix: Sequence[Sequence[Expr]]) -> int:
+    """The number of terms of a determinant that is expanded along its rows, without expanding products."""
+    sizes: dict[Expr, int] = {}
+
+    @cache
+    def terms(row: int, columns: frozenset[int]) -> int:
+        present = [j for j in columns if matrix[row][j] != 0]
+        rest = [terms(row + 1, columns - {j}) if row + 1 < len(matrix) else 0 for j in present]
+        return sum(written_size(matrix[row][j], sizes) + 1 + size for j, size in zip(present, rest, strict=True))
+
+    return terms(0, frozenset(range(len(matrix))))
 
 
 def _parts(matrix: Sequence[Sequence[Expr]]) -> list[tuple[list[int], list[int]]]:
