@@ -11,6 +11,7 @@ from sympy import Symbol
 
 from chetaev.core.calculus import Calculus
 from chetaev.core.exact.signature import related
+from chetaev.core.lines import joined
 from chetaev.core.symbols import TIME, Action, Coordinate, Input, Jet, Parameter, jets_in
 from chetaev.core.values import Undefined
 from chetaev.core.zero import random_point
@@ -21,6 +22,7 @@ from chetaev.mechanics.ranks.generic import Point
 from chetaev.mechanics.ranks.sizes import Sizes, natural_sizes
 from chetaev.mechanics.structure import Structure
 from chetaev.numerics.graphs.algebra import GraphAlgebra
+from chetaev.numerics.graphs.arithmetic import NOTHING
 from chetaev.numerics.graphs.graph_tape import GraphTape
 
 _SAME_SLOPE = 1e-9
@@ -62,7 +64,7 @@ class DifferentiatedRows:
         key = (tuple(pairs), tuple(unknowns))
         if key not in self._tapes:
             rows = [self.row(pair) for pair in pairs]
-            self._tapes[key] = self.algebra.tape([*rows, *[d for r in rows for d in self._calculus.gradient(r, unknowns)]])
+            self._tapes[key] = self.algebra.tape(joined([rows, *self._calculus.lines(rows, unknowns)], NOTHING))
         return self._tapes[key]
 
     def stage(self, k: int) -> list[Pair]:
