@@ -5,7 +5,7 @@
 | coordinates, parameters, jets, multipliers | `symbols` |
 | the functions of the notation, one line each | `functions` |
 | text to expression and back, and both to LaTeX, through one syntax tree | `notation` |
-| derivatives on jets, over any algebra | `calculus`; lines of sparse matrices in `lines` |
+| derivatives on jets, over any algebra | `calculus` |
 | is an expression zero? | `zero`, by signatures in a finite field and values of constants (`exact`); other values in `values` |
 | a system | `system`, its parts in `parts`, names, `parse` in `declarations`, rows in `constraints` and `unilateral`, `groups`, `units` |
 | initial data; inputs as samples; the checks of a motion; pictures | `state`, `sampled`, `certificate`, `scene` |

@@ -23,7 +23,7 @@ from sympy import Basic, Expr, Symbol
 
 from chetaev.core.exact.program import Program
 from chetaev.core.functions import in_own_functions
-from chetaev.core.lines import Line
+from chetaev.core.support.lines import Line
 from chetaev.core.symbols import TIME, Action, Coordinate, Jet, Place, symbols_in
 from chetaev.core.values import Tape
 
@@ -150,6 +150,15 @@ class Frame:
         return self.structure.get((a, b), {})
 
     @cached_property
+    def partners(self) -> dict[int, list[int]]:
+        """For each field those with which it has a bracket, in ascending order; fields without one are left out."""
+        found: dict[int, list[int]] = {}
+        for pair in self.structure:
+            for a, b in (pair, pair[::-1]):
+                found.setdefault(a, []).append(b)
+        return {a: sorted(others) for a, others in found.items()}
+
+    @cached_property
     def rates(self) -> dict[Symbol, list[tuple[Jet, Expr]]]:
         """For every configuration symbol the pairs (velocity, component) whose products add up to its rate."""
         found: dict[Symbol, list[tuple[Jet, Expr]]] = {}
@@ -203,7 +212,7 @@ class Calculus(Generic[E]):
         turning = [z for z in self.frame.turning if z in place]
         found = []
         for e in expressions:
-            own = sorted({place[z] for z in (*self.algebra.symbols(e), *turning) if z in place})  # type: ignore[index]
+            own = sorted({place[z] for z in (*self.algebra.symbols(e), *turning) if z in place})
             found.append(Line(dict(zip(own, self.gradient(e, [jets[j] for j in own]), strict=True)), len(jets), zero))
         return found
 

@@ -26,11 +26,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sympy import S, Symbol
+from sympy import Symbol
 
 from chetaev.core.calculus import SYMBOLIC, Algebra, Calculus, Frame
 from chetaev.core.exact.signature import TRIALS, related, vanishing
-from chetaev.core.lines import Line
+from chetaev.core.support.lines import Line
 from chetaev.core.symbols import Jet, Place, highest_orders
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.principles.given_forces import require_no_contact
@@ -103,7 +103,9 @@ class Structure:
         for c in set(self.row_offsets):
             own, moved = [i for i, offset in enumerate(self.row_offsets) if offset == c], [j for j, (_, d) in enumerate(tops) if d >= c]
             lines = calculus.lines([self.rows[i] for i in own], [tops[j][0].d(tops[j][1] - c) for j in moved])
-            found |= {i: Line({moved[k]: e for k, e in line.entries.items()}, len(tops), line.zero) for i, line in zip(own, lines, strict=True)}
+            found |= {
+                i: Line({moved[k]: e for k, e in line.entries.items()}, len(tops), line.zero) for i, line in zip(own, lines, strict=True)
+            }
         return tuple(found[i] for i in range(len(self.rows)))
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.symbols import Jet
-from chetaev.mechanics.ranks.sparse import FEWEST_ROWS, Sparse, clearly_regular, is_sparse, log_scales, whole
+from chetaev.mechanics.ranks.sparse import FEWEST_ROWS, Numbers, clearly_regular, is_sparse, log_scales, whole
 from chetaev.mechanics.tolerances import CUT, NOISE, OPEN
 
 Matrix = NDArray[np.float64]
@@ -56,7 +56,7 @@ _NORMAL_CUT = 1e-10
 values are far above."""
 
 
-def rank(matrix: Matrix | Sparse) -> int:
+def rank(matrix: Numbers) -> int:
     """The rank at a random point of order one."""
     return Factored(matrix, NOISE).rank
 
@@ -211,9 +211,9 @@ class Factored:
 
     def __init__(
         self,
-        jacobian: Matrix | Sparse,
+        jacobian: Numbers,
         noise: float = 0.0,
-        doubts: Matrix | Sparse | None = None,
+        doubts: Numbers | None = None,
         cut: float = CUT,
         rank: int | None = None,
     ) -> None:
@@ -427,7 +427,7 @@ def open_jets(jets: Sequence[Jet], null: Matrix) -> list[Jet]:
     return [z for z, line in zip(jets, null, strict=True) if np.abs(line).max() > OPEN * largest]
 
 
-def is_regular(matrix: Matrix | Sparse, doubts: Matrix | Sparse, rank: int) -> bool:
+def is_regular(matrix: Numbers, doubts: Numbers, rank: int) -> bool:
     """Tell whether a matrix clearly has the given `rank`, in units of its own rows and columns."""
     if rank == matrix.shape[1] and clearly_regular(matrix, doubts, _SINGULAR):
         return True

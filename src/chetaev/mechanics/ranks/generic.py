@@ -15,7 +15,7 @@ import sympy
 from sympy import Expr, Symbol
 
 from chetaev.core.calculus import SYMBOLIC, Algebra, Evaluator
-from chetaev.core.lines import joined
+from chetaev.core.support.lines import joined
 from chetaev.core.symbols import Jet
 from chetaev.core.values import Undefined
 from chetaev.core.zero import random_point
@@ -23,7 +23,7 @@ from chetaev.mechanics.ranks.exact import exact_rank, exactly_zero
 from chetaev.mechanics.ranks.factored import Factored, Matrix, equilibrated, rank
 from chetaev.mechanics.ranks.newton import Root, at_root, least_norm, moved, root
 from chetaev.mechanics.ranks.sizes import Sizes, Slopes, largest_of_kind, natural_sizes
-from chetaev.mechanics.ranks.sparse import Sparse, doubts_at, has_small_entry, is_stored_sparsely, numbers_in, values_at, whole
+from chetaev.mechanics.ranks.sparse import Numbers, doubts_at, has_small_entry, is_stored_sparsely, numbers_in, values_at, whole
 from chetaev.mechanics.tolerances import POINT_ERROR
 
 __all__ = ["Matrix", "Point", "equilibrated", "generic_rank", "matrices_at", "numbers_at", "points_on", "rank"]
@@ -134,17 +134,17 @@ def matrices_at(entries: Sequence[Sequence[Any]], points: Sequence[Point], algeb
     return [whole(a) for a in sparse_matrices_at(entries, points, algebra)]
 
 
-def sparse_matrices_at(entries: Sequence[Sequence[Any]], points: Sequence[Point], algebra: Algebra[Any]) -> list[Matrix | Sparse]:
+def sparse_matrices_at(entries: Sequence[Sequence[Any]], points: Sequence[Point], algebra: Algebra[Any]) -> list[Numbers]:
     """The same, stored without zeros if these are many."""
     shape = (len(entries), len(entries[0]) if entries else 0)
     tape = algebra.tape(joined(entries, algebra.of(sympy.S.Zero)))
     return [a for a in numbers_at(tape, shape, points) if a is not None]
 
 
-def numbers_at(tape: Evaluator, shape: tuple[int, int], points: Sequence[Point]) -> list[Matrix | Sparse | None]:
+def numbers_at(tape: Evaluator, shape: tuple[int, int], points: Sequence[Point]) -> list[Numbers | None]:
     """The values of `tape` at several points, as matrices, stored without zeros if these are many; None where they are undefined."""
     others = random_point(tape.symbols, 0)
-    found: list[Matrix | Sparse | None] = []
+    found: list[Numbers | None] = []
     for point in points:
         try:
             found.append(values_at(tape, {**others, **point}, 0, shape)[1])
@@ -168,16 +168,16 @@ def measured_at(
     sizes: Sizes,
     drawn: bool = False,
     bounded: bool = False,
-) -> list[tuple[Matrix | Sparse, Matrix | Sparse] | None]:
+) -> list[tuple[Numbers, Numbers] | None]:
     """A matrix at several points with bounds of the errors of its entries; None where it is undefined.
 
     `error` is the relative error of the jets of a point; above `_BY_ITERATION` it is relative to the largest jet of the same kind and
     order, in units of `sizes`. `drawn` means that the points are random at these sizes, and not near a state: then a jet far below its size
-    is zero. With `bounded` all bounds are computed, otherwise only where entries are small or change much with their jets. Both matrices are
-    stored without zeros if these are many.
+    is zero. With `bounded` all bounds are computed, otherwise only where entries are small or change much with their jets.
+    Both matrices are stored without zeros if these are many.
     """
     others = random_point(tape.symbols, 0)
-    found: list[tuple[Matrix | Sparse, Matrix | Sparse] | None] = []
+    found: list[tuple[Numbers, Numbers] | None] = []
     for point in points:
         at = {**others, **point}
         try:
@@ -212,7 +212,7 @@ _CANCELLED_CHANGE = 1e-3
 """Relative change of an entry by `_NUDGES` above which over six of its digits cancel; then error bounds of all entries are computed."""
 
 
-def changes_much(tape: Evaluator, at: Point, numbers: Matrix | Sparse) -> bool:
+def changes_much(tape: Evaluator, at: Point, numbers: Numbers) -> bool:
     """Whether an entry is a difference of nearly equal numbers. An entry alone in its row and column has no other to be compared with.
 
     The entries of the matrix are the last values of `tape`.

@@ -24,11 +24,11 @@ from sympy import S, Symbol
 from chetaev.core.calculus import NO_FRAME, Algebra, Calculus
 from chetaev.core.exact.program import Compound, Program, many_digit_values
 from chetaev.core.exact.signature import vanishing
-from chetaev.core.lines import joined
+from chetaev.core.support.lines import joined
 from chetaev.core.symbols import TIME, Jet, Parameter, Place
 from chetaev.core.values import many_digits
 from chetaev.mechanics.ranks.factored import Matrix
-from chetaev.mechanics.ranks.sparse import Sparse, scaled, values_at, whole
+from chetaev.mechanics.ranks.sparse import Numbers, scaled, values_at, whole
 
 _ORDINARY = 10.0
 """Binary logarithm of the largest number of order one. Larger numbers in rows suggest other units; with a smaller value ordinary
@@ -68,7 +68,7 @@ class Slopes:
         """The symbols for which a point must have values."""
         return self._tape.symbols
 
-    def __call__(self, at: Mapping[Symbol, float]) -> tuple[Matrix, Matrix | Sparse]:
+    def __call__(self, at: Mapping[Symbol, float]) -> tuple[Matrix, Numbers]:
         """The rows and their derivatives, stored without zeros if these are many; raises `Undefined` where one has no value."""
         values, jacobian = values_at(self._tape, at, self.count, (self.count, len(self.jets)))
         return values / self._rows, scaled(jacobian, 1 / self._rows, self.units)

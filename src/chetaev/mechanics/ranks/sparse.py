@@ -18,6 +18,8 @@ Matrix = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Sparse = Any
 """A matrix of SciPy that stores its entries row by row (csr)."""
+Numbers = Any
+"""A matrix of NumPy, or a sparse one."""
 
 FEWEST_ROWS = 100
 """Fewest rows of a matrix that is treated as sparse: below, a decomposition takes a few milliseconds."""
@@ -31,26 +33,27 @@ _PASSES = 6
 """Passes of Ruiz' scaling, after which the largest entries of rows and columns are one within a few per cent."""
 
 
-def is_sparse(matrix: Matrix | Flags | Sparse) -> bool:
+def is_sparse(matrix: Numbers) -> bool:
     """Tell whether a matrix is large and has few entries."""
-    return is_stored_sparsely(matrix) or (matrix.shape[0] >= FEWEST_ROWS and _few(np.count_nonzero(matrix), matrix.shape))
+    return is_stored_sparsely(matrix) or few(int(np.count_nonzero(matrix)), matrix.shape)
 
 
-def is_stored_sparsely(matrix: Matrix | Flags | Sparse) -> bool:
+def is_stored_sparsely(matrix: Numbers) -> bool:
     """Tell whether a matrix is stored without its zeros."""
     return hasattr(matrix, "toarray")
 
 
-def _few(entries: int, shape: tuple[int, int]) -> bool:
-    return entries <= _LARGEST_DENSITY * shape[0] * shape[1]
+def few(entries: int, shape: tuple[int, int]) -> bool:
+    """Tell whether a matrix with so many entries is large and sparse."""
+    return shape[0] >= FEWEST_ROWS and entries <= _LARGEST_DENSITY * shape[0] * shape[1]
 
 
-def whole(matrix: Matrix | Sparse) -> Matrix:
+def whole(matrix: Numbers) -> Matrix:
     """The matrix with its zeros."""
     return matrix.toarray() if is_stored_sparsely(matrix) else np.asarray(matrix)
 
 
-def values_at(tape: Any, at: Mapping[Symbol, float], count: int, shape: tuple[int, int]) -> tuple[Matrix, Matrix | Sparse]:
+def values_at(tape: Any, at: Mapping[Symbol, float], count: int, shape: tuple[int, int]) -> tuple[Matrix, Numbers]:
     """The first `count` values of an evaluator, and those behind them as a matrix, stored without zeros if it is large and sparse."""
     if _stores_sparsely(tape, shape):
         return _parted(tape, tape.computed(at), count, shape)
@@ -58,7 +61,7 @@ def values_at(tape: Any, at: Mapping[Symbol, float], count: int, shape: tuple[in
     return values[:count], values[count:].reshape(shape)
 
 
-def doubts_at(tape: Any, at: Mapping[Symbol, float], errors: Mapping[Symbol, float], count: int, shape: tuple[int, int]) -> Matrix | Sparse:
+def doubts_at(tape: Any, at: Mapping[Symbol, float], errors: Mapping[Symbol, float], count: int, shape: tuple[int, int]) -> Numbers:
     """Bounds of the errors of the matrix in `values_at`, from those of the symbols."""
     if _stores_sparsely(tape, shape):
         return _parted(tape, tape.computed_doubts(at, errors), count, shape)[1]
@@ -67,7 +70,7 @@ def doubts_at(tape: Any, at: Mapping[Symbol, float], errors: Mapping[Symbol, flo
 
 def _stores_sparsely(tape: Any, shape: tuple[int, int]) -> bool:
     places = getattr(tape, "places", None)
-    return shape[0] >= FEWEST_ROWS and places is not None and _few(len(places), shape)
+    return places is not None and few(len(places), shape)
 
 
 def _parted(tape: Any, numbers: Matrix, count: int, shape: tuple[int, int]) -> tuple[Matrix, Sparse]:
@@ -95,7 +98,7 @@ def same_entries(a: Sparse, b: Sparse) -> bool:
     return np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices)
 
 
-def scaled(matrix: Matrix | Sparse, down: Matrix, across: Matrix) -> Matrix | Sparse:
+def scaled(matrix: Numbers, down: Matrix, across: Matrix) -> Numbers:
     """The matrix with rows times `down` and columns times `across`."""
     if not is_stored_sparsely(matrix):
         return matrix * across * down[:, None]
@@ -105,7 +108,7 @@ def scaled(matrix: Matrix | Sparse, down: Matrix, across: Matrix) -> Matrix | Sp
     return found
 
 
-def largest_of(matrix: Matrix | Sparse, axis: int) -> Matrix:
+def largest_of(matrix: Numbers, axis: int) -> Matrix:
     """The largest sizes of entries of all rows (axis 1) or columns (axis 0)."""
     if not is_stored_sparsely(matrix):
         return np.asarray(np.abs(matrix).max(axis=axis, initial=0.0))
@@ -114,12 +117,12 @@ def largest_of(matrix: Matrix | Sparse, axis: int) -> Matrix:
     return found
 
 
-def numbers_in(matrix: Matrix | Sparse) -> Matrix:
+def numbers_in(matrix: Numbers) -> Matrix:
     """The entries: all of them, or those that are stored."""
     return np.asarray(matrix.data) if is_stored_sparsely(matrix) else matrix
 
 
-def has_small_entry(matrix: Matrix | Sparse, small: float) -> bool:
+def has_small_entry(matrix: Numbers, small: float) -> bool:
     """Tell whether an entry that is not zero is below the part `small` of the largest in its row or column."""
     rows, columns = largest_of(matrix, 1), largest_of(matrix, 0)
     if is_stored_sparsely(matrix):
@@ -131,7 +134,7 @@ def has_small_entry(matrix: Matrix | Sparse, small: float) -> bool:
     return bool(np.any((sizes > 0) & (sizes < small * beside)))
 
 
-def sparse_least_norm(matrix: Matrix | Sparse, right: Matrix, cut: float) -> Matrix | None:
+def sparse_least_norm(matrix: Numbers, right: Matrix, cut: float) -> Matrix | None:
     """The solution of least norm of rows that are clearly independent, with singular values far above `cut` times the largest; else
     None.
     """
@@ -144,7 +147,7 @@ def sparse_least_norm(matrix: Matrix | Sparse, right: Matrix, cut: float) -> Mat
     return step if solved and np.isfinite(step).all() else None
 
 
-def sparse_fit(matrix: Matrix | Sparse, right: Matrix, cut: float) -> Matrix | None:
+def sparse_fit(matrix: Numbers, right: Matrix, cut: float) -> Matrix | None:
     """The least squares of `matrix @ x = right` for clearly independent columns, with singular values far above `cut` times the largest;
     else None.
     """
@@ -158,7 +161,7 @@ def sparse_fit(matrix: Matrix | Sparse, right: Matrix, cut: float) -> Matrix | N
     return found if solved and np.isfinite(found).all() else None
 
 
-def _bordered(matrix: Matrix | Sparse, cut: float) -> Any:
+def _bordered(matrix: Numbers, cut: float) -> Any:
     """The factors of [[1, A^T], [A, 0]]; None unless the rows of A are clearly independent."""
     from scipy.sparse import bmat, csc_matrix, identity
     from scipy.sparse.linalg import LinearOperator, onenormest
@@ -179,7 +182,7 @@ def _bordered(matrix: Matrix | Sparse, cut: float) -> Any:
     return bordered if smallest > _NORM_MARGIN * cut * largest else None
 
 
-def clearly_regular(matrix: Matrix | Sparse, doubts: Matrix | Sparse | None, cut: float) -> bool:
+def clearly_regular(matrix: Numbers, doubts: Numbers | None, cut: float) -> bool:
     """Tell whether a square matrix clearly has full rank: its smallest singular value, in units of rows and columns, is far above `cut`
     times the largest, and above the change that the error bounds `doubts` of the entries allow.
     """
@@ -217,7 +220,7 @@ def clearly_regular(matrix: Matrix | Sparse, doubts: Matrix | Sparse | None, cut
     return bool(smallest > _NORM_MARGIN * max(cut * largest, float(np.linalg.norm(unsure.data))))
 
 
-def log_scales(present: Flags | Sparse, sums: Matrix) -> Matrix:
+def log_scales(present: Numbers, sums: Matrix) -> Matrix:
     """The least squares of least norm of `logs = rows + columns` over the entries present, from sums of logs by rows and by columns."""
     from scipy.sparse import bmat, csc_matrix, diags
     from scipy.sparse.csgraph import connected_components

@@ -35,14 +35,13 @@ from chetaev.numerics.motion.certification import (
     ROWS,
     WEAK,
     balance_allowed,
-    fitted_residuals,
     held_function,
     left_allowed,
     left_at_the_end,
-    rows_of,
 )
 from chetaev.numerics.motion.run import REORDERINGS
 from chetaev.numerics.motion.transitions import FALLEN_PIVOT
+from chetaev.numerics.smooth_pieces.fitted_rows import fitted_residuals, rows_of
 from chetaev.numerics.smooth_pieces.rounding import rows_in_doubt
 from chetaev.numerics.smooth_pieces.signs import signs_in_doubt
 from chetaev.numerics.smooth_pieces.surface_values import ON_SURFACE

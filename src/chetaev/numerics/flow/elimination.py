@@ -21,7 +21,7 @@ import casadi as ca
 import numpy as np
 from sympy import Expr, Rational
 
-from chetaev.core.lines import present
+from chetaev.core.support.lines import present
 from chetaev.numerics.flow.pivot_search import Elimination, Flags, Indices, Matrix, Samples, samples_of
 from chetaev.numerics.graphs.arithmetic import is_nothing, minus, over, times
 from chetaev.numerics.graphs.residues import Residues
@@ -29,7 +29,6 @@ from chetaev.numerics.graphs.residues import Residues
 __all__ = [
     "Flags", "Matrix", "PivotOrder", "Samples", "Solved", "elimination_order", "pivot_orders", "samples_of", "solve", "solve_positive",
 ]  # fmt: skip
-
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from sympy import Expr, S, Symbol
 
 from chetaev.core.calculus import Calculus, total_derivative
 from chetaev.core.exact.signature import has_values
-from chetaev.core.lines import present
+from chetaev.core.support.lines import present
 from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Parameter, Place, highest_orders
 from chetaev.mechanics.ranks.exact import exactly_zero
 from chetaev.mechanics.ranks.factored import column_scales
@@ -344,9 +344,9 @@ class Flow:
     @cached_property
     def determinant(self) -> ca.SX:
         """The determinant of the system Jacobian, relative to the points the pivots were chosen at."""
-        determinant, moving = ca.SX(self.solved.sign), self._bounds_of_entries
-        pivots = list(zip(self.solved.pivots, self.solved.references, strict=True))
-        for pivot, reference in sorted(pivots, key=lambda item: not moving.is_constant(item[0])):
+        determinant, constant = ca.SX(self.solved.sign), self._bounds_of_entries.which_are_constant(self.solved.pivots)
+        pivots = zip(constant, self.solved.pivots, self.solved.references, strict=True)
+        for _, pivot, reference in sorted(pivots, key=lambda item: not item[0]):
             determinant = determinant * (pivot * (1 / reference))
         if not self.system.plain:  # one minor of several: where it vanishes another will do, so its sign means nothing
             determinant = ca.fabs(determinant)
@@ -465,7 +465,7 @@ def _dot(a: Sequence[ca.SX], b: Sequence[ca.SX]) -> ca.SX:
     return total
 
 
-def _in_units(sizes: Mapping[int, ca.SX | None], units: Matrix) -> list[Any]:
+def _in_units(sizes: Mapping[int, Any], units: Matrix) -> list[Any]:
     """Sizes of the entries of a row in units of their columns."""
     return [e if units[j] == 1 else times(e, ca.SX(1 / float(units[j]))) for j, e in sizes.items()]
 

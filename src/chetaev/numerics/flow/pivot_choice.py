@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from sympy import Symbol
 
-from chetaev.core.lines import joined
+from chetaev.core.support.lines import joined
 from chetaev.core.symbols import Parameter
 from chetaev.mechanics.ranks.factored import Factored
 from chetaev.mechanics.ranks.sparse import whole

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chetaev.mechanics.ranks.sparse import Sparse, entries_of, is_stored_sparsely, same_entries, whole
+from chetaev.mechanics.ranks.sparse import Numbers, entries_of, is_stored_sparsely, same_entries, whole
 from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.graphs.residues import Residues
 
@@ -51,7 +51,7 @@ class Samples:
     """Scales of columns."""
 
     @classmethod
-    def of(cls, matrices: Sequence[Matrix | Sparse], doubts: Sequence[Matrix | Sparse] | None = None) -> Samples:
+    def of(cls, matrices: Sequence[Numbers], doubts: Sequence[Numbers] | None = None) -> Samples:
         """The largest entry of every row and column is brought near one. Without doubts, entries are taken as exact."""
         shape = matrices[0].shape
         places, work, known = _entries_of(matrices, doubts)
@@ -83,13 +83,12 @@ class Samples:
                 wider.append(np.zeros((len(held), len(places))))
                 wider[-1][:, own] = held
         rows, columns = np.divmod(places, max(1, n))
-        both = [np.concatenate(pair) for pair in ((wider[0], wider[2]), (wider[1], wider[3]))]
-        return Samples(
-            self.shape, rows, columns, *both, np.concatenate([self.down, other.down]), np.concatenate([self.across, other.across])
-        )
+        numbers, doubts = np.concatenate(wider[::2]), np.concatenate(wider[1::2])
+        down, across = np.concatenate([self.down, other.down]), np.concatenate([self.across, other.across])
+        return Samples(self.shape, rows, columns, numbers, doubts, down, across)
 
 
-def _entries_of(matrices: Sequence[Matrix | Sparse], doubts: Sequence[Matrix | Sparse] | None) -> tuple[Indices, Matrix, Matrix]:
+def _entries_of(matrices: Sequence[Numbers], doubts: Sequence[Numbers] | None) -> tuple[Indices, Matrix, Matrix]:
     """The places, counted by rows, of the entries of matrices that are not zero everywhere, the entries, and bounds of their errors."""
     if is_stored_sparsely(matrices[0]) and all(same_entries(a, matrices[0]) for a in matrices):  # those of one tape
         i, j = entries_of(matrices[0])
@@ -140,7 +139,7 @@ class Elimination:
         self._changed = set(range(n))
         """Columns whose entries changed since pivots were sought."""
         for slot, place in enumerate(places):
-            self._put(*divmod(place, n), slot)
+            self._put(place // n, place % n, slot)
         if self.residues is not None:
             entries = [entry for row in self.residues.rows for entry in row.values()]
             self.lasting[:], self.pivotal[:] = [entry.constant for entry in entries], [entry.pivotal for entry in entries]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sympy import Symbol
 
 from chetaev.core.exact.program import many_digit_values
-from chetaev.core.lines import present
+from chetaev.core.support.lines import present
 from chetaev.core.values import Undefined, many_digits
 from chetaev.numerics.graphs.arithmetic import is_nothing
 from chetaev.numerics.graphs.rounding_bounds import values_and_doubts

@@ -24,7 +24,7 @@ from chetaev.core.exact.field import Residue
 from chetaev.core.exact.matrices import reciprocal
 from chetaev.core.exact.program import Program
 from chetaev.core.exact.signature import related
-from chetaev.core.lines import present
+from chetaev.core.support.lines import present
 from chetaev.core.symbols import Parameter
 from chetaev.numerics.graphs.arithmetic import is_nothing
 

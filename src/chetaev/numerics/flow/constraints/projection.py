@@ -21,11 +21,11 @@ import numpy as np
 
 from chetaev.core.calculus import Calculus
 from chetaev.core.groups.matrix_group import MatrixGroup
-from chetaev.core.lines import Line, present
-from chetaev.core.lines import columns as columns_of
+from chetaev.core.support.lines import Line, present
+from chetaev.core.support.lines import columns as columns_of
 from chetaev.core.symbols import Action, Jet, Multiplier, Parameter
 from chetaev.mechanics.ranks.generic import rank, rank_at, sparse_matrices_at
-from chetaev.mechanics.ranks.sparse import Matrix, Sparse, numbers_in, scaled, whole
+from chetaev.mechanics.ranks.sparse import Numbers, numbers_in, scaled, whole
 from chetaev.numerics.flow.elimination import Samples, elimination_order, solve, solve_positive
 from chetaev.numerics.flow.nested.rows import extended_rows, is_dense, nested_rows
 from chetaev.numerics.graphs.arithmetic import NOTHING, dense, is_nothing, minus, plus, times
@@ -221,7 +221,7 @@ def _normal(lines: Sequence[Mapping[int, ca.SX]], weights: Sequence[float]) -> l
     return [Line(line, len(lines), NOTHING) for line in found]
 
 
-def _independent(samples: Sequence[Matrix | Sparse], weights: Sequence[float], solved: Sequence[int]) -> list[int]:
+def _independent(samples: Sequence[Numbers], weights: Sequence[float], solved: Sequence[int]) -> list[int]:
     """Return independent rows with the full rank at every sample: those that the accelerations satisfy (`solved`), if they suffice.
 
     Rows may depend on each other along a motion and not beside it. With other rows than the accelerations satisfy, the projection would
@@ -235,7 +235,7 @@ def _independent(samples: Sequence[Matrix | Sparse], weights: Sequence[float], s
     return sorted(i for i, _ in order.pairs)
 
 
-def _weights(samples: Sequence[Matrix | Sparse], jets: Sequence[Jet]) -> list[float]:
+def _weights(samples: Sequence[Numbers], jets: Sequence[Jet]) -> list[float]:
     """1 for coordinates; 0 for the action and for multipliers if the other columns keep the rank of the rows."""
     light = [0.0 if isinstance(z, Action | Multiplier) else 1.0 for z in jets]
     if all(light):

@@ -19,7 +19,7 @@ from sympy import Symbol
 
 from chetaev.core.calculus import Calculus
 from chetaev.core.exact.signature import vanishing
-from chetaev.core.lines import Line, present
+from chetaev.core.support.lines import Line, present
 from chetaev.numerics.flow.nested.sums import NestedAlgebra
 from chetaev.numerics.flow.prolongation import Pair, Prolongation
 from chetaev.numerics.graphs.algebra import GraphAlgebra
@@ -116,7 +116,9 @@ def _levels(system: Prolongation) -> list[list[ca.SX]]:
 
 def is_dense(matrix: Sequence[Sequence[ca.SX]]) -> bool:
     """Tell whether a matrix has enough rows and entries for nested sums to save operations."""
-    return len(matrix) >= _FEWEST_ROWS and sum(not is_nothing(e) for line in matrix for _, e in present(line)) >= _ENTRIES_OF_SPARSE_ROWS * len(matrix)
+    return len(matrix) >= _FEWEST_ROWS and sum(
+        not is_nothing(e) for line in matrix for _, e in present(line)
+    ) >= _ENTRIES_OF_SPARSE_ROWS * len(matrix)
 
 
 def nested_lagrangian(system: Prolongation) -> NestedAlgebra | None:

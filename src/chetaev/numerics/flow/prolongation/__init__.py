@@ -64,7 +64,8 @@ def plainly_affine(found: Structure) -> Structure:
     varying = iter(algebra.which_contain([e for line in slopes for e in line.entries.values()], top))
     written: dict[int, Any] = {}
     for i, line in zip(zero, slopes, strict=True):
-        if any([next(varying) for _ in line.entries]):
+        shows = [next(varying) for _ in line.entries]
+        if any(shows):
             terms = [algebra.without(e, top) * algebra.of(z) for e, z in zip(line, top, strict=True)]
             written[i] = sum(terms, algebra.without(found.rows[i], top))
     return replace(found, rows=tuple(written.get(i, row) for i, row in enumerate(found.rows))) if written else found

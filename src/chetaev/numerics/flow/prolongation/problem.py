@@ -15,7 +15,7 @@ from chetaev.core.symbols import Jet
 from chetaev.core.values import Undefined
 from chetaev.mechanics.ranks.generic import Matrix
 from chetaev.mechanics.ranks.sizes import Sizes
-from chetaev.mechanics.ranks.sparse import Sparse, values_at, whole
+from chetaev.mechanics.ranks.sparse import Numbers, values_at, whole
 from chetaev.numerics.flow.prolongation.ranks import Prolongation
 from chetaev.numerics.flow.prolongation.rows import Pair
 from chetaev.numerics.graphs.binding import Binding
@@ -40,7 +40,7 @@ class Problem:
         values, jacobian = self.sparse_numbers(pairs, unknowns, jets)
         return values, whole(jacobian)
 
-    def sparse_numbers(self, pairs: Sequence[Pair], unknowns: Sequence[Jet], jets: Mapping[Jet, float]) -> tuple[Matrix, Matrix | Sparse]:
+    def sparse_numbers(self, pairs: Sequence[Pair], unknowns: Sequence[Jet], jets: Mapping[Jet, float]) -> tuple[Matrix, Numbers]:
         """The same, with a Jacobian that is stored without zeros if these are many."""
         tape = self.system.tape(pairs, unknowns)
         try:

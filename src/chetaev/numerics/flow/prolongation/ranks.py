@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from sympy import Symbol
 
-from chetaev.core.lines import joined
+from chetaev.core.support.lines import joined
 from chetaev.core.symbols import Input, Jet, Multiplier, highest_orders
 from chetaev.core.zero import random_point
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.exact import exact_rank, free_columns
 from chetaev.mechanics.ranks.factored import Factored, least_norm, open_jets
 from chetaev.mechanics.ranks.generic import Matrix, Point, matrices_at, measured_at, numbers_at, points_on
-from chetaev.mechanics.ranks.sparse import Sparse, clearly_regular
+from chetaev.mechanics.ranks.sparse import Numbers, clearly_regular
 from chetaev.mechanics.structure import Structure
 from chetaev.mechanics.tolerances import CUT, POINT_ERROR, STATE_ERROR
 from chetaev.numerics.flow.prolongation.rows import DifferentiatedRows
@@ -215,7 +215,7 @@ class Prolongation(DifferentiatedRows):
 
     def measured(
         self, points: Sequence[Point], given: bool = False, solved: bool = False, tape: GraphTape | None = None, bounded: bool = False
-    ) -> list[tuple[Matrix | Sparse, Matrix | Sparse] | None]:
+    ) -> list[tuple[Numbers, Numbers] | None]:
         """The system Jacobian, or the square matrix of `tape`, at several points with bounds of the errors of its entries; None where it is
         undefined.
 
@@ -230,7 +230,7 @@ class Prolongation(DifferentiatedRows):
         error = POINT_ERROR if (self.hidden() and not given) or solved else STATE_ERROR
         return measured_at(tape, shape, points, error, self.sizes, self.drawn, bounded)
 
-    def jacobians(self, points: Sequence[Point]) -> list[Matrix | Sparse | None]:
+    def jacobians(self, points: Sequence[Point]) -> list[Numbers | None]:
         """The system Jacobian at several points; None where it is undefined."""
         entries = self.structure.jacobian
         return numbers_at(self._jacobian_tape, (len(entries), len(self.structure.unknowns)), points)
@@ -312,7 +312,7 @@ class Prolongation(DifferentiatedRows):
         return all(isinstance(z, Multiplier) for z in opened)
 
 
-def _null_space(matrix: Matrix | Sparse, doubts: Matrix | Sparse) -> tuple[Matrix, bool]:
+def _null_space(matrix: Numbers, doubts: Numbers) -> tuple[Matrix, bool]:
     """The null space of a matrix, and whether round-off may be all that makes its rank so large."""
     if clearly_regular(matrix, doubts, CUT):
         return np.zeros((matrix.shape[1], 0)), False

@@ -11,7 +11,7 @@ from sympy import Symbol
 
 from chetaev.core.calculus import Calculus
 from chetaev.core.exact.signature import related
-from chetaev.core.lines import joined
+from chetaev.core.support.lines import joined
 from chetaev.core.symbols import TIME, Action, Coordinate, Input, Jet, Parameter, jets_in
 from chetaev.core.values import Undefined
 from chetaev.core.zero import random_point
@@ -184,7 +184,8 @@ class DifferentiatedRows:
 
     def _which_curve(self, pairs: Sequence[Pair], unknowns: Sequence[Jet]) -> list[Jet]:
         rows = [self.row(pair) for pair in pairs]
-        present = [[z for z in unknowns if z in occurring] for occurring in map(self.algebra.symbols, rows)]
+        place = {z: k for k, z in enumerate(unknowns)}
+        present = [sorted((z for z in self.algebra.symbols(row) if z in place), key=lambda z: place[z]) for row in rows]
         slopes = [self.algebra.gradient(row, jets) for row, jets in zip(rows, present, strict=True)]
         suspicious = iter(self.algebra.which_contain([slope for line in slopes for slope in line], unknowns))
         found: set[Jet] = set()

@@ -1,4 +1,4 @@
-"""Lines of large sparse matrices, by the entries that are not zero: a chain of n bodies has matrices of n^2 entries, all but a few n zero."""
+"""Lines of sparse matrices, by the entries that are not zero: a chain of n bodies has matrices of n^2 entries, all but a few n zero."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def present(line: Sequence[Any]) -> Iterator[tuple[int, Any]]:
 
 def joined(lines: Sequence[Sequence[Any]], zero: Any) -> Line:
     """Lines one behind the other as one."""
-    entries, width = {}, 0
+    entries: dict[int, Any] = {}
+    width = 0
     for line in lines:
         entries.update((width + k, e) for k, e in present(line))
         width += len(line)
