@@ -55,25 +55,27 @@ def whole(matrix: Numbers) -> Matrix:
 
 def values_at(tape: Any, at: Mapping[Symbol, float], count: int, shape: tuple[int, int]) -> tuple[Matrix, Numbers]:
     """The first `count` values of an evaluator, and those behind them as a matrix, stored without zeros if it is large and sparse."""
-    if _stores_sparsely(tape, shape):
-        return _parted(tape, tape.computed(at), count, shape)
+    if stores_sparsely(tape, shape):
+        return parted(tape, tape.computed(at), count, shape)
     values = np.array(tape(at), dtype=float)
     return values[:count], values[count:].reshape(shape)
 
 
 def doubts_at(tape: Any, at: Mapping[Symbol, float], errors: Mapping[Symbol, float], count: int, shape: tuple[int, int]) -> Numbers:
     """Bounds of the errors of the matrix in `values_at`, from those of the symbols."""
-    if _stores_sparsely(tape, shape):
-        return _parted(tape, tape.computed_doubts(at, errors), count, shape)[1]
+    if stores_sparsely(tape, shape):
+        return parted(tape, tape.computed_doubts(at, errors), count, shape)[1]
     return np.array(tape.doubts(at, errors), dtype=float)[count:].reshape(shape)
 
 
-def _stores_sparsely(tape: Any, shape: tuple[int, int]) -> bool:
+def stores_sparsely(tape: Any, shape: tuple[int, int]) -> bool:
+    """Tell whether the matrix in `values_at` is stored without zeros."""
     places = getattr(tape, "places", None)
     return places is not None and few(len(places), shape)
 
 
-def _parted(tape: Any, numbers: Matrix, count: int, shape: tuple[int, int]) -> tuple[Matrix, Sparse]:
+def parted(tape: Any, numbers: Matrix, count: int, shape: tuple[int, int]) -> tuple[Matrix, Sparse]:
+    """Numbers that an evaluator computed, as `values_at` returns them."""
     first = int(np.searchsorted(tape.places, count))
     values = np.zeros(count)
     values[tape.places[:first]] = numbers[:first]

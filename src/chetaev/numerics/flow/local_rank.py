@@ -29,9 +29,6 @@ _SMALL_SLOPE = 1e-10
 _LEAST_UNCERTAIN_SIZE = 1e-2
 """Relative to the largest jet of its order: the uncertainty of a jet is at least the last digit of this size, since zeros of a symmetric
 motion are round-off of the other jets."""
-_CLEARLY_REGULAR = 1e-7
-"""Smallest singular value, relative to the largest, of a Jacobian that is taken as regular without a decomposition; a smaller one loses
-seven digits, and is decided by a decomposition."""
 _NAMED_WEIGHT = 0.2
 """Relative to the largest weight in a combination that almost vanishes: rows with a larger weight are named in messages."""
 
@@ -50,7 +47,7 @@ def factored_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet]
 def clearly_regular_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> bool:
     """Tell whether the Jacobian of some rows is a large sparse matrix that clearly has full rank at a state, without small slopes."""
     _, jacobian = problem.sparse_numbers(pairs, unknowns, at)
-    if not is_sparse(jacobian) or has_small_entry(jacobian, _SMALL_SLOPE) or not clearly_regular(jacobian, None, _CLEARLY_REGULAR):
+    if not is_sparse(jacobian) or has_small_entry(jacobian, _SMALL_SLOPE) or not clearly_regular(jacobian, None, CUT):
         return False
     tape: Any = problem.system.tape(pairs, unknowns)
     return not changes_much(tape, {**problem.binding.at(tape.symbols, problem.t), **at}, jacobian)

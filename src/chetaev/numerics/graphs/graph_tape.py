@@ -85,16 +85,17 @@ class GraphTape:
 
     def computed(self, values: Mapping[Symbol, float]) -> NDArray[np.float64]:
         """The values of the expressions that are not zero everywhere, which stand at `places`; `Undefined` where one is not finite."""
-        numbers = self._run(np.array([values[z] for z in self.order], dtype=float))
+        numbers = self.run(np.array([values[z] for z in self.order], dtype=float))
         if not np.isfinite(numbers).all():
             raise Undefined("not a finite number")
         return numbers
 
     def at(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
         """The values of the expressions, finite or not, at a point whose values stand in order."""
-        return self._spread(self._run(point))
+        return self._spread(self.run(point))
 
-    def _run(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
+    def run(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The same of those expressions that are not zero everywhere."""
         numbers = np.empty(self._computed)
         try:
             used = self._free.pop()
