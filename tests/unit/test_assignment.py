@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from chetaev.mechanics.structure import heaviest_assignment
+from chetaev.mechanics.structure import heaviest_assignment, sparse_assignment
 
 ABSENT = -(10**6)
 
@@ -20,6 +20,19 @@ def test_total_weight_is_that_of_scipy(seed):
         assert rows.tolist() == sorted(set(rows.tolist()))
         assert len(rows) == len(set(columns.tolist())) == min(shape)
         assert weights[rows, columns].sum() == weights[linear_sum_assignment(weights, maximize=True)].sum()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_weights_that_are_present_alone_give_the_same_assignment(seed):
+    random = np.random.default_rng(seed)
+    for _ in range(50):
+        n = int(random.integers(1, 14))
+        weights = random.integers(-2, 4, (n, n))
+        weights[random.random((n, n)) < random.choice([0.0, 0.4, 0.8])] = ABSENT
+        found = sparse_assignment([{j: int(v) for j, v in enumerate(line) if v != ABSENT} for line in weights])
+        rows, columns = heaviest_assignment(weights)
+        whole = bool((weights[rows, columns] != ABSENT).all())
+        assert found == (columns.tolist() if whole else None)
 
 
 def test_same_matrix_same_assignment():

@@ -6,10 +6,12 @@ import casadi as ca
 import numpy as np
 import pytest
 import sympy
+from scipy.sparse import csr_matrix
 
 import chetaev as ch
 from chetaev.core.exact.manifold import _solved
 from chetaev.core.notation.arithmetic import known_to_vanish
+from chetaev.core.support.lines import Line
 from chetaev.numerics.flow.elimination import Samples, elimination_order, solve
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.residues import residues_of
@@ -33,18 +35,19 @@ def test_accelerations_of_twenty_bodies():
     np.testing.assert_allclose([found[f"{z}''"] for z in names], expected.ravel(), rtol=1e-11, atol=1e-13)
 
 
-def rods(points, joined, fixed):
-    """A system of unit masses at `points` in the plane, with rods between pairs and from points to fixed places."""
+def rods(points, joined, fixed, masses=None):
+    """A system of masses at `points` in the plane, by default one, with rods between pairs and from points to fixed places."""
     names = [f"{c}{k}" for k in range(len(points)) for c in "xy"]
-    kinetic = " + ".join(f"(x{k}'^2 + y{k}'^2)/2 - g*y{k}" for k in range(len(points)))
+    m = np.ones(len(points)) if masses is None else masses
+    kinetic = " + ".join(f"{m[k]}*(x{k}'^2 + y{k}'^2)/2 - {m[k]}*g*y{k}" for k in range(len(points)))
     rows = [f"(x{a} - x{b})^2 + (y{a} - y{b})^2 = {round(float(((points[a] - points[b]) ** 2).sum()))}" for a, b in joined]
     rows += [f"(x{a} - {p[0]})^2 + (y{a} - {p[1]})^2 = {round(float(((points[a] - p) ** 2).sum()))}" for a, p in fixed]
     system = ch.System(" ".join(names), "g", lagrangian=kinetic, kinematic=rows)
     return names, ch.derive(system, ch.DAlembert())
 
 
-def newton(points, speeds, joined, fixed):
-    """Accelerations and multipliers of the rows |x_a - x_b|^2 = const: x'' = -g + (2 J)^T lambda, J x'' = -|v_a - v_b|^2."""
+def newton(points, speeds, joined, fixed, masses=None):
+    """Accelerations and multipliers of the rows |x_a - x_b|^2 = const: m x'' = -m g + (2 J)^T lambda, J x'' = -|v_a - v_b|^2."""
     n, m = 2 * len(points), len(joined) + len(fixed)
     slopes, right = np.zeros((m, n)), np.zeros(m)
     for i, (a, b) in enumerate(joined):
@@ -53,8 +56,9 @@ def newton(points, speeds, joined, fixed):
     for i, (a, p) in enumerate(fixed, start=len(joined)):
         slopes[i, 2 * a : 2 * a + 2] = points[a] - p
         right[i] = -(speeds[a] ** 2).sum()
-    whole = np.block([[np.eye(n), -2 * slopes.T], [slopes, np.zeros((m, m))]])
-    solution = np.linalg.solve(whole, np.concatenate([np.tile([0.0, -GRAVITY], len(points)), right]))
+    inertia = np.repeat(np.ones(len(points)) if masses is None else masses, 2)
+    whole = np.block([[np.diag(inertia), -2 * slopes.T], [slopes, np.zeros((m, m))]])
+    solution = np.linalg.solve(whole, np.concatenate([inertia * np.tile([0.0, -GRAVITY], len(points)), right]))
     return solution[:n], solution[n:]
 
 
@@ -74,6 +78,47 @@ def test_a_chain_of_thirty_rods():
     accelerations, multipliers = newton(points, speeds, joined, fixed)
     np.testing.assert_allclose([found[f"{z}''"] for z in names], accelerations, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose([found[f"lambda{k + 1}"] for k in range(n)], multipliers, rtol=1e-10, atol=1e-10)
+
+
+def test_a_chain_whose_matrices_are_stored_without_zeros():
+    """Accelerations, multipliers and a motion of 120 rods with different masses against equations solved by NumPy."""
+    n, duration, count = 120, 0.01, 8
+    points = np.cumsum([STEPS[k * k % 5] for k in range(n)], axis=0).astype(float)
+    joined, fixed, masses = [(k, k - 1) for k in range(1, n)], [(0, np.zeros(2))], 0.5 + np.arange(n) % 7 / 4
+    names, equations = rods(points, joined, fixed, masses)
+    speeds = np.cumsum([0.02 * (k % 3 - 1) * np.array([-STEPS[k * k % 5][1], STEPS[k * k % 5][0]]) for k in range(n)], axis=0)
+    start = dict(zip(names, points.ravel(), strict=True)) | dict(zip([f"{z}'" for z in names], speeds.ravel(), strict=True))
+    run = ch.simulate(equations, start, (0, duration), parameters={"g": GRAVITY}, tolerance=1e-12)
+    assert run.outcome == "finished"
+    accelerations, multipliers = newton(points, speeds, joined, fixed, masses)
+    found = ch.evaluate(equations, start, parameters={"g": GRAVITY})
+    np.testing.assert_allclose([found[f"{z}''"] for z in names], accelerations, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose([found[f"lambda{k + 1}"] for k in range(n)], multipliers, rtol=1e-9, atol=1e-9)
+
+    def rates(state):
+        return np.concatenate([state[n:], newton(state[:n], state[n:], joined, fixed, masses)[0].reshape(n, 2)])
+
+    state, h = np.concatenate([points, speeds]), duration / count
+    for _ in range(count):
+        a = rates(state)
+        b = rates(state + h / 2 * a)
+        c = rates(state + h / 2 * b)
+        state = state + h / 6 * (a + 2 * b + 2 * c + rates(state + h * c))
+    end = run.at(duration)
+    np.testing.assert_allclose([end[z] for z in names], state[:n].ravel(), rtol=0, atol=1e-9)
+    np.testing.assert_allclose([end[f"{z}'"] for z in names], state[n:].ravel(), rtol=0, atol=1e-8)
+
+
+def test_matrices_stored_with_and_without_zeros_have_the_same_pivots():
+    chance, graph = np.random.default_rng(4), GraphAlgebra()
+    pattern = (chance.random((40, 40)) < 0.06) | np.eye(40, dtype=bool)
+    numbers = [np.where(pattern, chance.uniform(-1, 1, (40, 40)), 0.0) for _ in range(3)]
+    doubts = [1e-12 * np.abs(a) for a in numbers]
+    stored, whole = Samples.of(*[[csr_matrix(a) for a in some] for some in (numbers, doubts)]), Samples.of(numbers, doubts)
+    assert elimination_order(whole, 40) == elimination_order(stored, 40)
+    matrix = [[ca.SX(float(v)) for v in line] for line in numbers[0]]
+    lines = [Line({j: e for j, e in enumerate(line) if not e.is_zero()}, 40, ca.SX(0)) for line in matrix]
+    assert list(map(len, residues_of(graph, matrix).rows)) == list(map(len, residues_of(graph, lines).rows))
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from sympy import Basic, Expr, Symbol
 
 from chetaev.core.exact.program import Program
 from chetaev.core.functions import in_own_functions
+from chetaev.core.support.lines import Line
 from chetaev.core.symbols import TIME, Action, Coordinate, Jet, Place, symbols_in
 from chetaev.core.values import Tape
 
@@ -149,6 +150,15 @@ class Frame:
         return self.structure.get((a, b), {})
 
     @cached_property
+    def partners(self) -> dict[int, list[int]]:
+        """For each field those with which it has a bracket, in ascending order; fields without one are left out."""
+        found: dict[int, list[int]] = {}
+        for pair in self.structure:
+            for a, b in (pair, pair[::-1]):
+                found.setdefault(a, []).append(b)
+        return {a: sorted(others) for a, others in found.items()}
+
+    @cached_property
     def rates(self) -> dict[Symbol, list[tuple[Jet, Expr]]]:
         """For every configuration symbol the pairs (velocity, component) whose products add up to its rate."""
         found: dict[Symbol, list[tuple[Jet, Expr]]] = {}
@@ -196,6 +206,16 @@ class Calculus(Generic[E]):
             slopes = [slope if a is None else fields[a] for a, slope in zip(numbers, slopes, strict=True)]
         return slopes
 
+    def lines(self, expressions: Sequence[E], jets: Sequence[Jet]) -> list[Line]:
+        """The gradients of several expressions, each by the jets that occur in it."""
+        place, zero = {z: j for j, z in enumerate(jets)}, self.algebra.of(sympy.S.Zero)
+        turning = [z for z in self.frame.turning if z in place]
+        found = []
+        for e in expressions:
+            own = sorted({place[z] for z in (*self.algebra.symbols(e), *turning) if z in place})
+            found.append(Line(dict(zip(own, self.gradient(e, [jets[j] for j in own]), strict=True)), len(jets), zero))
+        return found
+
     def _along_field(self, components: Mapping[Symbol, Expr], slopes: Mapping[Symbol, Any]) -> Any:
         terms = [slopes[z] if c == 1 else self.algebra.of(c) * slopes[z] for z, c in components.items() if z in slopes]
         return sum(terms[1:], terms[0]) if terms else self.algebra.of(sympy.S.Zero)
@@ -212,7 +232,9 @@ class Calculus(Generic[E]):
         return self.algebra.of(sympy.S.One) if z == TIME else None
 
 
-_ORDINARY = Calculus(SYMBOLIC, Frame((), ()))
+NO_FRAME = Frame((), ())
+"""The frame of plain jets."""
+_ORDINARY = Calculus(SYMBOLIC, NO_FRAME)
 """Differentiation without group coordinates and without an action variable."""
 
 

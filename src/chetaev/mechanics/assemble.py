@@ -96,9 +96,9 @@ def euler_lagrange(calculus: Calculus[Any], lagrangian: Any) -> list[Any]:
     expressions = []
     for derivative, slope, a in zip(adjoint.each(momenta), calculus.fields(lagrangian), range(len(momenta)), strict=True):
         e = derivative - slope
-        for b, velocity in enumerate(frame.velocities):
+        for b in frame.partners.get(a, ()):
             for c, component in frame.bracket(a, b).items():
-                e = e + algebra.of(component * velocity) * momenta[c]
+                e = e + algebra.of(component * frame.velocities[b]) * momenta[c]
         expressions.append(e)
     return expressions
 

@@ -49,7 +49,7 @@ def no_formula(equations: Equations) -> str:
 def _locus(equations: Equations) -> tuple[tuple[Expr, ...] | None, str]:
     """The factors, or the reason why there are none."""
     symbolic = structure(equations)
-    jacobian = None if symbolic is None else sympy.ImmutableMatrix(symbolic.jacobian)
+    jacobian = None if symbolic is None else sympy.ImmutableMatrix([list(line) for line in symbolic.jacobian])
     if jacobian is None or sum(sympy.count_ops(e) for e in jacobian) > _LARGEST_MATRIX:
         return None, _TOO_LONG
     with apart():

@@ -21,20 +21,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sympy import S, Symbol
+from sympy import Symbol
 
 from chetaev.core.calculus import SYMBOLIC, Algebra, Calculus, Frame
 from chetaev.core.exact.signature import TRIALS, related, vanishing
+from chetaev.core.support.lines import Line
 from chetaev.core.symbols import Jet, Place, highest_orders
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.principles.given_forces import require_no_contact
 
 _ABSENT = -(10**6)
 """Weight of an unknown that does not occur in a row. It must outweigh the sum of all orders, so that no assignment uses it needlessly."""
+
+Orders = Sequence[Mapping[int, int]]
+"""For each row the highest order of every unknown that occurs in it."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,8 @@ class Structure:
     rows: tuple[Any, ...]
     """The residuals in some algebra, without jets that cancel."""
     unknowns: tuple[Jet, ...]
-    signature: tuple[tuple[int | None, ...], ...]
+    orders: tuple[Mapping[int, int], ...]
+    """For each row the highest order of every unknown that occurs in it, by the number of the unknown."""
     assignment: tuple[int, ...]
     """The unknown assigned to each row."""
     row_offsets: tuple[int, ...]
@@ -53,6 +59,11 @@ class Structure:
     frame: Frame = field(repr=False, compare=False)
     places: Mapping[str, tuple[Place, ...]] = field(default_factory=dict, repr=False, compare=False)
     """The entries of the state for each component of a group coordinate: all stored numbers for the first one, none for the others."""
+
+    @property
+    def signature(self) -> tuple[tuple[int | None, ...], ...]:
+        """The matrix of highest orders, with None for unknowns that do not occur."""
+        return tuple(tuple(line.get(j) for j in range(len(self.unknowns))) for line in self.orders)
 
     @cached_property
     def top(self) -> tuple[Jet, ...]:
@@ -85,32 +96,30 @@ class Structure:
         return sum(self.unknown_offsets) - sum(self.row_offsets)
 
     @cached_property
-    def jacobian(self) -> tuple[tuple[Any, ...], ...]:
+    def jacobian(self) -> tuple[Line, ...]:
         r"""The system Jacobian $\partial f_i / \partial q_j^{(d_j - c_i)}$."""
-        zero = self.algebra.of(S.Zero)
         calculus = Calculus(self.algebra, self.frame)
-        tops = list(zip(self.unknowns, self.unknown_offsets, strict=True))
-        moved = {c: {z.d(d - c): j for j, (z, d) in enumerate(tops) if d >= c} for c in set(self.row_offsets)}
-        lines = []
-        for row, c in zip(self.rows, self.row_offsets, strict=True):
-            occurring = [z for z in {*self.algebra.symbols(row), *self.frame.turning} if z in moved[c]]
-            jets = {moved[c][z]: z for z in sorted(occurring, key=moved[c].__getitem__)}
-            partial = dict(zip(jets, calculus.gradient(row, list(jets.values())), strict=True))
-            lines.append(tuple(partial.get(j, zero) for j in range(len(self.unknowns))))
-        return tuple(lines)
+        tops, found = list(zip(self.unknowns, self.unknown_offsets, strict=True)), dict[int, Line]()
+        for c in set(self.row_offsets):
+            own, moved = [i for i, offset in enumerate(self.row_offsets) if offset == c], [j for j, (_, d) in enumerate(tops) if d >= c]
+            lines = calculus.lines([self.rows[i] for i in own], [tops[j][0].d(tops[j][1] - c) for j in moved])
+            found |= {
+                i: Line({moved[k]: e for k, e in line.entries.items()}, len(tops), line.zero) for i, line in zip(own, lines, strict=True)
+            }
+        return tuple(found[i] for i in range(len(self.rows)))
 
 
 def structure(equations: Equations, algebra: Algebra[Any] = SYMBOLIC) -> Structure | None:
     """The structure of a square system, or None if its rows cannot be assigned to its unknowns."""
     require_no_contact(equations.system, "the structure of")
-    rows, weights = _signature(equations, algebra)
+    rows, orders = _signature(equations, algebra)
     if len(rows) != len(equations.unknowns):
         return None
-    chosen, assignment = heaviest_assignment(weights)
-    if any(weights[i, j] == _ABSENT for i, j in zip(chosen, assignment, strict=True)):
+    assignment = sparse_assignment(orders)
+    if assignment is None:
         return None
-    c, d = _with_places(equations, weights, assignment)
-    return _structure(equations, rows, weights, tuple(map(int, assignment)), c, d, algebra)
+    c, d = _with_places(equations, orders, assignment)
+    return _structure(equations, rows, orders, tuple(assignment), c, d, algebra)
 
 
 def partial_structure(equations: Equations, algebra: Algebra[Any] = SYMBOLIC) -> Structure:
@@ -119,52 +128,54 @@ def partial_structure(equations: Equations, algebra: Algebra[Any] = SYMBOLIC) ->
     An unmatched row is differentiated as often as its jets allow; an unmatched unknown has its own highest order.
     """
     require_no_contact(equations.system, "the structure of")
-    rows, weights = _signature(equations, algebra)
+    rows, orders = _signature(equations, algebra)
+    weights = np.full((len(rows), len(equations.unknowns)), _ABSENT)
+    for i, line in enumerate(orders):
+        weights[i, list(line)] = list(line.values())
     chosen, columns = heaviest_assignment(weights)
     matched = {int(i): int(j) for i, j in zip(chosen, columns, strict=True) if weights[i, j] != _ABSENT}
-    present = weights != _ABSENT
     c = [0] * len(rows)
     while True:
-        d = [max((int(weights[i, j]) + c[i] for i in range(len(rows)) if present[i, j]), default=0) for j in range(weights.shape[1])]
-        new = [d[matched[i]] - int(weights[i, matched[i]]) if i in matched else c[i] for i in range(len(rows))]
+        d = _highest_raised(orders, c, len(equations.unknowns))
+        new = [d[matched[i]] - orders[i][matched[i]] if i in matched else c[i] for i in range(len(rows))]
         if new == c:
             break
         c = new
-    for i in range(len(rows)):
-        if i not in matched and present[i].any():
-            c[i] = min(d[j] - int(weights[i, j]) for j in range(weights.shape[1]) if present[i, j])
-    return _structure(equations, rows, weights, tuple(matched.get(i, -1) for i in range(len(rows))), c, d, algebra)
+    for i, line in enumerate(orders):
+        if i not in matched and line:
+            c[i] = min(d[j] - order for j, order in line.items())
+    return _structure(equations, rows, orders, tuple(matched.get(i, -1) for i in range(len(rows))), c, d, algebra)
 
 
-def _signature(equations: Equations, algebra: Algebra[Any]) -> tuple[list[Any], NDArray[np.int64]]:
+def _signature(equations: Equations, algebra: Algebra[Any]) -> tuple[list[Any], Orders]:
     rows = _without_absent_jets([row.residual for row in equations.assembled(algebra)], algebra)
-    weights = [_orders(row, equations.unknowns, algebra) for row in rows]
-    return rows, np.array(weights, dtype=np.int64).reshape(len(rows), len(equations.unknowns))
+    number = {z.base: j for j, z in enumerate(equations.unknowns)}
+    found = [highest_orders(algebra.symbols(row)) for row in rows]
+    return rows, [dict(sorted((number[base], order) for base, order in line.items() if base in number)) for line in found]
 
 
 def _structure(
     equations: Equations,
     rows: list[Any],
-    weights: NDArray[np.int64],
+    orders: Orders,
     assignment: tuple[int, ...],
     c: list[int],
     d: list[int],
     algebra: Algebra[Any],
 ) -> Structure:
-    signature = tuple(tuple(None if s == _ABSENT else int(s) for s in line) for line in weights)
     places: dict[str, tuple[Place, ...]] = {}
     for group in equations.system.groups.values():
         places |= {q.base: group.places if k == 0 else () for k, q in enumerate(group.components)}
     frame = equations.system.frame
-    return Structure(tuple(rows), equations.unknowns, signature, assignment, tuple(c), tuple(d), algebra, frame, places)
+    return Structure(tuple(rows), equations.unknowns, tuple(orders), assignment, tuple(c), tuple(d), algebra, frame, places)
 
 
-def _with_places(equations: Equations, weights: NDArray[np.int64], assignment: NDArray[np.int64]) -> tuple[list[int], list[int]]:
+def _with_places(equations: Equations, orders: Orders, assignment: Sequence[int]) -> tuple[list[int], list[int]]:
     """The smallest offsets with every group coordinate in the state: a row that fixes its position is differentiated once more."""
-    c, d = _offsets(weights, assignment)
+    c, d = _offsets(orders, assignment)
     turning = equations.system.frame.turning
     first = [c[i] + int(equations.unknowns[j] in turning and d[j] == 0) for i, j in enumerate(assignment)]
-    return (c, d) if first == c else _offsets(weights, assignment, first)
+    return (c, d) if first == c else _offsets(orders, assignment, first)
 
 
 def raised(found: Structure, rows: set[int], columns: set[int]) -> Structure:
@@ -173,24 +184,17 @@ def raised(found: Structure, rows: set[int], columns: set[int]) -> Structure:
     A row that is not linear in its highest jets is linear in the next ones; the former top becomes part of the state, and the row itself a
     constraint on it. Rows that share these jets are raised too, and so are the jets assigned to them.
     """
-    weights = np.array([[_ABSENT if s is None else s for s in line] for line in found.signature])
-    c, d = np.array(found.row_offsets), np.array(found.unknown_offsets)
-    touching = weights == d[None, :] - c[:, None]
+    c, d = found.row_offsets, found.unknown_offsets
+    touching = [{j for j, order in line.items() if order == d[j] - c[i]} for i, line in enumerate(found.orders)]
     while True:
         more_columns = columns | {found.assignment[i] for i in rows}
-        more_rows = rows | {i for i in range(len(c)) if any(touching[i, j] for j in more_columns)}
+        more_rows = rows | {i for i, held in enumerate(touching) if not held.isdisjoint(more_columns)}
         if (more_rows, more_columns) == (rows, columns):
             break
         rows, columns = more_rows, more_columns
-    first = [int(c[i]) + (i in rows) for i in range(len(c))]
-    new_c, new_d = _offsets(weights, np.array(found.assignment), first)
+    first = [c[i] + (i in rows) for i in range(len(c))]
+    new_c, new_d = _offsets(found.orders, found.assignment, first)
     return replace(found, row_offsets=tuple(new_c), unknown_offsets=tuple(new_d))
-
-
-def _orders(row: Any, unknowns: tuple[Jet, ...], algebra: Algebra[Any]) -> list[int]:
-    """The highest order of each unknown in a row."""
-    found = highest_orders(algebra.symbols(row))
-    return [found.get(z.base, _ABSENT) for z in unknowns]
 
 
 def _without_absent_jets(rows: Sequence[Any], algebra: Algebra[Any]) -> list[Any]:
@@ -237,16 +241,24 @@ def _highest(symbols: Iterable[Symbol]) -> list[Jet]:
     return sorted(highest.values(), key=lambda z: z.name)
 
 
-def _offsets(weights: NDArray[np.int64], assignment: NDArray[np.int64], first: list[int] | None = None) -> tuple[list[int], list[int]]:
+def _offsets(orders: Orders, assignment: Sequence[int], first: list[int] | None = None) -> tuple[list[int], list[int]]:
     """The smallest offsets, not below `first` if that is given, by Pryce's fixpoint iteration."""
-    n = len(assignment)
-    c = first or [0] * n
+    c = first or [0] * len(assignment)
     while True:
-        d = [max(int(weights[i, j]) + c[i] for i in range(n) if weights[i, j] != _ABSENT) for j in range(n)]
-        new = [d[assignment[i]] - int(weights[i, assignment[i]]) for i in range(n)]
+        d = _highest_raised(orders, c, len(assignment))
+        new = [d[j] - orders[i][j] for i, j in enumerate(assignment)]
         if new == c:
             return c, d
         c = new
+
+
+def _highest_raised(orders: Orders, c: Sequence[int], unknowns: int) -> list[int]:
+    """The highest order of each unknown in rows differentiated `c` times; 0 for one that does not occur."""
+    found: dict[int, int] = {}
+    for line, times in zip(orders, c, strict=True):
+        for j, order in line.items():
+            found[j] = max(found.get(j, order + times), order + times)
+    return [found.get(j, 0) for j in range(unknowns)]
 
 
 Integers = NDArray[np.int64]
@@ -302,3 +314,45 @@ def _augment(costs: Integers, row: int, row_prices: Integers, column_prices: Int
         previous = before[column]
         owner[column] = row if previous < 0 else owner[previous]
         column = int(previous)
+
+
+def sparse_assignment(orders: Orders) -> list[int] | None:
+    """The same assignment for as many rows as columns, from the weights that are present alone; None if one that is absent is needed.
+
+    A search looks at the entries of the rows that it passes, not at all columns: rows of a chain of bodies take a few operations each.
+
+    >>> sparse_assignment([{0: 4, 1: 1}, {0: 3, 1: 2}])
+    [0, 1]
+    """
+    n = len(orders)
+    row_prices, column_prices, owner = [0] * n, [0] * n, [-1] * n
+    for row in range(n):
+        distance, before, done = dict[int, int](), dict[int, int](), dict[int, int]()
+        waiting: list[tuple[int, int]] = []
+        i, column, length = row, -1, 0
+        while True:
+            for j, order in orders[i].items():
+                offered = length - order - row_prices[i] - column_prices[j]
+                if j not in done and offered < distance.get(j, _BEYOND_ANY_PATH):
+                    distance[j], before[j] = offered, column
+                    heappush(waiting, (2 * offered + (owner[j] >= 0), j))  # among columns at equal distance a free one comes first
+            while waiting and (waiting[0][1] in done or waiting[0][0] >> 1 != distance[waiting[0][1]]):
+                heappop(waiting)
+            if not waiting:
+                return None
+            column = heappop(waiting)[1]
+            length = distance[column]
+            if owner[column] < 0:
+                break
+            done[column] = length
+            i = owner[column]
+        row_prices[row] += length
+        for j, reached in done.items():
+            row_prices[owner[j]] += length - reached
+            column_prices[j] -= length - reached
+        while column >= 0:
+            previous = before[column]
+            owner[column] = row if previous < 0 else owner[previous]
+            column = previous
+    places = {i: j for j, i in enumerate(owner)}
+    return [places[i] for i in range(n)]

@@ -9,6 +9,7 @@
 | texts of the user on a terminal and in pictures | `text` |
 | numbers as exact fractions | `rationals` |
 | checks of plain data from files | `plain` |
+| lines of sparse matrices | `lines` |
 | limits of work | `budget` |
 | the recursion limit for deep expressions | `recursion` |
 | public names of a package, imported on first use | `lazy` |

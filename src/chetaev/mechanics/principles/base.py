@@ -190,8 +190,8 @@ def chetaev_row(system: System, row: Constraint) -> RowV:
     if row.has_action and order == 0:
         order = max(1, order_in(system.lagrangian, Coordinate))
         residual = contact_calculus(system).total(residual)
-    gradient = contact_calculus(system).gradient(residual, [q.d(order) for q in system.coordinates])
-    return Frozen({q: c for q, c in zip(system.coordinates, gradient, strict=True) if c != 0})
+    (line,) = contact_calculus(system).lines([residual], [q.d(order) for q in system.coordinates])
+    return Frozen({system.coordinates[j]: c for j, c in line.entries.items() if c != 0})
 
 
 def contact_calculus(system: System) -> Calculus[Expr]:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.symbols import Jet
-from chetaev.mechanics.ranks.sparse import clearly_regular, is_sparse, log_scales
+from chetaev.mechanics.ranks.sparse import FEWEST_ROWS, Numbers, clearly_regular, is_sparse, log_scales, whole
 from chetaev.mechanics.tolerances import CUT, NOISE, OPEN
 
 Matrix = NDArray[np.float64]
@@ -56,7 +56,7 @@ _NORMAL_CUT = 1e-10
 values are far above."""
 
 
-def rank(matrix: Matrix) -> int:
+def rank(matrix: Numbers) -> int:
     """The rank at a random point of order one."""
     return Factored(matrix, NOISE).rank
 
@@ -210,10 +210,15 @@ class Factored:
     """
 
     def __init__(
-        self, jacobian: Matrix, noise: float = 0.0, doubts: Matrix | None = None, cut: float = CUT, rank: int | None = None
+        self,
+        jacobian: Numbers,
+        noise: float = 0.0,
+        doubts: Numbers | None = None,
+        cut: float = CUT,
+        rank: int | None = None,
     ) -> None:
-        self._doubts = None if doubts is None else np.where(np.isfinite(doubts), doubts, 0.0)
-        self._stack = FactoredStack(np.asarray(jacobian, dtype=float)[None], noise, self._doubts, cut)
+        self._doubts = None if doubts is None else np.where(np.isfinite(spread := whole(doubts)), spread, 0.0)
+        self._stack = FactoredStack(np.asarray(whole(jacobian), dtype=float)[None], noise, self._doubts, cut)
         self.jacobian, at = self._stack.jacobians[0], self._stack.found
         if rank is not None:
             self._stack.ranks[0] = rank
@@ -283,6 +288,43 @@ def equilibrated(matrix: Matrix, noise: float = NOISE) -> tuple[Matrix, Matrix, 
     """
     rows, scaled, columns = equilibrated_stack(np.asarray(matrix, dtype=float)[None], noise)
     return rows[0], scaled[0], columns[0]
+
+
+def column_scales(rows: Indices, columns: Indices, sizes: Matrix, shape: tuple[int, int]) -> Matrix:
+    """The column scales of `equilibrated` without noise, of a matrix given by its entries."""
+    if shape[0] < FEWEST_ROWS:
+        matrix = np.zeros(shape)
+        matrix[rows, columns] = sizes
+        return equilibrated(matrix, 0.0)[2]
+    kept = sizes > 0
+    rows, columns, logs = rows[kept], columns[kept], np.log(sizes[kept])
+    down, across = _log_scales_of_entries(rows, columns, logs, shape)
+    a = np.exp(logs - down[rows] - across[columns])
+    found = np.exp(across)
+    for _ in range(_PASSES):
+        for place, count in ((rows, shape[0]), (columns, shape[1])):
+            largest = np.zeros(count)
+            np.maximum.at(largest, place, a)
+            largest[largest == 0] = 1.0
+            a = a / largest[place]
+        found = found * largest
+    return found
+
+
+def _log_scales_of_entries(rows: Indices, columns: Indices, logs: Matrix, shape: tuple[int, int]) -> tuple[Matrix, Matrix]:
+    """The logarithms of `_geometric_scales`, of a large matrix given by its entries."""
+    from scipy.sparse import csr_matrix
+
+    kept = np.ones(len(logs), dtype=bool)
+    for _ in range(_FITS):
+        i, j, known = rows[kept], columns[kept], logs[kept]
+        sums = np.concatenate([np.bincount(i, known, shape[0]), np.bincount(j, known, shape[1])])
+        down, across = np.split(log_scales(csr_matrix((np.ones(len(i)), (i, j)), shape), sums[None])[0], [shape[0]])
+        keep = kept & (logs - down[rows] - across[columns] > _OUTLIER)
+        if not keep.any() or (keep == kept).all():
+            break
+        kept = keep
+    return down, across
 
 
 def equilibrated_stack(matrices: Matrix, noise: float = NOISE) -> tuple[Matrix, Matrix, Matrix]:
@@ -385,7 +427,7 @@ def open_jets(jets: Sequence[Jet], null: Matrix) -> list[Jet]:
     return [z for z, line in zip(jets, null, strict=True) if np.abs(line).max() > OPEN * largest]
 
 
-def is_regular(matrix: Matrix, doubts: Matrix, rank: int) -> bool:
+def is_regular(matrix: Numbers, doubts: Numbers, rank: int) -> bool:
     """Tell whether a matrix clearly has the given `rank`, in units of its own rows and columns."""
     if rank == matrix.shape[1] and clearly_regular(matrix, doubts, _SINGULAR):
         return True

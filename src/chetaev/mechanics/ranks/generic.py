@@ -15,6 +15,7 @@ import sympy
 from sympy import Expr, Symbol
 
 from chetaev.core.calculus import SYMBOLIC, Algebra, Evaluator
+from chetaev.core.support.lines import joined
 from chetaev.core.symbols import Jet
 from chetaev.core.values import Undefined
 from chetaev.core.zero import random_point
@@ -22,6 +23,7 @@ from chetaev.mechanics.ranks.exact import exact_rank, exactly_zero
 from chetaev.mechanics.ranks.factored import Factored, Matrix, equilibrated, rank
 from chetaev.mechanics.ranks.newton import Root, at_root, least_norm, moved, root
 from chetaev.mechanics.ranks.sizes import Sizes, Slopes, largest_of_kind, natural_sizes
+from chetaev.mechanics.ranks.sparse import Numbers, doubts_at, has_small_entry, is_stored_sparsely, numbers_in, values_at, whole
 from chetaev.mechanics.tolerances import POINT_ERROR
 
 __all__ = ["Matrix", "Point", "equilibrated", "generic_rank", "matrices_at", "numbers_at", "points_on", "rank"]
@@ -93,7 +95,7 @@ class _Stage:
         found = root(self.slopes, point or {}, self.jets, self.slopes.units, _MOST_STEPS, self._reach, lambda _, reach: POINT_ERROR * reach)
         if found is None:
             return None
-        size = max(1.0, found.reach * float(np.abs(found.jacobian).max(initial=0.0)))
+        size = max(1.0, found.reach * float(np.abs(numbers_in(found.jacobian)).max(initial=0.0)))
         small = float(np.abs(found.residual).max(initial=0.0)) < _LARGEST_RESIDUAL * size
         return self._polished(found.point) if small and self._is_root(found) else None
 
@@ -102,7 +104,7 @@ class _Stage:
         sizes = np.maximum(1.0, np.abs(self._scaled(found.point)))
         step = least_norm(found.residual, found.jacobian)
         left = np.abs(found.residual if step is None else found.residual + found.jacobian @ step[0])
-        terms = np.maximum(1.0, np.abs(found.jacobian) @ sizes)
+        terms = np.maximum(1.0, abs(found.jacobian) @ sizes)
         return bool(np.all(left <= _NOT_REMOVED * terms)) and at_root(found.residual, found.jacobian, sizes)
 
     def _polished(self, point: dict[Symbol, float]) -> dict[Symbol, float]:
@@ -129,17 +131,23 @@ class _Stage:
 
 def matrices_at(entries: Sequence[Sequence[Any]], points: Sequence[Point], algebra: Algebra[Any] = SYMBOLIC) -> list[Matrix]:
     """A matrix of expressions at several points; points where it is undefined are left out."""
+    return [whole(a) for a in sparse_matrices_at(entries, points, algebra)]
+
+
+def sparse_matrices_at(entries: Sequence[Sequence[Any]], points: Sequence[Point], algebra: Algebra[Any]) -> list[Numbers]:
+    """The same, stored without zeros if these are many."""
     shape = (len(entries), len(entries[0]) if entries else 0)
-    return [a for a in numbers_at(algebra.tape([e for row in entries for e in row]), shape, points) if a is not None]
+    tape = algebra.tape(joined(entries, algebra.of(sympy.S.Zero)))
+    return [a for a in numbers_at(tape, shape, points) if a is not None]
 
 
-def numbers_at(tape: Evaluator, shape: tuple[int, int], points: Sequence[Point]) -> list[Matrix | None]:
-    """The values of `tape` at several points, as matrices; None where they are undefined."""
+def numbers_at(tape: Evaluator, shape: tuple[int, int], points: Sequence[Point]) -> list[Numbers | None]:
+    """The values of `tape` at several points, as matrices, stored without zeros if these are many; None where they are undefined."""
     others = random_point(tape.symbols, 0)
-    found: list[Matrix | None] = []
+    found: list[Numbers | None] = []
     for point in points:
         try:
-            found.append(np.array(tape({**others, **point})).reshape(shape))
+            found.append(values_at(tape, {**others, **point}, 0, shape)[1])
         except Undefined:
             found.append(None)
     return found
@@ -160,27 +168,28 @@ def measured_at(
     sizes: Sizes,
     drawn: bool = False,
     bounded: bool = False,
-) -> list[tuple[Matrix, Matrix] | None]:
+) -> list[tuple[Numbers, Numbers] | None]:
     """A matrix at several points with bounds of the errors of its entries; None where it is undefined.
 
     `error` is the relative error of the jets of a point; above `_BY_ITERATION` it is relative to the largest jet of the same kind and
     order, in units of `sizes`. `drawn` means that the points are random at these sizes, and not near a state: then a jet far below its size
     is zero. With `bounded` all bounds are computed, otherwise only where entries are small or change much with their jets.
+    Both matrices are stored without zeros if these are many.
     """
     others = random_point(tape.symbols, 0)
-    found: list[tuple[Matrix, Matrix] | None] = []
+    found: list[tuple[Numbers, Numbers] | None] = []
     for point in points:
         at = {**others, **point}
         try:
-            numbers = np.array(tape(at)).reshape(shape)
+            numbers = values_at(tape, at, 0, shape)[1]
         except Undefined:
             found.append(None)
             continue
         errors = _errors(at, error, sizes, drawn)
-        if bounded or _may_be_round_off(numbers) or _left_of_zero(tape, at, errors) or changes_much(tape, at, numbers):
-            found.append((numbers, np.array(tape.doubts(at, errors)).reshape(shape)))
+        if bounded or has_small_entry(numbers, _DOUBTFUL_ENTRY) or _left_of_zero(tape, at, errors) or changes_much(tape, at, numbers):
+            found.append((numbers, doubts_at(tape, at, errors, 0, shape)))
         else:
-            found.append((numbers, _AMPLIFIED * error * np.abs(numbers)))
+            found.append((numbers, _AMPLIFIED * error * abs(numbers)))
     return found
 
 
@@ -189,12 +198,6 @@ _DOUBTFUL_ENTRY = 1e-6
 _AMPLIFIED = 100.0
 """Bound for the relative error of an entry that is not a difference of large numbers, in multiples of the error of the jets. With a smaller
 one round-off of steep functions counts as rank."""
-
-
-def _may_be_round_off(numbers: Matrix) -> bool:
-    sizes = np.abs(numbers)
-    beside = np.maximum(sizes.max(axis=1, keepdims=True, initial=0.0), sizes.max(axis=0, keepdims=True, initial=0.0))
-    return bool(np.any((sizes > 0) & (sizes < _DOUBTFUL_ENTRY * beside)))
 
 
 def _left_of_zero(tape: Evaluator, at: Point, errors: Mapping[Symbol, float]) -> bool:
@@ -209,7 +212,7 @@ _CANCELLED_CHANGE = 1e-3
 """Relative change of an entry by `_NUDGES` above which over six of its digits cancel; then error bounds of all entries are computed."""
 
 
-def changes_much(tape: Evaluator, at: Point, numbers: Matrix) -> bool:
+def changes_much(tape: Evaluator, at: Point, numbers: Numbers) -> bool:
     """Whether an entry is a difference of nearly equal numbers. An entry alone in its row and column has no other to be compared with.
 
     The entries of the matrix are the last values of `tape`.
@@ -218,11 +221,12 @@ def changes_much(tape: Evaluator, at: Point, numbers: Matrix) -> bool:
     for nudge in _NUDGES:
         moved = {**at, **{z: at[z] * (1 + nudge * math.cos(k)) for k, z in enumerate(symbols)}}
         try:
-            values = np.array(tape(moved), dtype=float)
+            values = tape.computed(moved) if is_stored_sparsely(numbers) else np.array(tape(moved), dtype=float)  # type: ignore[attr-defined]
         except Undefined:
             return True
-        change = np.abs(values[values.size - numbers.size :].reshape(numbers.shape) - numbers)
-        if np.any(change > _CANCELLED_CHANGE * np.abs(numbers)):
+        entries = numbers_in(numbers)
+        change = np.abs(values[values.size - entries.size :].reshape(entries.shape) - entries)
+        if np.any(change > _CANCELLED_CHANGE * np.abs(entries)):
             return True
     return False
 
@@ -239,7 +243,7 @@ def factored_at(
     shape = (len(entries), len(entries[0]) if entries else 0)
     if 0 in shape:
         return [Factored(np.zeros(shape)) for _ in points]
-    tape: Any = algebra.tape([e for line in entries for e in line])
+    tape: Any = algebra.tape(joined(entries, algebra.of(sympy.S.Zero)))
     measured = measured_at(tape, shape, points, error, sizes, drawn)
     return [Factored(found[0], doubts=found[1]) for found in measured if found is not None]
 

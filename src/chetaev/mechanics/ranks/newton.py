@@ -15,11 +15,11 @@ from sympy import Symbol
 
 from chetaev.core.values import Undefined
 from chetaev.mechanics.ranks.factored import Matrix
-from chetaev.mechanics.ranks.sparse import is_sparse, sparse_least_norm
+from chetaev.mechanics.ranks.sparse import Numbers, is_sparse, largest_of, scaled, sparse_least_norm, whole
 from chetaev.mechanics.tolerances import NEWTON_CUT
 
 Values = Mapping[Symbol, float]
-RowsAt = Callable[[Values], tuple[Matrix, Matrix]]
+RowsAt = Callable[[Values], tuple[Matrix, Numbers]]
 """Rows and their slopes by the jets that move, at a point; raises `Undefined` where one has no value."""
 
 _ROOT_RESIDUAL = 1e-5
@@ -33,24 +33,26 @@ class Root(NamedTuple):
     point: dict[Symbol, float]
     residual: Matrix
     """The rows one step before `point`."""
-    jacobian: Matrix
+    jacobian: Numbers
     """Their slopes there."""
     reach: float
     """The longest step that was allowed there."""
 
 
-def least_norm(residual: Matrix, jacobian: Matrix) -> tuple[Matrix, float] | None:
+def least_norm(residual: Matrix, jacobian: Numbers) -> tuple[Matrix, float] | None:
     """Return the shortest step after which linear rows would vanish, and its length; None if it is not finite."""
     sparse = sparse_least_norm(jacobian, -residual, NEWTON_CUT) if is_sparse(jacobian) else None
-    step: Matrix = np.asarray(np.linalg.lstsq(jacobian, -residual, rcond=NEWTON_CUT)[0], dtype=np.float64) if sparse is None else sparse
+    step: Matrix = (
+        np.asarray(np.linalg.lstsq(whole(jacobian), -residual, rcond=NEWTON_CUT)[0], dtype=np.float64) if sparse is None else sparse
+    )
     with np.errstate(over="ignore"):
         length = float(np.linalg.norm(step))
     return (step, length) if np.isfinite(length) else None
 
 
-def at_root(residual: Matrix, jacobian: Matrix, sizes: Matrix) -> bool:
+def at_root(residual: Matrix, jacobian: Numbers, sizes: Matrix) -> bool:
     """Tell whether scaled rows are small compared with their changes when jets change by their `sizes`."""
-    changes = (np.abs(jacobian) * sizes).max(axis=1, initial=0.0)
+    changes = largest_of(scaled(jacobian, np.ones(jacobian.shape[0]), sizes), 1)
     return bool(np.all(np.abs(residual) <= _ROOT_RESIDUAL * changes))
 
 

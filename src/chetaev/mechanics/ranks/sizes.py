@@ -19,14 +19,16 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from sympy import Symbol
+from sympy import S, Symbol
 
-from chetaev.core.calculus import Algebra
+from chetaev.core.calculus import NO_FRAME, Algebra, Calculus
 from chetaev.core.exact.program import Compound, Program, many_digit_values
 from chetaev.core.exact.signature import vanishing
+from chetaev.core.support.lines import joined
 from chetaev.core.symbols import TIME, Jet, Parameter, Place
 from chetaev.core.values import many_digits
 from chetaev.mechanics.ranks.factored import Matrix
+from chetaev.mechanics.ranks.sparse import Numbers, scaled, values_at, whole
 
 _ORDINARY = 10.0
 """Binary logarithm of the largest number of order one. Larger numbers in rows suggest other units; with a smaller value ordinary
@@ -57,7 +59,8 @@ class Slopes:
     def __init__(self, rows: Sequence[Any], jets: Sequence[Symbol], algebra: Algebra[Any], sizes: Sizes) -> None:
         self.count, self.jets = len(rows), jets
         self.units = units_of(jets, sizes)
-        self._tape = algebra.tape([*rows, *[d for r in rows for d in algebra.gradient(r, jets)]])
+        zero = algebra.of(S.Zero)
+        self._tape = algebra.tape(joined([rows, *Calculus(algebra, NO_FRAME).lines(rows, jets)], zero))
         self._rows = row_sizes(rows, algebra, sizes)
 
     @property
@@ -65,11 +68,15 @@ class Slopes:
         """The symbols for which a point must have values."""
         return self._tape.symbols
 
-    def __call__(self, at: Mapping[Symbol, float]) -> tuple[Matrix, Matrix]:
-        """The rows and their derivatives; raises `Undefined` where one has no value."""
-        values = np.array(self._tape(at), dtype=float)
-        jacobian = values[self.count :].reshape(self.count, len(self.jets))
-        return values[: self.count] / self._rows, jacobian * self.units / self._rows[:, None]
+    def __call__(self, at: Mapping[Symbol, float]) -> tuple[Matrix, Numbers]:
+        """The rows and their derivatives, stored without zeros if these are many; raises `Undefined` where one has no value."""
+        values, jacobian = values_at(self._tape, at, self.count, (self.count, len(self.jets)))
+        return values / self._rows, scaled(jacobian, 1 / self._rows, self.units)
+
+    def dense(self, at: Mapping[Symbol, float]) -> tuple[Matrix, Matrix]:
+        """The same with all zeros."""
+        values, jacobian = self(at)
+        return values, whole(jacobian)
 
 
 def units_of(symbols: Sequence[Symbol], sizes: Sizes) -> Matrix:

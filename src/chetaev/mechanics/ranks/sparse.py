@@ -7,118 +7,247 @@ solution of least norm is unique. Every function here returns None, or False, wh
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sympy import Symbol
 
 Matrix = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+Sparse = Any
+"""A matrix of SciPy that stores its entries row by row (csr)."""
+Numbers = Any
+"""A matrix of NumPy, or a sparse one."""
 
-_FEWEST_ROWS = 100
+FEWEST_ROWS = 100
 """Fewest rows of a matrix that is treated as sparse: below, a decomposition takes a few milliseconds."""
 _LARGEST_DENSITY = 0.1
 """Largest share of entries that are not zero."""
 _NORM_MARGIN = 100.0
 """Factor by which an estimated norm has to stay within its limit. The estimate is a lower bound, in practice within a factor of three."""
+_EIGENVALUE_ERROR = 0.1
+"""Relative error of an estimated eigenvalue, far within `_NORM_MARGIN`."""
+_SEED = 8
+"""The seed of the first vector of Lanczos' method; every random vector will do, and the same one gives the same answers in every run."""
 _SOLVED = 1e-12
 """Largest residual of a solution, relative to its terms."""
 _PASSES = 6
 """Passes of Ruiz' scaling, after which the largest entries of rows and columns are one within a few per cent."""
 
 
-def is_sparse(matrix: Matrix | Flags) -> bool:
+def is_sparse(matrix: Numbers) -> bool:
     """Tell whether a matrix is large and has few entries."""
-    return len(matrix) >= _FEWEST_ROWS and bool(np.count_nonzero(matrix) <= _LARGEST_DENSITY * matrix.size)
+    return is_stored_sparsely(matrix) or few(int(np.count_nonzero(matrix)), matrix.shape)
 
 
-def sparse_least_norm(matrix: Matrix, right: Matrix, cut: float) -> Matrix | None:
+def is_stored_sparsely(matrix: Numbers) -> bool:
+    """Tell whether a matrix is stored without its zeros."""
+    return hasattr(matrix, "toarray")
+
+
+def few(entries: int, shape: tuple[int, int]) -> bool:
+    """Tell whether a matrix with so many entries is large and sparse."""
+    return shape[0] >= FEWEST_ROWS and entries <= _LARGEST_DENSITY * shape[0] * shape[1]
+
+
+def whole(matrix: Numbers) -> Matrix:
+    """The matrix with its zeros."""
+    return matrix.toarray() if is_stored_sparsely(matrix) else np.asarray(matrix)
+
+
+def values_at(tape: Any, at: Mapping[Symbol, float], count: int, shape: tuple[int, int]) -> tuple[Matrix, Numbers]:
+    """The first `count` values of an evaluator, and those behind them as a matrix, stored without zeros if it is large and sparse."""
+    if stores_sparsely(tape, shape):
+        return parted(tape, tape.computed(at), count, shape)
+    values = np.array(tape(at), dtype=float)
+    return values[:count], values[count:].reshape(shape)
+
+
+def doubts_at(tape: Any, at: Mapping[Symbol, float], errors: Mapping[Symbol, float], count: int, shape: tuple[int, int]) -> Numbers:
+    """Bounds of the errors of the matrix in `values_at`, from those of the symbols."""
+    if stores_sparsely(tape, shape):
+        return parted(tape, tape.computed_doubts(at, errors), count, shape)[1]
+    return np.array(tape.doubts(at, errors), dtype=float)[count:].reshape(shape)
+
+
+def stores_sparsely(tape: Any, shape: tuple[int, int]) -> bool:
+    """Tell whether the matrix in `values_at` is stored without zeros."""
+    places = getattr(tape, "places", None)
+    return places is not None and few(len(places), shape)
+
+
+def parted(tape: Any, numbers: Matrix, count: int, shape: tuple[int, int]) -> tuple[Matrix, Sparse]:
+    """Numbers that an evaluator computed, as `values_at` returns them."""
+    first = int(np.searchsorted(tape.places, count))
+    values = np.zeros(count)
+    values[tape.places[:first]] = numbers[:first]
+    return values, stored(numbers[first:], tape.places[first:] - count, shape)
+
+
+def stored(numbers: Matrix, places: NDArray[np.int64], shape: tuple[int, int]) -> Sparse:
+    """A sparse matrix with entries at ascending places, counted by rows; entries keep their order, and those that are zero stay."""
+    from scipy.sparse import csr_matrix
+
+    rows, columns = np.divmod(places, shape[1])
+    return csr_matrix((numbers, columns, np.searchsorted(rows, np.arange(shape[0] + 1))), shape=shape)
+
+
+def entries_of(matrix: Sparse) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows and columns of the entries of a sparse matrix, in the order of its data."""
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), np.asarray(matrix.indices, dtype=np.int64)
+
+
+def same_entries(a: Sparse, b: Sparse) -> bool:
+    """Tell whether two sparse matrices have entries at the same places, in the same order."""
+    return np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices)
+
+
+def scaled(matrix: Numbers, down: Matrix, across: Matrix) -> Numbers:
+    """The matrix with rows times `down` and columns times `across`."""
+    if not is_stored_sparsely(matrix):
+        return matrix * across * down[:, None]
+    rows, columns = entries_of(matrix)
+    found = matrix.copy()
+    found.data = matrix.data * across[columns] * down[rows]
+    return found
+
+
+def largest_of(matrix: Numbers, axis: int) -> Matrix:
+    """The largest sizes of entries of all rows (axis 1) or columns (axis 0)."""
+    if not is_stored_sparsely(matrix):
+        return np.asarray(np.abs(matrix).max(axis=axis, initial=0.0))
+    found = np.zeros(matrix.shape[1 - axis])
+    np.maximum.at(found, entries_of(matrix)[1 - axis], np.abs(matrix.data))
+    return found
+
+
+def numbers_in(matrix: Numbers) -> Matrix:
+    """The entries: all of them, or those that are stored."""
+    return np.asarray(matrix.data) if is_stored_sparsely(matrix) else matrix
+
+
+def has_small_entry(matrix: Numbers, small: float) -> bool:
+    """Tell whether an entry that is not zero is below the part `small` of the largest in its row or column."""
+    rows, columns = largest_of(matrix, 1), largest_of(matrix, 0)
+    if is_stored_sparsely(matrix):
+        i, j = entries_of(matrix)
+        beside = np.maximum(rows[i], columns[j])
+    else:
+        beside = np.maximum(rows[:, None], columns[None, :])
+    sizes = np.abs(numbers_in(matrix))
+    return bool(np.any((sizes > 0) & (sizes < small * beside)))
+
+
+def sparse_least_norm(matrix: Numbers, right: Matrix, cut: float) -> Matrix | None:
     """The solution of least norm of rows that are clearly independent, with singular values far above `cut` times the largest; else
     None.
     """
-    whole, n = _bordered(matrix, cut), matrix.shape[1]
-    if whole is None:
+    bordered, n = _bordered(matrix, cut), matrix.shape[1]
+    if bordered is None:
         return None
-    step: Matrix = whole.solve(np.concatenate([np.zeros(n), right]))[:n]
-    terms = np.abs(matrix) @ np.abs(step) + np.abs(right)
+    step: Matrix = bordered.solve(np.concatenate([np.zeros(n), right]))[:n]
+    terms = abs(matrix) @ np.abs(step) + np.abs(right)
     solved = np.all(np.abs(matrix @ step - right) <= _SOLVED * np.maximum(terms, terms.max() * _SOLVED))
     return step if solved and np.isfinite(step).all() else None
 
 
-def sparse_fit(matrix: Matrix, right: Matrix, cut: float) -> Matrix | None:
+def sparse_fit(matrix: Numbers, right: Matrix, cut: float) -> Matrix | None:
     """The least squares of `matrix @ x = right` for clearly independent columns, with singular values far above `cut` times the largest;
     else None.
     """
-    whole, (n, m) = _bordered(matrix.T, cut), matrix.shape
-    if whole is None:
+    bordered, (n, m) = _bordered(matrix.T, cut), matrix.shape
+    if bordered is None:
         return None
-    found: Matrix = whole.solve(np.concatenate([right, np.zeros(m)]))[n:]
+    found: Matrix = bordered.solve(np.concatenate([right, np.zeros(m)]))[n:]
     left = matrix @ found - right
-    terms = np.abs(matrix.T) @ (np.abs(matrix) @ np.abs(found) + np.abs(right))
+    terms = abs(matrix.T) @ (abs(matrix) @ np.abs(found) + np.abs(right))
     solved = np.all(np.abs(matrix.T @ left) <= _SOLVED * np.maximum(terms, terms.max(initial=0.0) * _SOLVED))
     return found if solved and np.isfinite(found).all() else None
 
 
-def _bordered(matrix: Matrix, cut: float) -> Any:
+def _bordered(matrix: Numbers, cut: float) -> Any:
     """The factors of [[1, A^T], [A, 0]]; None unless the rows of A are clearly independent."""
     from scipy.sparse import bmat, csc_matrix, identity
-    from scipy.sparse.linalg import LinearOperator, onenormest
 
     m, n = matrix.shape
     a = csc_matrix(matrix)
-    whole = _eliminated(bmat([[identity(n), a.T], [a, None]], format="csc")) if m <= n else None
-    if whole is None:
+    bordered = _eliminated(bmat([[identity(n), a.T], [a, None]], format="csc")) if m <= n else None
+    if bordered is None:
         return None
 
     def inverse(y: Matrix) -> Matrix:
         """The inverse of A A^T."""
-        found: Matrix = -whole.solve(np.concatenate([np.zeros(n), np.ravel(y)]))[n:]
+        found: Matrix = -bordered.solve(np.concatenate([np.zeros(n), np.ravel(y)]))[n:]
         return found
 
-    largest = float(np.sqrt(abs(a).sum(axis=0).max() * abs(a).sum(axis=1).max()))
-    smallest = 1 / np.sqrt(onenormest(LinearOperator((m, m), matvec=inverse, rmatvec=inverse, dtype=float)))
-    return whole if smallest > _NORM_MARGIN * cut * largest else None
+    norm = np.sqrt(_largest_eigenvalue(inverse, m))
+    return bordered if 1 / norm > _NORM_MARGIN * cut * _norm_bound(a) else None
 
 
-def clearly_regular(matrix: Matrix, doubts: Matrix | None, cut: float) -> bool:
+def clearly_regular(matrix: Numbers, doubts: Numbers | None, cut: float) -> bool:
     """Tell whether a square matrix clearly has full rank: its smallest singular value, in units of rows and columns, is far above `cut`
     times the largest, and above the change that the error bounds `doubts` of the entries allow.
     """
     m, n = matrix.shape
-    if m != n or not is_sparse(matrix) or not np.isfinite(matrix).all():
+    if m != n or not is_sparse(matrix) or not np.isfinite(numbers_in(matrix)).all():
         return False
-    from scipy.sparse import csc_matrix
-    from scipy.sparse.linalg import LinearOperator, onenormest
+    from scipy.sparse import csc_matrix, csr_matrix
 
-    present = matrix != 0
-    logs = np.log(np.abs(matrix), out=np.zeros_like(matrix), where=present)
-    rows, columns = np.split(np.exp(log_scales(present, np.concatenate([logs.sum(axis=1), logs.sum(axis=0)])[None])[0]), 2)
-    unsure = np.zeros_like(matrix) if doubts is None else np.where(np.isfinite(doubts), doubts, np.abs(matrix))
-    a, unsure = matrix / rows[:, None] / columns, unsure / rows[:, None] / columns
+    a = csr_matrix(matrix, copy=True)
+    if doubts is None:
+        unsure = a * 0.0
+    elif is_stored_sparsely(doubts):  # with the same entries as the matrix
+        unsure = csr_matrix((np.where(np.isfinite(doubts.data), doubts.data, np.abs(matrix.data)), doubts.indices, doubts.indptr), (m, n))
+    else:
+        unsure = csr_matrix(np.where(np.isfinite(doubts), doubts, np.abs(whole(matrix))))
+    a.eliminate_zeros()
+    i, j = entries_of(a)
+    logs = np.log(np.abs(a.data))
+    sums = np.concatenate([np.bincount(i, logs, m), np.bincount(j, logs, n)])
+    rows, columns = np.split(np.exp(-log_scales(a, sums[None])[0]), 2)
+    a, unsure = scaled(a, rows, columns), scaled(unsure, rows, columns)
     for _ in range(_PASSES):
-        r, c = (np.sqrt(np.abs(a).max(axis=axis, initial=0.0)) for axis in (1, 0))
+        r, c = (np.sqrt(largest_of(a, axis)) for axis in (1, 0))
         if not r.all() or not c.all():
             return False
-        a, unsure = a / r[:, None] / c, unsure / r[:, None] / c
+        a, unsure = scaled(a, 1 / r, 1 / c), scaled(unsure, 1 / r, 1 / c)
     found = _eliminated(csc_matrix(a))
     if found is None:
         return False
-    inverse = LinearOperator((n, n), matvec=found.solve, rmatvec=lambda y: found.solve(y, "T"), dtype=float)
-    # |A^-1| in the norm of singular values is at most the root of the product of the norms by columns and by rows
-    smallest = 1 / np.sqrt(onenormest(inverse) * onenormest(inverse.H))
-    largest = np.sqrt(np.abs(a).sum(axis=0).max() * np.abs(a).sum(axis=1).max())
-    return bool(smallest > _NORM_MARGIN * max(cut * largest, float(np.linalg.norm(unsure))))
+    norm = np.sqrt(_largest_eigenvalue(lambda y: found.solve(found.solve(y), "T"), n))
+    return bool(1 / norm > _NORM_MARGIN * max(cut * _norm_bound(a), _norm_bound(unsure)))
 
 
-def log_scales(present: Flags, sums: Matrix) -> Matrix:
+def _norm_bound(matrix: Sparse) -> float:
+    """A bound of the largest singular value: the root of the product of the norms by columns and by rows."""
+    return float(np.sqrt(abs(matrix).sum(axis=0).max() * abs(matrix).sum(axis=1).max()))
+
+
+def _largest_eigenvalue(product: Callable[[Matrix], Matrix], n: int) -> float:
+    """The largest eigenvalue of a symmetric non-negative matrix, from below and to a tenth, by Lanczos' method; infinite if the method
+    does not converge. From a random start an estimate below a hundredth of the true value has a probability below 1e-14 for any matrix
+    (J. Kuczynski, H. Wozniakowski, SIAM J. Matrix Anal. Appl. 13 (1992) 1094).
+    """
+    from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
+
+    start = np.random.default_rng(_SEED).standard_normal(n)
+    try:
+        return float(eigsh(LinearOperator((n, n), matvec=product, dtype=float), 1, v0=start, tol=_EIGENVALUE_ERROR)[0][0])
+    except ArpackError:
+        return np.inf
+
+
+def log_scales(present: Numbers, sums: Matrix) -> Matrix:
     """The least squares of least norm of `logs = rows + columns` over the entries present, from sums of logs by rows and by columns."""
     from scipy.sparse import bmat, csc_matrix, diags
     from scipy.sparse.csgraph import connected_components
     from scipy.sparse.linalg import splu
 
-    m = len(present)
-    a = csc_matrix(present.astype(float))
-    counts = np.concatenate([present.sum(axis=1), present.sum(axis=0)]).astype(float)
+    m = present.shape[0]
+    a = csc_matrix(present != 0, dtype=float)
+    counts = np.concatenate([np.bincount(a.indices, minlength=m), np.diff(a.indptr)]).astype(float)
     normal = bmat([[None, a], [a.T, None]], format="csc") + diags(counts, format="csc")
     number, part = connected_components(normal, directed=False)
     # each connected part has one free factor between rows and columns: fix one scale, and remove the mean afterwards

@@ -18,6 +18,8 @@ from chetaev.core.fixes import Ask
 from chetaev.core.symbols import TIME, Jet
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.factored import Factored, is_regular
+from chetaev.mechanics.ranks.sparse import clearly_regular
+from chetaev.mechanics.tolerances import CUT
 from chetaev.numerics.flow.constraint_set.component import component_at
 from chetaev.numerics.flow.constraints.reduction import reduction_of
 from chetaev.numerics.flow.flow import Flow
@@ -238,7 +240,7 @@ def compile_at(system: Prolongation, point: Mapping[Symbol, float]) -> Compiled:
 def _compile_at(system: Prolongation, point: Mapping[Symbol, float]) -> Compiled:
     system = without_poles(system, dict(point))
     (here,) = system.jacobians([point])
-    if here is not None and Factored(here).nullity > (system.generic_nullity or 0):
+    if here is not None and not clearly_regular(here, None, CUT) and Factored(here).nullity > (system.generic_nullity or 0):
         near = system.near(point)  # the state's own branch, if constraints have several
         system = near if (near.generic_nullity or 0) > (system.generic_nullity or 0) else system
     flow = make_flow(system, (dict(point),)) or make_flow(system)  # a singular state has too few pivots; the run then reports it

@@ -17,9 +17,10 @@ from sympy import Expr, S, Symbol
 
 from chetaev.core.calculus import Calculus, total_derivative
 from chetaev.core.exact.signature import has_values
+from chetaev.core.support.lines import present
 from chetaev.core.symbols import TIME, Input, Jet, Multiplier, Parameter, Place, highest_orders
 from chetaev.mechanics.ranks.exact import exactly_zero
-from chetaev.mechanics.ranks.factored import equilibrated
+from chetaev.mechanics.ranks.factored import column_scales
 from chetaev.mechanics.ranks.generic import Point
 from chetaev.numerics.flow.constraints.projection import projection
 from chetaev.numerics.flow.elimination import (
@@ -242,7 +243,7 @@ class Flow:
 
     def on_state(self, e: ca.SX) -> ca.SX:
         """An expression with every jet above the state written out by the equations of motion."""
-        top = dict(zip(self.system.structure.unknowns, self.system.structure.unknown_offsets, strict=True))
+        top = {z.base: d for z, d in zip(self.system.structure.unknowns, self.system.structure.unknown_offsets, strict=True)}
         while True:
             above = [
                 z for z in self.graph.symbols(e) if isinstance(z, Jet) and not isinstance(z, Input) and self._offset(z, top) is not None
@@ -262,12 +263,10 @@ class Flow:
         seeds = [ca.SX(1) if w == TIME else rates[w] if w in rates else self.graph.leaf(w.d()) for w in moving]
         return ca.jtimes(e, self.graph.vector(moving), ca.vertcat(*seeds)) if moving else ca.SX(0)
 
-    def _offset(self, z: Jet, top: dict[Jet, int]) -> int | None:
+    def _offset(self, z: Jet, top: dict[str, int]) -> int | None:
         """Return the number of derivatives by which a jet lies above the state; None inside it."""
-        for unknown, d in top.items():
-            if unknown.base == z.base:
-                return z.order - d if z.order >= d else None
-        return None
+        d = top.get(z.base)
+        return None if d is None or z.order < d else z.order - d
 
     def with_inputs(self, e: ca.SX, functions: Mapping[str, Expr]) -> ca.SX:
         """Return an expression in which inputs that are not arguments of the flow are written out as functions of time."""
@@ -344,9 +343,9 @@ class Flow:
     @cached_property
     def determinant(self) -> ca.SX:
         """The determinant of the system Jacobian, relative to the points the pivots were chosen at."""
-        determinant, moving = ca.SX(self.solved.sign), self._bounds_of_entries
-        pivots = list(zip(self.solved.pivots, self.solved.references, strict=True))
-        for pivot, reference in sorted(pivots, key=lambda item: not moving.is_constant(item[0])):
+        determinant, constant = ca.SX(self.solved.sign), self._bounds_of_entries.which_are_constant(self.solved.pivots)
+        pivots = zip(constant, self.solved.pivots, self.solved.references, strict=True)
+        for _, pivot, reference in sorted(pivots, key=lambda item: not item[0]):
             determinant = determinant * (pivot * (1 / reference))
         if not self.system.plain:  # one minor of several: where it vanishes another will do, so its sign means nothing
             determinant = ca.fabs(determinant)
@@ -360,12 +359,15 @@ class Flow:
     @cached_property
     def smallest_pivot(self) -> ca.SX:
         """The smallest pivot, as `watch` measures it. Of those that are constant, in rows with bounded entries, it is a lower bound."""
-        sizes = [[None if is_nothing(e) else size(e) for e in line] for line in self.matrix]
+        sizes = [{j: size(e) for j, e in present(line) if not is_nothing(e)} for line in self.matrix]
         one, units, lasting = ca.SX(1), self._column_units, self._inverse_lasting_pivots
         moving = [pair for pair, known in zip(self.order.pairs, lasting, strict=True) if known is None]
         rows = {i: _largest(_in_units(sizes[i], units)) for i, _ in (self.order.pairs if moving else ())}
-        inverse = {i: over(one, size) for i, size in rows.items()}
-        columns = {j: _largest([None if (e := sizes[i][j]) is None else times(e, inverse[i]) for i in rows]) for _, j in moving}
+        inverse, held = {i: over(one, size) for i, size in rows.items()}, dict[int, list[ca.SX]]()
+        for i in rows:
+            for j, e in sizes[i].items():
+                held.setdefault(j, []).append(times(e, inverse[i]))
+        columns = {j: _largest(held.get(j, ())) for _, j in moving}
         largest = reduce(larger, [known for known in lasting if known is not None], one)
         # the largest inverse: that of a constant pivot needs no division at every state
         for (i, j), pivot, usual, known in zip(self.order.pairs, self.solved.pivots, self._usual_pivots, lasting, strict=True):
@@ -381,9 +383,9 @@ class Flow:
         """
         bounds, units, found = self._bounds_of_entries, self._column_units, list[ca.SX | None]()
         for (i, j), pivot, usual in zip(self.order.pairs, self.solved.pivots, self._usual_pivots, strict=True):
-            line = self.matrix[i] if self.freeze and bounds.is_constant(pivot) else ()
-            sizes = [None if is_nothing(e) else bounds.of(e) for e in line]
-            known = bool(line) and all(size is not None or is_nothing(e) for size, e in zip(sizes, line, strict=True))
+            line = present(self.matrix[i]) if self.freeze and bounds.is_constant(pivot) else ()
+            sizes = {c: bounds.of(e) for c, e in line if not is_nothing(e)}
+            known = bool(sizes) and all(size is not None for size in sizes.values())
             largest = times(over(ca.SX(usual * units[j]), size(pivot)), _largest(_in_units(sizes, units))) if known else None
             found.append(largest)
         return found
@@ -391,13 +393,13 @@ class Flow:
     @cached_property
     def _bounds_of_entries(self) -> Bounds:
         """Bounds of expressions in the parameters and the symbols of the matrix."""
-        entries = [e for line in self.matrix for e in line if not is_nothing(e)]
+        entries = [e for line in self.matrix for _, e in present(line) if not is_nothing(e)]
         return Bounds(self.graph.vector([z for z in self.graph.symbols_of(entries) if not isinstance(z, Parameter)]))
 
     @cached_property
     def has_constant_jacobian(self) -> bool:
         """Whether the system Jacobian depends on parameters alone, so that no state is singular if one is not."""
-        entries = [e for line in self.system.structure.jacobian for e in line if not is_nothing(e)]
+        entries = [e for line in self.system.structure.jacobian for e in line.entries.values() if not is_nothing(e)]
         return all(isinstance(z, Parameter) for z in self.graph.symbols_of(entries))
 
     @cached_property
@@ -415,23 +417,25 @@ class Flow:
 
         They minimise the logarithms of the entries at the given states; entries that vanish there count with their size elsewhere.
         """
-        sizes = np.abs(self.samples.numbers) * self.samples.down[:, :, None] * self.samples.across[:, None, :]
+        samples, sizes = self.samples, self.samples.sizes
         given = sizes[: max(1, len(self.given))].max(axis=0)
-        logs = np.log2(equilibrated(np.where(given > 0, given, sizes.max(axis=0)), 0.0)[2])
+        logs = np.log2(column_scales(samples.rows, samples.columns, np.where(given > 0, given, sizes.max(axis=0)), samples.shape))
         units: Matrix = 2.0 ** np.round(logs - np.median(logs))
         return units if np.ptp(logs) > _SIMILAR_UNITS else np.ones_like(units)
 
     @cached_property
     def _usual_pivots(self) -> Matrix:
         """Return the largest sizes of the pivots at the samples, in units of their rows and columns, at most one."""
-        samples = self.samples
-        numbers = np.abs(samples.numbers) * samples.down[:, :, None] * samples.across[:, None, :]
-        used = [i for i, _ in self.order.pairs]
-        rows = np.where((sizes := (numbers / self._column_units).max(axis=2, initial=0.0)) > 0, sizes, 1.0)
-        columns = np.where((sizes := (numbers[:, used] / rows[:, used, None]).max(axis=1, initial=0.0)) > 0, sizes, 1.0)
-        found = self.solved.sizes.copy()
-        for k, (i, j) in enumerate(self.order.pairs):
-            found[:, k] /= rows[:, i] * columns[:, j]
+        samples, found = self.samples, self.solved.sizes.copy()
+        i, j = np.array(self.order.pairs, dtype=np.int64).reshape(-1, 2).T
+        kept, units = np.isin(samples.rows, i), self._column_units
+        for at, numbers in zip(found, samples.sizes, strict=True):
+            rows, columns = np.zeros(samples.shape[0]), np.zeros(samples.shape[1])
+            np.maximum.at(rows, samples.rows, numbers / units[samples.columns])
+            rows[rows == 0] = 1.0
+            np.maximum.at(columns, samples.columns[kept], (numbers / rows[samples.rows])[kept])
+            columns[columns == 0] = 1.0
+            at /= rows[i] * columns[j]
         usual: Matrix = np.minimum(found.max(axis=0), 1.0)
         return usual
 
@@ -460,12 +464,11 @@ def _dot(a: Sequence[ca.SX], b: Sequence[ca.SX]) -> ca.SX:
     return total
 
 
-def _in_units(sizes: Sequence[ca.SX | None], units: Matrix) -> list[ca.SX | None]:
+def _in_units(sizes: Mapping[int, Any], units: Matrix) -> list[Any]:
     """Sizes of the entries of a row in units of their columns."""
-    return [e if e is None or unit == 1 else times(e, ca.SX(1 / unit)) for e, unit in zip(sizes, map(float, units), strict=True)]
+    return [e if units[j] == 1 else times(e, ca.SX(1 / float(units[j]))) for j, e in sizes.items()]
 
 
-def _largest(sizes: Sequence[ca.SX | None]) -> ca.SX:
-    """The largest of those sizes that are not zero everywhere."""
-    present = [found for found in sizes if found is not None]
-    return reduce(larger, present) if present else ca.SX(0)
+def _largest(sizes: Sequence[ca.SX]) -> ca.SX:
+    """The largest of some sizes."""
+    return reduce(larger, sizes) if sizes else ca.SX(0)

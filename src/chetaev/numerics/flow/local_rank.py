@@ -18,7 +18,7 @@ from chetaev.core.symbols import Input, Jet, Place
 from chetaev.mechanics.ranks.factored import Factored, Flags, Matrix, open_jets
 from chetaev.mechanics.ranks.generic import changes_much
 from chetaev.mechanics.ranks.sizes import Sizes, largest_of_kind
-from chetaev.mechanics.ranks.sparse import clearly_regular, is_sparse
+from chetaev.mechanics.ranks.sparse import clearly_regular, has_small_entry, is_sparse
 from chetaev.mechanics.tolerances import CUT
 from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation
 from chetaev.numerics.graphs.decided_by_data import decided_pivot
@@ -29,9 +29,6 @@ _SMALL_SLOPE = 1e-10
 _LEAST_UNCERTAIN_SIZE = 1e-2
 """Relative to the largest jet of its order: the uncertainty of a jet is at least the last digit of this size, since zeros of a symmetric
 motion are round-off of the other jets."""
-_CLEARLY_REGULAR = 1e-7
-"""Smallest singular value, relative to the largest, of a Jacobian that is taken as regular without a decomposition; a smaller one loses
-seven digits, and is decided by a decomposition."""
 _NAMED_WEIGHT = 0.2
 """Relative to the largest weight in a combination that almost vanishes: rows with a larger weight are named in messages."""
 
@@ -49,8 +46,8 @@ def factored_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet]
 
 def clearly_regular_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> bool:
     """Tell whether the Jacobian of some rows is a large sparse matrix that clearly has full rank at a state, without small slopes."""
-    _, jacobian = problem.numbers(pairs, unknowns, at)
-    if not is_sparse(jacobian) or may_be_round_off(jacobian[None])[0] or not clearly_regular(jacobian, None, _CLEARLY_REGULAR):
+    _, jacobian = problem.sparse_numbers(pairs, unknowns, at)
+    if not is_sparse(jacobian) or has_small_entry(jacobian, _SMALL_SLOPE) or not clearly_regular(jacobian, None, CUT):
         return False
     tape: Any = problem.system.tape(pairs, unknowns)
     return not changes_much(tape, {**problem.binding.at(tape.symbols, problem.t), **at}, jacobian)

@@ -7,15 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 from sympy import Symbol
 
+from chetaev.core.support.lines import joined
 from chetaev.core.symbols import Parameter
 from chetaev.mechanics.ranks.factored import Factored
+from chetaev.mechanics.ranks.sparse import whole
 from chetaev.numerics.flow.constraints.null_space import null_space_rows
-from chetaev.numerics.flow.elimination import DIGITLESS, Flags, PivotOrder, Samples, elimination_order
+from chetaev.numerics.flow.elimination import Flags, PivotOrder, Samples, elimination_order
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.flow.nested.rows import ExtendedRows, extended
+from chetaev.numerics.flow.pivot_search import DIGITLESS
 from chetaev.numerics.flow.prolongation import Prolongation
 from chetaev.numerics.graphs.algebra import GraphAlgebra
-from chetaev.numerics.graphs.arithmetic import is_nothing
+from chetaev.numerics.graphs.arithmetic import NOTHING, is_nothing
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.graphs.residues import Residues, residues_of
 
@@ -39,7 +42,8 @@ def make_flow(system: Prolongation, extra_points: Sequence[dict[Symbol, float]] 
     given = [a for a in system.measured(extra_points, given=True) if a is not None]
     random = [a for a in system.measured(system.generic_points) if a is not None]
     if usual_only and random:
-        least = WORST_PIVOT * np.max([np.abs(a) for a, _ in random], axis=0)
+        least = WORST_PIVOT * np.max([np.abs(whole(a)) for a, _ in random], axis=0)
+        given = [(whole(a), whole(doubts)) for a, doubts in given]
         given = [(np.where(np.abs(a) < least, 0.0, a), np.where(np.abs(a) < least, 0.0, doubts)) for a, doubts in given]
         if any(Factored(a, doubts=doubts).rank < rank for a, doubts in given):
             return None
@@ -73,13 +77,11 @@ def _by_free_velocities(system: Prolongation, extra_points: Sequence[dict[Symbol
     if rows is None or samples is None:
         return None
     steps, count = len(rows.recursion.steps), len(rows.matrix)
-    constant = np.abs(np.diagonal(samples.numbers, axis1=1, axis2=2)[:, :steps])
-    if not np.all(constant > DIGITLESS * np.diagonal(samples.doubts, axis1=1, axis2=2)[:, :steps]):
+    pivots = (samples.rows == samples.columns) & (samples.rows < steps)
+    if pivots.sum() < steps or not np.all(np.abs(samples.numbers[:, pivots]) > DIGITLESS * samples.doubts[:, pivots]):
         return None
     residues = _RESIDUES.get(system.structure, ("free velocities",), lambda: residues_of(system.algebra, rows.matrix))
-    small = Samples(
-        samples.numbers[:, steps:, steps:], samples.doubts[:, steps:, steps:], samples.down[:, steps:], samples.across[:, steps:]
-    )
+    small = samples.from_place(steps)
     known = None if residues is None else residues_of(system.algebra, [line[steps:] for line in rows.matrix[steps:]])
     pairs = elimination_order(small, count - steps, residues=known).pairs
     order = PivotOrder((*[(k, k) for k in range(steps)], *[(steps + i, steps + j) for i, j in pairs]))
@@ -90,7 +92,7 @@ def _samples(system: Prolongation, rows: ExtendedRows, extra_points: Sequence[di
     """Return the matrix of rows at given points and random ones; None if it has no values at a given point, as where a pivot is zero that
     it contains the inverse of, or at none of the random ones.
     """
-    tape = system.algebra.tape([e for line in rows.matrix for e in line])
+    tape = system.algebra.tape(joined(rows.matrix, NOTHING))
     given = system.measured(extra_points, given=True, tape=tape)
     if any(a is None for a in given):
         return None
@@ -107,7 +109,7 @@ def _order(system: Prolongation, samples: Samples, rank: int) -> tuple[PivotOrde
     graph: GraphAlgebra = system.algebra
     residues = _RESIDUES.get(system.structure, (), lambda: residues_of(graph, system.structure.jacobian))
     sparse = elimination_order(samples, rank, constant_entries(system), residues)
-    few = samples.numbers.shape[1] <= _MOST_ROWS and bool(system.equations.multipliers)
+    few = samples.shape[0] <= _MOST_ROWS and bool(system.equations.multipliers)
     before = None if residues is None or not few else residues.cost_of(sparse.pairs)
     if residues is None or before is None:
         return sparse, residues, False
@@ -120,10 +122,10 @@ def constant_entries(system: Prolongation) -> Flags:
     """Which entries of the Jacobian depend on parameters only."""
     graph: GraphAlgebra = system.algebra
     jacobian = system.structure.jacobian
-    places = [(i, j) for i, line in enumerate(jacobian) for j, e in enumerate(line) if not is_nothing(e)]
-    entries = [jacobian[i][j] for i, j in places]
+    held = [(i, j, e) for i, line in enumerate(jacobian) for j, e in line.entries.items() if not is_nothing(e)]
+    entries = [e for _, _, e in held]
     moving = [z for z in graph.symbols_of(entries) if not isinstance(z, Parameter)]
     found = np.ones((len(jacobian), len(jacobian[0]) if jacobian else 0), dtype=bool)
-    for place, moves in zip(places, graph.which_contain(entries, moving), strict=True):
-        found[place] = not moves
+    for (i, j, _), moves in zip(held, graph.which_contain(entries, moving), strict=True):
+        found[i, j] = not moves
     return found

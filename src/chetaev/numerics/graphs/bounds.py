@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import casadi as ca
 
-from chetaev.numerics.graphs.arithmetic import over, plus, size, times
+from chetaev.numerics.graphs.arithmetic import dense, over, plus, size, times
 
 _MOST_NODES = 300
 """Nodes of a graph that are visited, in Python; for a larger graph no bound is given."""
@@ -26,6 +28,12 @@ class Bounds:
     def is_constant(self, e: ca.SX) -> bool:
         """Whether a graph contains nothing that moves."""
         return not ca.depends_on(e, self._moving)
+
+    def which_are_constant(self, expressions: Sequence[ca.SX]) -> list[bool]:
+        """The same for several graphs, whose common parts are visited once."""
+        if not expressions or not self._moving.numel():
+            return [True] * len(expressions)
+        return [not moves for moves in ca.which_depends(dense(ca.vertcat(*expressions)), self._moving, 1, True)]
 
     def _bound(self, e: ca.SX) -> ca.SX | None:
         self._left -= 1

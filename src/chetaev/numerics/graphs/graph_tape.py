@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sympy import Symbol
 
 from chetaev.core.exact.program import many_digit_values
+from chetaev.core.support.lines import present
 from chetaev.core.values import Undefined, many_digits
 from chetaev.numerics.graphs.arithmetic import is_nothing
 from chetaev.numerics.graphs.rounding_bounds import values_and_doubts
@@ -53,11 +54,10 @@ class GraphTape:
     """Expressions of a graph compiled for evaluation."""
 
     def __init__(self, algebra: GraphAlgebra, expressions: Sequence[ca.SX]) -> None:
-        size, present = len(expressions), [k for k, e in enumerate(expressions) if not is_nothing(e)]
-        self._places = None if len(present) in (0, len(expressions)) else np.array(present)
+        size, nonzero = len(expressions), sorted((k, e) for k, e in present(expressions) if not is_nothing(e))
+        self.places = None if len(nonzero) in (0, size) else np.array([k for k, _ in nonzero])
         """Where the expressions stand that are not zero; None if all are computed."""
-        if self._places is not None:
-            expressions = [expressions[k] for k in present]
+        expressions = [e for _, e in nonzero] if nonzero else list(expressions)
         self._algebra, self._column = algebra, ca.vertcat(*expressions) if expressions else ca.SX(0, 1)
         self.symbols: frozenset[Symbol] = algebra.symbols_of(expressions)
         self.order = sorted(self.symbols, key=lambda z: z.name)
@@ -73,21 +73,29 @@ class GraphTape:
     @cached_property
     def function(self) -> ca.Function:
         """All expressions as a function of the symbols in order."""
-        if self._places is None:
+        if self.places is None:
             return self._function
         whole = ca.SX.zeros(self.size, 1)
-        whole[self._places.tolist()] = self._column
+        whole[self.places.tolist()] = self._column
         return self._algebra.function("tape", [self._algebra.vector(self.order)], whole)
 
     def __call__(self, values: Mapping[Symbol, float]) -> list[float]:
         """The values of the expressions; `Undefined` where one is not finite."""
-        numbers = self.at(np.array([values[z] for z in self.order], dtype=float))
+        return self._spread(self.computed(values)).tolist()
+
+    def computed(self, values: Mapping[Symbol, float]) -> NDArray[np.float64]:
+        """The values of the expressions that are not zero everywhere, which stand at `places`; `Undefined` where one is not finite."""
+        numbers = self.run(np.array([values[z] for z in self.order], dtype=float))
         if not np.isfinite(numbers).all():
             raise Undefined("not a finite number")
-        return numbers.tolist()
+        return numbers
 
     def at(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
         """The values of the expressions, finite or not, at a point whose values stand in order."""
+        return self._spread(self.run(point))
+
+    def run(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The same of those expressions that are not zero everywhere."""
         numbers = np.empty(self._computed)
         try:
             used = self._free.pop()
@@ -98,21 +106,24 @@ class GraphTape:
         room.set_res(0, numbers.data)
         run()
         self._free.append(used)
-        return self._spread(numbers)
+        return numbers
 
     def _spread(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Numbers of the computed expressions among zeros for the others."""
-        if self._places is None:
+        if self.places is None:
             return numbers
         found = np.zeros(self.size)
-        found[self._places] = numbers
+        found[self.places] = numbers
         return found
 
     def doubts(self, values: Mapping[Symbol, float], doubts: Mapping[Symbol, float]) -> list[float]:
         """Bounds of the errors of the expressions, from those of the symbols."""
+        return self._spread(self.computed_doubts(values, doubts)).tolist()
+
+    def computed_doubts(self, values: Mapping[Symbol, float], doubts: Mapping[Symbol, float]) -> NDArray[np.float64]:
+        """Such bounds of the expressions that are not zero everywhere."""
         point, spread = (np.array([given[z] for z in self.order], dtype=float) for given in (values, doubts))
-        found: list[float] = self._spread(values_and_doubts(self._function, point, spread, self._lines)[1]).tolist()
-        return found
+        return values_and_doubts(self._function, point, spread, self._lines)[1]
 
     def with_digits(self, values: Mapping[Symbol, float], digits: int) -> NDArray[np.float64] | None:
         """The values of the expressions computed with many decimal `digits` and then rounded; None where one has no value."""

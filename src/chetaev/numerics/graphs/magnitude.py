@@ -8,6 +8,7 @@ from the leaves up. A value far below the sum of its terms is round-off, in any 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import casadi as ca
@@ -107,9 +108,14 @@ def _slopes(code: int, values: Sequence[Any]) -> list[Any]:
     known = _KNOWN.get(code)
     if known is not None:
         return [_unary(known, values[0])]
-    own = ca.SX.sym("u", len(values))
-    slopes = ca.densify(ca.gradient(_applied(code, ca.vertsplit(own)), own))
-    return ca.vertsplit(ca.Function("slopes", [own], [slopes])(ca.vertcat(*values)))
+    return ca.vertsplit(_derivatives(code, len(values))(ca.vertcat(*values)))
+
+
+@lru_cache(maxsize=64)
+def _derivatives(code: int, arguments: int) -> ca.Function:
+    """The derivatives of an operation as a function; cached, because a sum over pairs of bodies has thousands of equal roots."""
+    own = ca.SX.sym("u", arguments)
+    return ca.Function("slopes", [own], [ca.densify(ca.gradient(_applied(code, ca.vertsplit(own)), own))])
 
 
 _KNOWN: dict[int, int] = {ca.OP_SIN: ca.OP_COS, ca.OP_COS: ca.OP_SIN}

@@ -18,14 +18,13 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 
 import casadi as ca
-import numpy as np
-from numpy.typing import NDArray
 
 from chetaev.core.calculus import Algebra
 from chetaev.core.exact.field import Residue
 from chetaev.core.exact.matrices import reciprocal
 from chetaev.core.exact.program import Program
 from chetaev.core.exact.signature import related
+from chetaev.core.support.lines import present
 from chetaev.core.symbols import Parameter
 from chetaev.numerics.graphs.arithmetic import is_nothing
 
@@ -68,24 +67,16 @@ class Residues:
         """Replaces the state in a graph that does not depend on its value."""
         self.cost = 0
         """Products and divisions of moving entries so far."""
-        self.present: NDArray[np.bool_] = np.zeros((len(self.rows), columns), dtype=bool)
-        """Which entries are not zero."""
-        self.constant: NDArray[np.bool_] = np.ones((len(self.rows), columns), dtype=bool)
-        """Which entries are constant along a motion; zero is."""
-        self.pivotal: NDArray[np.bool_] = np.zeros((len(self.rows), columns), dtype=bool)
-        """Which entries are different from zero at all states."""
         self._holding: list[set[int]] = [set() for _ in range(columns)]
         """The rows without a pivot so far that contain each column."""
         for i, row in enumerate(self.rows):
-            for j, entry in row.items():
-                self.present[i, j], self.constant[i, j], self.pivotal[i, j] = True, entry.constant, entry.pivotal
+            for j in row:
                 self._holding[j].add(i)
 
     def copy(self) -> Residues:
         """The same matrix, as far as it is eliminated."""
         found = copy(self)
         found.rows, found.cost, found._holding = [dict(row) for row in self.rows], 0, [set(rows) for rows in self._holding]
-        found.present, found.constant, found.pivotal = self.present.copy(), self.constant.copy(), self.pivotal.copy()
         return found
 
     def is_constant(self, i: int, j: int) -> bool:
@@ -107,7 +98,6 @@ class Residues:
         self.cost += 0 if pivot.constant else _DIVISION
         inverse = [reciprocal(v, p) for v in pivot.values]
         others = [(c, entry) for c, entry in source.items() if c != j]
-        columns = np.array([c for c, _ in others], dtype=np.int64)
         nothing = (0,) * len(inverse)
         found = []
         for k in sorted(self._holding[j]):
@@ -116,7 +106,6 @@ class Residues:
             lasting = first.constant and pivot.constant
             made_of = first.made_of_now if pivot.constant else _OTHER
             factors = [v * w % p for v, w in zip(first.values, inverse, strict=True)]
-            flags = []
             for c, entry in others:
                 old = target.get(c)
                 known = lasting and entry.constant and (old is None or old.constant)
@@ -132,12 +121,8 @@ class Residues:
                     target[c] = new
                     if old is None:
                         self._holding[c].add(k)
-                flags.append((not new.zero, new.zero or new.constant, new.pivotal))
                 if not known and (new.zero or new.constant):
                     found.append((k, c))
-            self.present[k, j], self.constant[k, j], self.pivotal[k, j] = False, True, False
-            if flags:
-                self.present[k, columns], self.constant[k, columns], self.pivotal[k, columns] = np.array(flags).T
         self._holding[j].clear()
         return found
 
@@ -168,8 +153,8 @@ class Residues:
 
 def residues_of(graph: Algebra[ca.SX], matrix: Sequence[Sequence[ca.SX]]) -> Residues | None:
     """The entries of a matrix of graphs at random states with common parameters; None if too few states have values."""
-    places = [(i, j) for i, line in enumerate(matrix) for j, e in enumerate(line) if not is_nothing(e)]
-    entries = [matrix[i][j] for i, j in places]
+    held = [(i, j, e) for i, line in enumerate(matrix) for j, e in present(line) if not is_nothing(e)]
+    entries, places = [e for _, _, e in held], [(i, j) for i, j, _ in held]
     symbols = sorted(graph.symbols_of(entries), key=lambda z: (not isinstance(z, Parameter), z.name))
     common = sum(isinstance(z, Parameter) for z in symbols)
     program, _ = graph.program(entries, symbols)

@@ -27,14 +27,11 @@ import numpy as np
 from sympy import Expr
 
 from chetaev.core.certificate import Certificate, Figure, SignOf
-from chetaev.core.symbols import TIME
-from chetaev.mechanics.ranks.sparse import is_sparse, sparse_fit
 from chetaev.numerics.flow.compiled import Array, Compiled
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.flow.held_rows import held_rows
 from chetaev.numerics.graphs.buffered import Buffered
 from chetaev.numerics.graphs.identity_cache import Remembered
-from chetaev.numerics.graphs.magnitude import magnitudes
 from chetaev.numerics.machine.interpreter import interprets
 from chetaev.numerics.machine.kernels import Foreign, Kernel, compile_kernel
 from chetaev.numerics.methods import dop853
@@ -44,6 +41,7 @@ from chetaev.numerics.motion import step_evidence
 from chetaev.numerics.motion.step_evidence import measured_by
 from chetaev.numerics.slopes.directions import Directions
 from chetaev.numerics.slopes.rounding_check import slope_rounding
+from chetaev.numerics.smooth_pieces.fitted_rows import Rows, fitted_residuals, not_zero, rows_of
 from chetaev.numerics.smooth_pieces.grazing import grazed
 from chetaev.numerics.smooth_pieces.piece import Piece, Setting
 from chetaev.numerics.smooth_pieces.rounding import broken_row, rounding_of
@@ -63,8 +61,6 @@ _LEFT_LEAST = 1e-5
 """Smallest limit of the same error: a smaller tolerance does not reduce round-off near a pole."""
 _FEW_STEPS = 8
 """Fewest steps for the error at the end: in fewer steps no pole was passed, and typical energies are not known."""
-_UNDETERMINED_DIRECTION = 1e-13
-"""Relative singular value below which directions of the fitted unknowns are not determined."""
 _LARGEST_LIMIT = 0.3
 """Largest limit of any figure, also for a large tolerance."""
 _MOST_HELD = 64
@@ -81,25 +77,6 @@ _DICE = np.random.default_rng(14).uniform(size=(_PIECES, _SAMPLE))
 _KERNELS: Remembered[Any] = Remembered(192)
 _LEAST_TOLERANCE = 1e-15
 """Smallest relative tolerance for which errors are expected to shrink; below it they are round-off."""
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The rows of a flow as stated, as a function of (t, state and rates, p), which is called only a few times."""
-
-    labels: tuple[str, ...]
-    function: ca.Function
-    """Residuals without the fitted unknowns, their coefficients, and the sizes of all other terms."""
-    sources: tuple[int, ...]
-    """The indices of those rates that occur."""
-    fitted: int
-    """The number of fitted unknowns."""
-
-
-def rows_of(compiled: Compiled) -> Rows:
-    """The rows of compiled equations; cached."""
-    found: Rows = _KERNELS.get(compiled, (), lambda: _rows(compiled))
-    return found
 
 
 def held_at(compiled: Compiled, points: int, shared: bool) -> Buffered:
@@ -124,23 +101,6 @@ def held_function(compiled: Compiled) -> tuple[ca.Function, Kernel] | None:
 def _held(flow: Flow) -> ca.Function:
     rows = held_rows(flow, flow.size)
     return rows.function([*map(ca.fabs, rows.residuals), *rows.sizes], "held")
-
-
-def _rows(compiled: Compiled) -> Rows:
-    flow = compiled.flow
-    pairs = flow.system.stage(0)
-    rows = [flow.system.row(pair) for pair in pairs]
-    rates = {z.d(): k for k, z in enumerate(flow.state)}
-    top = flow.system.structure.top
-    moving = [z for z in top if z in rates]
-    fitted = [z for z in top if z not in rates]
-    column = ca.vertcat(*rows)
-    slopes = ca.densify(ca.jacobian(column, flow.graph.vector(fitted))) if fitted else ca.SX(len(rows), 0)
-    plain = ca.vertsplit(ca.densify(flow.graph.without(column, fitted)))
-    outputs = [*plain, *ca.vertsplit(ca.vec(slopes)), *magnitudes(plain)]
-    x = ca.vertcat(flow.x, flow.graph.vector(moving))
-    function = flow.graph.function("rows", [flow.graph.leaf(TIME), x, flow.p], ca.vertcat(*outputs))
-    return Rows(tuple(map(flow.system.label, pairs)), function, tuple(rates[z] for z in moving), len(fitted))
 
 
 Figures = tuple[float, str, float | None]
@@ -205,7 +165,7 @@ class Evidence:
         found = np.array(
             self.rows.function(self.piece.begin, np.append(state, rates[list(self.rows.sources)]), np.atleast_2d(self.p)[0])
         ).ravel()
-        terms = found[len(self.rows.labels) * (1 + self.rows.fitted) :]
+        terms = found[len(self.rows.labels) + len(self.rows.places[0]) :]
         return np.where(np.isfinite(terms), terms, 0.0)
 
 
@@ -242,45 +202,11 @@ def _rounding(piece: Piece, sizes: Array, allowed: float, stiff: bool) -> Figure
 
 
 def _largest(found: Array, scale: Array, times: Array, labels: Sequence[str]) -> Figures:
-    relative = found / _sizes(scale)
+    relative = found / not_zero(scale)
     if not relative.size:
         return 0.0, "", None
     i, k = divmod(int(np.argmax(relative)), relative.shape[1])
     return float(relative[i, k]), labels[k], float(times[i])
-
-
-def fitted_residuals(rows: Rows, times: Array, states: Array, rates: Array, p: Array, scale: Array | None = None) -> tuple[Array, Array]:
-    """Return residuals, with unknowns that are not rates fitted, and the sizes of the terms.
-
-    Rows are weighted by their largest coefficient of a fitted unknown, or by their scales: a row in which a multiplier has a coefficient of
-    round-off must not determine it.
-    """
-    n, m = len(rows.labels), rows.fitted
-    y, p = np.hstack([states, rates[:, list(rows.sources)]]), np.broadcast_to(p, (len(times), p.shape[-1]))
-    found = np.ascontiguousarray(np.array(rows.function(times[None, :], y.T, p.T)).T)
-    residual, sizes = found[:, :n], found[:, n * (1 + m) :].copy()
-    if m and np.all(np.isfinite(found)):
-        slopes = found[:, n : n * (1 + m)].reshape(-1, m, n).transpose(0, 2, 1)
-        across = _sizes(np.abs(slopes).max(axis=2, keepdims=True)) if scale is None else _sizes(scale)[:, :, None]
-        down = _sizes(np.abs(slopes / across).max(axis=1, keepdims=True))
-        values = _least_squares(slopes / across / down, -residual / across[:, :, 0]) / down[:, 0]
-        residual = residual + np.einsum("kij,kj->ki", slopes, values)
-        sizes += np.einsum("kij,kj->ki", np.abs(slopes), np.abs(values))
-    return np.abs(residual), sizes
-
-
-def _least_squares(matrices: Array, right: Array) -> Array:
-    """The unknowns that fit each right-hand side best, and of these the shortest ones."""
-    if is_sparse(matrices[0]):
-        sparse = [sparse_fit(a, b, _UNDETERMINED_DIRECTION) for a, b in zip(matrices, right, strict=True)]
-        if not any(found is None for found in sparse):
-            return np.array(sparse)
-    fitted: Array = np.einsum("kij,kj->ki", np.linalg.pinv(matrices, rcond=_UNDETERMINED_DIRECTION), right)
-    return fitted
-
-
-def _sizes(found: Array) -> Array:
-    return np.where(found > 0, found, 1.0)
 
 
 def _parameters(piece: Piece, times: Array) -> Array:
@@ -423,7 +349,7 @@ def left_at_the_end(residual: Any, terms: Any, usual: Any, duration: Any, begun:
         return left / usually if usually > 0 else 0.0
     off = np.maximum(np.abs(residual) - _ROUND_OFF_OF_ENERGIES * begun, 0.0)
     size = np.maximum(terms, (usual / np.where(duration > 0, duration, np.inf)) ** 4)
-    found: Array = np.where(size > 0, off / _sizes(size), 0.0)
+    found: Array = np.where(size > 0, off / not_zero(size), 0.0)
     return found
 
 

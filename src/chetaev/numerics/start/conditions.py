@@ -20,6 +20,7 @@ from chetaev.core.notation import show
 from chetaev.core.symbols import Jet, jets_in
 from chetaev.mechanics.ranks.factored import Flags, Indices, Matrix
 from chetaev.mechanics.ranks.sizes import Sizes, units_of
+from chetaev.mechanics.ranks.sparse import Numbers, Sparse, entries_of, is_stored_sparsely, largest_of, parted, scaled, stores_sparsely
 from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation
 from chetaev.numerics.graphs.graph_tape import GraphTape
 
@@ -240,10 +241,35 @@ class Rows:
         scale: Matrix = (np.abs(jacobian) * self.sizes(x)[:, None, :]).max(axis=2, initial=0.0)
         return np.where(scale > 0, scale, 1.0)
 
-    def significant(self, jacobian: Matrix, x: Matrix) -> Matrix:
+    def terms_by_slopes(self, x: Matrix, which: Indices) -> tuple[Matrix, Matrix, Flags]:
+        """Residuals, the size of the largest term of each row, and which members have finite values."""
+        sparse = self.look_sparsely(x)
+        if sparse is None:
+            residual, jacobian, finite = self.look(x, which)
+            return residual, self.slopes_by(jacobian, x), finite
+        residual, slopes = sparse
+        scale = largest_of(scaled(slopes, np.ones(len(residual)), self.sizes(x)[0]), 1)
+        return residual[None], np.where(scale > 0, scale, 1.0)[None], np.ones(1, dtype=bool)
+
+    def look_sparsely(self, x: Matrix) -> tuple[Matrix, Sparse] | None:
+        """Residuals and their Jacobian, stored without its zeros, of a single start; None for others, for rows that are not large and
+        sparse, and without finite values.
+        """
+        tape, shape = self.conditions.tape(self.jets), (len(self._asked), len(self.jets))
+        if len(x) != 1 or not isinstance(self.members, Alone) or not stores_sparsely(tape, shape):
+            return None
+        values, slopes = parted(tape, tape.run(self.members.point(tape, x)), shape[0], shape)
+        return (values - self._asked, slopes) if np.isfinite(values).all() and np.isfinite(slopes.data).all() else None
+
+    def significant(self, jacobian: Numbers, x: Matrix) -> Numbers:
         """The Jacobian without slopes that are round-off: those of jets whose term is below the last digit of the largest term of the
         row.
         """
+        if is_stored_sparsely(jacobian):
+            terms = abs(scaled(jacobian, np.ones(jacobian.shape[0]), self.sizes(x)[0]))
+            found = jacobian.copy()
+            found.data[terms.data <= EXACT_RESIDUAL * largest_of(terms, 1)[entries_of(terms)[0]]] = 0.0
+            return found
         terms = np.abs(jacobian) * self.sizes(x)[:, None, :]
         return np.where(terms > EXACT_RESIDUAL * terms.max(axis=2, keepdims=True, initial=0.0), jacobian, 0.0)
 
@@ -260,8 +286,7 @@ class Rows:
 
     def residuals(self, x: Matrix, which: Indices) -> tuple[Matrix, Matrix, Flags]:
         """Residuals relative to the sizes of their terms, plain residuals, and which members have finite values."""
-        residual, jacobian, finite = self.look(x, which)
-        terms = self.slopes_by(jacobian, x)
+        residual, terms, finite = self.terms_by_slopes(x, which)
         scaled = np.abs(residual) / terms
         doubtful = np.flatnonzero(scaled.max(axis=1, initial=0.0) > _DOUBTFUL)
         if len(doubtful):

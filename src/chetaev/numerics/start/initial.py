@@ -18,7 +18,8 @@ import numpy as np
 from chetaev.core.errors import ChetaevError, InitialError, StateError
 from chetaev.core.symbols import Input, Jet, jets_in
 from chetaev.mechanics.ranks.factored import FactoredStack, Flags, Indices, Matrix, least_norm, open_jets
-from chetaev.mechanics.tolerances import CONTRADICTION, NOISE, OPEN
+from chetaev.mechanics.ranks.sparse import sparse_least_norm
+from chetaev.mechanics.tolerances import CONTRADICTION, CUT, NOISE, OPEN
 from chetaev.numerics.flow.local_rank import factored_at, may_be_round_off, require_clear
 from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation
 from chetaev.numerics.start.blocks import solved_in_blocks
@@ -299,7 +300,7 @@ class _Work:
         failing = np.flatnonzero(size > CONTRADICTION).tolist()
         self._without({k: self._contradiction(rows, k, scaled[k], residual[k]) for k in failing})
         some = np.flatnonzero(size >= _ROWS_HOLD)
-        if not len(some):
+        if not len(some) or (not loose and _moved_sparsely(rows, self.x)):
             return
         residual, jacobian, _ = rows.look(self.x[some], self.which[some])
         stuck = FactoredStack(jacobian[:, :, loose], NOISE).ranks < FactoredStack(jacobian, NOISE).ranks
@@ -315,6 +316,19 @@ class _Work:
         fixed = {z: v for z, v in at.items() if z in self.data.fixed}
         size = Residual(float(scaled[worst]), worst, float(residual[worst]))
         return partial(contradiction, conditions, fixed, at, self._data(k).guess, size, "")
+
+
+def _moved_sparsely(rows: Rows, x: Matrix) -> bool:
+    """Take the same steps for a single start with large sparse rows, if these are clearly independent."""
+    moved = x.copy()
+    for _ in range(2):
+        found = rows.look_sparsely(moved)
+        step = None if found is None else sparse_least_norm(rows.significant(found[1], moved), -found[0], CUT)
+        if step is None:
+            return False
+        moved += step
+    x[:] = moved
+    return True
 
 
 def _needs_guess(

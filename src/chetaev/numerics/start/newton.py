@@ -60,7 +60,7 @@ def settle(rows: Conditions, unknowns: Sequence[Jet], at: Mapping[Jet, float], g
 def settle_together(rows: Rows, columns: Sequence[int], x: Matrix, which: Indices, guessed: Container[Jet]) -> Flags:
     """Move some jets of some members as near to the rows as they come; return the members at which the rows have values."""
     if not len(columns):
-        return rows.look(x, which)[2]
+        return rows.terms_by_slopes(x, which)[2]
     path = _Path(rows, list(columns), x, which, guessed)
     path.approach()
     path.polish()

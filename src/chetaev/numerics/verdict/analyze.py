@@ -193,7 +193,7 @@ def _without_value(found: Closure) -> Analysis | None:
     It is not zero in the finite field, so it stays in the equations; but none of its digits is known, so the rank is not known either.
     """
     system = found.system
-    entries = [(i, j, e) for i, line in enumerate(system.structure.jacobian) for j, e in enumerate(line) if not e.is_zero()]
+    entries = [(i, j, e) for i, line in enumerate(system.structure.jacobian) for j, e in line.entries.items() if not e.is_zero()]
     bounded = system.may_saturate
     measured = [numbers for numbers in system.measured(system.points[:_POINTS_COMPARED], bounded=bounded) if numbers is not None]
     small = (
@@ -322,9 +322,9 @@ def _jets_of_free_functions(found: Closure) -> list[Jet]:
     """Return the jets of free functions that are coordinates of states: all coordinates count up to the same order, as in the leaves."""
     written = [
         k
-        for line in found.system.structure.signature
-        for k, z in zip(line, found.system.structure.unknowns, strict=True)
-        if k is not None and not isinstance(z, Multiplier)
+        for line in found.system.structure.orders
+        for j, k in line.items()
+        if not isinstance(found.system.structure.unknowns[j], Multiplier)
     ]
     return [z.d(k) for z in found.free for k in range(max(written, default=0) - z.order)]
 

@@ -87,7 +87,7 @@ def _tangents(slopes: Slopes, start: Mapping[Symbol, float], sizes: Matrix) -> M
     """Return the directions, as orthonormal columns, in which jets in units of their sizes can move along the rows; all without rows."""
     everywhere = np.eye(len(slopes.jets))
     try:
-        _, jacobian = slopes(start)
+        _, jacobian = slopes.dense(start)
     except Undefined:
         return everywhere
     return split(jacobian * sizes, _FROZEN_RANK).null if slopes.count else everywhere
@@ -129,7 +129,7 @@ def _settled(slopes: Slopes, start: Mapping[Symbol, float]) -> Point | None:
     n = len(slopes.jets)
     try:
         for _ in range(_MOST_DAMPED_STEPS):
-            residual, jacobian = slopes(at)
+            residual, jacobian = slopes.dense(at)
             size = float(np.abs(residual).max(initial=0.0))
             if size < _FROZEN_RANK:
                 u, s, vt = np.linalg.svd(jacobian, full_matrices=False)
@@ -158,13 +158,13 @@ def _polished(slopes: Slopes, at: dict[Symbol, float]) -> dict[Symbol, float]:
     The rank was frozen farther away, where a direction of small slopes may have been left out: slopes that vanish on the set would not be
     as small as they should be.
     """
-    residual, jacobian = slopes(at)
+    residual, jacobian = slopes.dense(at)
     step = -np.linalg.lstsq(jacobian, residual, rcond=_LEAST_SLOPE)[0]
     return newton.moved(at, slopes.jets, step * slopes.units) if float(np.abs(step).max(initial=0.0)) < _POLISHED else at
 
 
 def _is_root(slopes: Slopes, at: Mapping[Symbol, float]) -> bool:
     """Tell whether rows vanish at a point, and are not merely small there together with their slopes."""
-    residual, jacobian = slopes(at)
+    residual, jacobian = slopes.dense(at)
     sizes = np.maximum(1.0, np.abs([at[z] for z in slopes.jets]) / slopes.units)
     return float(np.abs(residual).max(initial=0.0)) < _ARRIVED and newton.at_root(residual, jacobian, sizes)

@@ -20,6 +20,7 @@ import casadi as ca
 from sympy import Symbol
 
 from chetaev.core.exact.signature import vanishing
+from chetaev.core.support.lines import Line
 from chetaev.core.symbols import Multiplier
 from chetaev.numerics.flow.constraints.triangular import Triangular, Values, triangular
 from chetaev.numerics.flow.elimination import PivotOrder, Samples, Solved, solve
@@ -131,7 +132,7 @@ def _with_matrix(rows: NullSpaceRows, loose: LooseRows, rank: int) -> NullSpaceR
     recursion, count = rows.recursion, rows.accelerations.numel()
     order = [*[step.unknown for step in recursion.steps], *recursion.free]
     column, steps = {j: k for k, j in enumerate(order)}, len(recursion.steps)
-    matrix = [[NOTHING] * len(order) for _ in order]
+    matrix: list[dict[int, ca.SX]] = [{} for _ in order]
     for k, step in enumerate(recursion.steps):
         matrix[k][k] = step.pivot
         for w, e in step.others.items():
@@ -146,7 +147,12 @@ def _with_matrix(rows: NullSpaceRows, loose: LooseRows, rank: int) -> NullSpaceR
         right.append(-plus(alone, _dot(form, first)))
         for f, values in enumerate(moved):
             matrix[steps + g][steps + f] = _dot(form, values)
-    return replace(rows, matrix=tuple(map(tuple, matrix)), right=tuple(right), further=len(order) - rank)
+    return replace(
+        rows,
+        matrix=tuple(Line(dict(sorted(line.items())), len(order), NOTHING) for line in matrix),
+        right=tuple(right),
+        further=len(order) - rank,
+    )
 
 
 def _form_along(rows: NullSpaceRows, loose: LooseRows, along: Sequence[ca.SX]) -> tuple[ca.SX, list[ca.SX]]:

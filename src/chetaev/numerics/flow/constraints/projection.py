@@ -21,11 +21,14 @@ import numpy as np
 
 from chetaev.core.calculus import Calculus
 from chetaev.core.groups.matrix_group import MatrixGroup
+from chetaev.core.support.lines import Line, present
+from chetaev.core.support.lines import columns as columns_of
 from chetaev.core.symbols import Action, Jet, Multiplier, Parameter
-from chetaev.mechanics.ranks.generic import Matrix, matrices_at, rank, rank_at
+from chetaev.mechanics.ranks.generic import rank, rank_at, sparse_matrices_at
+from chetaev.mechanics.ranks.sparse import Numbers, numbers_in, scaled, whole
 from chetaev.numerics.flow.elimination import Samples, elimination_order, solve, solve_positive
 from chetaev.numerics.flow.nested.rows import extended_rows, is_dense, nested_rows
-from chetaev.numerics.graphs.arithmetic import dense, is_nothing, minus, plus, times
+from chetaev.numerics.graphs.arithmetic import NOTHING, dense, is_nothing, minus, plus, times
 from chetaev.numerics.graphs.group_steps import projected_places
 from chetaev.numerics.graphs.residues import residues_of
 
@@ -73,7 +76,7 @@ def _stages_suffice(flow: Flow) -> bool:
     if not system.hidden() or system.plain:
         return True
     jets = _directions(flow)
-    together = _rank([_slopes(flow, system.row(pair), jets) for pair in system.hidden()], flow)
+    together = _rank(_slopes(flow, [system.row(pair) for pair in system.hidden()], jets), flow)
     return together == sum(_rank(_stage_jacobian(flow, k)[0], flow) for k in system.stages() if system.stage(k))
 
 
@@ -81,7 +84,7 @@ def _rank(entries: Entries, flow: Flow) -> int:
     return rank_at(entries, flow.points, flow.graph, flow.system.sizes)
 
 
-def _stage_jacobian(flow: Flow, k: int) -> tuple[list[list[ca.SX]], list[Jet]]:
+def _stage_jacobian(flow: Flow, k: int) -> tuple[list[Line], list[Jet]]:
     """Return the rows' slopes in the jets of a stage; group coordinates are moved by their numbers, matrices along their fields.
 
     Rows are the same for all multiples of a quaternion, so the least correction of one is a rotation. Rows change across the cosets of a
@@ -91,10 +94,10 @@ def _stage_jacobian(flow: Flow, k: int) -> tuple[list[list[ca.SX]], list[Jet]]:
     columns = [j for j, d in enumerate(structure.unknown_offsets) if d + k >= 0]
     jets = [structure.unknowns[j].d(structure.unknown_offsets[j] + k) for j in columns]
     if not any(z.base in structure.places and z.order == 0 for z in jets):
-        return [[structure.jacobian[i][j] for j in columns] for i, _ in flow.system.stage(k)], jets
+        return columns_of([structure.jacobian[i] for i, _ in flow.system.stage(k)], columns, NOTHING), jets
     fixed = _along_fields(flow)
     moved = [w for z in jets for w in ([z] if z in fixed else structure.at_order(z.d(-z.order), z.order + 1, z.order))]
-    return [_slopes(flow, flow.system.row(pair), moved) for pair in flow.system.stage(k)], moved
+    return _slopes(flow, [flow.system.row(pair) for pair in flow.system.stage(k)], moved), moved
 
 
 def _along_fields(flow: Flow) -> dict[Jet, tuple[Jet, ...]]:
@@ -103,9 +106,9 @@ def _along_fields(flow: Flow) -> dict[Jet, tuple[Jet, ...]]:
     return {q: g.places for g in groups if g.places and g.places[0] in flow.state for q in g.components}
 
 
-def _slopes(flow: Flow, row: ca.SX, jets: Sequence[Jet]) -> list[ca.SX]:
-    """Return the slopes of a row in jets, and along the fields of components."""
-    return Calculus(flow.graph, flow.system.equations.system.frame).gradient(row, jets)
+def _slopes(flow: Flow, rows: Sequence[ca.SX], jets: Sequence[Jet]) -> list[Line]:
+    """Return the slopes of rows in jets, and along the fields of components."""
+    return Calculus(flow.graph, flow.system.equations.system.frame).lines(rows, jets)
 
 
 def _directions(flow: Flow) -> list[Jet]:
@@ -123,7 +126,7 @@ def _stage(flow: Flow, k: int, extra: Sequence[ca.SX] = ()) -> ca.Function:
         return sparse
     rows = [*[flow.system.row(pair) for pair in flow.system.stage(k)], *extra]
     solved = _solved(flow, flow.system.stage(k), len(extra))
-    return _correction(flow, rows, [*jacobian, *[_slopes(flow, e, jets) for e in extra]], jets, solved)
+    return _correction(flow, rows, [*jacobian, *_slopes(flow, extra, jets)], jets, solved)
 
 
 def _sparse_stage(flow: Flow, k: int, jets: Sequence[Jet]) -> ca.Function | None:
@@ -146,7 +149,7 @@ def _sparse_stage(flow: Flow, k: int, jets: Sequence[Jet]) -> ca.Function | None
         ],
         [*steps, *shares],
     )
-    samples = [] if system is None else matrices_at(system.matrix, flow.points, graph)
+    samples = [] if system is None else sparse_matrices_at(system.matrix, flow.points, graph)
     if system is None or not samples:
         return None
     numbers, residues = Samples.of(samples), residues_of(graph, system.matrix)
@@ -160,7 +163,7 @@ def _sparse_stage(flow: Flow, k: int, jets: Sequence[Jet]) -> ca.Function | None
 def _at_once(flow: Flow, extra: Sequence[ca.SX]) -> ca.Function:
     rows = [*[flow.system.row(pair) for pair in flow.system.hidden()], *extra]
     jets, solved = _directions(flow), _solved(flow, flow.system.hidden(), len(extra))
-    return _correction(flow, rows, [_slopes(flow, e, jets) for e in rows], jets, solved)
+    return _correction(flow, rows, _slopes(flow, rows, jets), jets, solved)
 
 
 def _solved(flow: Flow, pairs: Sequence[tuple[int, int]], extra: int) -> list[int]:
@@ -170,16 +173,15 @@ def _solved(flow: Flow, pairs: Sequence[tuple[int, int]], extra: int) -> list[in
 
 
 def _correction(flow: Flow, rows: Sequence[ca.SX], jacobian: Entries, jets: Sequence[Jet], solved: Sequence[int]) -> ca.Function:
-    samples = matrices_at(jacobian, flow.points, flow.graph)
+    samples = sparse_matrices_at(jacobian, flow.points, flow.graph)
     weights = _weights(samples, jets)
     kept = list(range(len(rows))) if flow.system.plain or not samples else _independent(samples, weights, solved)
-    lines = {a: {c: e for c, e in enumerate(jacobian[a]) if weights[c] and not is_nothing(e)} for a in kept}
-    products = {(a, b): _dot(lines[a], lines[b], weights) for k, a in enumerate(kept) for b in kept[k:]}
-    normal = [[products[min(a, b), max(a, b)] for b in kept] for a in kept]
+    lines = {a: {c: e for c, e in present(jacobian[a]) if weights[c] and not is_nothing(e)} for a in kept}
+    normal = _normal([lines[a] for a in kept], weights)
     right = [rows[a] for a in kept]
     with np.errstate(over="ignore"):
-        squares = [(a[kept] * weights) @ a[kept].T for a in samples]
-    squares = [square for square in squares if np.isfinite(square).all()]
+        squares = [scaled(a[kept], np.ones(len(kept)), np.array(weights)) @ a[kept].T for a in samples]
+    squares = [square for square in squares if np.isfinite(numbers_in(square)).all()]
     if squares and kept:
         numbers, residues = Samples.of(squares), residues_of(flow.graph, normal)
         order = elimination_order(numbers, len(kept), residues=residues)
@@ -189,10 +191,11 @@ def _correction(flow: Flow, rows: Sequence[ca.SX], jacobian: Entries, jets: Sequ
     columns = {z: k for k, z in enumerate(jets) if weights[k]}
     fields = _along_fields(flow)
     frame = flow.system.equations.system.frame
-    steps = {}
-    for z, column in columns.items():
-        parts = [times(lines[a][column], share) for a, share in zip(kept, shares, strict=True) if column in lines[a]]
-        steps[z] = weights[column] * _sum(parts)
+    moving: dict[int, list[ca.SX]] = {}
+    for a, share in zip(kept, shares, strict=True):
+        for column, e in lines[a].items():
+            moving.setdefault(column, []).append(times(e, share))
+    steps = {z: weights[column] * _sum(moving.get(column, ())) for z, column in columns.items()}
     moved = []
     for z in flow.state:
         value = flow.graph.leaf(z)
@@ -205,12 +208,26 @@ def _correction(flow: Flow, rows: Sequence[ca.SX], jacobian: Entries, jets: Sequ
     return flow.function([*moved, *flow.work], "stage")
 
 
-def _independent(samples: Sequence[Matrix], weights: Sequence[float], solved: Sequence[int]) -> list[int]:
+def _normal(lines: Sequence[Mapping[int, ca.SX]], weights: Sequence[float]) -> list[Line]:
+    """The weighted products of all pairs of rows, given by their nonzero entries; those of rows without a common column are zero."""
+    holding: dict[int, list[int]] = {}
+    for b, line in enumerate(lines):
+        for c in line:
+            holding.setdefault(c, []).append(b)
+    found: list[dict[int, ca.SX]] = [{} for _ in lines]
+    for a, line in enumerate(lines):
+        for b in sorted({b for c in line for b in holding[c] if b >= a}):
+            found[a][b] = found[b][a] = _dot(line, lines[b], weights)
+    return [Line(line, len(lines), NOTHING) for line in found]
+
+
+def _independent(samples: Sequence[Numbers], weights: Sequence[float], solved: Sequence[int]) -> list[int]:
     """Return independent rows with the full rank at every sample: those that the accelerations satisfy (`solved`), if they suffice.
 
     Rows may depend on each other along a motion and not beside it. With other rows than the accelerations satisfy, the projection would
     then move every step to a set on which the next one does not stay, and steps would become ever shorter.
     """
+    samples = [whole(a) for a in samples]
     moving, most = np.flatnonzero(weights), max(map(rank, samples))
     if len(solved) == most and all(rank(a[list(solved)][:, moving]) == most for a in samples):
         return list(solved)
@@ -218,12 +235,12 @@ def _independent(samples: Sequence[Matrix], weights: Sequence[float], solved: Se
     return sorted(i for i, _ in order.pairs)
 
 
-def _weights(samples: Sequence[Matrix], jets: Sequence[Jet]) -> list[float]:
+def _weights(samples: Sequence[Numbers], jets: Sequence[Jet]) -> list[float]:
     """1 for coordinates; 0 for the action and for multipliers if the other columns keep the rank of the rows."""
     light = [0.0 if isinstance(z, Action | Multiplier) else 1.0 for z in jets]
     if all(light):
         return light
-    enough = all(rank(a * np.array(light)) == rank(a) for a in samples) if samples else False
+    enough = all(rank(whole(a) * np.array(light)) == rank(a) for a in samples) if samples else False
     return light if enough else [1.0] * len(jets)
 
 

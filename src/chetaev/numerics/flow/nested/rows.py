@@ -19,6 +19,7 @@ from sympy import Symbol
 
 from chetaev.core.calculus import Calculus
 from chetaev.core.exact.signature import vanishing
+from chetaev.core.support.lines import Line, present
 from chetaev.mechanics.assemble import right_hand_side
 from chetaev.numerics.flow.elimination import PivotOrder, Samples, Solved, solve
 from chetaev.numerics.flow.nested.sums import NestedAlgebra
@@ -47,7 +48,7 @@ _ONE = ca.SX(1)
 class ExtendedRows:
     """`matrix` times (jets, further unknowns) = `right`; the further rows and unknowns stand last."""
 
-    matrix: tuple[tuple[ca.SX, ...], ...]
+    matrix: tuple[Line, ...]
     right: tuple[ca.SX, ...]
     further: int
     """The number of unknowns that are intermediate results."""
@@ -173,7 +174,8 @@ def _without_cancelling_terms(system: Prolongation, nested: NestedAlgebra) -> Lo
 
 def is_dense(matrix: Sequence[Sequence[ca.SX]], fewest: int = _FEWEST_ROWS) -> bool:
     """Tell whether a matrix has enough rows and entries for nested sums to save operations."""
-    return len(matrix) >= fewest and sum(not is_nothing(e) for line in matrix for e in line) >= _ENTRIES_OF_SPARSE_ROWS * len(matrix)
+    entries = sum(not is_nothing(e) for line in matrix for _, e in present(line)) if len(matrix) >= fewest else 0
+    return len(matrix) >= fewest and entries >= _ENTRIES_OF_SPARSE_ROWS * len(matrix)
 
 
 def nested_lagrangian(system: Prolongation) -> NestedAlgebra | None:
@@ -185,7 +187,10 @@ def nested_lagrangian(system: Prolongation) -> NestedAlgebra | None:
 
 
 def _present(matrix: Sequence[Sequence[ca.SX]]) -> Flags:
-    return np.array([[not is_nothing(e) for e in line] for line in matrix])
+    found = np.zeros((len(matrix), len(matrix[0])), dtype=bool)
+    for i, line in enumerate(matrix):
+        found[i, [j for j, e in present(line) if not is_nothing(e)]] = True
+    return found
 
 
 def _cost(present: Flags, rows: Sequence[ca.SX]) -> int:
@@ -268,17 +273,11 @@ class _Extension:
         """The system whose first rows are the outputs."""
         whole, matrix, right = self.width + len(self.further), [], []
         for form in outputs:
-            line = [NOTHING] * whole
-            for j, e in form.coefficients.items():
-                line[j] = e
-            matrix.append(tuple(line))
+            matrix.append(Line(dict(sorted(form.coefficients.items())), whole, NOTHING))
             right.append(-form.rest)
         for k, form in enumerate(self.further):
-            line = [NOTHING] * whole
-            for j, e in form.coefficients.items():
-                line[j] = -e
-            line[self.width + k] = _ONE
-            matrix.append(tuple(line))
+            line = {j: -e for j, e in form.coefficients.items()} | {self.width + k: _ONE}
+            matrix.append(Line(dict(sorted(line.items())), whole, NOTHING))
             right.append(form.rest)
         return ExtendedRows(tuple(matrix), tuple(right), len(self.further))
 

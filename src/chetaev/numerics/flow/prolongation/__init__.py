@@ -9,8 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
+from chetaev.core.calculus import NO_FRAME, Calculus
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.structure import Structure, raised, structure
 from chetaev.numerics.flow.prolongation.problem import Problem
@@ -61,11 +60,12 @@ def plainly_affine(found: Structure) -> Structure:
     """
     algebra, top = found.algebra, found.top
     zero = [i for i, c in enumerate(found.row_offsets) if c == 0]
-    slopes = [algebra.gradient(found.rows[i], top) for i in zero]
-    varying = np.array(algebra.which_contain([e for line in slopes for e in line], top), dtype=bool).reshape(len(zero), len(top))
+    slopes = Calculus(algebra, NO_FRAME).lines([found.rows[i] for i in zero], top)
+    varying = iter(algebra.which_contain([e for line in slopes for e in line.entries.values()], top))
     written: dict[int, Any] = {}
-    for i, line, shows in zip(zero, slopes, varying, strict=True):
-        if shows.any():
+    for i, line in zip(zero, slopes, strict=True):
+        shows = [next(varying) for _ in line.entries]
+        if any(shows):
             terms = [algebra.without(e, top) * algebra.of(z) for e, z in zip(line, top, strict=True)]
             written[i] = sum(terms, algebra.without(found.rows[i], top))
     return replace(found, rows=tuple(written.get(i, row) for i, row in enumerate(found.rows))) if written else found

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
 import sympy
 from sympy import Expr, Symbol
 
@@ -16,6 +15,7 @@ from chetaev.core.symbols import Jet
 from chetaev.core.values import Undefined
 from chetaev.mechanics.ranks.generic import Matrix
 from chetaev.mechanics.ranks.sizes import Sizes
+from chetaev.mechanics.ranks.sparse import Numbers, values_at, whole
 from chetaev.numerics.flow.prolongation.ranks import Prolongation
 from chetaev.numerics.flow.prolongation.rows import Pair
 from chetaev.numerics.graphs.binding import Binding
@@ -37,12 +37,16 @@ class Problem:
 
     def numbers(self, pairs: Sequence[Pair], unknowns: Sequence[Jet], jets: Mapping[Jet, float]) -> tuple[Matrix, Matrix]:
         """Residuals of some rows and their Jacobian with respect to some jets, at a state."""
+        values, jacobian = self.sparse_numbers(pairs, unknowns, jets)
+        return values, whole(jacobian)
+
+    def sparse_numbers(self, pairs: Sequence[Pair], unknowns: Sequence[Jet], jets: Mapping[Jet, float]) -> tuple[Matrix, Numbers]:
+        """The same, with a Jacobian that is stored without zeros if these are many."""
         tape = self.system.tape(pairs, unknowns)
         try:
-            values = np.array(tape({**self.binding.at(tape.symbols, self.t), **jets}), dtype=float)
+            return values_at(tape, {**self.binding.at(tape.symbols, self.t), **jets}, len(pairs), (len(pairs), len(unknowns)))
         except Undefined:
             raise self.undefined(pairs, jets) from None
-        return values[: len(pairs)], values[len(pairs) :].reshape(len(pairs), len(unknowns))
 
     @property
     def sizes(self) -> Sizes:

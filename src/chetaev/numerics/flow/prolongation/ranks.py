@@ -11,17 +11,19 @@ from typing import Any
 import numpy as np
 from sympy import Symbol
 
+from chetaev.core.support.lines import joined
 from chetaev.core.symbols import Input, Jet, Multiplier, highest_orders
 from chetaev.core.zero import random_point
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.ranks.exact import exact_rank, free_columns
 from chetaev.mechanics.ranks.factored import Factored, least_norm, open_jets
 from chetaev.mechanics.ranks.generic import Matrix, Point, matrices_at, measured_at, numbers_at, points_on
-from chetaev.mechanics.ranks.sparse import clearly_regular
+from chetaev.mechanics.ranks.sparse import Numbers, clearly_regular
 from chetaev.mechanics.structure import Structure
 from chetaev.mechanics.tolerances import CUT, POINT_ERROR, STATE_ERROR
 from chetaev.numerics.flow.constraint_set.sampling import points_from, points_near
 from chetaev.numerics.flow.prolongation.rows import DifferentiatedRows
+from chetaev.numerics.graphs.arithmetic import NOTHING
 from chetaev.numerics.graphs.graph_tape import GraphTape
 
 _POINTS_FOR_RANKS = 4
@@ -64,7 +66,7 @@ class Prolongation(DifferentiatedRows):
             replace(
                 found,
                 rows=(*found.rows, *rows),
-                signature=(*found.signature, *[tuple(present.get(z.base) for z in found.unknowns) for present in orders]),
+                orders=(*found.orders, *[{j: o[z.base] for j, z in enumerate(found.unknowns) if z.base in o} for o in orders]),
                 assignment=(*found.assignment, *[-1] * len(rows)),
                 row_offsets=(*found.row_offsets, *[min((offsets[b] - k for b, k in o.items()), default=0) for o in orders]),
             ),
@@ -162,7 +164,7 @@ class Prolongation(DifferentiatedRows):
         if not self.added:
             return self
         n, found = len(self.equations.labels), self.structure
-        rows = {name: getattr(found, name)[:n] for name in ("rows", "signature", "assignment", "row_offsets")}
+        rows = {name: getattr(found, name)[:n] for name in ("rows", "orders", "assignment", "row_offsets")}
         return Prolongation(self.equations, replace(found, **rows), self._near, count=self._count)
 
     def sampled(self, count: int) -> Prolongation:
@@ -213,7 +215,7 @@ class Prolongation(DifferentiatedRows):
 
     def measured(
         self, points: Sequence[Point], given: bool = False, solved: bool = False, tape: GraphTape | None = None, bounded: bool = False
-    ) -> list[tuple[Matrix, Matrix] | None]:
+    ) -> list[tuple[Numbers, Numbers] | None]:
         """The system Jacobian, or the square matrix of `tape`, at several points with bounds of the errors of its entries; None where it is
         undefined.
 
@@ -228,14 +230,14 @@ class Prolongation(DifferentiatedRows):
         error = POINT_ERROR if (self.hidden() and not given) or solved else STATE_ERROR
         return measured_at(tape, shape, points, error, self.sizes, self.drawn, bounded)
 
-    def jacobians(self, points: Sequence[Point]) -> list[Matrix | None]:
+    def jacobians(self, points: Sequence[Point]) -> list[Numbers | None]:
         """The system Jacobian at several points; None where it is undefined."""
         entries = self.structure.jacobian
         return numbers_at(self._jacobian_tape, (len(entries), len(self.structure.unknowns)), points)
 
     @cached_property
     def _jacobian_tape(self) -> Any:
-        return self.algebra.tape([e for line in self.structure.jacobian for e in line])
+        return self.algebra.tape(joined(self.structure.jacobian, NOTHING))
 
     @property
     def may_saturate(self) -> bool:
@@ -310,10 +312,10 @@ class Prolongation(DifferentiatedRows):
         return all(isinstance(z, Multiplier) for z in opened)
 
 
-def _null_space(matrix: Matrix, doubts: Matrix) -> tuple[Matrix, bool]:
+def _null_space(matrix: Numbers, doubts: Numbers) -> tuple[Matrix, bool]:
     """The null space of a matrix, and whether round-off may be all that makes its rank so large."""
     if clearly_regular(matrix, doubts, CUT):
-        return np.zeros((len(matrix), 0)), False
+        return np.zeros((matrix.shape[1], 0)), False
     found = Factored(matrix, doubts=doubts)
     return found.null, found.may_be_less
 

@@ -11,6 +11,7 @@ from sympy import Symbol
 
 from chetaev.core.calculus import Calculus
 from chetaev.core.exact.signature import related
+from chetaev.core.support.lines import joined
 from chetaev.core.symbols import TIME, Action, Coordinate, Input, Jet, Parameter, jets_in
 from chetaev.core.values import Undefined
 from chetaev.core.zero import random_point
@@ -21,6 +22,7 @@ from chetaev.mechanics.ranks.generic import Point
 from chetaev.mechanics.ranks.sizes import Sizes, natural_sizes
 from chetaev.mechanics.structure import Structure
 from chetaev.numerics.graphs.algebra import GraphAlgebra
+from chetaev.numerics.graphs.arithmetic import NOTHING
 from chetaev.numerics.graphs.graph_tape import GraphTape
 
 _SAME_SLOPE = 1e-9
@@ -62,7 +64,7 @@ class DifferentiatedRows:
         key = (tuple(pairs), tuple(unknowns))
         if key not in self._tapes:
             rows = [self.row(pair) for pair in pairs]
-            self._tapes[key] = self.algebra.tape([*rows, *[d for r in rows for d in self._calculus.gradient(r, unknowns)]])
+            self._tapes[key] = self.algebra.tape(joined([rows, *self._calculus.lines(rows, unknowns)], NOTHING))
         return self._tapes[key]
 
     def stage(self, k: int) -> list[Pair]:
@@ -182,7 +184,8 @@ class DifferentiatedRows:
 
     def _which_curve(self, pairs: Sequence[Pair], unknowns: Sequence[Jet]) -> list[Jet]:
         rows = [self.row(pair) for pair in pairs]
-        present = [[z for z in unknowns if z in occurring] for occurring in map(self.algebra.symbols, rows)]
+        place = {z: k for k, z in enumerate(unknowns)}
+        present = [sorted((z for z in self.algebra.symbols(row) if z in place), key=lambda z: place[z]) for row in rows]
         slopes = [self.algebra.gradient(row, jets) for row, jets in zip(rows, present, strict=True)]
         suspicious = iter(self.algebra.which_contain([slope for line in slopes for slope in line], unknowns))
         found: set[Jet] = set()
