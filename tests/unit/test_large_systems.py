@@ -169,3 +169,14 @@ def test_sparse_elimination_solves_linear_systems():
         np.testing.assert_allclose([float(e) for e in solved.solution], np.linalg.solve(numbers, right), rtol=1e-12)
         assert solved.sign * np.prod([float(e) for e in solved.pivots]) == pytest.approx(np.linalg.det(numbers))
         np.testing.assert_allclose(solved.sizes[0], np.abs([float(e) for e in solved.pivots]), rtol=1e-10)
+
+
+def test_many_rods_without_a_principle_are_refused_at_once():
+    """Rows of positions are holonomic as they stand; to ask Frobenius about sixty of them took minutes."""
+    n = 60
+    names, rows = [f"{z}{k}" for k in range(n + 1) for z in "xyz"], []
+    for k in range(n):
+        rows.append(" + ".join(f"({z}{k} - {z}{k + 1})^2" for z in "xyz") + " = 1")
+    system = ch.System(" ".join(names), lagrangian=" + ".join(f"{z}'^2/2" for z in names), kinematic=rows)
+    with pytest.raises(ch.errors.PrincipleError, match="60 holonomic constraints and no principle named"):
+        ch.derive(system)

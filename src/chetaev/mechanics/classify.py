@@ -186,6 +186,8 @@ def constraints_are_holonomic(system: System) -> bool | None:
     """Whether all constraints restrict positions only, possibly through their derivatives; None if undecided."""
     if any(row.kind not in ("holonomic", "linear", "affine") for row in system.kinematic):
         return False
+    if all(row.kind == "holonomic" for row in system.kinematic):
+        return True
     system = in_coordinates(system)
     pfaffian, contradictory = _pfaffian(system, [row for row in system.kinematic if row.kind != "holonomic"])
     return None if contradictory else pfaffian.integrable
