@@ -254,12 +254,12 @@ def _round_off_of_rates(room: Room, rtol: float, round_off: Callable[[float, Arr
     Round-off is known of the first n components; a further one has that of the component it is like.
     """
     progress, like = room.progress, [*range(n), *room.code.like]
-    t, hiss, largest = float(progress.clock[codes.NOW]), *(room.control.rows[k, : len(like)] for k in (codes.ROUND_OFF, codes.LARGEST))
+    t, known, largest = float(progress.clock[codes.NOW]), *(room.control.rows[k, : len(like)] for k in (codes.ROUND_OFF, codes.LARGEST))
     noise = round_off(t, room.y[:n])[like]
     step = max(shortest(t), abs(float(progress.clock[codes.STEP])))
-    if not drowned(noise, step, rtol, largest) or np.all(noise <= 2 * hiss):
+    if not drowned(noise, step, rtol, largest) or np.all(noise <= 2 * known):
         return False
-    hiss[:] = np.maximum(hiss, noise)
+    known[:] = np.maximum(known, noise)
     progress.clock[codes.STEP] = _ANEW * (t1 - t)
     return True
 

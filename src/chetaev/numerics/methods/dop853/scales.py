@@ -125,8 +125,8 @@ def measure_round_off(system: System, control: Control, t: float, h: float, y: A
     _round_off_of_rates(system, t + h, h, work.free, rates, work, there)
     _round_off_of_rates(system, t, h, y, work.k[0], work, noise)
     for j in range(y.size):
-        hiss = min(noise[j], MOST_NOISE_RATIO * there[j]) if rates[j] - rates[j] == 0.0 else noise[j]
-        control.rows[ROUND_OFF, j] = max(control.rows[ROUND_OFF, j], hiss)
+        round_off = min(noise[j], MOST_NOISE_RATIO * there[j]) if rates[j] - rates[j] == 0.0 else noise[j]
+        control.rows[ROUND_OFF, j] = max(control.rows[ROUND_OFF, j], round_off)
     counts[EVALUATIONS] += 5
 
 
@@ -148,8 +148,8 @@ def _round_off_of_rates(system: System, t: float, h: float, y: Array, rates: Arr
         for j in range(system.p.size):
             system.p[j] = work.saved[j]
         for j in range(y.size):
-            hiss = NOISE * abs(work.slope[j] - rates[j])
-            noise[j] = max(noise[j], hiss) if hiss < np.inf else noise[j]
+            round_off = NOISE * abs(work.slope[j] - rates[j])
+            noise[j] = max(noise[j], round_off) if round_off < np.inf else noise[j]
 
 
 @part

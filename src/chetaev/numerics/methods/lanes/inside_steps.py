@@ -60,7 +60,9 @@ def _chance(number: float) -> float:
     return turns - np.floor(turns)
 
 
-def _looked(typingctx: Any, m: Any, mask: Any, y: Any, end: Any, free: Any, moved: Any, n: Any, out: Any) -> tuple[Any, Callable[..., Any]]:
+def _changes_inside(
+    typingctx: Any, m: Any, mask: Any, y: Any, end: Any, free: Any, moved: Any, n: Any, out: Any
+) -> tuple[Any, Callable[..., Any]]:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         base, mask, y, end, free, moved, n, out = arguments
         b, x = builder, Rows(builder, base)
@@ -77,15 +79,15 @@ def _looked(typingctx: Any, m: Any, mask: Any, y: Any, end: Any, free: Any, move
     return types.void(_POINTER, *[_ROW] * 7), generate
 
 
-looked: Callable[..., None] = intrinsic(_looked)
-"""`looked(m, mask, y, end, free, moved, n, out)`: the largest changes of the components in steps that are looked inside, those of lanes
-whose mask is 5; and in `out` whether the projection moved the end of a step."""
+changes_inside: Callable[..., None] = intrinsic(_changes_inside)
+"""`changes_inside(m, mask, y, end, free, moved, n, out)`: the largest changes of the components in steps that are compared inside, those
+of lanes whose mask is 5; and in `out` whether the projection moved the end of a step."""
 
 
 @inner
 def remember_step(m: Matrix, lane: int, seen: Matrix, column: int, at: Places, doubting: bool) -> None:
-    """Copy the step just made in a lane into a column, where it waits, and update the lane as after a look inside this step, after
-    `looked`, which leaves in FIRST whether the projection moved its end. MASK becomes 1.
+    """Copy the step just made in a lane into a column, where it waits for its comparison, and update the lane as after this comparison.
+    `changes_inside` has left in FIRST whether the projection moved the end of the step. MASK becomes 1.
     """
     n, number = at.n, m[COUNT + ACCEPTED, lane]
     for row in (T, STEP, MEMBER, COUNT + ACCEPTED, COUNT + LOOKED):
@@ -203,8 +205,8 @@ _nudged: Callable[..., None] = intrinsic(_nudge)
 
 @part
 def compare_together(wide: Wide, m: Matrix, at: Places, system: System, room: tuple[Array, Array], count: int, inside: Stack) -> None:
-    """Look inside the steps in the first columns; the results are stored in rows that a waiting step does not need, and added to those of
-    the members in `inside`. `room` for a state and for rates with their bounds is that of one state.
+    """Compare inside the steps in the first columns; the results are stored in rows that a waiting step does not need, and added to those
+    of the members in `inside`. `room` for a state and for rates with their bounds is that of one state.
 
     It takes few arguments: a call passes all parts of each, and those of `One` take as long as a step.
     """
@@ -236,7 +238,7 @@ def compare_together(wide: Wide, m: Matrix, at: Places, system: System, room: tu
 
 @inner
 def _doubt(wide: Wide, m: Matrix, at: Places, system: System, room: tuple[Array, Array], count: int, out: int) -> None:
-    """What round-off makes of the components in the steps since the last look: state and time are moved by a unit in the last place."""
+    """The round-off of the components in the steps since the last comparison: state and time are moved by a unit in the last place."""
     n, above = at.n, at.dense
     for lane in range(LANES):
         m[PREVIOUS, lane], m[FIRST, lane] = m[AT, lane] * (1.0 + EPSILON), m[COUNT + ACCEPTED, lane] + 1.0 - m[COUNT + LOOKED, lane]

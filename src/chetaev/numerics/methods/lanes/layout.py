@@ -65,7 +65,7 @@ class Task(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """The table of all lanes, one of members that have begun and wait for a lane, and one of steps that wait for a look inside them."""
+    """The table of all lanes, one of members that have begun and wait for a lane, and one of steps that wait for a comparison."""
 
     lanes: Matrix
     begun: Matrix

@@ -71,7 +71,7 @@ from chetaev.numerics.methods.lanes.control import (
     to_correct,
 )
 from chetaev.numerics.methods.lanes.dense import interpolants, states_at_times
-from chetaev.numerics.methods.lanes.inside_steps import compare_together, looked, remember_step
+from chetaev.numerics.methods.lanes.inside_steps import changes_inside, compare_together, remember_step
 from chetaev.numerics.methods.lanes.lane_transfer import begin, finish, go_on, take_step
 from chetaev.numerics.methods.lanes.layout import (
     ALIVE,
@@ -435,7 +435,7 @@ def integrate_lanes(wide: Wide, task: Task, results: Results, series: Stack, one
                 _watch(wide, m, at, first_input, watches, closely, wide.nodes != 0, tube)
             moves(x, at.y, at.end, at.moved, at.n, FURTHER_OFF, FURTHER)
             if onwards(x, direction, control.max_step):
-                looked(x, MASK, at.y, at.end, at.free, at.moved, at.n, FIRST)
+                changes_inside(x, MASK, at.y, at.end, at.free, at.moved, at.n, FIRST)
                 asking = lanes_where(x, MASK, 5.0)
                 while asking != 0:
                     remember_step(m, lowest_lane(asking), seen, looks, at, one.system.doubting != 0)

@@ -123,7 +123,7 @@ def range_of(a: float, b: float, c: float) -> tuple[float, float]:
 
 @inner
 def may_leap(system: System, tube: Tube) -> bool:
-    """Whether the box around the step does not prove that no node surprises, so that further tests are needed."""
+    """Whether the box around the step leaves open that the step leaps over a feature of a node, so that further tests are needed."""
     call_kernel(tube.nodes, 0.0, tube.box.ctypes, system.p.ctypes, tube.values.ctypes)
     values, worst = tube.values, tube.notes[WORST]
     for i in range(values.shape[1]):
