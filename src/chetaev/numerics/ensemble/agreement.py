@@ -13,6 +13,7 @@ from chetaev.numerics.ensemble.pivoted import Pivoted
 from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.machine.interpreter import interprets
 from chetaev.numerics.methods.accuracy import usual_sizes
+from chetaev.numerics.methods.lanes.together import small_inside
 from chetaev.numerics.motion import step_evidence
 from chetaev.numerics.motion.certification import (
     ROWS,
@@ -118,20 +119,21 @@ class _Agreement:
 
     def _follow_the_equations(self, members: Indices) -> Mask:
         """Return which members follow the equations inside their steps, with rates that have enough digits."""
-        here = as_slice(members)
-        state, sizes = self.of.pivoted[0].compiled.flow.state, np.maximum(np.abs(self.of.low[here]), np.abs(self.of.high[here]))
-        n, span = len(state), self.of.at[here] - self.of.read.t
-        found: Mask = step_evidence.clearly_small(self.of.inside[here][..., :n], sizes[:, :n], self.of.counts[here, 0], self.of.tolerance)
+        here, low, high = as_slice(members), self.of.low, self.of.high
+        state, span = self.of.pivoted[0].compiled.flow.state, self.of.at[here] - self.of.read.t
+        n, counts, limits = len(state), self.of.counts[here], step_evidence.clear_limits(self.of.tolerance)
+        found: Mask = small_inside(self.of.inside[here], low[here], high[here], counts, limits, n)
         rest = np.flatnonzero(~found)
+        sizes = np.maximum(np.abs(low[here][rest]), np.abs(high[here][rest]))
 
         def usual() -> Array:
-            return usual_sizes(sizes[rest], state, span[rest])
+            return usual_sizes(sizes, state, span[rest])
 
         if len(rest):
-            seen, own = self.of.inside[members[rest]], sizes[rest]
-            off = step_evidence.defects(seen, own, usual)[:, :n] <= step_evidence.defect_allowed(self.of.tolerance)
+            seen = self.of.inside[members[rest]]
+            off = step_evidence.defects(seen, sizes, usual)[:, :n] <= step_evidence.defect_allowed(self.of.tolerance)
             steps = self.of.counts[members[rest], :1]
-            rounded = step_evidence.roundings(seen, own, usual, steps)[:, :n] <= step_evidence.rounding_allowed(self.of.tolerance, steps)
+            rounded = step_evidence.roundings(seen, sizes, usual, steps)[:, :n] <= step_evidence.rounding_allowed(self.of.tolerance, steps)
             found[rest] = (off & rounded).all(axis=1)
         return found
 

@@ -16,10 +16,9 @@ from chetaev.core.calculus import total_derivative
 from chetaev.core.symbols import TIME, Input
 from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.machine.kernels import Kernel
-from chetaev.numerics.machine.processor import LANES
 from chetaev.numerics.machine.vectors.states import code_in_lanes, is_made
 from chetaev.numerics.methods import dop853
-from chetaev.numerics.methods.lanes.blocks import evaluate_blocks, in_blocks, rows_of_points
+from chetaev.numerics.methods.lanes.together import evaluate_together
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -103,8 +102,5 @@ def _at_points(function: ca.Function, size: int) -> ca.Function:
 def each(kernel: Kernel, t: Array, states: Array, p: Array) -> Array:
     """Evaluate machine code at many points, several at a time if there is such code."""
     if len(states) >= _SEVERAL and is_made(kernel.program):
-        times, y, parameters = in_blocks(t[:, None]), in_blocks(states), in_blocks(p)
-        found = np.empty((len(y), kernel.n_out, LANES))
-        evaluate_blocks(code_in_lanes(kernel.program), times, y, parameters, found)
-        return rows_of_points(found, len(states))
+        return evaluate_together(code_in_lanes(kernel.program), t, states, p, kernel.n_out)
     return dop853.evaluate(kernel.address, t, states, p, kernel.n_out)

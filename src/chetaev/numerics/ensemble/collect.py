@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
 from chetaev.core.support.frozen import Frozen
 from chetaev.numerics.ensemble.arguments import Given
-from chetaev.numerics.ensemble.batch import Array
+from chetaev.numerics.ensemble.batch import Array, Indices
 from chetaev.numerics.ensemble.columns import Columns
 from chetaev.numerics.ensemble.members import Members
 from chetaev.numerics.ensemble.result import COUNTS, NOT_STARTED, Ensemble, PerMember
@@ -29,16 +30,22 @@ from chetaev.numerics.smooth_pieces.piece import Piece, Setting
 
 
 class Collection:
-    """Room for the results of all members."""
+    """The results of all members: those of one block as they are, those of several in arrays for all."""
+
+    t: Array
+    status: Indices
+    y: Array
+    first: Array
+    """The states where motions begin."""
+    low: Array
+    high: Array
+    drift: Array
+    counts: Indices
+    which: Indices
+    """The order of elimination of each member; -1 for those that `simulate` ran."""
 
     def __init__(self, read: Given, series: Array | None, max_steps: int) -> None:
         self.read, self.series, self.max_steps = read, series, max_steps
-        size, compiled = read.size, read.batch.compiled
-        states, rows = compiled.size, len(compiled.labels)
-        self.t, self.status = np.full(size, read.t), np.full(size, NOT_STARTED)
-        self.y, self.first, self.low, self.high = (np.full((size, states), np.nan) for _ in range(4))
-        self.drift, self.counts = np.zeros((size, rows)), np.zeros((size, len(COUNTS)), np.int64)
-        self.which = np.full(size, -1)
         self.compiled: dict[PivotOrder, Compiled] = {}
         self.alone: dict[int, Trajectory] = {}
         self.notes: dict[int, tuple[Outcome, str]] = {}
@@ -55,14 +62,22 @@ class Collection:
         for member in map(int, np.flatnonzero(run.cornered)):
             if member not in alone and member not in notes:  # the user interrupted before it started
                 status[member] = Status.INTERRUPTED
-        self.t[here], self.status[here], self.y[here], self.first[here] = run.at, status, run.y, run.completion.states
-        self.low[here], self.high[here], self.drift[here], self.counts[here] = run.low, run.high, run.drift, run.counts
         orders = [kernels.compiled.flow.order for kernels in run.pivoted]
         for order, kernels in zip(orders, run.pivoted, strict=True):
             self.compiled.setdefault(order, kernels.compiled)
         known = list(self.compiled)
         places = np.array([known.index(order) for order in orders])
-        self.which[here] = np.where(run.cornered, -1, places[run.which])
+        found: dict[str, Any] = {
+            "t": run.at, "status": status, "y": run.y, "first": run.completion.states, "low": run.low, "high": run.high, "drift": run.drift,
+            "counts": run.counts, "which": np.where(run.cornered, -1, places[run.which]),
+        }  # fmt: skip
+        for name, column in found.items():
+            if run.read.size == self.read.size:
+                setattr(self, name, column)
+                continue
+            if not hasattr(self, name):
+                setattr(self, name, np.empty((self.read.size, *column.shape[1:]), column.dtype))
+            getattr(self, name)[here] = column
         self.alone |= {first + k: motion for k, motion in alone.items()}
         self.notes |= {first + k: note for k, note in notes.items()}
 
@@ -71,9 +86,11 @@ class Collection:
         read, compiled = self.read, read_first(self.compiled, self.read)
         flow = compiled.flow
         usual = {int(s): outcomes.verdict(s, Ending(0.0))[0] for s in Status} | {NOT_STARTED: Outcome.INTERRUPTED}
-        outcome = np.empty(read.size, object)
-        for s in np.unique(self.status):
-            outcome[self.status == s] = str(usual[int(s)])
+        first = int(self.status[0])
+        outcome = np.full(read.size, str(usual[first]), object)
+        if (self.status != first).any():
+            for s in np.unique(self.status):
+                outcome[self.status == s] = str(usual[int(s)])
         for k, motion in self.alone.items():
             outcome[k] = str(motion.outcome)
         for k, (why, _) in self.notes.items():

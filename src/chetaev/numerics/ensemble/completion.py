@@ -18,11 +18,13 @@ from chetaev.core.calculus import total_derivative
 from chetaev.core.errors import ChetaevError, InitialError, StateError
 from chetaev.core.state import State
 from chetaev.core.symbols import TIME, Jet
+from chetaev.core.values import Undefined
 from chetaev.mechanics.ranks.factored import FactoredStack
 from chetaev.mechanics.tolerances import CUT
 from chetaev.numerics.ensemble.arguments import Given, Group, Notes, refusal
 from chetaev.numerics.ensemble.batch import Array, Indices, Mask, as_slice, each, mapped
 from chetaev.numerics.ensemble.pivoted import pivoted
+from chetaev.numerics.ensemble.side_by_side import makes_more_code
 from chetaev.numerics.evaluation.evaluate import evaluate
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.flow.local_rank import factored_at, require_clear
@@ -34,6 +36,8 @@ from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.motion.trajectory import Outcome
 from chetaev.numerics.smooth_pieces.piece import WORST_PIVOT
+from chetaev.numerics.start.clear_states import clear_states
+from chetaev.numerics.start.conditions import Alone
 from chetaev.numerics.start.data import Data
 from chetaev.numerics.start.initial import MissingData, complete_together
 
@@ -187,7 +191,7 @@ def _set_apart(read: Given, flow: Flow, states: Array, notes: Notes, alone: Mask
     kernels = pivoted(read.switched, read.batch.compiled)
     usual = flow.system.generic_nullity or 0
     # (almost) dependent rows are similar in all members: the first member decides whether all have to be checked individually
-    alike = not len(members) or _as_compiled(read, flow, states[members[0]], int(members[0]))
+    alike = not len(members) or any(judge(read, flow, states[members[0]], int(members[0])) for judge in (_clear, _as_compiled))
     if not usual and alike:
         members = members[~(read.batch.values(kernels.pivots, times, states, members)[:, 1] > WORST_PIVOT)]
     found = read.batch.values(kernels.jacobian, times, states, members).reshape(
@@ -208,6 +212,20 @@ def _set_apart(read: Given, flow: Flow, states: Array, notes: Notes, alone: Mask
         suspicious[:] = True
     for k in members[suspicious]:
         alone[k] = not _as_compiled(read, flow, states[k], int(k))
+
+
+def _clear(read: Given, flow: Flow, state: Array, member: int) -> bool:
+    """Tell whether the system Jacobian is regular at a member's state beyond doubt, as `simulate` asks of a start. The code for that is made
+    for systems with which many steps were taken.
+    """
+    clear = clear_states(flow.system) if makes_more_code(read.batch.compiled.stepping.rhs) else None
+    if clear is None:
+        return False
+    at = Alone(Problem(flow.system, read.bound(member), read.t, read.where), flow.state)
+    try:
+        return clear.values(at, state[None, : len(flow.state)]) is not None
+    except Undefined:  # an input has no value
+        return False
 
 
 def _as_compiled(read: Given, flow: Flow, state: Array, member: int) -> bool:

@@ -14,9 +14,9 @@ from chetaev.numerics.ensemble.side_by_side import makes_more_code
 from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.machine.kernels import Foreign
-from chetaev.numerics.machine.processor import LANES
 from chetaev.numerics.machine.vectors.states import code_in_lanes, doubts_in_lanes
-from chetaev.numerics.methods.lanes.blocks import evaluate_blocks, in_blocks, of_points
+from chetaev.numerics.methods.lanes.layout import EndCode
+from chetaev.numerics.methods.lanes.together import evaluate_together, judge_together
 from chetaev.numerics.motion.certification import ROWS, held_function
 from chetaev.numerics.smooth_pieces.rounding import DISTANCE_FOR_TERMS, neighbours
 
@@ -25,49 +25,19 @@ _CHECKS: Remembered[EndChecks | None] = Remembered(64)
 
 @dataclass(frozen=True)
 class EndChecks:
-    """Addresses of code for several states, and the sizes of its results."""
+    """Code for several states that judges them."""
 
-    rates: int
-    held: int
-    measure: int
-    restricting: int
-    doubting: int
+    code: EndCode
     size: int
     """The length of a state."""
-    rows: int
-    """The number of rows on the state."""
-    sizes: tuple[int, int]
-    """How many numbers `held` and `measure` compute."""
 
     def __call__(self, t: Array, states: Array, p: Array, some: Indices) -> tuple[Mask, Array, Array, Array]:
         """Which members have rows that hold, up to round-off that hides nothing; the last residual, and the size of its terms; and the
         states of some members with their rates.
         """
-        times, parameters, y = in_blocks(t[:, None]), in_blocks(p), in_blocks(states, self.size)
-
-        def found(code: int, where: Array, count: int) -> Array:
-            room = np.empty((len(y), count, y.shape[2]))
-            evaluate_blocks(code, times, where, parameters, room)
-            return room
-
-        evaluate_blocks(self.rates, times, y, parameters, y[:, self.size :])
-        held, measured = (found(code, y, count) for code, count in zip((self.held, self.measure), self.sizes, strict=True))
-        half = self.sizes[0] // 2
-        clear: Mask = np.all(held[:, :half] <= ROWS * held[:, half:], axis=1)
-        if self.rows:
-            both, values = found(self.doubting, y, 2 * self.rows), found(self.restricting, y, self.rows)
-            with np.errstate(invalid="ignore", over="ignore"):
-                doubts, terms = np.abs(both[:, : self.rows] - both[:, self.rows :]) / 2, np.zeros(values.shape)
-                for factors in neighbours(self.size):
-                    moved = found(self.restricting, y[:, : self.size] * factors[:, None], self.rows)
-                    terms = np.maximum(terms, np.abs(moved - values) / DISTANCE_FOR_TERMS)
-                    certain = doubts <= ROWS * terms
-                    if certain.all():
-                        break
-                clear &= certain.all(axis=1)
-        size = len(states)
-        last = measured[:, measured.shape[1] // 2 - 1], measured[:, -1]
-        return of_points(clear, size), of_points(last[0], size), of_points(last[1], size), y[some // LANES, :, some % LANES]
+        clear, last, terms = judge_together(self.code, t, states, p, neighbours(self.size))
+        rates = evaluate_together(self.code.rates, t[some], states[some], p[some], self.size)
+        return clear, last, terms, np.hstack([states[some], rates])
 
 
 def end_checks(compiled: Compiled) -> EndChecks | None:
@@ -87,4 +57,5 @@ def _end_checks(compiled: Compiled) -> EndChecks | None:
         return None
     rates, measure, holding = (code_in_lanes(kernel.program) for kernel in (*kernels, held[1]))
     restricting = code_in_lanes(compiled.restricting.program) if rows else 0
-    return EndChecks(rates, holding, measure, restricting, doubting, compiled.size, rows, (held[1].n_out, compiled.measure.n_out))
+    sizes = rows, held[1].n_out, compiled.measure.n_out
+    return EndChecks(EndCode(rates, holding, measure, restricting, doubting, *sizes, ROWS, DISTANCE_FOR_TERMS), compiled.size)

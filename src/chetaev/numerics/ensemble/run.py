@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -84,19 +84,43 @@ class Integration:
         """The order of elimination of each member."""
         self.at, self.y = np.full(size, read.t), completion.states.copy()
         self.status, self.index = np.full(size, NOT_STARTED), np.full(size, -1)
-        self.measured = np.full((size, compiled.measure.n_out), np.nan)
-        self.low, self.high = self.y.copy(), self.y.copy()
         self.counts = np.zeros((size, len(COUNTS)), dtype=np.int64)
-        self.worst = np.ones(size)
-        """The largest ratio of a node's bound between evaluated points to its values there (`Enclosed.worst`)."""
-        self.usual = np.zeros(size)
-        """The integral of the fourth root of the terms of the energy over time."""
-        self.inside = np.zeros((size, codes.INSIDE, compiled.size))
-        """Results of the comparisons inside steps."""
         self.inputs = compiled.inputs(read.binding)
         self.cornered = completion.alone.copy()
         """Members that `simulate` has to run: they meet a switching surface, elimination finds no other order for them, or they fail the
         checks of the certificate."""
+
+    @cached_property
+    def measured(self) -> Array:
+        """The largest residuals, and the sizes of their terms. This array and the next ones are those of the loop, if one call of it runs all
+        members.
+        """
+        return np.full((self.read.size, self.pivoted[0].compiled.measure.n_out), np.nan)
+
+    @cached_property
+    def low(self) -> Array:
+        """The least values of the state."""
+        return self.completion.states.copy()
+
+    @cached_property
+    def high(self) -> Array:
+        """The largest values of the state."""
+        return self.completion.states.copy()
+
+    @cached_property
+    def worst(self) -> Array:
+        """The largest ratio of a node's bound between evaluated points to its values there (`Enclosed.worst`)."""
+        return np.ones(self.read.size)
+
+    @cached_property
+    def usual(self) -> Array:
+        """The integral of the fourth root of the terms of the energy over time."""
+        return np.zeros(self.read.size)
+
+    @cached_property
+    def inside(self) -> Array:
+        """Results of the comparisons inside steps."""
+        return np.zeros((self.read.size, codes.INSIDE, self.pivoted[0].compiled.size))
 
     def to(self, t1: float) -> None:
         """Run all members that started to the end, with other pivots where the first ones become too small."""
@@ -115,6 +139,9 @@ class Integration:
         while len(active) and not self.workers.stopped and reorderings < REORDERINGS:
             active = self._reordered(self._advanced(active, t1))
             reorderings += 1
+        if (self.status == dop853.Status.FINISHED).all():  # the usual case
+            self.cornered[~agreeing(self, np.arange(self.read.size))] = True
+            return
         self._find_loci()
         reduced = np.array([kernels.compiled.reduced_stepping is not None for kernels in self.pivoted])
         self.cornered |= np.isin(self.status, UNREDUCED) & reduced[self.which]  # `simulate` repeats such runs with all jets
@@ -244,7 +271,7 @@ class Integration:
             if target is not None and self.series is not None and not np.shares_memory(target, self.series):
                 self.series[members[some]] = target
             count_steps(stepping.rhs, int(run.accepted.sum()))
-            again = np.isin(run.status, _PERHAPS_NOISE) if noisy else np.zeros(len(some), bool)
+            again = np.isin(run.status, _PERHAPS_NOISE) if noisy and run.status.any() else np.zeros(len(some), bool)
             stored = run if not again.any() else dop853.Ensemble._make(rows[~again] for rows in run)
             self._store(members[these] if stored is run else members[some[~again]], stored)
             for k in some[again]:
@@ -306,13 +333,13 @@ class Integration:
         here, inside = as_slice(members), done.inside.reshape(len(members), codes.INSIDE, -1)
         first = (self.status[here] == NOT_STARTED).all()
         self.at[here], self.y[here], self.status[here], self.index[here] = done.t, done.y, done.status, done.index
-        if first:  # nothing to compare with
+        if first and len(members) == self.read.size:  # nothing to compare with, and nothing copied
+            self.measured, self.low, self.high = done.measured, done.minima, done.maxima
+            self.worst, self.usual, self.inside = done.worst, done.usual, inside
+        elif first:
             self.measured[here], self.low[here], self.high[here] = done.measured, done.minima, done.maxima
-            self.worst[here], self.usual[here] = done.worst, done.usual
-            if len(members) == self.read.size:  # most of all numbers: not copied
-                self.inside = inside
-            else:
-                self.inside[here] = inside
+            self.worst[here], self.usual[here], self.inside[here] = done.worst, done.usual, inside
+        if first:
             for k, name in enumerate(COUNTS):
                 self.counts[here, k] = getattr(done, name)
             return

@@ -8,9 +8,9 @@ from chetaev.numerics.machine.processor import targets_to_build
 from chetaev.numerics.methods.compiled_steps.loaded import STRIDES
 from chetaev.numerics.methods.dop853.loaded import LOOP
 from chetaev.numerics.methods.frames.loaded import FRAME_LOOP
-from chetaev.numerics.methods.lanes.loaded import LANE_LOOP
+from chetaev.numerics.methods.lanes.loaded import AT_MEMBERS, LANE_LOOP
 
-LOOPS = (LOOP, STRIDES, LANE_LOOP, FRAME_LOOP)
+LOOPS = (LOOP, STRIDES, LANE_LOOP, AT_MEMBERS, FRAME_LOOP)
 """Every loop that numba compiles. A wheel holds the machine code of these only; another one would be compiled by the first simulation."""
 
 

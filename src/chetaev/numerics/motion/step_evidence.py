@@ -45,16 +45,9 @@ def rounding_allowed(tolerance: float, steps: Any = 0) -> Any:
     return np.minimum((_ROUNDED * tolerance + _LEAST_ROUNDED) * np.maximum(1.0, steps / _STEPS_OF_USUAL_RUNS), _LARGEST_LIMIT)
 
 
-def clearly_small(inside: Array, sizes: Array, steps: Array, tolerance: float) -> NDArray[np.bool_]:
-    """Which motions, rows of arrays, have defects and round-off that are small beside their own sizes: nothing else has to be known of
-    these.
-    """
-    defect, rounded = min(_CLEAR_DEFECT, defect_allowed(tolerance)), min(_LEAST_ROUNDED, rounding_allowed(tolerance))
-    usual = np.ascontiguousarray(sizes.T)  # NumPy is slow where it computes a few numbers at a time
-    off, change, noise = (np.ascontiguousarray(inside[:, k].T) for k in (OFF, CHANGE, ROUNDED))
-    small = off <= defect * np.maximum(usual, change)
-    small &= np.sqrt(steps * noise) <= rounded * usual
-    return np.asarray(small.all(axis=0))
+def clear_limits(tolerance: float) -> tuple[float, float]:
+    """Return the defect and the round-off, relative to the sizes of a motion itself, up to which nothing else has to be known of it."""
+    return min(_CLEAR_DEFECT, defect_allowed(tolerance)), min(_LEAST_ROUNDED, rounding_allowed(tolerance))
 
 
 def defects(inside: Array, sizes: Array, usual: Callable[[], Array]) -> Array:

@@ -3,8 +3,8 @@
 `loop` makes a trial step in all lanes at once, with code for several states (`chetaev.numerics.machine.vectors.states`). `layout` has the
 positions of its numbers, `calls` calls that code, `control` decides about all lanes at once, `starts` begins several members together,
 `inside_steps` compares inside several steps together, `dense` has polynomials between the nodes, `lane_transfer` moves the run of a lane
-into the loop for one state and back, `loaded` loads the machine code. `stages` makes one function of all stages of a step, and `blocks`
-evaluates code for several states at many points.
+into the loop for one state and back, `loaded` loads the machine code. `stages` makes one function of all stages of a step. `at_members`
+evaluates code for several states at one state of every member, and judges it, in compiled code, which `together` calls.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from chetaev.numerics.methods.dop853.arguments import (
 from chetaev.numerics.methods.dop853.codes import FINAL, TIMES
 from chetaev.numerics.methods.dop853.repeated_calls import Room, state_row
 from chetaev.numerics.methods.dop853.types import Array, Integers
-from chetaev.numerics.methods.lanes.blocks import evaluate_blocks, in_blocks, rows_of_points
 from chetaev.numerics.methods.lanes.layout import One, Places, Tables, Task, Wide, places_of
 from chetaev.numerics.methods.lanes.loaded import LANE_LOOP
+from chetaev.numerics.methods.lanes.together import evaluate_together
 
 __all__ = ["ONE_BY_ONE", "Wide", "run_side_by_side", "suits"]
 
@@ -106,9 +106,7 @@ def _begun(code: Code, wide: Wide, t0: float, states: Array, p: Array) -> Array:
     n, times = states.shape[1], np.full(len(states), t0)
     found = with_room_behind(states, code.size(n))
     if wide.begin:
-        blocks = in_blocks(states, len(code.like))
-        evaluate_blocks(wide.begin, in_blocks(times[:, None]), blocks, in_blocks(p), blocks[:, n:])
-        found[:, n:] = rows_of_points(blocks[:, n:], len(states))
+        found[:, n:] = evaluate_together(wide.begin, times, states, p, len(code.like))
     else:
         found[:, n:] = evaluate(code.begin, times, states, p, len(code.like))
     return found

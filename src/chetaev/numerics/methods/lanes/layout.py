@@ -49,6 +49,25 @@ class Wide(NamedTuple):
     """The further components of states, as `System.begin`; Python calls it."""
 
 
+class EndCode(NamedTuple):
+    """Addresses of code for all lanes that judges a state where a motion begins or ends: rates; residuals of the rows of motion with them
+    and the sizes of their terms; what is measured; the rows on the state, and these plus and minus bounds of their errors. Then the number
+    of rows on the state and of what `held` and `measure` compute, the residual relative to its terms that is `allowed`, and the relative
+    `distance` of states whose difference shows the terms of a row.
+    """
+
+    rates: int
+    held: int
+    measure: int
+    restricting: int
+    doubting: int
+    rows: int
+    n_held: int
+    n_measure: int
+    allowed: float
+    distance: float
+
+
 class Task(NamedTuple):
     """What is integrated: from where to where, the states and parameters of all members, a row each, the functions that are watched, the
     flag that stops all, what is kept, and the times at which states are kept.

@@ -1,4 +1,4 @@
-"""The compiled loop over lanes, loaded on first use."""
+"""The compiled loop over lanes, and what is evaluated at all members, loaded on first use."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from chetaev.numerics.machine.precompiled import Precompiled
 from chetaev.numerics.methods.dop853.loaded import LOOP
 
 _HERE = Path(__file__)
-_IN_PYTHON = ("__init__.py", "blocks.py", "loaded.py", "stages.py")
-"""Files that the machine code does not depend on."""
+_ELSEWHERE = ("__init__.py", "at_members.py", "blocks.py", "loaded.py", "stages.py", "together.py")
+"""Files that the machine code of the loop does not depend on."""
 
 _BUILDING_BLOCKS = ("lane_rows.py", "processor.py")
 """Files of the machine room that it depends on, besides those of every loop."""
@@ -32,6 +32,19 @@ LANE_LOOP = _Lanes(
     ("integrate_lanes",),
     sorted(
         {*_HERE.parent.glob("*.py"), *LOOP.sources, *(Path(precompiled.__file__).with_name(name) for name in _BUILDING_BLOCKS)}
-        - {_HERE.with_name(name) for name in _IN_PYTHON}
+        - {_HERE.with_name(name) for name in _ELSEWHERE}
+    ),
+)
+
+AT_MEMBERS = Precompiled(
+    "chetaev.numerics.methods.lanes.at_members",
+    ("evaluate_members", "check_ends", "compare_inside"),
+    sorted(
+        {
+            _HERE.with_name("at_members.py"),
+            _HERE.with_name("layout.py"),
+            *(Path(precompiled.__file__).with_name(name) for name in _BUILDING_BLOCKS),
+            *(file for file in LOOP.sources if file.name in ("codes.py", "types.py")),
+        }
     ),
 )

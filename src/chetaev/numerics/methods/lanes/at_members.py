@@ -1,0 +1,106 @@
+"""Code for several states at one state of every member: values, what is checked where motions begin and end, and comparisons inside steps.
+
+The numbers of `LANES` members at a time are arranged in a small table, evaluated and judged there: arrays over all members would be written
+and read once for every operation. A number that is not finite makes nothing clear.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chetaev.numerics.machine.lane_rows import LANES, call_lanes, column_in, column_out
+from chetaev.numerics.machine.native import inner
+from chetaev.numerics.methods.dop853.codes import CHANGE, OFF, ROUNDED
+from chetaev.numerics.methods.dop853.types import Array, Flags, Matrix, Stack, Table
+from chetaev.numerics.methods.lanes.layout import EndCode
+
+
+@inner
+def _arrange(room: Matrix, first: int, t: Array, y: Matrix, p: Matrix, behind: int) -> None:
+    """Times, states, and `behind` rows further parameters, of members from `first` on; the last member fills up the table."""
+    n = y.shape[1]
+    for lane in range(LANES):
+        member = min(first + lane, y.shape[0] - 1)
+        room[0, lane] = t[member]
+        column_in(room.ctypes, 1, n, lane, y[member].ctypes)
+        column_in(room.ctypes, 1 + n + behind, p.shape[1], lane, p[member].ctypes)
+
+
+def evaluate_members(address: int, t: Array, y: Matrix, p: Matrix, room: Matrix, out: Matrix) -> None:
+    """The results of code at the state of every member, in rows."""
+    x, at_p = room.ctypes, 1 + y.shape[1]
+    at = at_p + p.shape[1]
+    for first in range(0, y.shape[0], LANES):
+        _arrange(room, first, t, y, p, 0)
+        call_lanes(address, x, room[1:].ctypes, room[at_p:].ctypes, room[at:].ctypes)
+        for lane in range(min(LANES, y.shape[0] - first)):
+            column_out(x, at, out.shape[1], lane, out[first + lane].ctypes)
+
+
+def check_ends(
+    code: EndCode, t: Array, y: Matrix, p: Matrix, neighbours: Matrix, room: Matrix, clear: Flags, last: Array, terms: Array
+) -> None:
+    """Whether the rows of every member hold at its state, up to round-off that hides nothing: residuals of the rows of motion with the
+    computed rates, and doubts of the rows on the state, are small beside their terms. The second are the changes of these rows between the
+    state and some `neighbours`, given by factors. Also the last residual that is measured, and the size of its terms.
+    """
+    n, rows, half = y.shape[1], code.rows, code.n_held // 2
+    x, at_p = room.ctypes, 1 + 2 * n
+    held = at_p + p.shape[1]
+    measured = held + code.n_held
+    doubts, values, moved = measured + code.n_measure, measured + code.n_measure + 2 * rows, measured + code.n_measure + 3 * rows
+    there, sizes = moved + n, moved + n + rows
+    time, state, parameters = x, room[1:].ctypes, room[at_p:].ctypes
+    for first in range(0, y.shape[0], LANES):
+        _arrange(room, first, t, y, p, n)
+        call_lanes(code.rates, time, state, parameters, room[1 + n :].ctypes)
+        call_lanes(code.held, time, state, parameters, room[held:].ctypes)
+        call_lanes(code.measure, time, state, parameters, room[measured:].ctypes)
+        for lane in range(min(LANES, y.shape[0] - first)):
+            fine = True
+            for j in range(half):
+                fine &= room[held + j, lane] <= code.allowed * room[held + half + j, lane]
+            clear[first + lane] = fine
+            last[first + lane] = room[measured + code.n_measure // 2 - 1, lane]
+            terms[first + lane] = room[measured + code.n_measure - 1, lane]
+        if rows > 0:
+            call_lanes(code.doubting, time, state, parameters, room[doubts:].ctypes)
+            call_lanes(code.restricting, time, state, parameters, room[values:].ctypes)
+            for i in range(rows + 1):  # the last row says which members are certain
+                for lane in range(LANES):
+                    room[sizes + i, lane] = 0.0
+            which, unsure = 0, True
+            while unsure and which < neighbours.shape[0]:
+                for j in range(n):
+                    for lane in range(LANES):
+                        room[moved + j, lane] = room[1 + j, lane] * neighbours[which, j]
+                call_lanes(code.restricting, time, room[moved:].ctypes, parameters, room[there:].ctypes)
+                which, unsure = which + 1, False
+                for lane in range(LANES):
+                    if room[sizes + rows, lane] == 0.0:
+                        certain = True
+                        for i in range(rows):
+                            size, known = abs(room[there + i, lane] - room[values + i, lane]) / code.distance, room[sizes + i, lane]
+                            if not size <= known and known == known:
+                                room[sizes + i, lane] = size
+                            doubt = abs(room[doubts + i, lane] - room[doubts + rows + i, lane]) / 2.0
+                            certain &= doubt <= code.allowed * room[sizes + i, lane]
+                        room[sizes + rows, lane] = 1.0 if certain else 0.0
+                        unsure |= not certain
+            for lane in range(min(LANES, y.shape[0] - first)):
+                clear[first + lane] &= room[sizes + rows, lane] != 0.0
+
+
+def compare_inside(
+    inside: Stack, minima: Matrix, maxima: Matrix, counts: Table, defect: float, rounded: float, n: int, small: Flags
+) -> None:
+    """Whether defects inside the steps of every member, and sums of round-off, are small beside its own n components."""
+    for member in range(minima.shape[0]):
+        fine, steps = True, float(counts[member, 0])
+        for j in range(n):
+            low, high = abs(minima[member, j]), abs(maxima[member, j])
+            usual, change = max(low, high), inside[member, CHANGE, j]
+            fine &= minima[member, j] <= maxima[member, j] and change >= 0.0
+            fine &= inside[member, OFF, j] <= defect * max(usual, change)
+            fine &= np.sqrt(steps * inside[member, ROUNDED, j]) <= rounded * usual
+        small[member] = fine

@@ -1,0 +1,37 @@
+"""Code for several states (`vector_code`) at one state of every member."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chetaev.numerics.machine.processor import LANES
+from chetaev.numerics.methods.dop853.arguments import rows_of, solid
+from chetaev.numerics.methods.dop853.types import Array, Flags, Stack, Table
+from chetaev.numerics.methods.lanes.layout import EndCode
+from chetaev.numerics.methods.lanes.loaded import AT_MEMBERS
+
+
+def evaluate_together(address: int, t: Array, states: Array, p: Array, outputs: int) -> Array:
+    """The results of code at many points: arguments and results have a row for each."""
+    y, parameters = solid(states), solid(p)
+    found = np.empty((len(y), outputs))
+    room = rows_of(1 + y.shape[1] + parameters.shape[1] + outputs, LANES)
+    AT_MEMBERS.evaluate_members(address, solid(t), y, parameters, room, found)
+    return found
+
+
+def judge_together(code: EndCode, t: Array, states: Array, p: Array, neighbours: Array) -> tuple[Flags, Array, Array]:
+    """Which states are clear, and the last residual and the size of its terms at each (`at_members.check_ends`)."""
+    y, parameters = solid(states), solid(p)
+    size, n = y.shape
+    clear, last, terms = np.empty(size, bool), np.empty(size), np.empty(size)
+    room = rows_of(2 + 3 * n + parameters.shape[1] + code.n_held + code.n_measure + 5 * code.rows, LANES)
+    AT_MEMBERS.check_ends(code, solid(t), y, parameters, solid(neighbours), room, clear, last, terms)
+    return clear, last, terms
+
+
+def small_inside(inside: Stack, minima: Array, maxima: Array, counts: Table, limits: tuple[float, float], n: int) -> Flags:
+    """Which members have defects inside their steps, and round-off, within limits relative to the extremes of the first n components."""
+    small = np.empty(len(minima), bool)
+    AT_MEMBERS.compare_inside(solid(inside), solid(minima), solid(maxima), np.ascontiguousarray(counts), *limits, n, small)
+    return small
