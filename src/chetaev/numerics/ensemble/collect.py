@@ -87,7 +87,8 @@ class Collection:
         flow = compiled.flow
         usual = {int(s): outcomes.verdict(s, Ending(0.0))[0] for s in Status} | {NOT_STARTED: Outcome.INTERRUPTED}
         first = int(self.status[0])
-        outcome = np.full(read.size, str(usual[first]), object)
+        outcome = np.empty(read.size, object)
+        outcome.fill(str(usual[first]))
         if (self.status != first).any():
             for s in np.unique(self.status):
                 outcome[self.status == s] = str(usual[int(s)])

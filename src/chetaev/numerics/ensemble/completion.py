@@ -55,6 +55,8 @@ class Completed:
     notes: Notes
     alone: Mask
     """Members at which the equations have another rank than the compiled ones; `simulate` runs them."""
+    pivots: Array | None
+    """The determinant and the smallest pivot at all states, where they were computed."""
 
 
 def completed(read: Given) -> Completed:
@@ -69,9 +71,9 @@ def completed(read: Given) -> Completed:
     if flow.has_power:
         states[:, -1] = 0.0
     alone = np.zeros(read.size, dtype=bool)
-    _set_apart(read, flow, states, notes, alone)
+    pivots = _set_apart(read, flow, states, notes, alone)
     states[list(notes)] = np.nan
-    return Completed(states, notes, alone)
+    return Completed(states, notes, alone, pivots)
 
 
 def noted(notes: Notes, size: int) -> Mask:
@@ -181,8 +183,9 @@ def _evaluated(read: Given, member: int, data: Data) -> Mapping[Jet, float]:
     return evaluate(read.equations, start, parameters=values, t=read.t, inputs=bound.inputs).jets
 
 
-def _set_apart(read: Given, flow: Flow, states: Array, notes: Notes, alone: Mask) -> None:
-    """Add notes for members without a value of the equations; leave those with another rank of the system Jacobian to `simulate`.
+def _set_apart(read: Given, flow: Flow, states: Array, notes: Notes, alone: Mask) -> Array | None:
+    """Add notes for members without a value of the equations; leave those with another rank of the system Jacobian to `simulate`. Return
+    the determinant and the smallest pivot of all members, if they were needed.
 
     Where rows are dependent at the sampled states, members may still be regular, or ill-conditioned.
     """
@@ -192,8 +195,13 @@ def _set_apart(read: Given, flow: Flow, states: Array, notes: Notes, alone: Mask
     usual = flow.system.generic_nullity or 0
     # (almost) dependent rows are similar in all members: the first member decides whether all have to be checked individually
     alike = not len(members) or any(judge(read, flow, states[members[0]], int(members[0])) for judge in (_clear, _as_compiled))
+    pivots = None
     if not usual and alike:
-        members = members[~(read.batch.values(kernels.pivots, times, states, members)[:, 1] > WORST_PIVOT)]
+        found = read.batch.values(kernels.pivots, times, states, members)
+        pivots = found if len(members) == read.size else None
+        members = members[~(found[:, 1] > WORST_PIVOT)]
+        if not len(members):
+            return pivots
     found = read.batch.values(kernels.jacobian, times, states, members).reshape(
         len(members), len(flow.system.structure.jacobian), len(flow.system.structure.top)
     )
@@ -202,7 +210,7 @@ def _set_apart(read: Given, flow: Flow, states: Array, notes: Notes, alone: Mask
         notes[int(k)] = (Outcome.LEFT_DOMAIN, "the equations have no finite value at the start.")
     members, found = members[finite], found[finite]
     if not len(members):
-        return
+        return pivots
     sizes = FactoredStack(found).found.sizes
     last = found.shape[2] - usual
     suspicious = sizes[:, last - 1] <= _SUSPICIOUS
@@ -212,6 +220,7 @@ def _set_apart(read: Given, flow: Flow, states: Array, notes: Notes, alone: Mask
         suspicious[:] = True
     for k in members[suspicious]:
         alone[k] = not _as_compiled(read, flow, states[k], int(k))
+    return pivots
 
 
 def _clear(read: Given, flow: Flow, state: Array, member: int) -> bool:

@@ -195,7 +195,10 @@ class Integration:
 
     def _pivots(self, members: Indices, kernels: Pivoted | None = None) -> Array:
         """The determinant and the smallest pivot of some members where they are."""
-        return self.read.batch.values((kernels or self.pivoted[0]).pivots, self.at, self.y, members)
+        kernels, known = kernels or self.pivoted[0], self.completion.pivots
+        if known is not None and kernels is self.pivoted[0] and not self.counts.any():  # no member has left its start
+            return np.asarray(known[as_slice(members)])
+        return self.read.batch.values(kernels.pivots, self.at, self.y, members)
 
     def _advanced(self, members: Indices, t1: float) -> Indices:
         """Integrate members; return those whose pivots became too small."""
@@ -333,7 +336,7 @@ class Integration:
         here, inside = as_slice(members), done.inside.reshape(len(members), codes.INSIDE, -1)
         first = (self.status[here] == NOT_STARTED).all()
         self.at[here], self.y[here], self.status[here], self.index[here] = done.t, done.y, done.status, done.index
-        if first and len(members) == self.read.size:  # nothing to compare with, and nothing copied
+        if first and len(members) == self.read.size and isinstance(done, dop853.Ensemble):  # nothing to compare with, and nothing copied
             self.measured, self.low, self.high = done.measured, done.minima, done.maxima
             self.worst, self.usual, self.inside = done.worst, done.usual, inside
         elif first:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from chetaev.numerics.machine.processor import targets_to_build
+from chetaev.numerics.machine.two_doubles import TWO_DOUBLES
 from chetaev.numerics.methods.compiled_steps.loaded import STRIDES
 from chetaev.numerics.methods.dop853.loaded import LOOP
 from chetaev.numerics.methods.frames.loaded import FRAME_LOOP
 from chetaev.numerics.methods.lanes.loaded import AT_MEMBERS, LANE_LOOP
 
-LOOPS = (LOOP, STRIDES, LANE_LOOP, AT_MEMBERS, FRAME_LOOP)
+LOOPS = (LOOP, STRIDES, LANE_LOOP, AT_MEMBERS, FRAME_LOOP, TWO_DOUBLES)
 """Every loop that numba compiles. A wheel holds the machine code of these only; another one would be compiled by the first simulation."""
 
 

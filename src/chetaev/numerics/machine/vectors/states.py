@@ -68,11 +68,10 @@ def doubts_in_lanes(program: bytes, size: int) -> int:
     """The address of code for several states that stores `size` results plus, and behind them minus, bounds of their errors, as
     `rounding_bounds.doubting` for one state; 0 for programs that are long or call the mathematical library.
     """
-    table = np.frombuffer(program, np.int32).reshape(-1, 4)
-    if len(table) > _MOST_DOUBTED or np.isin(table[:, 0], list(_LOOSE.difference(TURNING))).any() or not sine.IN_LINE:
-        return 0
     if (program, size) not in _DOUBTING:
-        _DOUBTING[program, size] = _made(text_in_lanes(program, bounds=size))
+        table = np.frombuffer(program, np.int32).reshape(-1, 4)
+        far = len(table) > _MOST_DOUBTED or np.isin(table[:, 0], list(_LOOSE.difference(TURNING))).any() or not sine.IN_LINE
+        _DOUBTING[program, size] = 0 if far else _made(text_in_lanes(program, bounds=size))
     return _DOUBTING[program, size]
 
 

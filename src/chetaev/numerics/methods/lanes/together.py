@@ -33,5 +33,13 @@ def judge_together(code: EndCode, t: Array, states: Array, p: Array, neighbours:
 def small_inside(inside: Stack, minima: Array, maxima: Array, counts: Table, limits: tuple[float, float], n: int) -> Flags:
     """Which members have defects inside their steps, and round-off, within limits relative to the extremes of the first n components."""
     small = np.empty(len(minima), bool)
-    AT_MEMBERS.compare_inside(solid(inside), solid(minima), solid(maxima), np.ascontiguousarray(counts), *limits, n, small)
+    AT_MEMBERS.compare_inside(_whole(inside), _whole(minima), _whole(maxima), np.ascontiguousarray(counts), *limits, n, small)
     return small
+
+
+def _whole(rows: Array) -> Array:
+    """Contiguous rows that begin with given ones: those which the loop wrote, if these are the first columns of such."""
+    whole = rows.base
+    if whole is None or whole.shape[:-1] != rows.shape[:-1] or whole.dtype != rows.dtype or not whole.flags.c_contiguous:
+        return solid(rows)
+    return whole if whole.__array_interface__["data"] == rows.__array_interface__["data"] else solid(rows)
