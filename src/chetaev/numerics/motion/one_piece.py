@@ -91,19 +91,23 @@ class OnePiece:
         """The motion from a user's data, or the part of it before Ctrl-C; None if anything about it is in doubt."""
         flow, t0 = self.flow, float(wanted.times[0])
         data = read_state(self.switched.original, start, binding, where, expressions=True)
-        if data.guess or data.demands or not data.fixed.keys() <= self.clear.places:
+        if data.demands or not {*data.fixed, *data.guess} <= self.clear.places or (data.guess and wanted.slopes is not None):
             return None
-        state = self.clear.at(Problem(self.clear.system, binding, t0, where), data.fixed)
-        if state is None:
+        problem = Problem(self.clear.system, binding, t0, where)
+        if data.guess:
+            jets = self.clear.completed(problem, data)
+        else:
+            jets = None if (found := self.clear.at(problem, data.fixed)) is None else found.state
+        if jets is None:
             return None
         here = Setting(self.switched, (), binding, self.compiled)
-        y, p = here.native(state.state, 0.0), here.parameters(t0)
+        y, p = here.native(jets, 0.0), here.parameters(t0)
         pivot = float(self.compiled.watch()(t0, y, p)[1])
         if not pivot > WORST_PIVOT:
             return None
         energy = p[-1] = float(self.compiled.measure(t0, y, p)[len(self.compiled.labels) - 1])
         directions = None if wanted.slopes is None else read_directions(wanted.slopes, self.switched.original, start, binding, where)
-        wide = None if directions is None else self._wide(here, state.state, start, binding, directions, wanted.times, where)
+        wide = None if directions is None else self._wide(here, jets, start, binding, directions, wanted.times, where)
         run = self._run(here, y, p, WORST_PIVOT * min(1.0, pivot), wanted, progress, wide)
         if run.status not in (dop853.Status.FINISHED, dop853.Status.INTERRUPTED):
             self.useful = run.accepted <= _MOST_LOST_STEPS
@@ -116,9 +120,9 @@ class OnePiece:
         record.add(piece)
         if wide is not None and directions is not None:
             net.differentiated(piece, directions, from_lanes(wide.usual, len(directions)))
-        found = record.joined(flow.state, verdict(dop853.Status(run.status), Ending(float(run.t))))
-        if (found.certificate.ok and not net.unsettled) or run.status is dop853.Status.INTERRUPTED:
-            return found
+        motion = record.joined(flow.state, verdict(dop853.Status(run.status), Ending(float(run.t))))
+        if (motion.certificate.ok and not net.unsettled) or run.status is dop853.Status.INTERRUPTED:
+            return motion
         self.useful = run.accepted <= _MOST_LOST_STEPS
         return None
 

@@ -10,6 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from chetaev.core.errors import InitialError, StateError
 from chetaev.core.state import State
 from chetaev.core.symbols import Jet
 from chetaev.core.values import Undefined
@@ -24,8 +25,9 @@ from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.graphs.graph_tape import GraphTape
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.start.conditions import Alone
-from chetaev.numerics.start.data import read_state
+from chetaev.numerics.start.data import Data, read_state
 from chetaev.numerics.start.direct_completion import Completion, completion_of, excesses, positive
+from chetaev.numerics.start.initial import complete
 
 HOLDS = 1e-11
 """Largest residual of a row of motion with the computed accelerations, relative to the sum of its terms. Good divisors give 1e-15; the
@@ -103,6 +105,18 @@ class Clear:
         known = {**values, **dict(zip(self.above, above.tolist(), strict=True))}
         kept = digits and not problem.binding.inputs and self.keeps_digits(points, x)  # inputs are computed, and have errors too
         return ClearState(values, {z: known[z] for z in self.reported}, kept)
+
+    def completed(self, problem: Problem, data: Data) -> Mapping[Jet, float] | None:
+        """The jets of the state for data with guesses, as the general completion finds them; None if there is no state, or the system
+        Jacobian is not clearly regular there.
+        """
+        state = self.completion.state
+        try:
+            found = complete(problem, data)
+            above = self.values(Alone(problem, state), np.array([[found[z] for z in state]]))
+        except (InitialError, StateError, Undefined):
+            return None
+        return None if above is None else found
 
     def keeps_digits(self, points: Alone, x: Matrix) -> bool:
         """Whether bounds of round-off show that the jets above a state have correct digits, and that round-off hides no violated row.
