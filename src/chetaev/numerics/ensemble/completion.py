@@ -224,8 +224,8 @@ def _set_apart(read: Given, flow: Flow, states: Array, notes: Notes, alone: Mask
 
 
 def _clear(read: Given, flow: Flow, state: Array, member: int) -> bool:
-    """Tell whether the system Jacobian is regular at a member's state beyond doubt, as `simulate` asks of a start. The code for that is made
-    for systems with which many steps were taken.
+    """Tell whether the system Jacobian is regular at a member's state beyond doubt, as `simulate` asks of a start. The code for that is
+    made for systems with which many steps were taken.
     """
     clear = clear_states(flow.system) if makes_more_code(read.batch.compiled.stepping.rhs) else None
     if clear is None:

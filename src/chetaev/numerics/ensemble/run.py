@@ -92,9 +92,7 @@ class Integration:
 
     @cached_property
     def measured(self) -> Array:
-        """The largest residuals, and the sizes of their terms. This array and the next ones are those of the loop, if one call of it runs all
-        members.
-        """
+        """The largest residuals, and the sizes of their terms. This array and the next are the loop's if one call runs all members."""
         return np.full((self.read.size, self.pivoted[0].compiled.measure.n_out), np.nan)
 
     @cached_property

@@ -93,7 +93,8 @@ class Exact:
         """The values at a state, if they have any (`with_enough_digits`). The entries of p for inputs are not read."""
         if self._quick is not None:
             found, bounds = self._quick(np.array([t, *y[: self._states], *p[:-1]]))
-            if (bounds <= np.maximum(_CERTAIN * np.abs(found), _CERTAIN_BESIDE_NEEDED * np.asarray(needed))).all() and np.isfinite(found).all():
+            allowed = np.maximum(_CERTAIN * np.abs(found), _CERTAIN_BESIDE_NEEDED * np.asarray(needed))
+            if (bounds <= allowed).all() and np.isfinite(found).all():
                 return found
 
         def compute(mp: mpmath.MPContext) -> Sequence[Any]:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chetaev.numerics.flow.compiled import Array
 from chetaev.numerics.methods.dop853.codes import CHANGE, OFF, ROUNDED

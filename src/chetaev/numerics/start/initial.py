@@ -75,6 +75,8 @@ def complete_together(members: Members, data: Data, size: int) -> tuple[Matrix, 
     while work:
         part = work.pop()
         try:
+            if part.stages and part.directly(x):
+                continue
             if part.stages:
                 work.append(part.next_stage())
             else:
@@ -153,6 +155,23 @@ class _Work:
     def _require_finite(self, rows: Rows, x: Matrix, finite: Flags, jets: Iterable[Jet] = ()) -> None:
         if not finite.all():
             self._without({k: partial(_undefined, rows.conditions, self._at(k, x, jets)) for k in np.flatnonzero(~finite).tolist()})
+
+    def directly(self, x: Matrix) -> bool:
+        """Complete members by divisions as soon as the jets with guesses are known, and tell whether this is clear for all of them; write
+        their states to x.
+        """
+        data = self.data
+        if not data.guess or not data.guess.keys() <= self.known.keys() or data.demands or not data.fixed.keys() <= self.place.keys():
+            return False
+        way = completion_of(self.problem.system)
+        trial = self.x.copy()
+        clear = None if way is None else way.complete(self.members, self.known, trial, self.which)
+        if clear is None or not clear.any():
+            return False
+        if not clear.all():
+            raise _Split([np.flatnonzero(clear), np.flatnonzero(~clear)])
+        x[self.which] = trial
+        return True
 
     def next_stage(self) -> _Work:
         """The work after one more stage of the constraints, with the jets that it determines."""

@@ -1,4 +1,4 @@
-"""Values of programs (`chetaev.core.exact.program`) in pairs of doubles, with bounds of their errors: a thousandth of the time of many digits.
+"""Values of programs (`chetaev.core.exact.program`) in pairs of doubles, with bounds of their errors, in a hundredth of mpmath's time.
 
 `codes` has the operations, `arithmetic` runs programs in compiled code.
 """

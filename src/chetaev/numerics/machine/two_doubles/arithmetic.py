@@ -1,9 +1,9 @@
 """Programs in pairs of doubles, whose sum has 31 digits, with a bound of the error of every value.
 
 A value stands in a row: the larger number of the pair, the smaller one, and the bound. Sums, products and quotients are those of Joldes,
-Muller and Popescu (2017), whose relative errors are at most 3, 7 and 16 squares of the unit roundoff 2^-53; `UNIT` covers all of them. Bounds
-are computed in doubles and enlarged by `MORE` in each operation, which covers their own rounding. A bound that is infinite, or not a number,
-says nothing: so it is where a number is too large or too small for these algorithms.
+Muller and Popescu (2017), whose relative errors are at most 3, 7 and 16 squares of the unit roundoff 2^-53; `UNIT` covers all of them.
+Bounds are computed in doubles and enlarged by `MORE` in each operation, which covers their own rounding. A bound that is infinite, or not
+a number, says nothing: so it is where a number is too large or too small for these algorithms.
 """
 
 from __future__ import annotations
@@ -33,13 +33,15 @@ UNIT = 16.0 * 2.0**-106
 """Largest relative error of an operation."""
 MORE = 1.0 + 2.0**-48
 """Enlarges a bound by more than the rounding errors of its computation."""
+LEAST = 1.0 - 2.0**-52
+"""The larger number of a pair times this is smaller than the sum of both."""
 SMALLEST = 1e-250
 """Smaller numbers lose digits by underflow."""
 UNDERFLOW = 1e-290
 """Largest absolute error of a product by underflow."""
 CIRCLE = 2.0**-99
-"""Largest error of sine, relative to its argument, and of cosine, between -pi/4 and pi/4: 21 squares of the unit roundoff by Horner's scheme,
-and 2^-112 by the terms that are left out."""
+"""Largest error of sine, relative to its argument, and of cosine, between -pi/4 and pi/4: 21 squares of the unit roundoff by Horner's
+scheme, and 2^-112 by the terms that are left out."""
 REDUCTION = 2.0**-100
 """Largest error of an argument by subtraction of quarters of a circle."""
 MOST_QUARTERS = 2.0**20
@@ -152,7 +154,7 @@ def run_program(table: Table, inputs: Array, numbers: Matrix, terms: Matrix, slo
             continue
         a, b, e = slots[first, 0], slots[first, 1], slots[first, 2]
         c, d, f = slots[second, 0], slots[second, 1], slots[second, 2]
-        if operation == ADD or operation == SUBTRACT:
+        if operation in (ADD, SUBTRACT):
             if operation == SUBTRACT:
                 c, d = -c, -d
             x, y = _sum(a, b, c, d)
@@ -166,7 +168,7 @@ def run_program(table: Table, inputs: Array, numbers: Matrix, terms: Matrix, slo
                 doubt += 0.0 if abs(x) > SMALLEST else UNDERFLOW
         elif operation == DIVIDE:
             x, y = _quotient(a, b, c, d)
-            least = abs(c) * (1.0 - UNIT) - f
+            least = abs(c) * LEAST - f
             if a == 0.0 and e == 0.0 and least > 0.0:
                 doubt = 0.0
             elif least > SMALLEST and abs(a) > SMALLEST and abs(x) > SMALLEST:
@@ -177,15 +179,15 @@ def run_program(table: Table, inputs: Array, numbers: Matrix, terms: Matrix, slo
             x, y, doubt = -a, -b, e
         elif operation == ASSIGN:
             x, y, doubt = a, b, e
-        elif operation == SIN or operation == COS:
+        elif operation in (SIN, COS):
             x, y, doubt = _circle(terms, a, b, e, 0 if operation == SIN else 1)
         elif operation == SQRT:
-            least = a * (1.0 - UNIT) - e
+            least = a * LEAST - e
             x, y, doubt = 0.0, 0.0, e
             if least > SMALLEST:
                 root = np.sqrt(a)
                 p, g = _multiplied(root, root)
-                u, v = _sum(a, b, -p, -g)
+                u, _ = _sum(a, b, -p, -g)
                 x, y = _joined(root, u / (2.0 * root))
                 doubt = (e / np.sqrt(least) + UNIT * x) * MORE
             elif not (a == 0.0 and e == 0.0):
