@@ -1,70 +1,48 @@
 r"""The polynomial of a step, $y + \sum_k c_k\theta^k$: its values, its rates, and boxes around parts of it.
 
 The same as `methods.enclosed.Stretch`, compiled. The coefficients of one component lie side by side, so that a sum over them takes a few
-vector instructions; the order of summation is left to the compiler.
+vector instructions (`vectors`).
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-from numba import njit
-
-from chetaev.numerics.machine.native import SETTINGS, inner, part
+from chetaev.numerics.machine.native import inner, part
 from chetaev.numerics.methods.compiled_steps.codes import HALF, HALF_RATE, LAST_RATE
 from chetaev.numerics.methods.compiled_steps.types import Room
+from chetaev.numerics.methods.compiled_steps.vectors import fill_powers, multiply, sum_products
 from chetaev.numerics.methods.dop853.enclosure.tube import range_of
 from chetaev.numerics.methods.dop853.types import Array, Tube
 
-summing: Any = njit(**SETTINGS, forceinline=True, fastmath={"reassoc", "contract", "nsz"})
-"""Inlined sums whose order does not matter."""
-
-
-@summing
-def dot(a: Array, b: Array) -> float:
-    """The sum of the products."""
-    found = 0.0
-    for k in range(a.size):
-        found += a[k] * b[k]
-    return found
-
-
-@summing
-def rest(a: Array) -> float:
-    """The sum of all entries but the first."""
-    found = 0.0
-    for k in range(1, a.size):
-        found += a[k]
-    return found
+@inner
+def _along(room: Room, j: int, which: int) -> float:
+    """The sum of the coefficients of a component with one row of weights."""
+    return sum_products(room.rows[j].ctypes, room.weights[which].ctypes, room.powers.size)
 
 
 @inner
 def inside(y: Array, room: Room, which: int) -> None:
     """The state in one of the places for which there are weights, into `room.place`."""
     for j in range(y.size):
-        room.place[j] = y[j] + dot(room.rows[j], room.weights[which])
+        room.place[j] = y[j] + _along(room, j, which)
 
 
 @inner
 def state_at(y: Array, room: Room, theta: float, out: Array) -> None:
     """The state at a place of the step."""
-    power = 1.0
-    for k in range(room.powers.size):
-        power *= theta
-        room.powers[k] = power
+    width = room.powers.size
+    fill_powers(room.powers.ctypes, theta, theta, width, width)
     for j in range(y.size):
-        out[j] = y[j] + dot(room.rows[j], room.powers)
+        out[j] = y[j] + sum_products(room.rows[j].ctypes, room.powers.ctypes, width)
 
 
 @inner
 def rate_at(room: Room, theta: float, h: float, out: Array) -> None:
     """The derivative at a place of the step."""
-    power = 1.0 / h
-    for k in range(room.powers.size):
-        room.powers[k] = (k + 1) * power
-        power *= theta
+    width = room.powers.size
+    fill_powers(room.powers.ctypes, 1.0 / h, theta, width, width)
+    multiply(room.powers.ctypes, room.weights[LAST_RATE].ctypes, width)
     for j in range(room.rows.shape[0]):
-        out[j] = dot(room.rows[j], room.powers)
+        out[j] = sum_products(room.rows[j].ctypes, room.powers.ctypes, width)
 
 
 @inner
@@ -83,13 +61,13 @@ def around(t: float, h: float, y: Array, room: Room, tube: Tube) -> None:
     for which in range(tube.columns.size):
         j = tube.columns[which]
         row = room.rows[j]
-        slope, last = inverse * dot(row, room.weights[HALF_RATE]), inverse * dot(row, room.weights[LAST_RATE])
+        slope, last = inverse * _along(room, j, HALF_RATE), inverse * _along(room, j, LAST_RATE)
         low, high = range_of(inverse * row[0], slope, last)
         box[2 * n + j], box[3 * n + j] = low, high
         if low >= 0.0 or high <= 0.0:  # it does not turn back
             box[j], box[n + j] = min(y[j], end[j]), max(y[j], end[j])
         else:
-            box[j], box[n + j] = range_of(y[j], y[j] + dot(row, room.weights[HALF]), end[j])
+            box[j], box[n + j] = range_of(y[j], y[j] + _along(room, j, HALF), end[j])
     box[4 * n], box[4 * n + 1] = min(t, t + h), max(t, t + h)
 
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from chetaev.numerics.machine.native import call_kernel, inner, part
 from chetaev.numerics.methods.compiled_steps.codes import ATOL, END, EVALUATIONS, LONGEST, NEW, NEXT, NOISE, NOW, PROPOSED, TYPICAL
-from chetaev.numerics.methods.compiled_steps.polynomial import rate_at, rest
+from chetaev.numerics.methods.compiled_steps.polynomial import rate_at
 from chetaev.numerics.methods.compiled_steps.sizes import find_typical, show_sizes
 from chetaev.numerics.methods.compiled_steps.types import Path, Room
+from chetaev.numerics.methods.compiled_steps.vectors import fill_powers, scale_and_sum
 from chetaev.numerics.methods.dop853.calls import call, finite
 from chetaev.numerics.methods.dop853.codes import NOT_FINITE, RUNNING, STEP_TOO_SMALL
 from chetaev.numerics.methods.dop853.step import EPSILON
@@ -76,9 +77,9 @@ def _one_step(system: System, series: int, control: Control, path: Path, room: R
         return NOT_FINITE
     radius = np.inf  # its logarithm
     if last > 0.0:
-        radius = np.log(size / last) / m
+        radius = np.log(size / last) * (1.0 / m)
     if before > 0.0:
-        radius = min(radius, np.log(size / before) / (m - 1))
+        radius = min(radius, np.log(size / before) * (1.0 / (m - 1)))
     length, left = np.exp(radius - 2.0 - _SAFETY / (m - 1)), abs(end - t)
     clock[PROPOSED] = np.inf
     if clock[NEXT] < length:
@@ -89,13 +90,8 @@ def _one_step(system: System, series: int, control: Control, path: Path, room: R
     h = clock[NEW] - t
     if (length < left and abs(h) < 10.0 * EPSILON * abs(t)) or h == 0.0:
         return STEP_TOO_SMALL
-    room.powers[0] = h
-    for k in range(1, m):
-        half = (k - 1) // 2
-        room.powers[k] = room.powers[half] * room.powers[k - 1 - half]
+    width = room.powers.size
+    fill_powers(room.powers.ctypes, h, h, m, width)
     for j in range(y.size):
-        row = rows[j]
-        for k in range(row.size):
-            row[k] *= room.powers[k]
-        room.free[j] = y[j] + (row[0] + rest(row))
+        room.free[j] = y[j] + scale_and_sum(rows[j].ctypes, room.powers.ctypes, width)
     return RUNNING if finite(room.free) else NOT_FINITE
