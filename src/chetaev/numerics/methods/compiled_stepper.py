@@ -60,6 +60,7 @@ class Strides:
         scales, sizes = self._path.scales, self.sizes
         scales[codes.GIVEN], scales[codes.NOISE], scales[codes.ATOL] = sizes.measures.sizes, sizes.noise, sizes.measures.atol
         scales[codes.LARGEST], scales[codes.SIZES], scales[codes.FLOOR] = sizes.largest, sizes.sizes, sizes.floor
+        scales[codes.LEAST] = (scales[codes.ATOL] + scales[codes.NOISE]) / sizes.measures.rtol
 
     @cached_property
     def _trial(self) -> Packed:

@@ -7,23 +7,18 @@ vector instructions (`vectors`).
 from __future__ import annotations
 
 from chetaev.numerics.machine.native import inner, part
-from chetaev.numerics.methods.compiled_steps.codes import HALF, HALF_RATE, LAST_RATE
+from chetaev.numerics.methods.compiled_steps.codes import HALF, HALF_RATE, LAST_RATE, QUARTER
 from chetaev.numerics.methods.compiled_steps.types import Room
-from chetaev.numerics.methods.compiled_steps.vectors import fill_powers, multiply, sum_products
+from chetaev.numerics.methods.compiled_steps.vectors import fill_powers, multiply, sum_products, three_sums
 from chetaev.numerics.methods.dop853.enclosure.tube import range_of
-from chetaev.numerics.methods.dop853.types import Array, Tube
+from chetaev.numerics.methods.dop853.types import Array, Matrix, Tube
 
 @inner
-def _along(room: Room, j: int, which: int) -> float:
-    """The sum of the coefficients of a component with one row of weights."""
-    return sum_products(room.rows[j].ctypes, room.weights[which].ctypes, room.powers.size)
-
-
-@inner
-def inside(y: Array, room: Room, which: int) -> None:
-    """The state in one of the places for which there are weights, into `room.place`."""
+def inside(y: Array, room: Room, places: Matrix) -> None:
+    """The states at a quarter, a half and three quarters of the step."""
     for j in range(y.size):
-        room.place[j] = y[j] + _along(room, j, which)
+        one, two, three = three_sums(room.rows[j].ctypes, room.weights.ctypes, room.powers.size, (QUARTER, HALF, QUARTER + 2))
+        places[0, j], places[1, j], places[2, j] = y[j] + one, y[j] + two, y[j] + three
 
 
 @inner
@@ -33,6 +28,24 @@ def state_at(y: Array, room: Room, theta: float, out: Array) -> None:
     fill_powers(room.powers.ctypes, theta, theta, width, width)
     for j in range(y.size):
         out[j] = y[j] + sum_products(room.rows[j].ctypes, room.powers.ctypes, width)
+
+
+@inner
+def state_and_rate_at(y: Array, room: Room, theta: float, h: float, state: Array, rate: Array) -> None:
+    """The state and the derivative at a place of the step, which is not its beginning."""
+    width, inverse = room.powers.size, 1.0 / (h * theta)
+    fill_powers(room.powers.ctypes, theta, theta, width, width)
+    for j in range(y.size):
+        state[j] = y[j] + sum_products(room.rows[j].ctypes, room.powers.ctypes, width)
+    multiply(room.powers.ctypes, room.weights[LAST_RATE].ctypes, width)
+    for j in range(y.size):
+        rate[j] = inverse * sum_products(room.rows[j].ctypes, room.powers.ctypes, width)
+
+
+@inner
+def last_rate(room: Room, j: int, h: float) -> float:
+    """The derivative of a component at the end of the step."""
+    return sum_products(room.rows[j].ctypes, room.weights[LAST_RATE].ctypes, room.powers.size) / h
 
 
 @inner
@@ -61,13 +74,13 @@ def around(t: float, h: float, y: Array, room: Room, tube: Tube) -> None:
     for which in range(tube.columns.size):
         j = tube.columns[which]
         row = room.rows[j]
-        slope, last = inverse * _along(room, j, HALF_RATE), inverse * _along(room, j, LAST_RATE)
-        low, high = range_of(inverse * row[0], slope, last)
+        half, slope, last = three_sums(row.ctypes, room.weights.ctypes, room.powers.size, (HALF, HALF_RATE, LAST_RATE))
+        low, high = range_of(inverse * row[0], inverse * slope, inverse * last)
         box[2 * n + j], box[3 * n + j] = low, high
         if low >= 0.0 or high <= 0.0:  # it does not turn back
             box[j], box[n + j] = min(y[j], end[j]), max(y[j], end[j])
         else:
-            box[j], box[n + j] = range_of(y[j], y[j] + _along(room, j, HALF), end[j])
+            box[j], box[n + j] = range_of(y[j], y[j] + half, end[j])
     box[4 * n], box[4 * n + 1] = min(t, t + h), max(t, t + h)
 
 

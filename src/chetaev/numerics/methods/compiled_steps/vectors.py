@@ -38,6 +38,26 @@ sum_products: Callable[[Any, Any, int], float] = intrinsic(_sum_products)
 """`sum_products(a.ctypes, b.ctypes, width)`: the sum of the products of two rows."""
 
 
+def _three_sums(typingctx: Any, a: Any, weights: Any, width: Any, rows: Any) -> tuple[Any, Callable[..., Any]]:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        first, table, length, which = arguments
+        starts = [builder.mul(row, length) for row in cgutils.unpack_tuple(builder, which)]
+        totals = [cgutils.alloca_once_value(builder, _ZEROS) for _ in starts]
+        with _blocks(builder, length) as place:
+            number = _load(builder, first, place)
+            for start, total in zip(starts, totals, strict=True):
+                weight = _load(builder, table, builder.add(start, place))
+                builder.store(_fused(builder, number, weight, builder.load(total)), total)
+        found = [_total(builder, builder.load(total)) for total in totals]
+        return context.make_tuple(builder, signature.return_type, found)
+
+    return types.UniTuple(types.float64, 3)(_POINTER, _POINTER, types.intp, types.UniTuple(types.intp, 3)), generate
+
+
+three_sums: Callable[[Any, Any, int, tuple[int, int, int]], tuple[float, float, float]] = intrinsic(_three_sums)
+"""`three_sums(a.ctypes, weights.ctypes, width, (i, j, k))`: the sums of the products of a row with three rows of weights."""
+
+
 def _scale_and_sum(typingctx: Any, a: Any, b: Any, width: Any) -> tuple[Any, Callable[..., Any]]:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         first, second, length = arguments
