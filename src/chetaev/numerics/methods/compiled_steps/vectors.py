@@ -115,6 +115,28 @@ multiply: Callable[[Any, Any, int], None] = intrinsic(_multiply)
 """`multiply(a.ctypes, b.ctypes, width)`: a *= b."""
 
 
+def _subtract_multiple(typingctx: Any, x: Any, y: Any, factor: Any, count: Any) -> tuple[Any, Callable[..., Any]]:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        target, source, number, length = arguments
+        factors = _spread(builder, number)
+        with _blocks(builder, length) as place:
+            product = builder.fmul(factors, _load(builder, source, place))
+            _store(builder, builder.fsub(_load(builder, target, place), product), target, place)
+        rest = builder.and_(length, length.type(BLOCK - 1))
+        done = builder.sub(length, rest)
+        with cgutils.for_range(builder, rest) as loop:
+            place = builder.add(done, loop.index)
+            at, old = builder.gep(target, [place]), builder.load(builder.gep(source, [place]))
+            builder.store(builder.fsub(builder.load(at), builder.fmul(number, old)), at)
+        return context.get_dummy_value()
+
+    return types.void(_POINTER, _POINTER, types.float64, types.intp), generate
+
+
+subtract_multiple: Callable[[Any, Any, float, int], None] = intrinsic(_subtract_multiple)
+"""`subtract_multiple(x.ctypes, y.ctypes, factor, count)`: x -= factor y, for any number of entries."""
+
+
 @contextmanager
 def _blocks(builder: Any, length: Any) -> Iterator[Any]:
     """A loop over the places 0, 4, 8, ... of a row."""
