@@ -37,7 +37,25 @@ FUNCTIONS = {
     "x^x": (lambda x: x**x, lambda x: x**x, 0.7),
     "quotient": (lambda x: (1 + x * x) / (2 - ca.sin(x)), lambda x: (1 + x * x) / (2 - mpmath.sin(x)), 0.4),
     "products": (lambda x: -x * ca.exp(x) * (2 * x), lambda x: -x * mpmath.exp(x) * (2 * x), 0.4),
+    "x^-1.5": (lambda x: x**-1.5, lambda x: x ** mpmath.mpf(-1.5), 0.7),
+    "(x-2)^-3": (lambda x: (x - 2) ** -3, lambda x: (x - 2) ** -3, 0.7),
+    "x/r/r/r": (lambda x: -x / _root(x) / _root(x) / _root(x), lambda x: -x / mpmath.sqrt(2 - x) ** 3, 0.4),
+    "1/(s r)": (lambda x: ca.sin(x) / ((2 - x) * _root(x)), lambda x: mpmath.sin(x) / mpmath.sqrt(2 - x) ** 3, 0.4),
+    "1/s/s": (lambda x: 1 / (x - 2) / (x - 2), lambda x: 1 / (x - 2) ** 2, 0.4),
+    "multiples": (lambda x: (-2 * x) * (3 * ca.cos(x)) / (4 * (2 * x - 5)), lambda x: -1.5 * x * mpmath.cos(x) / (2 * x - 5), 0.4),
 }
+
+
+def _root(x):
+    return ca.sqrt(2 - x)
+
+
+def test_a_power_of_a_root_has_no_value_where_the_root_has_none():
+    """1/r/r is 1/s for s = r^2, but not where s is negative."""
+    t, y, p = ca.SX.sym("t"), ca.SX.sym("y", 1), ca.SX.sym("p", 1)
+    series = series_of(ca.Function("rates", [t, y, p], [1 / ca.sqrt(y) / ca.sqrt(y)]), 4)
+    assert np.array(series(0.0, [4.0], [0.0])).ravel() == pytest.approx([1 / 4, -1 / 128, 1 / 2048, -5 / 131072])  # y = sqrt(16 + 2 t)
+    assert np.isnan(np.array(series(0.0, [-4.0], [0.0]))).all()
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -20,9 +20,9 @@ from chetaev.numerics.methods.dop853.types import Array, Integers, Seen
 from chetaev.numerics.methods.sizes import Sizes
 from chetaev.numerics.methods.stepper import Quiet, Step, StepFailed, right_hand_side
 
-_NUMBERS_PER_STRIDE, _FEWEST_STEPS, _MOST_STEPS = 1 << 18, 16, 1024
-"""Numbers that a stride may keep (two megabytes), and its fewest and most steps: a longer stride would not be faster, and a pause between
-two strides is when Ctrl-C is noticed."""
+_NUMBERS_PER_STRIDE, _FEWEST_STEPS, _MOST_STEPS = 1 << 18, 16, 8192
+"""Numbers that a stride may keep (two megabytes), and its fewest and most steps: a pause between two strides takes as long as some hundred
+steps of a small system, and is when Ctrl-C is noticed, a hundredth of a second later at most."""
 
 
 class Strides:
@@ -60,6 +60,7 @@ class Strides:
         scales, sizes = self._path.scales, self.sizes
         scales[codes.GIVEN], scales[codes.NOISE], scales[codes.ATOL] = sizes.measures.sizes, sizes.noise, sizes.measures.atol
         scales[codes.LARGEST], scales[codes.SIZES], scales[codes.FLOOR] = sizes.largest, sizes.sizes, sizes.floor
+        scales[codes.LEAST] = (scales[codes.ATOL] + scales[codes.NOISE]) / sizes.measures.rtol
 
     @cached_property
     def _trial(self) -> Packed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,12 @@ from chetaev.numerics.methods.dop853.scale_constants import (
 )
 
 Rates = Callable[[float, Array], Array]
+
+
+@lru_cache(maxsize=64)
+def _sides(n: int) -> Array:
+    """Signs at random, always the same."""
+    return np.random.default_rng(0).choice([-1.0, 1.0], n)
 
 
 class Sizes:
@@ -122,7 +129,7 @@ class Sizes:
         """The sizes that round-off of the rates gives to components without a size, over the time in which the motion changes direction."""
         if not np.isfinite(self.time):
             return np.zeros(len(y))
-        sides = np.random.default_rng(0).choice([-1.0, 1.0], len(y))
+        sides = _sides(len(y))
         with np.errstate(all="ignore"):
             off = np.abs(self.rates(t, y * (1 + PERTURBATION * sides)) - self.slope)
         return np.where(np.isfinite(off), NOISE * off * self.time, 0.0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from chetaev.numerics.machine.native import call_kernel, inner, part
-from chetaev.numerics.methods.compiled_steps.codes import BEYOND, DIP, FEWEST_LOOKS, MOST_LOOKS, PROJECTIONS, QUARTER, SAMPLES
+from chetaev.numerics.methods.compiled_steps.codes import BEYOND, DIP, FEWEST_LOOKS, MOST_LOOKS, PROJECTIONS, SAMPLES
 from chetaev.numerics.methods.compiled_steps.polynomial import around, at_one_place, between, inside, state_at
 from chetaev.numerics.methods.compiled_steps.types import Room
 from chetaev.numerics.methods.dop853 import location
@@ -131,14 +131,10 @@ def level(system: System, control: Control, t: float, h: float, y: Array, room: 
         call_kernel(tube.turns, 0.0, tube.box.ctypes, system.p.ctypes, tube.notes[TURN:].ctypes)
     if tube.notes[TURN] <= RADIAN:
         least, most = np.inf, 0.0
+        inside(y, room, tube.rows)
         for i in range(5):
-            if i == 0:
-                copy(y, room.place)
-            elif i == 4:
-                copy(room.end, room.place)
-            else:
-                inside(y, room, QUARTER + i - 1)
-            call(tube.determinant, system, t + 0.25 * i * h, room.place, tube.notes[MIDDLE:])
+            place = y if i == 0 else (room.end if i == 4 else tube.rows[i - 1])
+            call(tube.determinant, system, t + 0.25 * i * h, place, tube.notes[MIDDLE:])
             least, most = min(least, abs(tube.notes[MIDDLE])), max(most, abs(tube.notes[MIDDLE]))
         if least > DIP * most:
             return True

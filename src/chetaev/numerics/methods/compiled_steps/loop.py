@@ -31,7 +31,7 @@ from chetaev.numerics.methods.compiled_steps.codes import (
     REJECTED,
     STATUS,
 )
-from chetaev.numerics.methods.compiled_steps.polynomial import bend, rate_at, state_at
+from chetaev.numerics.methods.compiled_steps.polynomial import bend, state_and_rate_at
 from chetaev.numerics.methods.compiled_steps.radau import radau_step
 from chetaev.numerics.methods.compiled_steps.series import meets_rates, series_step
 from chetaev.numerics.methods.compiled_steps.sizes import remember
@@ -130,9 +130,8 @@ def _compare_inside(system: System, t: float, h: float, y: Array, number: int, s
     inside = seen.inside
     theta = FIRST_PLACE + PLACES * ((GOLDEN_PART * (number + 1)) % 1.0)
     at = t + theta * h
-    state_at(y, room, theta, room.trial)
+    state_and_rate_at(y, room, theta, h, room.trial, inside[SLOPE])
     call(system.rhs, system, at, room.trial, room.place)
-    rate_at(room, theta, h, inside[SLOPE])
     for j in range(y.size):
         rate = room.place[j]
         off = abs(h * (inside[SLOPE, j] - rate)) - DIGITS * EPSILON * abs(at * rate)

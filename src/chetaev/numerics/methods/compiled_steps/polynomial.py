@@ -1,70 +1,61 @@
 r"""The polynomial of a step, $y + \sum_k c_k\theta^k$: its values, its rates, and boxes around parts of it.
 
 The same as `methods.enclosed.Stretch`, compiled. The coefficients of one component lie side by side, so that a sum over them takes a few
-vector instructions; the order of summation is left to the compiler.
+vector instructions (`vectors`).
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-from numba import njit
-
-from chetaev.numerics.machine.native import SETTINGS, inner, part
-from chetaev.numerics.methods.compiled_steps.codes import HALF, HALF_RATE, LAST_RATE
+from chetaev.numerics.machine.native import inner, part
+from chetaev.numerics.methods.compiled_steps.codes import HALF, HALF_RATE, LAST_RATE, QUARTER
 from chetaev.numerics.methods.compiled_steps.types import Room
+from chetaev.numerics.methods.compiled_steps.vectors import fill_powers, multiply, sum_products, three_sums
 from chetaev.numerics.methods.dop853.enclosure.tube import range_of
-from chetaev.numerics.methods.dop853.types import Array, Tube
-
-summing: Any = njit(**SETTINGS, forceinline=True, fastmath={"reassoc", "contract", "nsz"})
-"""Inlined sums whose order does not matter."""
-
-
-@summing
-def dot(a: Array, b: Array) -> float:
-    """The sum of the products."""
-    found = 0.0
-    for k in range(a.size):
-        found += a[k] * b[k]
-    return found
-
-
-@summing
-def rest(a: Array) -> float:
-    """The sum of all entries but the first."""
-    found = 0.0
-    for k in range(1, a.size):
-        found += a[k]
-    return found
-
+from chetaev.numerics.methods.dop853.types import Array, Matrix, Tube
 
 @inner
-def inside(y: Array, room: Room, which: int) -> None:
-    """The state in one of the places for which there are weights, into `room.place`."""
+def inside(y: Array, room: Room, places: Matrix) -> None:
+    """The states at a quarter, a half and three quarters of the step."""
     for j in range(y.size):
-        room.place[j] = y[j] + dot(room.rows[j], room.weights[which])
+        one, two, three = three_sums(room.rows[j].ctypes, room.weights.ctypes, room.powers.size, (QUARTER, HALF, QUARTER + 2))
+        places[0, j], places[1, j], places[2, j] = y[j] + one, y[j] + two, y[j] + three
 
 
 @inner
 def state_at(y: Array, room: Room, theta: float, out: Array) -> None:
     """The state at a place of the step."""
-    power = 1.0
-    for k in range(room.powers.size):
-        power *= theta
-        room.powers[k] = power
+    width = room.powers.size
+    fill_powers(room.powers.ctypes, theta, theta, width, width)
     for j in range(y.size):
-        out[j] = y[j] + dot(room.rows[j], room.powers)
+        out[j] = y[j] + sum_products(room.rows[j].ctypes, room.powers.ctypes, width)
+
+
+@inner
+def state_and_rate_at(y: Array, room: Room, theta: float, h: float, state: Array, rate: Array) -> None:
+    """The state and the derivative at a place of the step, which is not its beginning."""
+    width, inverse = room.powers.size, 1.0 / (h * theta)
+    fill_powers(room.powers.ctypes, theta, theta, width, width)
+    for j in range(y.size):
+        state[j] = y[j] + sum_products(room.rows[j].ctypes, room.powers.ctypes, width)
+    multiply(room.powers.ctypes, room.weights[LAST_RATE].ctypes, width)
+    for j in range(y.size):
+        rate[j] = inverse * sum_products(room.rows[j].ctypes, room.powers.ctypes, width)
+
+
+@inner
+def last_rate(room: Room, j: int, h: float) -> float:
+    """The derivative of a component at the end of the step."""
+    return sum_products(room.rows[j].ctypes, room.weights[LAST_RATE].ctypes, room.powers.size) / h
 
 
 @inner
 def rate_at(room: Room, theta: float, h: float, out: Array) -> None:
     """The derivative at a place of the step."""
-    power = 1.0 / h
-    for k in range(room.powers.size):
-        room.powers[k] = (k + 1) * power
-        power *= theta
+    width = room.powers.size
+    fill_powers(room.powers.ctypes, 1.0 / h, theta, width, width)
+    multiply(room.powers.ctypes, room.weights[LAST_RATE].ctypes, width)
     for j in range(room.rows.shape[0]):
-        out[j] = dot(room.rows[j], room.powers)
+        out[j] = sum_products(room.rows[j].ctypes, room.powers.ctypes, width)
 
 
 @inner
@@ -83,13 +74,13 @@ def around(t: float, h: float, y: Array, room: Room, tube: Tube) -> None:
     for which in range(tube.columns.size):
         j = tube.columns[which]
         row = room.rows[j]
-        slope, last = inverse * dot(row, room.weights[HALF_RATE]), inverse * dot(row, room.weights[LAST_RATE])
-        low, high = range_of(inverse * row[0], slope, last)
+        half, slope, last = three_sums(row.ctypes, room.weights.ctypes, room.powers.size, (HALF, HALF_RATE, LAST_RATE))
+        low, high = range_of(inverse * row[0], inverse * slope, inverse * last)
         box[2 * n + j], box[3 * n + j] = low, high
         if low >= 0.0 or high <= 0.0:  # it does not turn back
             box[j], box[n + j] = min(y[j], end[j]), max(y[j], end[j])
         else:
-            box[j], box[n + j] = range_of(y[j], y[j] + dot(row, room.weights[HALF]), end[j])
+            box[j], box[n + j] = range_of(y[j], y[j] + half, end[j])
     box[4 * n], box[4 * n + 1] = min(t, t + h), max(t, t + h)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from chetaev.numerics.machine.native import part
 from chetaev.numerics.methods.compiled_steps import radau_tableau as c
+from chetaev.numerics.methods.compiled_steps.bands import factor_band, factor_complex_band, solve_band, solve_complex_band
 from chetaev.numerics.methods.compiled_steps.codes import (
     ATOL,
     BEFORE,
@@ -109,6 +110,8 @@ def _factor(clock: Array, length: float, error: float, known: bool) -> float:
 @part
 def _factored(h: float, newton: Newton) -> bool:
     """Factor the real and the complex matrix of a step."""
+    if newton.order.size > 0:
+        return _factored_bands(h, newton)
     n = newton.slope.size
     for i in range(n):
         for j in range(n):
@@ -120,6 +123,61 @@ def _factored(h: float, newton: Newton) -> bool:
         newton.complex_imaginary[i, i] = c.COMPLEX_IMAGINARY / h
     one = factor(newton.real, newton.pivots)
     return one and factor_complex(newton.complex_real, newton.complex_imaginary, newton.complex_pivots)
+
+
+@part
+def _factored_bands(h: float, newton: Newton) -> bool:
+    """The same for matrices that are bands."""
+    real, a, b, width = newton.real, newton.complex_real, newton.complex_imaginary, newton.real.shape[1]
+    newton.diagonal[0], newton.diagonal[1], newton.diagonal[2] = c.REAL / h, c.COMPLEX_REAL / h, c.COMPLEX_IMAGINARY / h
+    for i in range(real.shape[0]):
+        for j in range(width):
+            real[i, j] = a[i, j] = b[i, j] = 0.0
+        real[i, newton.lower], a[i, newton.lower], b[i, newton.lower] = newton.diagonal[0], newton.diagonal[1], newton.diagonal[2]
+    for k in range(newton.places.size):
+        i, j = newton.places[k] // width, newton.places[k] % width
+        real[i, j] -= newton.jacobian[k]
+        a[i, j] -= newton.jacobian[k]
+    return factor_band(real, newton.lower, newton.pivots) and factor_complex_band(a, b, newton.lower, newton.complex_pivots)
+
+
+@part
+def _solve(newton: Newton, x: Array) -> None:
+    """Solve with the real matrix, in place."""
+    if newton.order.size == 0:
+        solve(newton.real, newton.pivots, x)
+        return
+    row = newton.sorted[0]
+    for k in range(row.size):
+        row[k] = x[newton.order[k]]
+    solve_band(newton.real, newton.lower, newton.pivots, row)
+    for k in range(row.size):
+        x[newton.order[k]] = row[k]
+    for k in range(newton.rows.size):
+        x[newton.rows[k]] += newton.jacobian[newton.places.size + k] * x[newton.columns[k]]
+    for k in newton.found:
+        x[k] /= newton.diagonal[0]
+
+
+@part
+def _solve_complex(newton: Newton, x: Array, y: Array) -> None:
+    """Solve for x + iy with the complex matrix, in place."""
+    if newton.order.size == 0:
+        solve_complex(newton.complex_real, newton.complex_imaginary, newton.complex_pivots, x, y)
+        return
+    one, other = newton.sorted[0], newton.sorted[1]
+    for k in range(one.size):
+        one[k], other[k] = x[newton.order[k]], y[newton.order[k]]
+    solve_complex_band(newton.complex_real, newton.complex_imaginary, newton.lower, newton.complex_pivots, one, other)
+    for k in range(one.size):
+        x[newton.order[k]], y[newton.order[k]] = one[k], other[k]
+    for k in range(newton.rows.size):
+        slope, column = newton.jacobian[newton.places.size + k], newton.columns[k]
+        x[newton.rows[k]] += slope * x[column]
+        y[newton.rows[k]] += slope * y[column]
+    p, q = newton.diagonal[1], newton.diagonal[2]
+    for k in newton.found:
+        x[k], y[k] = (x[k] * p + y[k] * q) / (p * p + q * q), (y[k] * p - x[k] * q) / (p * p + q * q)
 
 
 @part
@@ -161,8 +219,8 @@ def _solved(system: System, control: Control, t: float, h: float, path: Path, ne
             d[0, j] = c.U11 * f[0, j] + c.U12 * f[1, j] + c.U13 * f[2, j] - real * w[0, j]
             d[1, j] = c.U21 * f[0, j] + c.U22 * f[1, j] + c.U23 * f[2, j] - (one * w[1, j] - other * w[2, j])
             d[2, j] = c.U31 * f[0, j] + c.U32 * f[1, j] + c.U33 * f[2, j] - (one * w[2, j] + other * w[1, j])
-        solve(newton.real, newton.pivots, d[0])
-        solve_complex(newton.complex_real, newton.complex_imaginary, newton.complex_pivots, d[1], d[2])
+        _solve(newton, d[0])
+        _solve_complex(newton, d[1], d[2])
         total = 0.0
         for j in range(n):
             allowed = _allowed(control, path, j) + rtol * abs(y[j])
@@ -199,7 +257,7 @@ def _estimate(system: System, control: Control, t: float, h: float, rejected: bo
         room.free[j] = y[j] + z[2, j]
         newton.d[0, j] = (c.E1 * z[0, j] + c.E2 * z[1, j] + c.E3 * z[2, j]) / h
         error[j] = newton.slope[j] + newton.d[0, j]
-    solve(newton.real, newton.pivots, error)
+    _solve(newton, error)
     size = _norm(control, path, room, error)
     if rejected and size > 1.0:
         for j in range(y.size):
@@ -208,7 +266,7 @@ def _estimate(system: System, control: Control, t: float, h: float, rejected: bo
         path.counts[EVALUATIONS] += 1
         for j in range(y.size):
             error[j] = newton.d[1, j] + newton.d[0, j]
-        solve(newton.real, newton.pivots, error)
+        _solve(newton, error)
         size = _norm(control, path, room, error)
     return size
 

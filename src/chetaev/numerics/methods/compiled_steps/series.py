@@ -10,15 +10,19 @@ from __future__ import annotations
 import numpy as np
 
 from chetaev.numerics.machine.native import call_kernel, inner, part
-from chetaev.numerics.methods.compiled_steps.codes import ATOL, END, EVALUATIONS, LONGEST, NEW, NEXT, NOISE, NOW, PROPOSED, TYPICAL
-from chetaev.numerics.methods.compiled_steps.polynomial import rate_at, rest
+from chetaev.numerics.methods.compiled_steps.codes import END, EVALUATIONS, LEAST, LONGEST, NEW, NEXT, NOW, PROPOSED, TYPICAL
+from chetaev.numerics.methods.compiled_steps.polynomial import last_rate
+from chetaev.numerics.methods.compiled_steps.rough import rough_logarithm, rough_power
 from chetaev.numerics.methods.compiled_steps.sizes import find_typical, show_sizes
 from chetaev.numerics.methods.compiled_steps.types import Path, Room
+from chetaev.numerics.methods.compiled_steps.vectors import fill_powers, scale_and_sum
 from chetaev.numerics.methods.dop853.calls import call, finite
 from chetaev.numerics.methods.dop853.codes import NOT_FINITE, RUNNING, STEP_TOO_SMALL
 from chetaev.numerics.methods.dop853.step import EPSILON
 from chetaev.numerics.methods.dop853.types import Control, System
 
+_POWERS = 1.0 / np.log(2.0)
+"""The logarithm of e to the base two."""
 _GROWTH = 6.0
 """Largest ratio of a step to the one before it, if that one had to be shortened."""
 _SAFETY = 0.7
@@ -49,10 +53,9 @@ def meets_rates(system: System, control: Control, path: Path, room: Room) -> boo
     h = clock[NEW] - clock[NOW]
     call(system.rhs, system, clock[NEW], room.free, room.place)
     path.counts[EVALUATIONS] += 1
-    rate_at(room, 1.0, h, room.trial)
     for j in range(path.y.size):
-        unit = max(scales[TYPICAL, j], (scales[ATOL, j] + scales[NOISE, j]) / control.rtol)
-        if not abs(h * (room.trial[j] - room.place[j])) <= room.seam * unit:
+        unit = max(scales[TYPICAL, j], scales[LEAST, j])
+        if not abs(h * (last_rate(room, j, h) - room.place[j])) <= room.seam * unit:
             return False
     return True
 
@@ -67,19 +70,20 @@ def _one_step(system: System, series: int, control: Control, path: Path, room: R
     find_typical(scales, path.kinds)
     size, last, before, known = 1.0, 0.0, 0.0, 0.0
     for j in range(y.size):
-        unit = 1.0 / max(scales[TYPICAL, j], (scales[ATOL, j] + scales[NOISE, j]) / control.rtol)
+        unit = 1.0 / max(scales[TYPICAL, j], scales[LEAST, j])
         known += 0.0 * (rows[j, m - 1] + rows[j, m - 2])
         size = max(size, abs(y[j]) * unit)
         last = max(last, abs(rows[j, m - 1]) * unit)
         before = max(before, abs(rows[j, m - 2]) * unit)
     if known != 0.0:
         return NOT_FINITE
-    radius = np.inf  # its logarithm
+    length, left, radius = np.inf, abs(end - t), np.inf  # the logarithm of the radius, to the base two
     if last > 0.0:
-        radius = np.log(size / last) / m
+        radius = rough_logarithm(size / last) * (1.0 / m)
     if before > 0.0:
-        radius = min(radius, np.log(size / before) / (m - 1))
-    length, left = np.exp(radius - 2.0 - _SAFETY / (m - 1)), abs(end - t)
+        radius = min(radius, rough_logarithm(size / before) * (1.0 / (m - 1)))
+    if radius < np.inf:
+        length = rough_power(radius - (2.0 + _SAFETY / (m - 1)) * _POWERS)
     clock[PROPOSED] = np.inf
     if clock[NEXT] < length:
         length = clock[NEXT]
@@ -89,13 +93,8 @@ def _one_step(system: System, series: int, control: Control, path: Path, room: R
     h = clock[NEW] - t
     if (length < left and abs(h) < 10.0 * EPSILON * abs(t)) or h == 0.0:
         return STEP_TOO_SMALL
-    room.powers[0] = h
-    for k in range(1, m):
-        half = (k - 1) // 2
-        room.powers[k] = room.powers[half] * room.powers[k - 1 - half]
+    width = room.powers.size
+    fill_powers(room.powers.ctypes, h, h, m, width)
     for j in range(y.size):
-        row = rows[j]
-        for k in range(row.size):
-            row[k] *= room.powers[k]
-        room.free[j] = y[j] + (row[0] + rest(row))
+        room.free[j] = y[j] + scale_and_sum(rows[j].ctypes, room.powers.ctypes, width)
     return RUNNING if finite(room.free) else NOT_FINITE

@@ -60,8 +60,21 @@ class Newton(NamedTuple):
     """Room for Newton's method of Radau IIA: the Jacobian, column by column, the factors of the real and of the complex matrix and their
     pivots, the stages in both bases, the rates there and the corrections, the slope at the start, the estimated error, and the polynomial
     of the step before with the state at its beginning.
+
+    With an `order` of the components the matrices are bands (`bands`), `lower` entries wide below the diagonal; the Jacobian has its
+    entries that may differ from zero, which stand at `places` of the bands, and `sorted` has room for two vectors in that order. Components
+    that no rate reads, such as work, are not in the order: the entries of their `rows` and `columns` are the last of the Jacobian, and
+    they are `found` last, with the three numbers of the `diagonal`. Without an order the matrices are dense.
     """
 
+    lower: int
+    order: Integers
+    places: Integers
+    found: Integers
+    rows: Integers
+    columns: Integers
+    diagonal: Array
+    sorted: Matrix
     jacobian: Array
     real: Matrix
     complex_real: Matrix

@@ -8,6 +8,10 @@ products, and every other operation follows from it, because its derivative is r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
+from math import frexp
+from operator import mul
+from typing import NamedTuple
 
 import casadi as ca
 from sympy import Expr
@@ -20,23 +24,60 @@ from chetaev.numerics.machine.tape import fold
 
 _LARGEST_POWER = 128
 """Powers with larger exponents are computed by a recurrence that divides by the base; smaller ones are products, also at zero."""
+_MOST_HALVES = 6
+"""Most halves in the exponent of a power below a fraction that becomes one series, as x/r/r/r does: the power overflows before r does."""
 _CORNERS = {getattr(ca, f"OP_{name.upper()}"): name for name in ("fabs", "sign", "fmin", "fmax", "floor", "ceil")}
 
 
+class Power(NamedTuple):
+    """The value base^(halves/2); `root` is the root of the base where it was taken, so that there is no value where it has none."""
+
+    base: Series
+    halves: int
+    root: Series | None
+
+
 class Series:
-    """Coefficients of one value, as many as are known; `known` is its value if it is a number."""
+    """Coefficients of one value, as many as are known; `known` is its value if it is a number.
+
+    How it was made, as far as products and quotients of it profit: a `multiple` of another one, a `power`, something `over` a power; a linear
+    function `of` others, or one with known `rate`. Series that nothing reads in the end cost nothing: they are not in the graph.
+    """
 
     known: float | None = None
+    multiple: tuple[ca.SX | float, Series] | None = None
+    power: Power | None = None
+    over: tuple[Series, Power] | None = None
+    of: tuple[Callable[..., ca.SX], Sequence[Series]] | None = None
+    rate: Series | None = None
 
     def __init__(self) -> None:
         self.terms: list[ca.SX] = []
         self._slopes: list[ca.SX] = []
+        self._scaled: list[ca.SX] = []
 
     def slopes(self, k: int) -> list[ca.SX]:
-        """The coefficients i a_i up to order k, those of the derivative."""
+        """The coefficients i a_i up to order k, those of the derivative; from a known rate they are ready an order earlier."""
         for i in range(len(self._slopes), k + 1):
-            self._slopes.append(i * self.terms[i])
+            if self.rate is not None and i:
+                self._slopes.append(self.rate.terms[i - 1])
+            elif self.of is not None:
+                rule, arguments = self.of
+                self._slopes.append(rule(*[a.slopes(i)[i] for a in arguments]))
+            else:
+                self._slopes.append(i * self.terms[i])
         return self._slopes
+
+    def scaled(self, k: int) -> list[ca.SX]:
+        """The coefficients a_i/a_0 up to order k, which many quotients share."""
+        for i in range(len(self._scaled), k + 1):
+            self._scaled.append(self.terms[i] * self.inverse)
+        return self._scaled
+
+    @property
+    def inverse(self) -> ca.SX:
+        """One over the first coefficient. CasADi would write a product with 1/a as a division, which takes four times as long."""
+        return 0.5 / (0.5 * self.terms[0])
 
     def extend(self, k: int) -> None:
         """Add the coefficient of order k; those of the arguments are known up to there."""
@@ -83,6 +124,7 @@ class Tape:
     def __init__(self) -> None:
         self.line: list[Series] = []
         self._waves: dict[tuple[str, int], tuple[Series, Series]] = {}
+        self._reciprocals: dict[tuple[int, int, bool], Series] = {}
 
     def extend(self, k: int) -> None:
         """The coefficients of order k of all."""
@@ -114,8 +156,10 @@ class Tape:
         if all(a.constant for a in arguments) and operation in _OF_CONSTANTS:
             return self.symbol(_OF_CONSTANTS[operation](*[a.value for a in arguments if isinstance(a, _Constant)]))
         if operation in _LINEAR:
-            rule = _LINEAR[operation]
-            return self.by(lambda _, k: rule(*[a.terms[k] for a in arguments]))
+            found = self._linear(_LINEAR[operation], *arguments)
+            if operation in _FACTORS:
+                found.multiple = (_FACTORS[operation], arguments[0])
+            return found
         if operation in (ca.OP_POW, ca.OP_CONSTPOW):
             return self.power(*arguments)
         if operation == ca.OP_LT and arguments[0].known is not None:  # a limit (`overflow`), on one side of which a step stays
@@ -130,27 +174,86 @@ class Tape:
     # -- arithmetic
 
     def product(self, a: Series, b: Series) -> Series:
-        """The product a b."""
+        """The product a b. Factors stand before a product, so that c a a is the multiple of a square."""
         if a.constant or b.constant:
             fixed, other = (a, b) if a.constant else (b, a)
-            return self.by(lambda _, k: fixed.terms[0] * other.terms[k])
-        return self.square(a) if a is b else self.by(lambda _, k: _product(a.terms, b.terms, k))
+            return self._times(lambda: fixed.terms[0], other) if fixed.known is None else self._multiple(fixed.known, other)
+        for one, other in ((a, b), (b, a)):
+            if one.multiple is not None:
+                return self._multiple(one.multiple[0], self.product(one.multiple[1], other))
+        if a is b:
+            return self.square(a)
+        found = self.by(lambda _, k: _product(a.terms, b.terms, k))
+        for one, other in ((a, b), (b, a)):
+            if one.power is not None and one.power.base is other:
+                found.power = Power(other, one.power.halves + 2, one.power.root)
+        return found
+
+    def _linear(self, rule: Callable[..., ca.SX], *arguments: Series) -> Series:
+        """A linear function of series."""
+        found = self.by(lambda _, k: rule(*[a.terms[k] for a in arguments]))
+        found.of = (rule, arguments)
+        return found
+
+    def _times(self, factor: Callable[[], ca.SX], a: Series) -> Series:
+        """A series times what does not depend on time."""
+        return self._linear(lambda term: factor() * term, a)
+
+    def _multiple(self, factor: ca.SX | float, a: Series) -> Series:
+        """A number times a series; a multiple of a multiple is one."""
+        if a.multiple is not None:
+            factor, a = factor * a.multiple[0], a.multiple[1]
+        found = self._linear(lambda term: factor * term, a)
+        found.multiple = (factor, a)
+        return found
 
     def square(self, a: Series) -> Series:
         """The square a^2."""
         return self.by(lambda _, k: _square(a.terms, k))
 
     def quotient(self, a: Series, b: Series) -> Series:
-        """The quotient a/b."""
+        """The quotient a/b. A quotient divided by the same, or by the same root, is the numerator times one power."""
         if b.constant:
-            return self.by(lambda _, k: a.terms[k] / b.terms[0])
+            found = self._linear(lambda term: term / b.terms[0], a)
+            if b.known is not None and abs(frexp(b.known)[0]) == 0.5:  # its inverse is exact
+                found.multiple = (1 / b.known, a)
+            return found
+        if a.multiple is not None:
+            return self._multiple(a.multiple[0], self.quotient(a.multiple[1], b))
+        top, below = a, b.power or Power(b, 2, None)
+        if a.over is not None and a.over[1].base is below.base:
+            top, before = a.over
+            merged = Power(below.base, before.halves + below.halves, before.root or below.root)
+            top, below = (top, merged) if merged.halves <= _MOST_HALVES else (a, below)
+        if below.halves > 2 or (below.halves == 2 and below.root is not None):
+            found = self.product(top, self._reciprocal(below))
+        else:
+            found = self._divided(top, b if top is a else below.base)
+        found.over = (top, below)
+        return found
+
+    def _divided(self, a: Series, b: Series) -> Series:
+        """The quotient by its recurrence."""
 
         def rule(own: list[ca.SX], k: int) -> ca.SX:
             if k == 0:
                 return a.terms[0] / b.terms[0]
-            return (a.terms[k] - _product(b.terms, own, k, 1)) * (1 / b.terms[0])  # the same inverse for all orders
+            return a.terms[k] * b.inverse - _product(b.scaled(k), own, k, 1)
 
         return self.by(rule)
+
+    def _reciprocal(self, below: Power) -> Series:
+        """One over a power."""
+        base, halves, root = below
+        key = id(base), halves, root is not None
+
+        def first() -> ca.SX:
+            one, count = (base.inverse, halves // 2) if root is None else (root.inverse, halves)
+            return reduce(mul, [one] * count)
+
+        if key not in self._reciprocals:
+            self._reciprocals[key] = self._any_power(base, lambda: -0.5 * halves, first)
+        return self._reciprocals[key]
 
     def inverse(self, a: Series) -> Series:
         """The inverse 1/a."""
@@ -168,7 +271,9 @@ class Tape:
                 return ca.sqrt(a.terms[0])
             return (a.terms[k] - _square(own, k, 1)) * (0.5 / own[0])
 
-        return self.by(rule)
+        found = self.by(rule)
+        found.power = Power(a, 1, found)
+        return found
 
     def power(self, base: Series, exponent: Series) -> Series:
         """Integer and half-integer powers are products and roots, which have values at zero too."""
@@ -179,6 +284,9 @@ class Tape:
             return self._any_power(base, lambda: exponent.terms[0])
         if not float(2 * number).is_integer() or abs(number) > _LARGEST_POWER:
             return self._any_power(base, lambda: number)
+        if -_MOST_HALVES <= 2 * number < -2 and not base.constant:
+            root = None if float(number).is_integer() else self.root(base)
+            return self._reciprocal(Power(base, int(-2 * number), root))
         result = self.root(base) if not float(number).is_integer() else None
         left, square = int(abs(number)), base
         while left:
@@ -189,12 +297,14 @@ class Tape:
         found = self.number(1.0) if result is None else result
         return self.inverse(found) if number < 0 else found
 
-    def _any_power(self, base: Series, exponent: Callable[[], ca.SX | float]) -> Series:
+    def _any_power(self, base: Series, exponent: Callable[[], ca.SX | float], first: Callable[[], ca.SX] | None = None) -> Series:
+        """A power by the recurrence that divides by the base; `first` is its value, where it is not to be taken as a power."""
+
         def rule(own: list[ca.SX], k: int) -> ca.SX:
             if k == 0:
-                return base.terms[0] ** exponent()
-            weighted = [((exponent() + 1) * i / k - 1) * base.terms[i] for i in range(k + 1)]
-            return _product(weighted, own, k, 1) * (1 / base.terms[0])
+                return base.terms[0] ** exponent() if first is None else first()
+            parts = base.scaled(k)
+            return _product([((exponent() + 1) * i / k - 1) * parts[i] for i in range(k + 1)], own, k, 1)
 
         return self.by(rule)
 
@@ -214,7 +324,7 @@ class Tape:
         def rule(own: list[ca.SX], k: int) -> ca.SX:
             if k == 0:
                 return ca.log(a.terms[0])
-            return (a.terms[k] - (_product(found.slopes(k - 1), a.terms, k, 1, k - 1) * (1 / k) if k > 1 else 0)) * (1 / a.terms[0])
+            return (a.terms[k] - (_product(found.slopes(k - 1), a.terms, k, 1, k - 1) * (1 / k) if k > 1 else 0)) * a.inverse
 
         found = self.by(rule)
         return found
@@ -288,6 +398,8 @@ _LINEAR: dict[int, Callable[..., ca.SX]] = {
     ca.OP_NEG: lambda a: -a,
     ca.OP_TWICE: lambda a: 2 * a,
 }
+_FACTORS = {ca.OP_NEG: -1.0, ca.OP_TWICE: 2.0}
+"""Linear operations that are multiples."""
 _OF_CONSTANTS: dict[int, Callable[..., ca.SX]] = {
     **_LINEAR,
     ca.OP_MUL: lambda a, b: a * b,
@@ -341,6 +453,8 @@ def series_of(rates: ca.Function, order: int, block: int = 1) -> ca.Function:
     inputs = [[time], state, parameters]
     found = fold(rates, lambda k, entry: inputs[k][entry], tape.number, tape.apply)
     time.terms.append(t)
+    for series, slope in zip(state, found, strict=True):
+        series.rate = slope
     for k, series in enumerate(state):
         series.terms.append(y[k])
     for k in range(order):

@@ -1,0 +1,100 @@
+"""Radau IIA with a Jacobian that is a band: chains of stiff springs, against matrix exponentials and dense solvers that share no code."""
+
+import casadi as ca
+import numpy as np
+import pytest
+from numba import njit
+from scipy.linalg import expm
+
+import chetaev as ch
+from chetaev.numerics.methods import implicit
+from chetaev.numerics.methods.compiled_steps import bands
+
+N = 15
+
+
+@njit
+def _solved(a, b, lower, one, x, y):
+    pivots = np.zeros(a.shape[0], np.int64)
+    real = a.copy()
+    known = bands.factor_band(real, lower, pivots)
+    bands.solve_band(real, lower, pivots, one)
+    both = bands.factor_complex_band(a, b, lower, pivots)
+    bands.solve_complex_band(a, b, lower, pivots, x, y)
+    return known and both
+
+
+@pytest.mark.parametrize("n, lower, upper", [(1, 0, 0), (9, 2, 1), (9, 1, 3), (12, 0, 2), (12, 2, 0), (30, 7, 5), (8, 7, 7)])
+def test_bands_are_solved_as_dense_matrices_are(n, lower, upper):
+    random = np.random.default_rng(n + 10 * lower + upper)
+    inside = np.array([[-lower <= j - i <= upper for j in range(n)] for i in range(n)])
+    a, b = (random.normal(size=(n, n)) * inside for _ in range(2))
+    if lower and upper:
+        a[0, 0] = b[0, 0] = 0.0  # a pivot of zero has to be exchanged
+    rows = np.zeros((2, n, 2 * lower + upper + 1))
+    for i, j in np.argwhere(inside):
+        rows[:, i, j - i + lower] = a[i, j], b[i, j]
+    one, x, y = random.normal(size=(3, n))
+    expected, both = np.linalg.solve(a, one), np.linalg.solve(a + 1j * b, x + 1j * y)
+    assert _solved(rows[0], rows[1], lower, one, x, y)
+    assert one == pytest.approx(expected, rel=1e-8)
+    assert x + 1j * y == pytest.approx(both, rel=1e-8)
+
+
+def test_a_singular_band_is_noticed():
+    singular = np.array([[0.0, 1.0, 2.0, 0.0], [2.0, 4.0, 0.0, 0.0]])  # rows 1 2 and 2 4
+    assert not _solved(singular.copy(), np.zeros((2, 4)), 1, np.ones(2), np.ones(2), np.ones(2))
+
+
+def _chain():
+    """Fifteen masses on springs of different stiffness, with friction that pushes one way only, and a body that follows the last one."""
+    names = [f"x{k}" for k in range(N)]
+    stiffness, friction = [10.0 ** (k % 5) for k in range(N)], [3.0 + 1e4 * (k % 3) for k in range(N)]
+    masses = [1 + 0.1 * k for k in range(N)]
+    matrix = np.zeros((2 * N + 2, 2 * N + 2))
+    forces, energies = {}, []
+    for k, name in enumerate(names):
+        before = names[k - 1] if k else "0"
+        energies.append(f"{masses[k]:g}*{name}'^2/2 - {stiffness[k]:g}*({name} - {before})^2/2")
+        forces[name] = f"-{friction[k]:g}*{name}'" + (f" + {0.5 * friction[k]:g}*{before}'" if k else "")
+        matrix[k, N + k] = 1.0
+        matrix[N + k, k] -= stiffness[k] / masses[k]
+        matrix[N + k, N + k] = -friction[k] / masses[k]
+        if k:
+            matrix[N + k, k - 1] += stiffness[k] / masses[k]
+            matrix[N + k - 1, k - 1] -= stiffness[k] / masses[k - 1]
+            matrix[N + k - 1, k] += stiffness[k] / masses[k - 1]
+            matrix[N + k, N + k - 1] = 0.5 * friction[k] / masses[k]
+    matrix[2 * N, 2 * N + 1] = 1.0
+    matrix[2 * N + 1, N - 1], matrix[2 * N + 1, 2 * N + 1] = 2.0, -7.0
+    forces["z"] = f"2*{names[-1]} - 7*z'"
+    equations = ch.derive(ch.System([*names, "z"], lagrangian=" + ".join([*energies, "z'^2/2"]), forces=forces))
+    state = [(-1) ** k * (1 + 0.3 * k) for k in range(N)]
+    start = dict(zip(names, state, strict=True)) | {f"{name}'": 0.0 for name in names} | {"z": 0.4, "z'": -1.5}
+    exact = expm(3 * matrix) @ [*state, *np.zeros(N), 0.4, -1.5]
+    return equations, start, [*names, "z"], [*exact[:N], exact[2 * N]]
+
+
+def test_a_stiff_chain_follows_its_matrix_exponential(monkeypatch):
+    """With the band and with dense factors; nothing reads z and the work, whose entries stand beside the band."""
+    equations, start, names, exact = _chain()
+    chosen, patterns = implicit._band_of, []
+    monkeypatch.setattr(implicit, "_band_of", lambda pattern: patterns.append(chosen(pattern)) or patterns[-1])
+    band = ch.simulate(equations, start, (0, 3), tolerance=1e-9, method=ch.Implicit())
+    assert [band.final[name] for name in names] == pytest.approx(exact, abs=3e-7)
+    assert band.outcome == "finished"
+    (found,) = patterns
+    assert found.lower + found.upper <= 8
+    assert len(found.found) >= 1
+    monkeypatch.setattr(implicit, "_band_of", lambda _: None)
+    implicit._KNOWN._known.clear()
+    dense = ch.simulate(equations, start, (0, 3), tolerance=1e-9, method=ch.Implicit())
+    implicit._KNOWN._known.clear()
+    assert dense.counts["accepted"] == band.counts["accepted"]
+    assert [dense.final[name] for name in names] == pytest.approx([band.final[name] for name in names], abs=1e-10)
+
+
+def test_a_dense_jacobian_has_no_band():
+    assert implicit._band_of(ca.Sparsity.dense(20, 20)) is None
+    assert implicit._band_of(ca.Sparsity.banded(8, 1)) is None
+    assert implicit._band_of(ca.Sparsity(20, 20)) is None
