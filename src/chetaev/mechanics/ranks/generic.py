@@ -23,7 +23,16 @@ from chetaev.mechanics.ranks.exact import exact_rank, exactly_zero
 from chetaev.mechanics.ranks.factored import Factored, Matrix, equilibrated, rank
 from chetaev.mechanics.ranks.newton import Root, at_root, least_norm, moved, root
 from chetaev.mechanics.ranks.sizes import Sizes, Slopes, largest_of_kind, natural_sizes
-from chetaev.mechanics.ranks.sparse import Numbers, doubts_at, has_small_entry, is_stored_sparsely, numbers_in, values_at, whole
+from chetaev.mechanics.ranks.sparse import (
+    FEWEST_ROWS,
+    Numbers,
+    doubts_at,
+    has_small_entry,
+    is_stored_sparsely,
+    numbers_in,
+    values_at,
+    whole,
+)
 from chetaev.mechanics.tolerances import POINT_ERROR
 
 __all__ = ["Matrix", "Point", "equilibrated", "generic_rank", "matrices_at", "numbers_at", "points_on", "rank"]
@@ -36,6 +45,9 @@ SCALED_POINTS = 9
 """Random points at several scales, for rows and expressions that may be undefined in parts of space."""
 _MOST_STEPS = 60
 """Steps of the damped Gauss-Newton iteration. Double roots converge linearly and need most of them; with fewer, no point is found there."""
+_JETS_PER_STEP = 8
+"""Of many rows there is one more step for so many jets: the nodes of a net take their places one after the other. With fewer steps no
+point of a large net is found."""
 _LARGEST_RESIDUAL = 1e-9
 """Largest residual of a row at a point that is accepted, relative to its change along the last step. Larger values accept points off the
 manifold; smaller ones refuse double roots."""
@@ -73,8 +85,12 @@ def points_on(
     for seed in range(8 * count):
         point: dict[Symbol, float] | None = random_point(symbols, seed, sizes=sizes)
         for stage in stages:
-            point = stage.solved(point) or point
-        point = joint.solved(point) if rows else point
+            solution = stage.solved(point)
+            if solution is None and stage.rows >= FEWEST_ROWS:  # all rows together have more steps that fail
+                point = None
+                break
+            point = solution or point
+        point = joint.solved(point) if rows and point is not None else point
         if point is not None:
             found.append(point)
         if len(found) == count:
@@ -87,12 +103,13 @@ class _Stage:
 
     def __init__(self, rows: Sequence[Any], jets: Sequence[Symbol], algebra: Algebra[Any], sizes: Sizes) -> None:
         present = set().union(*[algebra.symbols(r) for r in rows])
-        self.jets = [z for z in jets if z in present]
+        self.jets, self.rows = [z for z in jets if z in present], len(rows)
         self.slopes = Slopes(rows, self.jets, algebra, sizes)
 
     def solved(self, point: Mapping[Symbol, float] | None) -> dict[Symbol, float] | None:
         """A solution by damped Gauss-Newton steps of least norm from `point`; None without convergence."""
-        found = root(self.slopes, point or {}, self.jets, self.slopes.units, _MOST_STEPS, self._reach, lambda _, reach: POINT_ERROR * reach)
+        steps = _MOST_STEPS + (len(self.jets) // _JETS_PER_STEP if self.rows >= FEWEST_ROWS else 0)
+        found = root(self.slopes, point or {}, self.jets, self.slopes.units, steps, self._reach, lambda _, reach: POINT_ERROR * reach)
         if found is None:
             return None
         size = max(1.0, found.reach * float(np.abs(numbers_in(found.jacobian)).max(initial=0.0)))
@@ -187,7 +204,7 @@ def measured_at(
             continue
         errors = _errors(at, error, sizes, drawn)
         if bounded or has_small_entry(numbers, _DOUBTFUL_ENTRY) or _left_of_zero(tape, at, errors) or changes_much(tape, at, numbers):
-            found.append((numbers, doubts_at(tape, at, errors, 0, shape)))
+            found.append((numbers, doubts_at(tape, at, errors, 0, shape)[1]))
         else:
             found.append((numbers, _AMPLIFIED * error * abs(numbers)))
     return found

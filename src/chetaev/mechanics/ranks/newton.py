@@ -15,7 +15,7 @@ from sympy import Symbol
 
 from chetaev.core.values import Undefined
 from chetaev.mechanics.ranks.factored import Matrix
-from chetaev.mechanics.ranks.sparse import Numbers, is_sparse, largest_of, scaled, sparse_least_norm, whole
+from chetaev.mechanics.ranks.sparse import DECOMPOSED, Numbers, damped_step, is_sparse, largest_of, scaled, sparse_least_norm, whole
 from chetaev.mechanics.tolerances import NEWTON_CUT
 
 Values = Mapping[Symbol, float]
@@ -42,6 +42,8 @@ class Root(NamedTuple):
 def least_norm(residual: Matrix, jacobian: Numbers) -> tuple[Matrix, float] | None:
     """Return the shortest step after which linear rows would vanish, and its length; None if it is not finite."""
     sparse = sparse_least_norm(jacobian, -residual, NEWTON_CUT) if is_sparse(jacobian) else None
+    if sparse is None and len(residual) >= DECOMPOSED and is_sparse(jacobian):
+        sparse = damped_step(jacobian, -residual)
     step: Matrix = (
         np.asarray(np.linalg.lstsq(whole(jacobian), -residual, rcond=NEWTON_CUT)[0], dtype=np.float64) if sparse is None else sparse
     )

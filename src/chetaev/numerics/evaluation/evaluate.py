@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -32,7 +33,7 @@ from chetaev.numerics.driving.schedule import at_time
 from chetaev.numerics.evaluation.clear_values import clear_value
 from chetaev.numerics.evaluation.many_digits import with_all_digits
 from chetaev.numerics.evaluation.printed_numbers import ROUND_OFF_MULTIPLE, written
-from chetaev.numerics.flow.local_rank import factored_at, require_clear
+from chetaev.numerics.flow.local_rank import factored_at, require_clear, solver_at
 from chetaev.numerics.flow.pole_rewriting import last_digits_changed
 from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation, square_prolongation
 from chetaev.numerics.graphs.binding import Binding, bind, number
@@ -81,15 +82,15 @@ class Evaluation(Mapping[str, float]):
         if self.slopes is None:
             raise UsageError("the values have no slopes.", where=where, hint=SetArgument("slopes", [by], "ch.evaluate"))
         k = self.slopes.directions.index(by, where)
-        jet = next((z for z in self.jets if z.name == name), None)
+        jet = self._named.get(name)
         if jet is None and name == "energy" and name not in self.equations.vocabulary.names():
             return float(self.slopes.of(None, k))
         return float(self.slopes.of(parse_expression(name, self.equations.vocabulary, where) if jet is None else jet, k))
 
     def __getitem__(self, name: str) -> float:
-        for jet, v in self.jets.items():
-            if jet.name == name:
-                return v
+        jet = self._named.get(name)
+        if jet is not None:
+            return self.jets[jet]
         return self._value(parse_expression(name, self.equations.vocabulary, f"evaluation of {self.equations.system.label}"))
 
     def __iter__(self) -> Iterator[str]:
@@ -130,12 +131,17 @@ class Evaluation(Mapping[str, float]):
             where = f"evaluation of {self.equations.system.label}"
             raise StateError(f"{show(expression)} has no finite value here ({cause}).", where=where) from None
 
+    @cached_property
+    def _named(self) -> Mapping[str, Jet]:
+        return {jet.name: jet for jet in self.jets}
+
     def __contains__(self, name: object) -> bool:
-        return any(jet.name == name for jet in self.jets)
+        return name in self._named
 
     def get(self, name: str, default: Any = None) -> Any:
         """A value that was computed, or a default."""
-        return next((v for jet, v in self.jets.items() if jet.name == name), default)
+        jet = self._named.get(name)
+        return default if jet is None else self.jets[jet]
 
 
 @public
@@ -349,6 +355,11 @@ def _solved_at_level(problem: Problem, level: int, jets: Mapping[Jet, float]) ->
     pairs = problem.system.stage(level)
     unknowns = [z.d(level) for z in problem.system.structure.top]
     trial = dict.fromkeys(unknowns, 0.0)
+    clear = solver_at(problem, pairs, unknowns, {**jets, **trial})
+    if clear is not None:
+        step = clear[1](-clear[0])
+        left = problem.sparse_numbers(pairs, unknowns, {**jets, **dict(zip(unknowns, map(float, step), strict=True))})[0]
+        return dict(zip(unknowns, map(float, step - clear[1](left)), strict=True))
     values, factored = factored_at(problem, pairs, unknowns, {**jets, **trial})
     require_clear(problem, pairs, unknowns, factored, {**jets, **trial})
     step, null, jacobian = factored.solved(-values), factored.null, factored.jacobian
@@ -394,13 +405,15 @@ def _contradict(
 def _check_given(jets: Mapping[Jet, float], fixed: Mapping[Jet, float], state: frozenset[Jet], where: str) -> None:
     """Raise if fixed values contradict the equations; values of the state may differ by the round-off of all jets together."""
     round_off = _ROUND_OFF_OF_STATE * max(map(abs, jets.values()), default=0.0)
+    largest: dict[tuple[type, int], float] = {}
+    for z, v in jets.items():
+        largest[type(z), z.order] = max(largest.get((type(z), z.order), 0.0), abs(v))
     for z, v in fixed.items():
         if z not in jets:
             raise InitialError(
                 f"{z.name} is not among the jets that are computed here.", where=about(where, "start", z.name), hint="leave it out"
             )
-        alike = max(abs(w) for y, w in jets.items() if type(y) is type(z) and y.order == z.order)
-        if abs(jets[z] - v) > max(CONTRADICTION * max(alike, abs(v)), round_off if z in state else 0.0):
+        if abs(jets[z] - v) > max(CONTRADICTION * max(largest[type(z), z.order], abs(v)), round_off if z in state else 0.0):
             raise InitialError(
                 f"{z.name} = {v:g} contradicts the equations, which give {jets[z]:.12g}.",
                 where=about(where, "start", z.name),

@@ -20,6 +20,7 @@ from chetaev.core.exact.program import Program, many_digit_values
 from chetaev.core.symbols import TIME, Input, Jet
 from chetaev.core.values import Tape, Undefined
 from chetaev.mechanics.ranks.factored import equilibrated
+from chetaev.mechanics.ranks.sparse import doubts_at, values_at
 from chetaev.mechanics.tolerances import CUT, NEGLIGIBLE_ERROR
 from chetaev.numerics.flow.exact_rates import Array, with_enough_digits
 from chetaev.numerics.flow.prolongation import Pair, Problem
@@ -40,7 +41,8 @@ def with_all_digits(problem: Problem, jets: Mapping[Jet, float], levels: int) ->
     found = dict(jets)
     for level in range(levels):
         pairs, unknowns = problem.system.stage(level), [z.d(level) for z in problem.system.structure.top]
-        if all(z in found for z in unknowns) and _lost(problem, pairs, unknowns, found):
+        solvable = len(pairs) == len(unknowns) <= _MOST_UNKNOWNS
+        if solvable and all(z in found for z in unknowns) and _lost(problem, pairs, unknowns, found):
             found |= _again(problem, pairs, unknowns, found)
     return found
 
@@ -49,25 +51,25 @@ def _require_rows(problem: Problem, jets: Mapping[Jet, float]) -> None:
     """Raise a StateError if rounding hides that a row on the state does not hold: y' = (1 - cos(x))/x^2 z' with y' = 0 at x = 1e-9."""
     system, graph = problem.system, problem.system.algebra
     pairs, state = system.hidden(), system.structure.state
+    size = len(pairs)
     if not pairs or any(z not in jets for z in state):
         return
     tape = system.tape(pairs, state)
     try:
         point = {**problem.binding.at(tape.symbols, problem.t), **jets}
-        values = np.array(tape(point))
+        values, slopes = values_at(tape, point, size, (size, len(state)))
     except Undefined:
         return
-    doubts, size = np.array(tape.doubts(point, _given(problem, tape.symbols)))[: len(pairs)], len(pairs)
-    terms = np.abs(values[size:].reshape(size, len(state))) @ np.abs([jets[z] for z in state])
+    doubts = doubts_at(tape, point, _given(problem, tape.symbols), size, (size, len(state)))[0]
+    terms = abs(slopes) @ np.abs([jets[z] for z in state])
     if (doubts <= VIOLATED_ROW * terms).all():
         return
     rows = [system.row(pair) for pair in pairs]
-    slopes = [e for row in rows for e in graph.gradient(row, state)]
-    found = _many_digits(problem, jets, [*rows, *slopes])
+    found = _many_digits(problem, jets, [*rows, *[e for row in rows for e in graph.gradient(row, state)]])
     if found is None:
         return
     terms = np.abs(found[size:].reshape(size, len(state))) @ _usual(problem, jets)
-    hidden = np.abs(found[:size] - values[:size])  # residuals that doubles show were checked with the data
+    hidden = np.abs(found[:size] - values)  # residuals that doubles show were checked with the data
     for k in np.flatnonzero(np.minimum(hidden, np.abs(found[:size])) > VIOLATED_ROW * terms):
         raise StateError(
             f"{system.label(pairs[k])} does not hold at this state, and rounding hides it: numbers cancel in the row.",
@@ -82,12 +84,13 @@ def _usual(problem: Problem, jets: Mapping[Jet, float]) -> Array:
     numbers of the rows suggest.
     """
     state, sizes = problem.system.structure.state, problem.system.sizes_with(problem.binding.parameters)
-    found = []
+    largest: dict[tuple[type, int], float] = {}
+    natural: dict[tuple[type, int], float] = {}
     for z in state:
-        alike = [w for w in state if type(w) is type(z) and w.order == z.order]
-        largest, natural = max(abs(jets[w]) for w in alike), max(sizes.get(w, 1.0) for w in alike)
-        found.append(largest if largest > EPSILON * natural else natural)
-    return np.array(found)
+        kind = type(z), z.order
+        largest[kind], natural[kind] = max(largest.get(kind, 0.0), abs(jets[z])), max(natural.get(kind, 0.0), sizes.get(z, 1.0))
+    usual = {kind: size if size > EPSILON * natural[kind] else natural[kind] for kind, size in largest.items()}
+    return np.array([usual[type(z), z.order] for z in state])
 
 
 def _given(problem: Problem, symbols: Iterable[Symbol]) -> dict[Symbol, float]:
@@ -149,8 +152,6 @@ def _dependent(jacobian: Array, unsure: Array, sizes: Array) -> bool:
 def _again(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], jets: Mapping[Jet, float]) -> dict[Jet, float]:
     """The unknowns with many digits."""
     system, graph = problem.system, problem.system.algebra
-    if len(pairs) != len(unknowns) or len(unknowns) > _MOST_UNKNOWNS:
-        return {}
     rows = [system.row(pair) for pair in pairs]
     program, symbols, inputs = _programs(problem, [*rows, *[e for row in rows for e in graph.gradient(row, unknowns)]])
 

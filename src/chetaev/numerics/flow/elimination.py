@@ -13,6 +13,7 @@ move are returned as a basis of the null space; rows without a pivot leave an ex
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -54,10 +55,12 @@ class Solved:
     """The matrix after the elimination."""
     order: tuple[tuple[int, int], ...] = ()
     """The rows and columns of the pivots."""
+    signs: tuple[int, ...] = ()
+    """The signs that rows were multiplied by before; empty if all are 1."""
 
     def again(self, right: Sequence[ca.SX]) -> list[ca.SX]:
         """The solution with another right-hand side, by the same factors; what `right` does not have is zero."""
-        b = [*right, *[ca.SX(0)] * (len(self.rows) - len(right))]
+        b = _signed([*right, *[ca.SX(0)] * (len(self.rows) - len(right))], self.signs)
         for k, i, factor in self.steps:
             b[k] = minus(b[k], times(factor, b[i]))
         return _back_substituted(self.rows, b, self.order, len(self.order) + len(self.null))
@@ -68,6 +71,8 @@ class PivotOrder:
     """The order of elimination: pairs (row, column)."""
 
     pairs: tuple[tuple[int, int], ...]
+    signs: tuple[int, ...] = ()
+    """The signs of rows that make the matrix symmetric, where all pivots are on its diagonal and one half is computed; otherwise empty."""
 
 
 def elimination_order(
@@ -136,7 +141,9 @@ def solve(
     numbers, so that they stay exact: CasADi makes a double of 1/3, with which later differences are not zero where they should be.
     """
     rows: list[dict[int, ca.SX]] = [{j: e for j, e in present(line) if not is_nothing(e)} for line in matrix]
-    b, n = list(right), samples.shape[1]
+    b, n = _signed(right, order.signs), samples.shape[1]
+    if order.signs:
+        _make_symmetric(rows, order.signs)
     work = Elimination(samples, None, residues)
     if work.residues is not None:
         work.residues.clear(rows, freeze)
@@ -151,10 +158,15 @@ def solve(
         del remaining[i]
         pivot = rows[i][j]
         pivots.append(pivot)
+        inverse = over(ca.SX(1), pivot) if order.signs else None
         for k in sorted(holding[j]):
             if k in remaining and j in rows[k]:
-                factor = _quotient(rows[k].pop(j), pivot, written)
-                _subtract(rows[k], rows[i], factor, j)
+                below = rows[k].pop(j)
+                factor = _quotient(below, pivot, written) if inverse is None else times(below, inverse)
+                if inverse is None:
+                    _subtract(rows[k], rows[i], factor, j)
+                else:
+                    _subtract_half(rows, k, rows[i], factor, j)
                 b[k] = minus(b[k], times(factor, b[i]))
                 steps.append((k, i, factor))
                 for c in rows[i]:
@@ -176,7 +188,7 @@ def solve(
         null.append(tuple(direction))
     leftover = tuple((k, b[k]) for k in remaining)
     references = tuple(float(v) or 1.0 for v in np.where(np.isfinite(sizes), sizes, 0.0).max(axis=0, initial=0.0))
-    sign, by = _permutation_sign(order.pairs), (tuple(steps), tuple(rows), order.pairs)
+    sign, by = _permutation_sign(order.pairs) * math.prod(order.signs), (tuple(steps), tuple(rows), order.pairs, order.signs)
     return Solved(tuple(solution), tuple(pivots), references, sizes, sign, tuple(null), leftover, *by)
 
 
@@ -196,6 +208,33 @@ def solve_positive(matrix: Sequence[Sequence[ca.SX]], right: Sequence[ca.SX]) ->
 def _subtract(target: dict[int, ca.SX], source: dict[int, ca.SX], factor: ca.SX, skip: int) -> None:
     for column, e in source.items():
         if column != skip:
+            product = times(factor, e)
+            target[column] = minus(target[column], product) if column in target else -product
+
+
+def _signed(column: Sequence[ca.SX], signs: Sequence[int]) -> list[ca.SX]:
+    return [-e if sign < 0 else e for e, sign in zip(column, signs, strict=True)] if signs else list(column)
+
+
+def _make_symmetric(rows: list[dict[int, ca.SX]], signs: Sequence[int]) -> None:
+    """Multiply rows by their signs; entries opposite to each other are equal then, and become one graph."""
+    for i, row in enumerate(rows):
+        for j, e in row.items():
+            if j < i and i in rows[j]:
+                row[j] = rows[j][i]
+            elif signs[i] < 0:
+                row[j] = -e
+
+
+def _subtract_half(rows: Sequence[dict[int, ca.SX]], k: int, source: dict[int, ca.SX], factor: ca.SX, skip: int) -> None:
+    """`_subtract` from row k of a symmetric matrix, whose entries left of the diagonal were computed with the rows above."""
+    target = rows[k]
+    for column, e in source.items():
+        if column == skip:
+            continue
+        if column < k and k in rows[column]:
+            target[column] = rows[column][k]
+        else:
             product = times(factor, e)
             target[column] = minus(target[column], product) if column in target else -product
 

@@ -7,7 +7,7 @@ The verdict is one of three: regular, of a smaller rank, or ill-conditioned, wit
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from chetaev.core.symbols import Input, Jet, Place
 from chetaev.mechanics.ranks.factored import Factored, Flags, Matrix, open_jets
 from chetaev.mechanics.ranks.generic import changes_much
 from chetaev.mechanics.ranks.sizes import Sizes, largest_of_kind
-from chetaev.mechanics.ranks.sparse import clearly_regular, has_small_entry, is_sparse
+from chetaev.mechanics.ranks.sparse import Numbers, doubts_at, has_small_entry, is_sparse, regular_solver
 from chetaev.mechanics.tolerances import CUT
 from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation
 from chetaev.numerics.graphs.decided_by_data import decided_pivot
@@ -41,24 +41,36 @@ def factored_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet]
         tape: Any = problem.system.tape(pairs, unknowns)
         if not changes_much(tape, {**problem.binding.at(tape.symbols, problem.t), **at}, jacobian):
             return values, found
-    return values, Factored(jacobian, doubts=doubts_at(problem, pairs, unknowns, at))
+    return values, Factored(jacobian, doubts=_doubts_at(problem, pairs, unknowns, at))
 
 
 def clearly_regular_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> bool:
-    """Tell whether the Jacobian of some rows is a large sparse matrix that clearly has full rank at a state, without small slopes."""
-    _, jacobian = problem.sparse_numbers(pairs, unknowns, at)
-    if not is_sparse(jacobian) or has_small_entry(jacobian, _SMALL_SLOPE) or not clearly_regular(jacobian, None, CUT):
-        return False
+    """Tell whether the Jacobian of some rows is a large sparse matrix that clearly has full rank at a state."""
+    return solver_at(problem, pairs, unknowns, at) is not None
+
+
+def solver_at(
+    problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], at: Mapping[Jet, float]
+) -> tuple[Matrix, Callable[[Matrix], Matrix]] | None:
+    """Return residuals of some rows at a state, and the function that solves linear equations with their Jacobian; None unless that is a
+    large sparse matrix that clearly has full rank. Doubts are computed only where slopes are small.
+    """
+    values, jacobian = problem.sparse_numbers(pairs, unknowns, at)
+    if not is_sparse(jacobian):
+        return None
     tape: Any = problem.system.tape(pairs, unknowns)
-    return not changes_much(tape, {**problem.binding.at(tape.symbols, problem.t), **at}, jacobian)
+    point, doubts = {**problem.binding.at(tape.symbols, problem.t), **at}, None
+    if has_small_entry(jacobian, _SMALL_SLOPE) or changes_much(tape, point, jacobian):
+        doubts = _doubts_at(problem, pairs, unknowns, at)
+    solve = regular_solver(jacobian, doubts, CUT)
+    return None if solve is None else (values, solve)
 
 
-def doubts_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> Matrix:
+def _doubts_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> Numbers:
     """Bounds of the errors of the Jacobian's entries, from the last digits of state and parameters."""
     tape: Any = problem.system.tape(pairs, unknowns)
     point = {**problem.binding.at(tape.symbols, problem.t), **at}
-    found = tape.doubts(point, uncertainties(point, problem.sizes))[len(pairs) :]
-    return np.array(found, dtype=float).reshape(len(pairs), len(unknowns))
+    return doubts_at(tape, point, uncertainties(point, problem.sizes), len(pairs), (len(pairs), len(unknowns)))[1]
 
 
 def uncertainties(point: Mapping[Symbol, float], sizes: Sizes) -> dict[Symbol, float]:

@@ -17,6 +17,7 @@ from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.flow.nested.rows import ExtendedRows, extended
 from chetaev.numerics.flow.pivot_search import DIGITLESS
 from chetaev.numerics.flow.prolongation import Prolongation
+from chetaev.numerics.flow.symmetric_order import keeps_digits, symmetric_order
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.arithmetic import NOTHING, is_nothing
 from chetaev.numerics.graphs.identity_cache import Remembered
@@ -54,7 +55,11 @@ def make_flow(system: Prolongation, extra_points: Sequence[dict[Symbol, float]] 
     if sparse is not None:
         return sparse
     samples = Samples.of([a for a, _ in found], [doubts for _, doubts in found])
-    order, residues, freeze = _order(system, samples, rank)
+    residues = _RESIDUES.get(system.structure, (), lambda: residues_of(system.algebra, system.structure.jacobian))
+    symmetric = symmetric_order(samples.shape, residues) if rank == samples.shape[0] and not usual_only else None
+    if symmetric is not None and all(keeps_digits(symmetric, *at) for at in given):
+        return Flow(system, symmetric, samples, tuple(extra_points), residues)
+    order, freeze = _order(system, samples, rank, residues)
     return Flow(system, order, samples, tuple(extra_points), residues, freeze) if len(order.pairs) == rank else None
 
 
@@ -100,22 +105,20 @@ def _samples(system: Prolongation, rows: ExtendedRows, extra_points: Sequence[di
     return Samples.of([a for a, _ in found], [doubts for _, doubts in found]) if found else None
 
 
-def _order(system: Prolongation, samples: Samples, rank: int) -> tuple[PivotOrder, Residues | None, bool]:
-    """Return the order by Markowitz' count, or one with constant pivots first where that costs less; the residues that decide zero and
-    constant entries; and whether constant entries are written without the state.
+def _order(system: Prolongation, samples: Samples, rank: int, residues: Residues | None) -> tuple[PivotOrder, bool]:
+    """Return the order by Markowitz' count, or one with constant pivots first where that costs less, and whether constant entries are
+    written without the state.
 
     Without constraints, or with many rows, constant entries gain nothing, and they are not preferred.
     """
-    graph: GraphAlgebra = system.algebra
-    residues = _RESIDUES.get(system.structure, (), lambda: residues_of(graph, system.structure.jacobian))
     sparse = elimination_order(samples, rank, constant_entries(system), residues)
     few = samples.shape[0] <= _MOST_ROWS and bool(system.equations.multipliers)
     before = None if residues is None or not few else residues.cost_of(sparse.pairs)
     if residues is None or before is None:
-        return sparse, residues, False
+        return sparse, False
     constant = elimination_order(samples, rank, residues=residues, prefer=True)
     after = residues.cost_of(constant.pairs) if len(constant.pairs) == rank else None
-    return (sparse if after is None or before <= after else constant), residues, True
+    return (sparse if after is None or before <= after else constant), True
 
 
 def constant_entries(system: Prolongation) -> Flags:

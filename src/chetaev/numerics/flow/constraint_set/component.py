@@ -43,11 +43,11 @@ def component_at(problem: Problem, jets: Mapping[Jet, float], *, instant: bool =
     system = problem.system
     pairs, top = system.stage(0), system.structure.top
     at = {**jets, **dict.fromkeys(top, 0.0)}
-    if not instant and system.generic_nullity == 0 and clearly_regular_at(problem, pairs, top, at):
-        return system
+    point = problem.point(jets)
+    if (instant or system.generic_nullity == 0) and clearly_regular_at(problem, pairs, top, at):
+        return system.standing([point], np.zeros((len(top), 0))) if instant else system
     values, found = factored_at(problem, pairs, top, at)
     require_clear(problem, pairs, top, found, at)
-    point = problem.point(jets)
     regular = system.square and not found.nullity
     if instant and regular:
         return system.standing([point], found.null)

@@ -28,6 +28,7 @@ from chetaev.mechanics.ranks.generic import rank, rank_at, sparse_matrices_at
 from chetaev.mechanics.ranks.sparse import Numbers, numbers_in, scaled, whole
 from chetaev.numerics.flow.elimination import Samples, elimination_order, solve, solve_positive
 from chetaev.numerics.flow.nested.rows import extended_rows, is_dense, nested_rows
+from chetaev.numerics.flow.symmetric_order import symmetric_order
 from chetaev.numerics.graphs.arithmetic import NOTHING, dense, is_nothing, minus, plus, times
 from chetaev.numerics.graphs.group_steps import projected_places
 from chetaev.numerics.graphs.residues import residues_of
@@ -184,7 +185,7 @@ def _correction(flow: Flow, rows: Sequence[ca.SX], jacobian: Entries, jets: Sequ
     squares = [square for square in squares if np.isfinite(numbers_in(square)).all()]
     if squares and kept:
         numbers, residues = Samples.of(squares), residues_of(flow.graph, normal)
-        order = elimination_order(numbers, len(kept), residues=residues)
+        order = symmetric_order(numbers.shape, residues) or elimination_order(numbers, len(kept), residues=residues)
         shares: Sequence[ca.SX] = solve(normal, right, order, numbers, residues).solution
     else:
         shares = solve_positive(normal, right)
