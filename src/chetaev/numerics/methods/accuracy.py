@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chetaev.core.errors import InitialError, UsageError, did_you_mean
+from chetaev.core.errors import InitialError, UsageError, about, did_you_mean
 from chetaev.core.fixes import Advice, SetArgument, sentences
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.plain import SMALLEST_TOLERANCE
@@ -129,7 +129,7 @@ def read_accuracy(tolerance: Any, scale: Any, known: Sequence[str], where: str) 
     pair = tolerance if isinstance(tolerance, list | tuple) else (_USUAL if tolerance is None else tolerance, 0.0)
     if len(pair) != 2:
         hint: Advice = (SetArgument("tolerance", 1e-9), ", or ", SetArgument("tolerance", (1e-9, 1e-12)), ": relative, absolute")
-        raise UsageError(f"tolerance={tolerance!r} is neither a number nor a pair of numbers.", where=where, hint=hint)
+        raise UsageError(f"tolerance={tolerance!r} is neither a number nor a pair of numbers.", where=about(where, "tolerance"), hint=hint)
     relative = positive(pair[0], "tolerance", where)
     absolute = number(pair[1], {}, f"{where}, tolerance", InitialError)
     if absolute < 0:
@@ -140,7 +140,7 @@ def read_accuracy(tolerance: Any, scale: Any, known: Sequence[str], where: str) 
     for name, given in (scale or {}).items():
         if name not in known:
             hint = sentences(f"jets of the state: {' '.join(known)}.", did_you_mean(str(name), list(known)))
-            raise UsageError(f"scale: {name} is no jet of the state.", where=where, hint=hint)
+            raise UsageError(f"scale: {name} is no jet of the state.", where=about(where, "scale", name), hint=hint)
         sizes[name] = number(given, {}, f"{where}, scale of {name}", InitialError)
         if sizes[name] <= 0:
             raise InitialError(f"scale: {name} = {sizes[name]:g} is not positive.", where=where, hint=SetArgument("scale", {name: 1e-9}))
