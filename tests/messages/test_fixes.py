@@ -311,7 +311,7 @@ GIVEN = {"parameters": {"m": 1}, "inputs": {"u": 0}}
         (lambda: ch.simulate(SKATING, START, (0, 1), branch=1, **GIVEN), "simulate", "branch", None, ""),
         (lambda: ch.simulate(ch.gallery("krupkova")), "simulate", "gauge", "q2", ""),
         (lambda: ch.transforms.lift(ch.derive(ch.gallery("leaning-disk")), 0), "lift", "n", None, ""),
-        (lambda: ch.transforms.hamel(SKATING, velocities={"v": "x'^2"}), "hamel", "velocities", None, ""),
+        (lambda: ch.transforms.hamel(SKATING, velocities={"v": "x'^2"}), "hamel", "velocities", "v", ""),
         (lambda: ch.parse("x +", SKATE), "parse", "text", None, ""),
     ],
 )

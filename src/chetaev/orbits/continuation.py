@@ -24,7 +24,7 @@ from chetaev.numerics.stability.equilibrium import equilibria
 from chetaev.numerics.stability.motion_near_state import Local
 from chetaev.numerics.stability.position import directions
 from chetaev.numerics.stability.state_chart import cyclic
-from chetaev.orbits.arclength import Array, Node, at_value, both_ways, followed, node_at, null_space, plane, solved, tangent_at
+from chetaev.orbits.arclength import VERTICAL, Array, Node, at_value, both_ways, followed, node_at, null_space, plane, solved, tangent_at
 from chetaev.orbits.closing.orbit import Orbit
 from chetaev.orbits.family import Family, family_of
 from chetaev.orbits.flow import flow_of
@@ -41,8 +41,6 @@ _SHORT_DURATION = 1e-9
 """Duration, relative to the time at the start, so short that the sizes of the jets over it are those at the start."""
 _ROUND_OFF_MULTIPLE = 100.0
 """Singular values below this multiple of round-off, at every point, mean that the family has more than one dimension."""
-_VERTICAL = 1e-6
-"""Length of the projection of a unit vector on the null space below which the family has a fold there, and another direction is taken."""
 
 
 @public
@@ -269,7 +267,7 @@ def _forward(curve: Any, u: Array) -> Array:
     """A direction not orthogonal to the curve: the projection of `along` on the null space, or at a fold a null vector."""
     null = null_space(curve, u, _ROUND_OFF_MULTIPLE * curve.cut)
     direction = null @ (null.T @ curve.along)
-    if float(np.linalg.norm(direction)) > _VERTICAL:
+    if float(np.linalg.norm(direction)) > VERTICAL:
         found: Array = direction / np.linalg.norm(direction)
         return found
     last: Array = null[:, -1] if null.shape[1] else curve.along

@@ -45,11 +45,11 @@ class Accuracy:
 
     @property
     def wish(self) -> dict[str, Any]:
-        """As arguments of `simulate`."""
+        """The accuracy as arguments of `simulate`."""
         return {"tolerance": (self.relative, self.absolute), "scale": dict(self.scale)}
 
     def measures(self, state: Sequence[Jet], size: int, before: Mapping[Jet, float] | None = None) -> Measures:
-        """The same for the vector of a state, whose last component may be the work done; `before` has the largest values so far."""
+        """The accuracy for the vector of a state, whose last component may be the work done; `before` has the largest values so far."""
         own = 0.0 if self.absolute > 0 else -1.0
         sizes, seen = np.full(size, own), np.zeros(size)
         for k, z in enumerate(state):
@@ -71,7 +71,7 @@ class Measures:
     kinds: NDArray[np.int64]
 
     def without_work(self, has_power: bool) -> Measures:
-        """The same without a limit for the last component if that is the work done, which is no part of the motion."""
+        """These measures, without a limit for the last component if that is the work done, which is no part of the motion."""
         sizes = self.sizes.copy()
         if has_power:
             sizes[-1] = _UNLIMITED

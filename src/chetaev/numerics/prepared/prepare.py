@@ -308,7 +308,7 @@ class Prepared:
 
     @cached_property
     def cfunction(self) -> Any:
-        """The same as a ctypes function, which numba calls in compiled code: `f(t, y.ctypes, p.ctypes, out.ctypes)`."""
+        """The rates as a ctypes function, which numba calls in compiled code: `f(t, y.ctypes, p.ctypes, out.ctypes)`."""
         return ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(self.address)
 
     def __reduce__(self) -> tuple[Any, ...]:
