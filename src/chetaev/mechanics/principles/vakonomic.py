@@ -53,7 +53,7 @@ class Vakonomic(Principle):
         if system.variational is not None:
             raise self.refusal(
                 system,
-                "The system states variational rows, which vakonomic dynamics has no use for.",
+                "The system states variational rows, which vakonomic dynamics does not use.",
                 why="Its variations are those of curves that obey the kinematic rows.",
                 hint=(UsePrinciple(VirtualWork()), ", or remove the variational rows"),
                 part="variational",

@@ -373,7 +373,7 @@ def _following(rows: Sequence[Expr], given: Mapping[Symbol, float]) -> dict[Symb
 
 def _ambiguous(found: Branches, there: Sequence[Branch], where: str) -> BranchError:
     return BranchError(
-        f"the motions live on {len(found.branches)} branches, and this state lies on {len(there)} of them: {_listed(there)}.",
+        f"the motions lie on {len(found.branches)} branches, and this state lies on {len(there)} of them: {_listed(there)}.",
         where=about(where, "branch"),
         why="Where branches cross, or data are missing, the equations do not decide which motion is meant.",
         hint=_how(there),
