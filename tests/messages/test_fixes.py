@@ -304,7 +304,15 @@ GIVEN = {"parameters": {"m": 1}, "inputs": {"u": 0}}
         (lambda: ch.analyze(SKATING, parameters={"k": 1}), "analyze", "parameters", "k", ""),
         (lambda: ch.control.growth(SKATE.replace(kinematic={"blade": "y'^2 = x'*a'"})), "growth", "kinematic", None, "blade"),
         (lambda: ch.System("x", lagrangian="q'^2"), "System", "lagrangian", None, ""),
-        (lambda: ch.derive(3), "derive", "", None, ""),
+        (lambda: ch.derive(3), "derive", "system", None, ""),
+        (lambda: ch.derive(SKATE, ch.DAlembert), "derive", "principle", None, ""),
+        (lambda: ch.evaluate(SKATING, START, parameters={"m": "q"}, inputs={"u": 0}), "evaluate", "parameters", "m", ""),
+        (lambda: ch.simulate(SKATING, START, (0, 1), method="rk5", **GIVEN), "simulate", "method", None, ""),
+        (lambda: ch.simulate(SKATING, START, (0, 1), branch=1, **GIVEN), "simulate", "branch", None, ""),
+        (lambda: ch.simulate(ch.gallery("krupkova")), "simulate", "gauge", "q2", ""),
+        (lambda: ch.transforms.lift(ch.derive(ch.gallery("leaning-disk")), 0), "lift", "n", None, ""),
+        (lambda: ch.transforms.hamel(SKATING, velocities={"v": "x'^2"}), "hamel", "velocities", "v", ""),
+        (lambda: ch.parse("x +", SKATE), "parse", "text", None, ""),
     ],
 )
 def test_the_place_of_an_error_names_the_verb_and_what_is_at_fault(call, verb, part, key, row):

@@ -283,10 +283,25 @@ CASES = {
 }  # fmt: skip
 
 
-def message(case):
+NO_PART = {
+    "no motion",
+    "state where the equations are undefined",
+    "unknown name in an evaluation",
+    "unknown row",
+    "linearisation at rest under dry friction",
+    "wheel of negative radius",
+}
+"""Faults of the equations as a whole, of a state of the motion, of an index, or of a scene: no part of the system, no argument."""
+
+
+def error(case):
     with pytest.raises(ch.ChetaevError) as caught:
         CASES[case]()
-    return str(caught.value)
+    return caught.value
+
+
+def message(case):
+    return str(error(case))
 
 
 def catalogue():
@@ -296,7 +311,9 @@ def catalogue():
 
 @pytest.mark.parametrize("case", CASES)
 def test_message(case):
-    assert message(case) == catalogue()[case]
+    found = error(case)
+    assert str(found) == catalogue()[case]
+    assert found.place.verb and bool(found.place.part or found.place.row) == (case not in NO_PART)
 
 
 def test_the_catalogue_holds_nothing_else():

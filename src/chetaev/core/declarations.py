@@ -12,7 +12,7 @@ import sympy
 from sympy import Expr
 
 from chetaev.core.calculus import SYMBOLIC, Calculus, Frame
-from chetaev.core.errors import Location, ModelError, UsageError, did_you_mean, with_article
+from chetaev.core.errors import Location, ModelError, UsageError, about, did_you_mean, with_article
 from chetaev.core.fixes import Advice, Ask, SetArgument, SetPart, sentences
 from chetaev.core.functions import DECLARABLE, FUNCTIONS, has_corner_in
 from chetaev.core.groups.coordinate import GroupCoordinate, coordinate_of, reserved_names
@@ -326,6 +326,10 @@ def _own_kind(item: Any, kinds: tuple[str, ...]) -> str:
     return "positive" if "positive" in kinds and isinstance(item, Parameter) and item.is_positive else kinds[0]
 
 
+_TEXT = about("expression", "text")
+"""The place of faults in a text that `parse` is given."""
+
+
 @public
 def parse(text: str, about: Any = None, *, coordinates: Any = "", parameters: Any = "", inputs: Any = "") -> Expr:
     """Parse a text of the notation, in the names of a system, equations or model, or in names declared here.
@@ -355,10 +359,10 @@ def parse(text: str, about: Any = None, *, coordinates: Any = "", parameters: An
             raise UsageError(
                 what, where="parse", hint=(Ask("parse", "text, system"), ", or ", Ask("parse", 'text, coordinates="x", parameters="m"'))
             )
-        return parse_expression(text, known)
+        return parse_expression(text, known, _TEXT)
     declared = Names("parse")
     jets: dict[str, Any] = {n: Coordinate(n) for n in read_names(coordinates, "coordinate", COORDINATE_KINDS, declared)}
     kinds = read_names(parameters, "parameter", PARAMETER_KINDS, declared)
     jets |= {n: Input(n) for n in read_names(inputs, "input", ("given",), declared)}
     symbols = {n: Parameter(n, positive=kind == "positive") for n, kind in kinds.items()}
-    return parse_expression(text, Vocabulary(jets=jets, parameters=symbols))
+    return parse_expression(text, Vocabulary(jets=jets, parameters=symbols), _TEXT)

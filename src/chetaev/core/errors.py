@@ -17,7 +17,7 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
-from chetaev.core.fixes import Advice, Fix, Replace, parts_of
+from chetaev.core.fixes import Advice, Fix, Replace, changed_by, parts_of
 from chetaev.core.support.frames import without_library
 from chetaev.core.support.text import visible
 
@@ -146,8 +146,18 @@ class ChetaevError(Exception):
 
     @property
     def place(self) -> Location:
-        """The place of the fault: the function that was called, and the part, name or row at fault if that is known."""
-        return self.where if isinstance(self.where, Location) else Location(self.where)
+        """The place of the fault: the function that was called, and the part, name or row at fault if that is known.
+
+        If the error does not name the part, it is the one that the suggested fixes change, if they all change the same one.
+        """
+        place = self.where if isinstance(self.where, Location) else Location(self.where)
+        if place.part or place.row:
+            return place
+        changed = {changed_by(fix) for fix in self.fixes} - {("", None)}
+        parts = {part for part, _ in changed}
+        if len(parts) != 1:
+            return place
+        return place.about(parts.pop(), changed.pop()[1] if len(changed) == 1 else None)
 
     @property
     def fixes(self) -> tuple[Fix, ...]:

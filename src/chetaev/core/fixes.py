@@ -201,6 +201,28 @@ def parts_of(advice: Advice) -> tuple[str | Fix, ...]:
     return tuple(parts)
 
 
+def changed_by(fix: Fix) -> tuple[str, str | None]:
+    """The part of the system, or the argument, that `fix` changes, with the name in it if that is only one; an empty text for neither."""
+    part = ""
+    names: tuple[str, ...] = ()
+    match fix:
+        case SetParameter(names):
+            part = "parameters"
+        case SetInput(names):
+            part = "inputs"
+        case SetInitial(names) | Guess(names) | LeaveOut(names, False):
+            part = "start"
+        case UsePrinciple():
+            part = "principle"
+        case ChooseBranch():
+            part = "branch"
+        case ChooseGauge(functions):
+            part, names = "gauge", tuple(name for name, _ in functions)
+        case LeaveOut((part,)) | SetArgument(part) | SetPart(part):
+            pass
+    return part, names[0] if len(names) == 1 else None
+
+
 def listed(fixes: Sequence[Fix]) -> list[str | Fix]:
     """Advice that lists alternatives as a sentence does: `A, B or C`."""
     between = [", "] * (len(fixes) - 2) + [" or "] * (len(fixes) > 1)

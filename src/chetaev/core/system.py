@@ -26,7 +26,7 @@ from chetaev.core.declarations import (
     with_variations,
     without_multipliers,
 )
-from chetaev.core.errors import Location, ModelError, UsageError, did_you_mean, require_mapping
+from chetaev.core.errors import Location, ModelError, UsageError, about, did_you_mean, require_mapping
 from chetaev.core.fixes import Code, Replace, SetPart, sentences
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.groups.lie_algebra import LieAlgebra
@@ -155,7 +155,9 @@ class System:
         place = Location(f"system {name!r}" if name else "system")
         for word in unknown:
             meant = Replace(_OTHER_WORDS[word]) if word in _OTHER_WORDS else did_you_mean(word, ARGUMENTS)
-            raise UsageError(f"System has no part {word!r}.", where=place, hint=sentences(meant, f"Parts: {' '.join(ARGUMENTS)}"))
+            raise UsageError(
+                f"System has no part {word!r}.", where=about(place, word), hint=sentences(meant, f"Parts: {' '.join(ARGUMENTS)}")
+            )
         given = {"lagrangian": lagrangian, "dissipation": dissipation, "forces": forces, "inputs": inputs, "where": where, "quasi": quasi}
         given["equations"] = equations if not isinstance(equations, Mapping) else {k: e for k, e in equations.items() if "=" not in str(e)}
         for part in [part.name for part in PARTS if part.kind is Kind.FORMULAS]:

@@ -49,7 +49,7 @@ class BrowserProblem:
     given: tuple[int, ...]
     """Indices of the jets of the state whose values the model gives."""
     given_values: Tape
-    """These values, which depend on parameters only."""
+    """The values of `given`, which depend on parameters only."""
     events: tuple[Watched, ...]
     event_values: Tape
     resets: tuple[tuple[tuple[int, ...], Tape], ...]

@@ -17,7 +17,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, overload
 
-from chetaev.core.errors import ModelError, UsageError, did_you_mean
+from chetaev.core.errors import ModelError, UsageError, about, did_you_mean
 from chetaev.core.fixes import Ask, sentences
 from chetaev.core.support.lazy import make_callable
 from chetaev.core.support.public import public
@@ -64,7 +64,7 @@ def gallery(name: str | None = None, **options: Any) -> list[str] | Model:
         return Names(sorted(_files()))
     if not isinstance(name, str) or name.replace("_", "-") not in _files():
         hint = [*sentences(did_you_mean(str(name), _files()), Ask("gallery", "")), " lists all"]
-        raise ModelError(f"there is no system {name!r}.", where="gallery", hint=hint)
+        raise ModelError(f"there is no system {name!r}.", where=about("gallery", "name"), hint=hint)
     name = name.replace("_", "-")
     return _made(name, **options) if options else _usual(name)
 

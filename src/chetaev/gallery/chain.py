@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from chetaev.core.errors import ModelError
+from chetaev.core.errors import ModelError, about
 from chetaev.core.scene import Pivot, Point, Rod, Scene, Shape, Trace
 from chetaev.core.state import State
 from chetaev.core.system import System
@@ -15,7 +15,7 @@ from chetaev.mechanics.principles import Hamilton
 def model(n: int = 3) -> Model:
     """A chain of n bobs on n massless rods, in angles against the downward vertical."""
     if n < 1:
-        raise ModelError(f"n = {n} links.", where="gallery 'chain'", hint="n = 1, 2, 3, ...")
+        raise ModelError(f"n = {n} links.", where=about("gallery 'chain'", "n"), hint="n = 1, 2, 3, ...")
     links = range(1, n + 1)
     pairs = [(j, k) for k in links for j in range(1, k)]
     kinetic = " + ".join(

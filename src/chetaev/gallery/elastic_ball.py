@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chetaev.core.errors import ModelError, did_you_mean
+from chetaev.core.errors import ModelError, about, did_you_mean
 from chetaev.core.scene import Ball, Ground, Scene, Trace
 from chetaev.core.state import State
 from chetaev.core.system import System
@@ -28,7 +28,9 @@ def model(guise: str = "overdetermined") -> Model:
     `guise="dalembert"`: all three rows under d'Alembert's principle.
     """
     if guise not in _GUISES:
-        raise ModelError(f"no guise {guise!r}.", where="gallery 'elastic-ball'", hint=did_you_mean(guise, _GUISES) or ", ".join(_GUISES))
+        raise ModelError(
+            f"no guise {guise!r}.", where=about("gallery 'elastic-ball'", "guise"), hint=did_you_mean(guise, _GUISES) or ", ".join(_GUISES)
+        )
     kinematic, variational = _GUISES[guise]
     energy = "I/2*(A1'^2 + A2'^2 + A3'^2) + M/2*(a1'^2 + a2'^2)"
     system = System(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chetaev.core.errors import ModelError
+from chetaev.core.errors import ModelError, about
 from chetaev.core.scene import Body, Frame, Ground, Rod, Scene, Shape, Trace, Tyre
 from chetaev.core.state import State
 from chetaev.core.system import System
@@ -13,7 +13,7 @@ from chetaev.mechanics.principles import DAlembert
 def model(n: int = 3) -> Model:
     """A tractor that pulls n trailers, each hitched to the middle of the axle before it."""
     if n < 0:
-        raise ModelError(f"n = {n} trailers.", where="gallery 'trailer'", hint="n = 0, 1, 2, ...")
+        raise ModelError(f"n = {n} trailers.", where=about("gallery 'trailer'", "n"), hint="n = 0, 1, 2, ...")
     axles, trailers = range(n + 1), range(1, n + 1)
     pairs = [(j, k) for k in trailers for j in range(1, k)]
     kinetic = " + ".join(

@@ -15,7 +15,7 @@ from sympy import Expr, Rational, S, Symbol
 
 from chetaev.core.calculus import partials, total_derivative
 from chetaev.core.display.html import card, columns, facts, set_row
-from chetaev.core.errors import UsageError
+from chetaev.core.errors import UsageError, about
 from chetaev.core.fixes import Ask
 from chetaev.core.notation import show
 from chetaev.core.rows.constraints import Constraint
@@ -157,7 +157,9 @@ def classify(system: Any) -> Classification:
     system = getattr(system, "system", system)
     if not isinstance(system, System):
         raise UsageError(
-            f"classify takes a System or a Model, not {type(system).__name__}.", where="classify", hint=Ask("classify", "system")
+            f"classify takes a System or a Model, not {type(system).__name__}.",
+            where=about("classify", "system"),
+            hint=Ask("classify", "system"),
         )
     with deep():
         flat = in_coordinates(system)

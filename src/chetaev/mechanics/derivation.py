@@ -51,7 +51,7 @@ def _of_form(form: Any, stated: Any, principle: Principle | None) -> Equations:
     if principle is not None:
         raise PrincipleError(
             f"{form.label} is a dynamical form, and {principle} is named.",
-            where=f"derive {form.label}",
+            where=about(f"derive {form.label}", "principle"),
             why="A form is its own equations: nothing is varied, and its constraint has one canonical distribution.",
             hint=(Ask("derive", "form"), ", or ", Ask("derive", "system, principle"), " for a system with a Lagrangian"),
         )
@@ -63,16 +63,22 @@ def _with_principle(given: Any, principle: Principle | None) -> tuple[System, Pr
     system = given if isinstance(given, System) else getattr(given, "system", None)
     if not isinstance(system, System):
         hint = Ask("derive", f'ch.gallery("{given}")') if isinstance(given, str) else Ask("derive", "system, principle")
-        raise UsageError(f"derive takes a System or a Model, not {type(given).__name__}.", where="derive", hint=hint)
+        raise UsageError(f"derive takes a System or a Model, not {type(given).__name__}.", where=about("derive", "system"), hint=hint)
     if principle is None and system is not given:
         principle = given.principle
     if isinstance(principle, type) and issubclass(principle, Principle):
-        raise PrincipleError(f"{principle.__name__} is a class.", where=f"derive {system.label}", hint=InPython(f"{principle.__name__}()"))
+        raise PrincipleError(
+            f"{principle.__name__} is a class.",
+            where=about(f"derive {system.label}", "principle"),
+            hint=InPython(f"{principle.__name__}()"),
+        )
     if principle is None:
         return system, _only_principle(system)
     if not isinstance(principle, Principle):
         raise PrincipleError(
-            f"{principle!r} is not a principle.", where=f"derive {system.label}", hint=("for example ", UsePrinciple(DAlembert()))
+            f"{principle!r} is not a principle.",
+            where=about(f"derive {system.label}", "principle"),
+            hint=("for example ", UsePrinciple(DAlembert())),
         )
     return system, principle
 

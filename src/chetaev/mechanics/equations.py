@@ -13,7 +13,7 @@ from sympy import Expr, S, Symbol
 
 from chetaev.core.calculus import SYMBOLIC, Algebra
 from chetaev.core.display.html import card, rows, set_formula, set_row
-from chetaev.core.errors import ModelError, PrincipleError, StateError, UsageError
+from chetaev.core.errors import ModelError, PrincipleError, StateError, UsageError, about
 from chetaev.core.fixes import Ask, InPython
 from chetaev.core.functions import has_corner_in
 from chetaev.core.notation import Vocabulary, show
@@ -137,7 +137,7 @@ class Equations:
         if self.system.equations:
             raise PrincipleError(
                 f"{self.system.label} has equations of its own and no Lagrangian.",
-                where=f"lagrangian of {self.system.label}",
+                where=about(f"lagrangian of {self.system.label}", "equations"),
                 why="The rows of a dynamical form need not come from one.",
                 hint=(Ask("ch.helmholtz", "form"), " finds a Lagrangian where there is one"),
             )
@@ -171,7 +171,9 @@ class Equations:
         q = Coordinate(spell(coordinate)) if isinstance(coordinate, str) else coordinate
         if q not in self.system.coordinates:
             known = " ".join(z.base for z in self.system.coordinates)
-            raise ModelError(f"{q} is not a coordinate.", where=f"reaction on {self.system.label}", hint=f"one of {known}")
+            raise ModelError(
+                f"{q} is not a coordinate.", where=about(f"reaction on {self.system.label}", "coordinate"), hint=f"one of {known}"
+            )
         acting = reaction(self.lowered, q)
         if not self.lowered.costates:
             return acting
@@ -212,7 +214,7 @@ class Equations:
         if moving:
             raise PrincipleError(
                 f"{moving[0].base} cannot be eliminated.",
-                where=f"eliminate {self.system.label}",
+                where=about(f"eliminate {self.system.label}", "principle"),
                 why="Its derivative occurs: the multipliers of vakonomic motion are part of the state.",
                 hint="transform to momenta, or keep the multipliers",
             )
@@ -229,7 +231,7 @@ class Equations:
         if any(has_corner_in(u, inside) for u in self.system.forces.values()) or any(e.free_symbols & inside for e in slopes):
             raise PrincipleError(
                 f"a force is not affine in {min(m.base for m in inside)}.",
-                where=f"eliminate {self.system.label}",
+                where=about(f"eliminate {self.system.label}", "forces"),
                 why="Its sign depends on the motion, so the rows without it would depend on it too.",
                 hint="keep the multipliers",
             )
@@ -246,7 +248,7 @@ class Equations:
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
             raise UsageError(
                 f"simplify takes a time in seconds, not {seconds!r}.",
-                where=f"simplify {self.system.label}",
+                where=about(f"simplify {self.system.label}", "seconds"),
                 hint=InPython("simplify(seconds=10)"),
             )
         sides = simplified([(row.lhs, row.rhs) for row in self.rows], seconds)

@@ -11,7 +11,7 @@ from typing import Any
 
 from chetaev.core.display.html import card, rows, set_name
 from chetaev.core.display.parts import system_rows
-from chetaev.core.errors import ModelError, PrincipleError
+from chetaev.core.errors import ModelError, PrincipleError, about
 from chetaev.core.fixes import InPython, UsePrinciple
 from chetaev.core.scene import Scene
 from chetaev.core.state import State
@@ -169,7 +169,9 @@ class Model:
             return self
         if principle not in self.also:
             known = [part for own in self.principles for part in (", ", UsePrinciple(own))]
-            raise PrincipleError(f"no initial data for {principle}.", where=f"model '{self.name}'", hint=("one of ", *known[1:]))
+            raise PrincipleError(
+                f"no initial data for {principle}.", where=about(f"model '{self.name}'", "principle"), hint=("one of ", *known[1:])
+            )
         start = State({**self.start.fixed, **self.also[principle]}, self.start.guess)
         return replace(self, principle=principle, start=start, also=Frozen(), invariants=Frozen(), branch=None, gauge=Frozen())
 

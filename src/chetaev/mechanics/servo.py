@@ -17,7 +17,7 @@ import sympy
 from sympy import Expr
 
 from chetaev.core.declarations import read_value
-from chetaev.core.errors import ModelError, PrincipleError, UsageError, require_mapping
+from chetaev.core.errors import ModelError, PrincipleError, UsageError, about, require_mapping
 from chetaev.core.fixes import Advice, Ask, Code, InPython, SetArgument, SetPart
 from chetaev.core.notation.lexer import spell
 from chetaev.core.support.public import public
@@ -66,7 +66,9 @@ def servo(
     system = getattr(system, "system", system)
     if not isinstance(system, System):
         raise UsageError(
-            f"servo takes a System or a Model, not {type(system).__name__}.", where="servo", hint=Ask("servo", "system, follow, by")
+            f"servo takes a System or a Model, not {type(system).__name__}.",
+            where=about("servo", "system"),
+            hint=Ask("servo", "system, follow, by"),
         )
     where = f"servo {system.label}"
     require_no_contact(system, "servo")
@@ -131,7 +133,7 @@ def _own_reactions(system: System, principle: Principle, where: str) -> list[Exp
     if lowered.costates or lowered.action is not None:
         raise PrincipleError(
             f"{rule} adds more than reactions.",
-            where=where,
+            where=about(where, "rule"),
             why="Servo-constraints are stated for virtual work: multipliers of the system's own rows are forces too.",
             hint=SetArgument("principle", Code("ch.DAlembert()")),
         )
@@ -172,14 +174,22 @@ def _from_inputs(system: System, names: Sequence[str], where: str) -> tuple[Syst
         name = spell(str(given))
         if name not in known:
             listed = f"open inputs: {' '.join(known)}" if known else "the system has no open input"
-            raise ModelError(f"{name} is not an open input.", where=where, hint=(f"{listed}; or ", SetArgument("by", {name: {"x": "1"}})))
+            raise ModelError(
+                f"{name} is not an open input.",
+                where=about(where, "inputs", name),
+                hint=(f"{listed}; or ", SetArgument("by", {name: {"x": "1"}})),
+            )
         chosen[name] = known[name]
     directions = {name: {q: e.diff(z) for q, e in system.forces.items() if e.has(z)} for name, z in chosen.items()}
     for name, direction in directions.items():
         if not direction:
-            raise ModelError(f"the input {name} occurs in no force.", where=where, hint=SetPart("forces", {"x": name}))
+            raise ModelError(
+                f"the input {name} occurs in no force.", where=about(where, "inputs", name), hint=SetPart("forces", {"x": name})
+            )
         if any(e.free_symbols & set(chosen.values()) for e in direction.values()):
-            raise ModelError(f"the forces are not affine in {name}.", where=where, hint="a force that is a multiple of the input")
+            raise ModelError(
+                f"the forces are not affine in {name}.", where=about(where, "forces"), hint="a force that is a multiple of the input"
+            )
     zero = dict.fromkeys(chosen.values(), sympy.S.Zero)
     forces = {q.base: e.xreplace(zero) for q, e in system.forces.items()}
     inputs = {z.base: e for z, e in system.inputs.items() if z not in zero}

@@ -317,7 +317,7 @@ def _augment(costs: Integers, row: int, row_prices: Integers, column_prices: Int
 
 
 def sparse_assignment(orders: Orders) -> list[int] | None:
-    """The same assignment for as many rows as columns, from the weights that are present alone; None if one that is absent is needed.
+    """The assignment of `heaviest_assignment` for as many rows as columns, from the weights that are present; None if it needs another one.
 
     A search looks at the entries of the rows that it passes, not at all columns: rows of a chain of bodies take a few operations each.
 

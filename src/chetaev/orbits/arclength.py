@@ -32,6 +32,18 @@ Condition = Callable[[Array], tuple[float, Array]]
 Product = Callable[[complex, complex], complex]
 """A function of two eigenvalues."""
 
+FAMILY_SINGULAR_VALUE = 1e-8
+"""Singular values of the conditions of an orbit, or of a motion along symmetries, belong to families below this part of the largest; a step
+has no component along them. Slopes of motions have errors of about 1e-9, so a smaller value takes errors for conditions; a larger one
+leaves out directions that the conditions determine."""
+VERTICAL = 1e-6
+"""Length of the projection of a unit vector on the null space below which the family has a fold there, and another direction is taken."""
+DIFFERENCE = 1e-5
+"""Step of central differences by the parameter, in its unit: the error of the third derivative and round-off are about equal."""
+UNITS_OF_INTERVAL = 10.0
+"""Number of units of the quantity `along` in the interval; a step is at most a tenth of a unit."""
+MOVES = 1e-6
+"""Smallest component of a unit null vector along which a quantity moves; a quantity that moves is held fixed, so that one curve is left."""
 _MOST_ITERATIONS = 12
 """Newton's iterations of a step; from a good prediction three are enough, and a step that needs more is shortened."""
 _LONGEST_CORRECTION = 1.0

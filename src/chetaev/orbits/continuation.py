@@ -9,7 +9,7 @@ import numpy as np
 from sympy import Symbol
 
 from chetaev.core.declarations import read_value
-from chetaev.core.errors import ChetaevError, InitialError, ModelError, ParameterError, StateError, UsageError, did_you_mean
+from chetaev.core.errors import ChetaevError, InitialError, ModelError, ParameterError, StateError, UsageError, about, did_you_mean
 from chetaev.core.fixes import Ask, SetArgument, sentences
 from chetaev.core.notation.lexer import spell
 from chetaev.core.state import State
@@ -24,7 +24,7 @@ from chetaev.numerics.stability.equilibrium import equilibria
 from chetaev.numerics.stability.motion_near_state import Local
 from chetaev.numerics.stability.position import directions
 from chetaev.numerics.stability.state_chart import cyclic
-from chetaev.orbits.arclength import Array, Node, at_value, both_ways, followed, node_at, null_space, plane, solved, tangent_at
+from chetaev.orbits.arclength import VERTICAL, Array, Node, at_value, both_ways, followed, node_at, null_space, plane, solved, tangent_at
 from chetaev.orbits.closing.orbit import Orbit
 from chetaev.orbits.family import Family, family_of
 from chetaev.orbits.flow import flow_of
@@ -41,8 +41,6 @@ _SHORT_DURATION = 1e-9
 """Duration, relative to the time at the start, so short that the sizes of the jets over it are those at the start."""
 _ROUND_OFF_MULTIPLE = 100.0
 """Singular values below this multiple of round-off, at every point, mean that the family has more than one dimension."""
-_VERTICAL = 1e-6
-"""Length of the projection of a unit vector on the null space below which the family has a fold there, and another direction is taken."""
 
 
 @public
@@ -102,7 +100,7 @@ def continuation(
     True
     """
     if kind not in KINDS:
-        raise UsageError(f"kind = {kind!r} is unknown.", where="continuation", hint=", ".join(KINDS))
+        raise UsageError(f"kind = {kind!r} is unknown.", where=about("continuation", "kind"), hint=", ".join(KINDS))
     if isinstance(most, bool) or not isinstance(most, int) or most < 2:
         raise UsageError(f"most = {most!r} is not a number of points.", where="continuation", hint=SetArgument("most", 400))
     if isinstance(equations, Model):
@@ -111,7 +109,9 @@ def continuation(
     equations, parameters, inputs = read_model("continuation", equations, parameters, inputs)
     where = f"continuation {equations.system.label}"
     if start is None:
-        raise UsageError("no start is given.", where=where, hint=Ask("continuation", 'equations, {"x": 0}, along="k", until=(0, 1)'))
+        raise UsageError(
+            "no start is given.", where=about(where, "start"), hint=Ask("continuation", 'equations, {"x": 0}, along="k", until=(0, 1)')
+        )
     wanted = _along(equations, along, kind, where)
     parameters, start = _with_value(equations, parameters, wanted, start, until)
     binding = bind(equations.system, parameters, inputs, where)
@@ -145,7 +145,7 @@ def _along(equations: Equations, along: Any, kind: str, where: str) -> Any:
     if kind == "steady" and spell(along) in entries:
         return entries[spell(along)]
     hint = sentences(f"parameters: {' '.join(known) or 'none'}; jets of {' '.join(names)}.", did_you_mean(along, [*known, *names]))
-    raise ParameterError(f"{along} is neither a parameter nor a jet of the state.", where=where, hint=hint)
+    raise ParameterError(f"{along} is neither a parameter nor a jet of the state.", where=about(where, "along"), hint=hint)
 
 
 def _with_value(equations: Equations, parameters: Mapping[str, Any], along: Symbol, start: Any, until: Any) -> tuple[dict[str, Any], Any]:
@@ -164,10 +164,10 @@ def _with_value(equations: Equations, parameters: Mapping[str, Any], along: Symb
 def _interval(until: Any, names: dict[Any, float], where: str) -> tuple[float, float]:
     hint = SetArgument("until", (0, 12))
     if isinstance(until, str) or not isinstance(until, Sequence | np.ndarray) or len(until) != 2:
-        raise UsageError("until is not an interval of two values.", where=where, hint=hint)
+        raise UsageError("until is not an interval of two values.", where=about(where, "until"), hint=hint)
     low, high = sorted(number(v, names, f"{where}, until", UsageError) for v in until)
     if not low < high:
-        raise UsageError(f"the interval from {low:g} to {high:g} is empty.", where=where, hint=hint)
+        raise UsageError(f"the interval from {low:g} to {high:g} is empty.", where=about(where, "until"), hint=hint)
     return low, high
 
 
@@ -202,7 +202,7 @@ def _equilibria_or_steady(
     state = directions(local.problem.system)
     if along not in equations.system.parameters and along not in state:
         hint = " ".join(z.name for z in state)
-        raise ParameterError(f"{along.name} is not a jet of the state.", where=where, hint=hint)
+        raise ParameterError(f"{along.name} is not a jet of the state.", where=about(where, "along"), hint=hint)
     names = [z.name for z in state]
     wished = [spell(name) for name in fixed]
     unknown = [name for name in wished if name not in names]
@@ -267,7 +267,7 @@ def _forward(curve: Any, u: Array) -> Array:
     """A direction not orthogonal to the curve: the projection of `along` on the null space, or at a fold a null vector."""
     null = null_space(curve, u, _ROUND_OFF_MULTIPLE * curve.cut)
     direction = null @ (null.T @ curve.along)
-    if float(np.linalg.norm(direction)) > _VERTICAL:
+    if float(np.linalg.norm(direction)) > VERTICAL:
         found: Array = direction / np.linalg.norm(direction)
         return found
     last: Array = null[:, -1] if null.shape[1] else curve.along

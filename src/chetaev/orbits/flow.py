@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chetaev.core.errors import ModelError, StateError, UnfinishedError, UsageError
+from chetaev.core.errors import ModelError, StateError, UnfinishedError, UsageError, about
 from chetaev.core.fixes import Ask, InPython, SetArgument
 from chetaev.core.state import State
 from chetaev.core.symbols import TIME, Input
@@ -220,7 +220,9 @@ def flow_of(
         raise UsageError(f"{verb} takes equations or a model, not {type(equations).__name__}.", where=verb, hint=hint)
     where = f"{verb} {equations.system.label}"
     if start is None:
-        raise UsageError("no start is given.", where=where, hint=InPython(f'orbits.{verb}(equations, {{"x": 1, "x\'": 0}}, ...)'))
+        raise UsageError(
+            "no start is given.", where=about(where, "start"), hint=InPython(f'orbits.{verb}(equations, {{"x": 1, "x\'": 0}}, ...)')
+        )
     binding = bind(equations.system, parameters, inputs, where)
     length = number(duration, dict(binding.parameters), where, UsageError)
     if not length > 0:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sympy import Expr
 
 from chetaev.core.calculus import SYMBOLIC
-from chetaev.core.errors import UsageError
+from chetaev.core.errors import UsageError, about
 from chetaev.core.state import State
 from chetaev.core.support.public import public
 from chetaev.core.symbols import TIME, Jet
@@ -113,7 +113,7 @@ def lyapunov(
     basis = flow.tangent(flow.start)
     d = basis.shape[1]
     if number != "all" and (isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= d):
-        raise UsageError(f"number = {number!r} is not a count of exponents.", where=flow.where, hint=f'1 to {d}, or "all"')
+        raise UsageError(f"number = {number!r} is not a count of exponents.", where=about(flow.where, "number"), hint=f'1 to {d}, or "all"')
     count = d if number == "all" else int(number)
     frame = basis @ np.linalg.qr(np.random.default_rng(0).normal(size=(d, count)))[0]
     grown = growth_of(flow.run, flow.start, flow.p, frame, flow.sizes, _momenta(flow), whole, _PARTS_OF_RUN)

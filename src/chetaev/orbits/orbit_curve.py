@@ -20,7 +20,7 @@ from chetaev.core.fixes import Ask
 from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.graphs.binding import number
 from chetaev.numerics.stability.spectrum import Complex
-from chetaev.orbits.arclength import Array, Product
+from chetaev.orbits.arclength import DIFFERENCE, Array, Product
 from chetaev.orbits.closing.orbit_search import Search
 from chetaev.orbits.flow import Flow
 from chetaev.orbits.invariants import Divided, Invariants, divided, phases
@@ -31,10 +31,8 @@ _LEAST_COSINE = 0.3
 """Least cosine of the angle between an orbit and the normal of the plane of its first state; below it, a new plane is chosen."""
 
 Evaluated = tuple[Array, Array, Array, Array, Array]
-_DIFFERENCE = 1e-5
-"""Step of central differences by the parameter, in its unit: the error of the third derivative and round-off are about equal."""
 _DIFFERENCE_OF_PERIODS = 1e-4
-"""The same for the period of a driven system, which depends on the parameter smoothly and exactly."""
+"""Step of central differences of the period of a driven system, which depends on the parameter smoothly and exactly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,9 +174,9 @@ class OrbitCurve:
         """
         if self.parameter is None or not len(self.flow.constraints(self.origin)[0]):
             return None
-        step = _DIFFERENCE * np.eye(self.size)[-1]
+        step = DIFFERENCE * np.eye(self.size)[-1]
         x = self.state(u)
-        found: Array = (self.flow_at(u + step).settled(x) - self.flow_at(u - step).settled(x)) / (2 * _DIFFERENCE * self.unit)
+        found: Array = (self.flow_at(u + step).settled(x) - self.flow_at(u - step).settled(x)) / (2 * DIFFERENCE * self.unit)
         return found
 
     def numbers(self, u: Array) -> tuple[Array, Array]:
@@ -237,7 +235,7 @@ class OrbitCurve:
 
     def _by_parameter(self, u: Array, x: Array) -> tuple[Array, Array]:
         """The derivatives of constraints and integrals with respect to the parameter, by differences."""
-        h = _DIFFERENCE
+        h = DIFFERENCE
         step = h * np.eye(self.size)[-1]
         above, below = self.flow_at(u + step), self.flow_at(u - step)
         rows = (above.constraints(x)[0] - below.constraints(x)[0]) / (2 * h)

@@ -14,7 +14,7 @@ from chetaev.core.fixes import Ask, SetArgument
 from chetaev.core.state import State
 from chetaev.core.symbols import Jet
 from chetaev.mechanics.equations import Equations
-from chetaev.orbits.arclength import Array, null_space, plane, solved, tangent_at
+from chetaev.orbits.arclength import FAMILY_SINGULAR_VALUE, VERTICAL, Array, null_space, plane, solved, tangent_at
 from chetaev.orbits.closing.orbit import Orbit
 from chetaev.orbits.closing.orbit_search import Search
 from chetaev.orbits.flow import Flow, flow_of
@@ -25,8 +25,9 @@ from chetaev.orbits.special_points import Found
 
 _UNITS_OF_INTERVAL = 8.0
 """Number of units of the quantity `along` in the interval; a step is at most a fifth of a unit."""
-_FAMILY_SINGULAR_VALUE = 1e-7
-"""Relative to the largest singular value: smaller ones belong to families. It exceeds the error of the integrator."""
+_COUNTED_SINGULAR_VALUE = 10 * FAMILY_SINGULAR_VALUE
+"""The singular value below which a family is counted: the orbit is closed to the error of the integrator only, and a family that is not
+counted leaves a start without a curve through it."""
 _FIRST_AMPLITUDES = (0.02, 0.05, 0.005)
 """Distances from an equilibrium, in units of the unknowns, at which the first orbit of a family is searched, in this order."""
 _STEADY_MOTION = 1e-7
@@ -34,8 +35,6 @@ _STEADY_MOTION = 1e-7
 
 Begun = tuple[OrbitCurve, Array, Array, bool]
 """A curve, a point of it, its direction there, and whether it is followed one way only."""
-_VERTICAL = 1e-6
-"""Length of the projection of a unit vector on the null space below which the family has a fold there, and another direction is taken."""
 
 
 def orbits_along(
@@ -72,9 +71,9 @@ def orbits_along(
         _require_repetition(curve, until)
     u = np.zeros(curve.size)
     curve = _keeping(curve, u)
-    null = null_space(curve, u, _FAMILY_SINGULAR_VALUE)
+    null = null_space(curve, u, _COUNTED_SINGULAR_VALUE)
     direction = null @ (null.T @ curve.along)
-    if float(np.linalg.norm(direction)) < _VERTICAL:
+    if float(np.linalg.norm(direction)) < VERTICAL:
         direction = null[:, -1] if null.shape[1] else curve.along
     tangent = tangent_at(curve, u, direction / np.linalg.norm(direction))
     return curve, u, tangent, False
@@ -110,12 +109,12 @@ def _keeping(curve: OrbitCurve, u: Array) -> OrbitCurve:
     directions of these symmetries.
     """
     for together in _together(curve, curve.state(u)):
-        free = null_space(curve, u, _FAMILY_SINGULAR_VALUE).shape[1]
+        free = null_space(curve, u, _COUNTED_SINGULAR_VALUE).shape[1]
         if free <= 1:
             break
         values = curve.invariants.values(curve.flow, curve.state(u))
         tried = replace(curve, kept=(*curve.kept, *[(i, float(values[i])) for i in together]), seen={})
-        if 1 <= null_space(tried, u, _FAMILY_SINGULAR_VALUE).shape[1] < free:
+        if 1 <= null_space(tried, u, _COUNTED_SINGULAR_VALUE).shape[1] < free:
             curve = tried
     return curve
 
@@ -128,7 +127,7 @@ def _together(curve: OrbitCurve, x: Array) -> list[list[int]]:
     gradients = curve.invariants.gradients(flow, x) * flow.sizes
     vectors = curve.invariants.vectors(flow, x) / flow.sizes[:, None]
     sizes = np.linalg.norm(gradients, axis=1)[:, None] * np.linalg.norm(vectors, axis=0)
-    changed = np.any(np.abs(gradients @ vectors) > _FAMILY_SINGULAR_VALUE * sizes, axis=1)
+    changed = np.any(np.abs(gradients @ vectors) > _COUNTED_SINGULAR_VALUE * sizes, axis=1)
     single = [[i] for i in reversed(range(len(gradients))) if not changed[i]]
     both = [i for i in range(len(gradients)) if changed[i]]
     return [both, *single] if both else single

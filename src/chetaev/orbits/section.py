@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from chetaev.core.errors import UsageError
+from chetaev.core.errors import UsageError, about
 from chetaev.core.fixes import Ask
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
@@ -89,7 +89,9 @@ def section(
     [1.5, 3.5, 5.5]
     """
     if direction not in (-1, 0, 1):
-        raise UsageError(f"direction = {direction!r} is neither 1, -1 nor 0.", where="section", hint="1 for rising crossings")
+        raise UsageError(
+            f"direction = {direction!r} is neither 1, -1 nor 0.", where=about("section", "direction"), hint="1 for rising crossings"
+        )
     event = On(_residual(surface), direction=direction)
     if isinstance(motions, Trajectory):
         return _joined([_again(motions, event)], surface, False)

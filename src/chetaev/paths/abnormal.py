@@ -23,7 +23,7 @@ import numpy as np
 import sympy
 from sympy import Expr, S
 
-from chetaev.core.errors import ModelError, UsageError, did_you_mean, require_mapping
+from chetaev.core.errors import ModelError, UsageError, about, did_you_mean, require_mapping
 from chetaev.core.fixes import Ask, InPython
 from chetaev.core.notation import show
 from chetaev.core.notation.lexer import spell
@@ -116,7 +116,9 @@ def abnormal(
         parameters, system = {**system.parameters, **(parameters or {})}, system.system
     if not isinstance(system, System):
         raise UsageError(
-            f"abnormal takes a system or a model, not {type(system).__name__}.", where="abnormal", hint=Ask("abnormal", "system")
+            f"abnormal takes a system or a model, not {type(system).__name__}.",
+            where=about("abnormal", "system"),
+            hint=Ask("abnormal", "system"),
         )
     where = f"abnormal {system.label}"
     if system.groups:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from chetaev.core.errors import ParameterError, UsageError, did_you_mean
+from chetaev.core.errors import ParameterError, UsageError, about, did_you_mean
 from chetaev.core.fixes import InPython, SetArgument
 from chetaev.core.notation.lexer import spell
 from chetaev.core.support.public import public
@@ -212,7 +212,7 @@ def read_system(verb: str, system: Any, principle: Any, parameters: Mapping[str,
 def _read_times(t: Any, where: str) -> tuple[float, float | None]:
     hint = (SetArgument("t", (0, 1)), ", or ", SetArgument("t", (0, None)), " for a free final time")
     if not isinstance(t, Sequence) or isinstance(t, str) or len(t) != 2 or t[0] is None:
-        raise UsageError(f"t={t!r} is not an interval.", where=where, hint=hint)
+        raise UsageError(f"t={t!r} is not an interval.", where=about(where, "t"), hint=hint)
     t0 = number(t[0], {}, where, UsageError)
     t1 = None if t[1] is None else number(t[1], {}, where, UsageError)
     if t1 is not None and t1 == t0:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from chetaev.core.errors import ChetaevError, StateError, UsageError
+from chetaev.core.errors import ChetaevError, StateError, UsageError, about
 from chetaev.core.fixes import Ask
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public
@@ -166,7 +166,7 @@ def wavefront(
         why = "A wavefront is a set of points in coordinates."
         raise UsageError("group coordinates are not supported here.", where=where, why=why, hint="describe the rotation by angles")
     if isinstance(t, bool) or not isinstance(t, int | float) or not np.isfinite(t) or not t > 0:
-        raise UsageError(f"t={t!r} is not a length.", where=where, hint="a positive number")
+        raise UsageError(f"t={t!r} is not a length.", where=about(where, "t"), hint="a positive number")
     run = prepare(equations, t=(0.0, float(t)), tolerance=tolerance)
     names, jets = list(run.state), list(run.jets)
     place: dict[str, Any] = {q.name: (start or {}).get(q.name) for q in equations.system.coordinates}

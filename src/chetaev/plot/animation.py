@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from chetaev.core.errors import UsageError
+from chetaev.core.errors import UsageError, about
 from chetaev.core.fixes import Ask, InPython, SetArgument
 from chetaev.core.scene import Scene
 from chetaev.core.support.frozen import Frozen
@@ -126,7 +126,7 @@ class Animation:
         low, high = sorted((float(self.times[0]), float(self.times[-1])))
         slack = _AT_THE_ENDS * max(1.0, abs(low), abs(high))
         if not low - slack <= t <= high + slack:
-            raise UsageError(f"t = {t:g} lies outside the motion.", where=self._where, hint=f"a time from {low:g} to {high:g}")
+            raise UsageError(f"t = {t:g} lies outside the motion.", where=about(self._where, "t"), hint=f"a time from {low:g} to {high:g}")
         return int(np.argmin(np.abs(self.times - t)))
 
     @property

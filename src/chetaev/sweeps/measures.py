@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from chetaev.core.declarations import read_value
-from chetaev.core.errors import UsageError, require_mapping
+from chetaev.core.errors import UsageError, about, require_mapping
 from chetaev.core.fixes import Code, SetArgument
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
@@ -62,7 +62,7 @@ def count(event: Any, direction: int = 0) -> Count:
     'theta - pi'
     """
     if direction not in (-1, 0, 1):
-        raise UsageError(f"direction = {direction!r} is not known.", where="count", hint="1 rising, -1 falling, 0 both")
+        raise UsageError(f"direction = {direction!r} is not known.", where=about("count", "direction"), hint="1 rising, -1 falling, 0 both")
     return Count(event if isinstance(event, On) else On(event, direction=direction))
 
 
@@ -108,7 +108,7 @@ def read_measures(given: Any, taken: Mapping[str, Any], where: str) -> Frozen[st
     """The measures by name, checked as far as possible without equations; measures may not use the names in `taken`."""
     require_mapping(given, "measures are", where, _HINT)
     if not given:
-        raise UsageError("nothing is measured.", where=where, hint=_HINT)
+        raise UsageError("nothing is measured.", where=about(where, "measures"), hint=_HINT)
     for name, measure in given.items():
         place = f"{where}, measure {name!r}"
         if not isinstance(name, str) or not name or name in taken or name in _RESERVED:

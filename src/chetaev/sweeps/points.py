@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chetaev.core.errors import UsageError, require_mapping
+from chetaev.core.errors import UsageError, about, require_mapping
 from chetaev.core.fixes import Ask, Code, InPython, SetArgument
 from chetaev.core.notation.lexer import spell
 from chetaev.core.support.frozen import Frozen
@@ -53,10 +53,12 @@ def grid(low: Any, high: Any, n: int, *, scale: str = "linear") -> Array:
     """
     first, last = number(low, {}, "grid", UsageError), number(high, {}, "grid", UsageError)
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise UsageError(f"n = {n!r} is not a number of values.", where="grid", hint=Ask("ch.grid", "0, 1, 50"))
+        raise UsageError(f"n = {n!r} is not a number of values.", where=about("grid", "n"), hint=Ask("ch.grid", "0, 1, 50"))
     if n > _MOST_VALUES:
         hint = ("fewer values; ", Ask("sample"), " spreads points over ranges")
-        raise UsageError(f"n = {n} values of one name are too many.", where="grid", why=f"At most {_MOST_VALUES} fit.", hint=hint)
+        raise UsageError(
+            f"n = {n} values of one name are too many.", where=about("grid", "n"), why=f"At most {_MOST_VALUES} fit.", hint=hint
+        )
     if scale == "linear":
         return np.linspace(first, last, int(n))
     if scale != "log":
@@ -108,7 +110,7 @@ def sample(ranges: Mapping[str, Any], n: int, *, kind: str = "sobol", seed: int 
             f"kind = {kind!r} is not known.", where=where, hint=(SetArgument("kind", "sobol"), " or ", SetArgument("kind", "latin"))
         )
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise UsageError(f"n = {n!r} is not a number of points.", where=where, hint=Ask("ch.sample", '{"a": (0, 1)}, 1024'))
+        raise UsageError(f"n = {n!r} is not a number of points.", where=about(where, "n"), hint=Ask("ch.sample", '{"a": (0, 1)}, 1024'))
     if kind == "sobol" and n & (n - 1):
         near = 1 << n.bit_length()
         raise UsageError(
@@ -124,7 +126,7 @@ def sample(ranges: Mapping[str, Any], n: int, *, kind: str = "sobol", seed: int 
         low, high = (number(end, {}, f"{where}, {name}", UsageError) for end in given)
         ends[spell(str(name))] = (low, high)
     if not ends:
-        raise UsageError("no ranges are given.", where=where, hint=Ask("ch.sample", '{"a": (0, 1)}, 1024'))
+        raise UsageError("no ranges are given.", where=about(where, "ranges"), hint=Ask("ch.sample", '{"a": (0, 1)}, 1024'))
     from scipy.stats import qmc
 
     engine = qmc.Sobol(len(ends), seed=seed) if kind == "sobol" else qmc.LatinHypercube(len(ends), seed=seed)
@@ -163,7 +165,7 @@ def read_points(over: Any, where: str) -> Points:
     if isinstance(over, Mapping):
         axes = {name: _axis(v, name, where) for name, v in _by_spelling(over, where).items()}
         if not axes:
-            raise UsageError("nothing is varied.", where=where, hint=_HINT)
+            raise UsageError("nothing is varied.", where=about(where, "over"), hint=_HINT)
         return Points(tuple(axes), tuple(map(len, axes.values())), Frozen(axes), True)
     if isinstance(over, str) or not isinstance(over, Sequence) or not over or not all(isinstance(point, Mapping) for point in over):
         raise UsageError(f"over is given as {type(over).__name__}.", where=where, hint=_HINT)
@@ -178,7 +180,9 @@ def read_points(over: Any, where: str) -> Points:
 
 def _together(columns: Mapping[str, Array], dimension: str, where: str) -> Points:
     if not columns or dimension in columns:
-        raise UsageError("nothing is varied." if not columns else f"{dimension} cannot be varied here.", where=where, hint=_HINT)
+        raise UsageError(
+            "nothing is varied." if not columns else f"{dimension} cannot be varied here.", where=about(where, "over"), hint=_HINT
+        )
     return Points((dimension,), (len(next(iter(columns.values()))),), Frozen(columns), False)
 
 
@@ -187,7 +191,7 @@ def _by_spelling(over: Mapping[Any, Any], where: str) -> dict[str, Any]:
     for key, v in over.items():
         name = spell(str(key))
         if name in found:
-            raise UsageError(f"{name} is varied twice.", where=where, hint="give it once")
+            raise UsageError(f"{name} is varied twice.", where=about(where, "over", name), hint="give it once")
         found[name] = v
     return found
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from chetaev.core.errors import UsageError
+from chetaev.core.errors import UsageError, about
 from chetaev.core.fixes import Ask, SetArgument
 from chetaev.core.support.public import public
 from chetaev.mechanics.model import Model
@@ -86,7 +86,7 @@ def sweep(
     """
     if not isinstance(model, Model):
         hint = Ask("ch.sweep", "ch.Model(system, principle, ...), over=..., measure=..., to=...")
-        raise UsageError(f"sweep takes a model, not {type(model).__name__}.", where="sweep", hint=hint)
+        raise UsageError(f"sweep takes a model, not {type(model).__name__}.", where=about("sweep", "model"), hint=hint)
     where = f"sweep {model.system.label}"
     _check_numbers(cluster, workers, threads, where)
     points = read_points(over, where)
@@ -167,7 +167,7 @@ def _fill_here(
 def _check_numbers(cluster: Any, workers: Any, threads: Any, where: str) -> None:
     if cluster is not None and not isinstance(cluster, str):
         hint = (SetArgument("cluster", "local"), ", or the address of a scheduler: cluster.scheduler_address")
-        raise UsageError(f"cluster={type(cluster).__name__} is not known.", where=where, hint=hint)
+        raise UsageError(f"cluster={type(cluster).__name__} is not known.", where=about(where, "cluster"), hint=hint)
     for name, given in (("workers", workers), ("threads", threads)):
         if given is not None and (isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1):
             raise UsageError(f"{name}={given!r} is not a count.", where=where, hint=(SetArgument(name, 4), ", or None"))

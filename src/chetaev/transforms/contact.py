@@ -17,7 +17,7 @@ from typing import Any
 from sympy import Expr, S
 
 from chetaev.core.calculus import SYMBOLIC, Calculus
-from chetaev.core.errors import PrincipleError
+from chetaev.core.errors import PrincipleError, about
 from chetaev.core.fixes import Ask, SetPart, UsePrinciple
 from chetaev.core.notation import show
 from chetaev.core.rows.constraints import Constraint
@@ -63,7 +63,7 @@ def contact_as_nonholonomic(given: Any) -> Morphism:
     if source.lowered.costates:
         raise PrincipleError(
             f"{source.system.label} is under {source.principle}.",
-            where=f"contact_as_nonholonomic {source.system.label}",
+            where=about(f"contact_as_nonholonomic {source.system.label}", "principle"),
             why="Its multipliers are part of the state; on Q x R the motion is vakonomic.",
             hint=Ask("contact_as_vakonomic", "..."),
         )
@@ -133,14 +133,14 @@ def contact_as_vakonomic(given: Any) -> Morphism:
     if source.variational:
         raise PrincipleError(
             f"{source.system.label} is under {source.principle}.",
-            where=f"contact_as_vakonomic {source.system.label}",
+            where=about(f"contact_as_vakonomic {source.system.label}", "principle"),
             why="Its constraints have reactions; nonholonomic and vakonomic motions differ.",
             hint=(Ask("contact_as_nonholonomic", "..."), ", or ", UsePrinciple(Herglotz(Vakonomic()), "system")),
         )
     if source.system.forces or source.system.dissipation != 0:
         raise PrincipleError(
             f"forces act on {source.system.label}.",
-            where=f"contact_as_vakonomic {source.system.label}",
+            where=about(f"contact_as_vakonomic {source.system.label}", "forces"),
             why="The vakonomic equations are those of Herglotz multiplied by 1 - mu, but a force would not be multiplied.",
             hint=(
                 Ask("contact_as_nonholonomic", "..."),

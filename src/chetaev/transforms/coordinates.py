@@ -8,7 +8,7 @@ from typing import Any
 
 from sympy import Expr, Matrix, S
 
-from chetaev.core.errors import ModelError, PrincipleError, UsageError
+from chetaev.core.errors import ModelError, PrincipleError, UsageError, about
 from chetaev.core.fixes import Ask
 from chetaev.core.notation import show
 from chetaev.core.support.frozen import Frozen
@@ -73,7 +73,7 @@ def _require_invertible(old: tuple[Coordinate, ...], new: list[Coordinate], tabl
         names = " ".join(y.base for y in new)
         raise ModelError(
             f"{len(old)} coordinates become {len(new)}: {names}.",
-            where=where,
+            where=about(where, "formulas"),
             why="A change of coordinates keeps their number; every unknown name in a formula is a new coordinate.",
             hint=(Ask("restrict", "system, ..."), " makes them fewer by holonomic constraints; declare constants as parameters"),
         )
@@ -81,7 +81,7 @@ def _require_invertible(old: tuple[Coordinate, ...], new: list[Coordinate], tabl
     if known_zero(jacobian.det(method="berkowitz")):
         raise ModelError(
             "the formulas depend on each other: their Jacobian vanishes.",
-            where=where,
+            where=about(where, "formulas"),
             why="Different new coordinates would describe the same position.",
         )
 
@@ -96,7 +96,7 @@ def _inverse(source: Equations, table: Substitution, given: Mapping[str, Any] | 
     if set(found) != set(new):
         raise UsageError(
             f"the inverse gives {' '.join(given)}; the new coordinates are {' '.join(y.base for y in new)}.",
-            where=where,
+            where=about(where, "inverse"),
             hint="one formula each",
         )
     _require_inverse(table, found, where)
@@ -118,6 +118,6 @@ def _require_inverse(table: Substitution, inverse: dict[Jet, Expr], where: str) 
         if not known_zero(difference):
             raise PrincipleError(
                 f"the inverse does not lead back to {q.base}: the formulas give {show(e.xreplace(dict(inverse)))}.",
-                where=where,
+                where=about(where, "inverse"),
                 hint="check the formulas and their inverse",
             )

@@ -20,7 +20,7 @@ import sympy
 from sympy import Add, Expr, Matrix, S
 
 from chetaev.core.calculus import SYMBOLIC
-from chetaev.core.errors import PrincipleError
+from chetaev.core.errors import PrincipleError, about
 from chetaev.core.fixes import Ask, SetPart
 from chetaev.core.notation import show
 from chetaev.core.rows.constraints import Constraint
@@ -131,13 +131,15 @@ class _Friction:
     def _check(self) -> None:
         if all(known_zero(f) for f in self.momentum):
             raise PrincipleError(
-                "there is no friction.", where=self.where, hint="a dissipation function, or forces linear in the velocities"
+                "there is no friction.",
+                where=about(self.where, "dissipation"),
+                hint="a dissipation function, or forces linear in the velocities",
             )
         n = len(self.velocities)
         if any(not known_zero(self.tensor[i, j].diff(v)) for i in range(n) for j in range(n) for v in self.velocities):
             raise PrincipleError(
                 "the friction is not linear in the velocities.",
-                where=self.where,
+                where=about(self.where, "dissipation"),
                 why="Theorem 20 needs F = R(q', q')/2: then the power of friction is -2F.",
                 hint="keep the friction as a force",
             )
@@ -184,7 +186,7 @@ class _Friction:
         if known_zero(self.tensor.det()):
             raise PrincipleError(
                 "the friction tensor is degenerate.",
-                where=self.where,
+                where=about(self.where, "dissipation"),
                 why="The velocity is projected on the virtual displacements with the friction tensor as metric.",
                 hint="keep the friction as a force",
             )
@@ -233,7 +235,7 @@ def _require_power(friction: _Friction, directions: Sequence[Expr], where: str) 
     if _vanishes_on_constraints(power, parts, friction.source):
         raise PrincipleError(
             "the friction has no power along the virtual displacements.",
-            where=where,
+            where=about(where, "dissipation"),
             why="The constraints exclude the velocities it acts on, so the row of energy cannot separate friction from reactions.",
             hint="keep the friction as a force",
         )

@@ -24,7 +24,7 @@ from typing import Any
 import sympy
 from sympy import Add, Expr, S
 
-from chetaev.core.errors import UsageError
+from chetaev.core.errors import UsageError, about
 from chetaev.core.fixes import Ask
 from chetaev.core.rows.constraints import Constraint
 from chetaev.core.support.frozen import Frozen
@@ -99,7 +99,7 @@ def hamel(given: Any, principle: Any = None, velocities: Mapping[str, Any] | Non
     if principle is not None and source.principle != principle:
         raise UsageError(
             f"the equations are under {source.principle}, not under {principle}.",
-            where=where,
+            where=about(where, "principle"),
             hint=(Ask("hamel", "equations"), ", or ", Ask("hamel", "system, principle")),
         )
     require_coordinates(source.system, "hamel")

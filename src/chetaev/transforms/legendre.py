@@ -20,7 +20,7 @@ from typing import Any
 import sympy
 from sympy import Add, Expr, Matrix, S
 
-from chetaev.core.errors import PrincipleError
+from chetaev.core.errors import PrincipleError, about
 from chetaev.core.fixes import Ask
 from chetaev.core.notation import show
 from chetaev.core.support.budget import limited, size
@@ -95,7 +95,7 @@ def _towers(source: Equations, where: str) -> dict[Coordinate, tuple[Coordinate,
         if order == 0:
             raise PrincipleError(
                 f"the Lagrangian contains no velocity of {q.base}.",
-                where=where,
+                where=about(where, "lagrangian"),
                 why="The Legendre map is not invertible: the momentum of this coordinate vanishes.",
                 hint="constraint_algorithm treats singular Lagrangians",
             )
@@ -110,7 +110,7 @@ def _constraints_on_tops(source: Equations, tops: Sequence[Coordinate], where: s
         other = next(m.base for m in source.lowered.costates if m not in varied.values())
         raise PrincipleError(
             f"{source.system.label} is under {source.principle}, in which {other} does not multiply a kinematic row.",
-            where=where,
+            where=about(where, "principle"),
             why="Velocities and multipliers are found together from p = d(L + lambda g)/dq' and g = 0 (004, (3.22)).",
             hint="simulate the equations",
         )
@@ -119,7 +119,7 @@ def _constraints_on_tops(source: Equations, tops: Sequence[Coordinate], where: s
         if not set(row.jets) <= set(tops) or not row.affine:
             raise PrincipleError(
                 f"{label} is not affine in the highest derivatives of the Lagrangian: {row}",
-                where=where,
+                where=about(where, "kinematic", row=label),
                 why="Velocities and multipliers are found together from p = d(L + lambda g)/dq' and g = 0 (004, (3.22)).",
                 hint=(Ask("restrict", "system"), " removes holonomic rows")
                 if row.kind == "holonomic"

@@ -12,7 +12,7 @@ from typing import Any
 
 from sympy import Expr
 
-from chetaev.core.errors import PrincipleError, UsageError
+from chetaev.core.errors import PrincipleError, UsageError, about
 from chetaev.core.fixes import Ask
 from chetaev.core.rows.constraints import Constraint
 from chetaev.core.support.frozen import Frozen
@@ -63,11 +63,11 @@ def lift(given: Any, n: int | None = None) -> Morphism:
     if n is None:
         n = least
     if not isinstance(n, int):
-        raise UsageError(f"n = {n} is not an integer.", where=where, hint=Ask("lift", f"system, n={least}"))
+        raise UsageError(f"n = {n} is not an integer.", where=about(where, "n"), hint=Ask("lift", f"system, n={least}"))
     if n < least:
         raise PrincipleError(
             f"n = {n} is too small.",
-            where=where,
+            where=about(where, "n"),
             why=f"Kinematic rows have order k = {k}, variational rows contain jets of order l = {l}: n must be at least max(k, l + 1).",
             hint=Ask("lift", f"system, n={least}"),
         )

@@ -19,7 +19,7 @@ from typing import Any
 
 from sympy import Add, Expr, Matrix, S
 
-from chetaev.core.errors import PrincipleError
+from chetaev.core.errors import PrincipleError, about
 from chetaev.core.fixes import Ask, UsePrinciple
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public
@@ -128,7 +128,7 @@ def reduced_phase_space(given: Any, *, seconds: float = 30.0) -> ReducedPhaseSpa
     require_first_order(source.lagrangian, where, "The bordered matrix is that of velocities and multipliers.")
     if not source.system.kinematic:
         hint = (Ask("hamiltonian", "system"), ", or rows under ", UsePrinciple(Vakonomic()))
-        raise PrincipleError("there is no vakonomic row.", where=where, hint=hint)
+        raise PrincipleError("there is no vakonomic row.", where=about(where, "kinematic"), hint=hint)
     _require_regular(source, where)
     affine = all(row.order == 1 and row.affine for row in source.system.kinematic)
     made = hamiltonian(source) if affine else _implicit(source)

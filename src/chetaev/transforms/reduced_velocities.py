@@ -17,7 +17,7 @@ from typing import Any
 import sympy
 from sympy import Add, Expr, S
 
-from chetaev.core.errors import ModelError, PrincipleError, UsageError
+from chetaev.core.errors import ModelError, PrincipleError, UsageError, about
 from chetaev.core.fixes import Ask
 from chetaev.core.notation import parse_expression, show
 from chetaev.core.notation.lexer import spell
@@ -157,7 +157,7 @@ class _Reduction:
         if len(names) != count:
             raise UsageError(
                 f"{len(names)} quasi-velocities are given; {count} velocities are free.",
-                where=self.where,
+                where=about(self.where, "velocities"),
                 hint="one formula for each free velocity, or none at all",
             )
         plain = source.system.replace(where={}, quasi={})  # the target has no named expressions, so their names are free
@@ -166,13 +166,13 @@ class _Reduction:
         slopes = [[e.diff(v) for v in source.system.velocities] for e in formulas]
         for name, e, row in zip(names, formulas, slopes, strict=True):
             if any(z.order for c in row for z in jets_in(c, Coordinate)) or order_in(e, Coordinate) > 1:
-                raise ModelError(f"{name} is not linear in the velocities: {show(e)}", where=self.where)
+                raise ModelError(f"{name} is not linear in the velocities: {show(e)}", where=about(self.where, "velocities", name))
         rest = [e.xreplace(self.rates).xreplace(dict.fromkeys(self.velocities, S.Zero)) for e in formulas]
         square = [[tidy(Add(*[c * x for c, x in zip(row, z, strict=True)])) for z in self.basis] for row in slopes]
         if is_singular(square, self.points):
             raise ModelError(
                 "the quasi-velocities depend on each other under the constraints.",
-                where=self.where,
+                where=about(self.where, "velocities"),
                 why="Different admissible velocities would have the same quasi-velocities.",
             )
         inverse = sympy.Matrix(square).adjugate() / sympy.Matrix(square).det(method="berkowitz")
@@ -190,7 +190,7 @@ class _Reduction:
         if len(self.virtual) != len(self.basis):
             raise PrincipleError(
                 f"{len(self.basis)} velocities are free and {len(self.virtual)} virtual displacements.",
-                where=self.where,
+                where=about(self.where, "variational"),
                 why="There are not as many equations as accelerations.",
                 hint=(Ask("analyze", "equations"), " shows whether motions exist and are unique"),
             )
@@ -247,7 +247,7 @@ class _Reduction:
         if is_singular(masses, self.points):
             raise PrincipleError(
                 "the mass matrix of the free velocities is singular.",
-                where=self.where,
+                where=about(self.where, "lagrangian"),
                 why="Their rates do not follow from the equations of motion.",
                 hint=(Ask("analyze", "equations"), " shows whether motions exist and are unique"),
             )

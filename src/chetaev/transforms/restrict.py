@@ -17,7 +17,7 @@ from typing import Any
 import sympy
 from sympy import Add, Expr, S
 
-from chetaev.core.errors import ModelError, PrincipleError
+from chetaev.core.errors import ModelError, PrincipleError, about
 from chetaev.core.fixes import Ask, UsePrinciple, listed
 from chetaev.core.notation import show
 from chetaev.core.rows.constraints import Constraint
@@ -135,7 +135,7 @@ def _restricted(
     if left:
         raise PrincipleError(
             f"the formulas do not satisfy {left[0]}.",
-            where=where,
+            where=about(where, "formulas"),
             why=f"Inserted, it reads {show(rule(left[0].residual))} = 0.",
             hint="a parametrisation of the surface the holonomic rows define",
         )
@@ -205,7 +205,7 @@ def _require_same_motion(source: Equations, target: Equations, table: Substituti
 def _not_along_surface(source: Equations, where: str, what: str) -> PrincipleError:
     return PrincipleError(
         f"{source.system.label} is under {source.principle}{what}.",
-        where=where,
+        where=about(where, "principle"),
         why="A holonomic row can be removed if its own gradient restricts the variations.",
         hint=listed([UsePrinciple(p) for p in (DAlembert(), Chetaev(), Vakonomic())]),
     )
@@ -215,7 +215,7 @@ def _nothing_to_remove(source: Equations, where: str) -> PrincipleError:
     listed = ", ".join(f"{label} is {row.kind}" for label, row in source.system.kinematic_rows()) or "there is none"
     return PrincipleError(
         f"no holonomic or integrable constraint to remove: {listed}.",
-        where=where,
+        where=about(where, "kinematic"),
         why="A constraint on velocities that cannot be integrated does not confine the positions.",
         hint=(
             Ask("reduce_velocities", "system"),
@@ -234,13 +234,13 @@ def _require_chart(system: System, table: Substitution, surfaces: list[Constrain
     if len(new) != len(old) - normals:
         raise ModelError(
             f"the formulas use {len(new)} coordinates; the surface has {len(old) - normals} dimensions.",
-            where=where,
+            where=about(where, "formulas"),
             why="The new coordinates must be a chart of the surface; every unknown name in a formula is a new coordinate.",
             hint="declare constants as parameters",
         )
     slopes = [[table.get(q, q).diff(y) for y in new] for q in old]
     if generic_rank(slopes, points_on([], [*new, *[z for row in slopes for e in row for z in e.free_symbols]])) < len(new):
-        raise ModelError("the formulas depend on each other: their Jacobian does not have full rank.", where=where)
+        raise ModelError("the formulas depend on each other: their Jacobian does not have full rank.", where=about(where, "formulas"))
 
 
 def _reactions(source: Equations, removed: Sequence[Multiplier]) -> tuple[dict[Multiplier, Expr], list[Multiplier]]:
@@ -283,7 +283,7 @@ def _solved(source: Equations, rows: list[Constraint], where: str) -> tuple[Subs
         if found is None:
             raise PrincipleError(
                 f"{row} is neither affine in a coordinate with a constant factor nor a circle.",
-                where=where,
+                where=about(where, "kinematic"),
                 why="There is no formula for its surface that is valid everywhere.",
                 hint=(Ask("restrict", 'system, {"x": "...", "y": "..."}, inverse={...}'), " with a parametrisation"),
             )

@@ -16,7 +16,7 @@ import sympy
 from sympy import Add, Expr, S
 
 from chetaev.core.calculus import SYMBOLIC, Calculus
-from chetaev.core.errors import PrincipleError, UsageError
+from chetaev.core.errors import PrincipleError, UsageError, about
 from chetaev.core.fixes import Ask
 from chetaev.core.notation.lexer import spell
 from chetaev.core.rows.constraints import Constraint
@@ -67,7 +67,9 @@ def routh(given: Any, coordinate: str) -> Morphism:
     where = f"routh {system.label}"
     known = {z.base: z for z in system.coordinates}
     if spell(str(coordinate)) not in known:
-        raise UsageError(f"{spell(str(coordinate))} is not a coordinate.", where=where, hint=f"one of {' '.join(known)}")
+        raise UsageError(
+            f"{spell(str(coordinate))} is not a coordinate.", where=about(where, "coordinate"), hint=f"one of {' '.join(known)}"
+        )
     q = known[spell(str(coordinate))]
     _require_cyclic(source.lagrangian, system, q, where)
     mu = Parameter(fresh_coordinates(system, [f"mu_{q.base}"])[0].base)
@@ -125,7 +127,7 @@ def _require_cyclic(lagrangian: Expr, system: System, q: Coordinate, where: str)
     if q in frame.turning and any(frame.bracket(frame.turning[q], b) for b in range(len(frame.velocities))):
         raise PrincipleError(
             f"{q.base} is not cyclic: it does not commute with the other components of its group.",
-            where=where,
+            where=about(where, "coordinate"),
             why="Its momentum satisfies p' = -C xi p with the brackets of the group, and is constant only for a central component.",
             hint=(
                 Ask("groups.reduce", "system, group=..."),
@@ -143,7 +145,7 @@ def _require_cyclic(lagrangian: Expr, system: System, q: Coordinate, where: str)
     if fault:
         raise PrincipleError(
             f"{q.base} is not cyclic: {fault}.",
-            where=where,
+            where=about(where, "coordinate"),
             why="Its momentum is not constant.",
             hint=(Ask("symmetries", "system"), " lists cyclic coordinates"),
         )

@@ -20,7 +20,7 @@ import numpy as np
 from sympy import Add, Expr, S, Symbol
 
 from chetaev.core.calculus import SYMBOLIC, Calculus, partials, total_derivative
-from chetaev.core.errors import UsageError
+from chetaev.core.errors import UsageError, about
 from chetaev.core.fixes import SetArgument
 from chetaev.core.notation.lexer import spell
 from chetaev.core.rows.constraints import Constraint, VariationalConstraint
@@ -175,7 +175,9 @@ def _names(along: Any, source: Equations) -> tuple[str, ...]:
     for name in names:
         if name not in known and name.lstrip("δ").rstrip("'") not in unknowns:
             raise UsageError(
-                f"{name} is neither a parameter nor an initial value.", where=where, hint=f"parameters: {' '.join(sorted(known))}"
+                f"{name} is neither a parameter nor an initial value.",
+                where=about(where, "along", name),
+                hint=f"parameters: {' '.join(sorted(known))}",
             )
     return names
 

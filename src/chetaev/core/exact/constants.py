@@ -33,7 +33,7 @@ class Cancelled:
     """A constant whose digits cancel in doubles."""
 
     value: float
-    """Its value, rounded; 0 for a constant that vanishes."""
+    """The value of the constant, rounded; 0 for a constant that vanishes."""
     zero: bool
     """Whether it is proved to be zero."""
 

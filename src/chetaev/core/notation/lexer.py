@@ -91,7 +91,7 @@ def tokens(text: str, where: str) -> list[Token]:
             continue
         if group == "name":
             if piece == "δ" and _BLANK_THEN_LETTER.match(text, at):
-                raise NotationError("δ must be glued to a name, as in δx.", where=where, text=text, span=(start, at))
+                raise NotationError("δ must stand directly before a name, as in δx.", where=where, text=text, span=(start, at))
             if len(piece) > LONGEST_NAME:
                 raise NotationError(f"a name of more than {LONGEST_NAME} letters.", where=where, text=text, span=(start, start + 1))
             piece = spell(piece)

@@ -232,7 +232,7 @@ class _Meaning:
 
 _FOREIGN = {
     "ln": "Write log(...).", "arcsin": "Write asin(...).", "arccos": "Write acos(...).", "arctan": "Write atan(...).",
-    "diff": "Write x' or D(..., 1).", "Derivative": "Write x' or D(..., 1).", "delta": "Write δx, glued to the name.",
+    "diff": "Write x' or D(..., 1).", "Derivative": "Write x' or D(..., 1).", "delta": "Write δx, without a blank.",
     "Abs": "Write abs(...).", "sgn": "Write sign(...).", "heaviside": "Write step(...).", "Heaviside": "Write step(...).",
     "if": "Write piecewise(u, a, b): a where u < 0, else b.", "Piecewise": "Write piecewise(u, a, b): a where u < 0, else b.",
 }  # fmt: skip

@@ -220,7 +220,7 @@ class Parser:
             return (
                 "only one = in a row."
                 if any(t.text == "=" for t in self.tokens[: self.at - 1])
-                else "an expression is wanted here, without =."
+                else "an expression is expected here, without =."
             )
         if token.text == ")":
             return "no bracket is open here." if self.depth <= 1 else "a value should stand before this bracket."

@@ -20,7 +20,7 @@ import sympy
 from sympy import Expr, Symbol
 
 from chetaev.core.calculus import SYMBOLIC, Algebra
-from chetaev.core.errors import ModelError, StateError, UsageError, did_you_mean, require_mapping
+from chetaev.core.errors import ModelError, StateError, UsageError, about, did_you_mean, require_mapping
 from chetaev.core.exact.field import Residue
 from chetaev.core.exact.matrices import independent_of_previous, rank
 from chetaev.core.exact.signature import vanishing
@@ -132,7 +132,9 @@ def growth_over(
     """Return the growth vector with brackets formed in `algebra`."""
     system = getattr(system, "system", system)
     if not isinstance(system, System):
-        raise UsageError(f"growth takes a System or a Model, not {type(system).__name__}.", where="growth", hint=Ask("growth", "system"))
+        raise UsageError(
+            f"growth takes a System or a Model, not {type(system).__name__}.", where=about("growth", "system"), hint=Ask("growth", "system")
+        )
     where = f"growth of {system.label}"
     given = _given(system, at or {}, parameters or {}, where)
     written = affine_rows(system, where)

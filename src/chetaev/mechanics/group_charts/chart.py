@@ -18,7 +18,7 @@ import sympy
 from sympy import Expr, Rational, S, Symbol
 
 from chetaev.core.calculus import total_derivative
-from chetaev.core.errors import ModelError, UsageError
+from chetaev.core.errors import ModelError, UsageError, about
 from chetaev.core.fixes import Ask
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.groups.lie_algebra import LieAlgebra
@@ -54,7 +54,7 @@ def in_coordinates(system: System, at: Mapping[str, Sequence[Any]] | None = None
     if not isinstance(system, System):
         raise UsageError(
             f"in_coordinates takes a System, not {type(system).__name__}.",
-            where="in_coordinates",
+            where=about("in_coordinates", "system"),
             hint=Ask("in_coordinates", "equations.system" if hasattr(system, "system") else "system"),
         )
     if not system.groups:

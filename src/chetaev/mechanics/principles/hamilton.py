@@ -31,7 +31,7 @@ class Hamilton(Principle):
             stated = "kinematic" if system.kinematic else "variational"
             raise self.refusal(
                 system,
-                f"Hamilton's principle knows no constraints, and the system states {stated} rows.",
+                f"Hamilton's principle is for systems without constraints, and this system states {stated} rows.",
                 part=stated,
                 hint=listed([UsePrinciple(other) for other in (DAlembert(), Chetaev(), VirtualWork(), Vakonomic())]),
             )

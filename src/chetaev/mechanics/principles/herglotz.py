@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, final
 
-from chetaev.core.errors import PrincipleError, UsageError
+from chetaev.core.errors import PrincipleError, UsageError, about
 from chetaev.core.fixes import SetPart, UsePrinciple
 from chetaev.core.support.public import public
 from chetaev.core.system import System
@@ -35,7 +35,7 @@ class Herglotz(Principle):
             given = f"the class {inner.__name__}" if isinstance(inner, type) else repr(inner)
             raise UsageError(
                 f"Herglotz takes one of the other principles, not {given}.",
-                where="Herglotz",
+                where=about("Herglotz", "inner"),
                 hint=("for example ", UsePrinciple(Herglotz(DAlembert()))),
             )
 

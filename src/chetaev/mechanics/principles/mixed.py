@@ -8,8 +8,8 @@ from typing import final
 
 from sympy import Add
 
-from chetaev.core.errors import PrincipleError, UsageError
-from chetaev.core.fixes import Advice, Fix, UsePrinciple
+from chetaev.core.errors import PrincipleError, UsageError, about, did_you_mean
+from chetaev.core.fixes import Advice, Fix, UsePrinciple, sentences
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public
 from chetaev.core.symbols import Multiplier
@@ -35,7 +35,9 @@ class Mixed(Principle):
     def __init__(self, rows: Mapping[str, Principle]) -> None:
         if not isinstance(rows, Mapping) or not rows or not all(isinstance(p, Principle) for p in rows.values()):
             raise UsageError(
-                "Mixed takes a principle for each row.", where="Mixed", hint=UsePrinciple(Mixed({"kinematic[0]": Vakonomic()}))
+                "Mixed takes a principle for each row.",
+                where=about("Mixed", "rows"),
+                hint=UsePrinciple(Mixed({"kinematic[0]": Vakonomic()})),
             )
         for label, principle in rows.items():
             if isinstance(principle, Mixed) or principle.takes_action:
@@ -43,7 +45,7 @@ class Mixed(Principle):
                 if principle.takes_action:
                     inner = {row: p.inner if isinstance(p, Herglotz) else p for row, p in rows.items()}
                     hint = UsePrinciple(Herglotz(Mixed({row: DAlembert() if p == Hamilton() else p for row, p in inner.items()})))
-                raise UsageError(f"{principle} is not a principle for one row, {label}.", where="Mixed", hint=hint)
+                raise UsageError(f"{principle} is not a principle for one row, {label}.", where=about("Mixed", "rows"), hint=hint)
         self.rows: Frozen[str, Principle] = Frozen({str(label): principle for label, principle in rows.items()})
 
     @classmethod
@@ -120,8 +122,8 @@ class Mixed(Principle):
         unknown = [label for label in self.rows if label not in labels]
         missing = [label for label in labels if label not in self.rows]
         if unknown:
-            known = " ".join(labels) or "none"
-            raise self.refusal(system, f"{unknown[0]} is not a kinematic row.", hint=f"the rows: {known}", row=unknown[0])
+            hint = sentences(did_you_mean(unknown[0], missing), f"the rows: {' '.join(labels) or 'none'}")
+            raise self.refusal(system, f"{unknown[0]} is not a kinematic row.", hint=hint, row=unknown[0])
         if missing:
             raise self.refusal(
                 system,

@@ -83,7 +83,7 @@ class Lowered:
                 )
 
     def exchange(self, **parts: Any) -> Lowered:
-        """The same normal form with some fields replaced by values that are in their final form, without reading and checking."""
+        """This normal form with some fields replaced by values that are in their final form, without reading and checking."""
         changed: Lowered = object.__new__(Lowered)
         for each in fields(Lowered):
             object.__setattr__(changed, each.name, parts.get(each.name, getattr(self, each.name)))

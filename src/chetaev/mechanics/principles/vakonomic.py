@@ -6,7 +6,7 @@ from typing import Any, final
 
 import sympy
 
-from chetaev.core.errors import UsageError
+from chetaev.core.errors import UsageError, about
 from chetaev.core.fixes import Ask, UsePrinciple
 from chetaev.core.support.public import public
 from chetaev.core.system import System
@@ -33,7 +33,11 @@ class Vakonomic(Principle):
 
     def __init__(self, abnormal: bool = False) -> None:
         if not isinstance(abnormal, bool):
-            raise UsageError(f"abnormal={abnormal!r} is not a truth value.", where="Vakonomic", hint=UsePrinciple(Vakonomic(abnormal=True)))
+            raise UsageError(
+                f"abnormal={abnormal!r} is not a truth value.",
+                where=about("Vakonomic", "abnormal"),
+                hint=UsePrinciple(Vakonomic(abnormal=True)),
+            )
         self.abnormal = abnormal
 
     def settings(self) -> dict[str, Any]:
@@ -49,7 +53,7 @@ class Vakonomic(Principle):
         if system.variational is not None:
             raise self.refusal(
                 system,
-                "The system states variational rows, which vakonomic dynamics has no use for.",
+                "The system states variational rows, which vakonomic dynamics does not use.",
                 why="Its variations are those of curves that obey the kinematic rows.",
                 hint=(UsePrinciple(VirtualWork()), ", or remove the variational rows"),
                 part="variational",

@@ -152,7 +152,7 @@ def matrices_at(entries: Sequence[Sequence[Any]], points: Sequence[Point], algeb
 
 
 def sparse_matrices_at(entries: Sequence[Sequence[Any]], points: Sequence[Point], algebra: Algebra[Any]) -> list[Numbers]:
-    """The same, stored without zeros if these are many."""
+    """A matrix of expressions at several points, stored without zeros if these are many."""
     shape = (len(entries), len(entries[0]) if entries else 0)
     tape = algebra.tape(joined(entries, algebra.of(sympy.S.Zero)))
     return [a for a in numbers_at(tape, shape, points) if a is not None]

@@ -74,7 +74,7 @@ class Slopes:
         return values / self._rows, scaled(jacobian, 1 / self._rows, self.units)
 
     def dense(self, at: Mapping[Symbol, float]) -> tuple[Matrix, Matrix]:
-        """The same with all zeros."""
+        """The rows and their derivatives, stored with all zeros."""
         values, jacobian = self(at)
         return values, whole(jacobian)
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.display.html import card, columns, facts, number, set_symbol
-from chetaev.core.errors import UsageError
+from chetaev.core.errors import UsageError, about
 from chetaev.core.fixes import Ask
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
@@ -174,7 +174,7 @@ def compare(
     model = system if isinstance(system, Model) else None
     t = model.t if t is None and model else t
     if t is None:
-        raise UsageError("no interval is given.", where="compare", hint=Ask("compare", "system, [...], start, t=(0, 10)"))
+        raise UsageError("no interval is given.", where=about("compare", "t"), hint=Ask("compare", "system, [...], start, t=(0, 10)"))
     values: dict[str, Any] = {
         "parameters": {**(model.parameters if model else {}), **(parameters or {})},
         "inputs": {**(model.inputs if model else {}), **(inputs or {})},

@@ -9,7 +9,7 @@ from typing import Any
 
 from sympy import Expr
 
-from chetaev.core.errors import NotationError, PrincipleError
+from chetaev.core.errors import NotationError, PrincipleError, about
 from chetaev.core.notation import from_sympy, parse_expression
 from chetaev.core.notation.lexer import spell
 from chetaev.core.support.frozen import Frozen
@@ -64,7 +64,7 @@ def _require_in_forces(equations: Equations, base: str, where: str) -> None:
         if any(z.base == base for e in expressions for z in jets_in(e, Input)):
             raise PrincipleError(
                 f"{base} depends on the state, and {place} contains it.",
-                where=f"{where}, input {base}",
+                where=about(f"{where}, input {base}", "inputs", base),
                 why="A principle varies the state, but not an input: whether the expression is varied must be stated.",
                 hint="write the expression into the system, or let the input act by a force",
             )

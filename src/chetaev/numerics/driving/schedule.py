@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sympy import Expr, Rational, Symbol
 
-from chetaev.core.errors import InitialError, ParameterError, UsageError
+from chetaev.core.errors import InitialError, ParameterError, UsageError, about
 from chetaev.core.fixes import InPython, SetArgument, SetInput, SetPart
 from chetaev.core.notation.lexer import spell
 from chetaev.core.sampled import Feedback, Sampled, sampled_pair
@@ -169,7 +169,7 @@ def schedule(equations: Equations, given: Mapping[str, Any], t0: float, t1: floa
         place = f"{where}, input {base}"
         if base not in known:
             hint = f"inputs: {' '.join(sorted(known))}" if known else ("declare it: ", SetPart("inputs", {"u": None}, whole=True))
-            raise ParameterError(f"{base} is not an input.", where=where, hint=hint)
+            raise ParameterError(f"{base} is not an input.", where=about(where, "inputs", base), hint=hint)
         read[base] = value if isinstance(value, Feedback) else _samples(value, t0, t1, tolerance, place)
         if isinstance(value, Feedback):
             if not forward:
@@ -222,7 +222,7 @@ def _samples(given: Any, t0: float, t1: float, tolerance: float, where: str) -> 
         what = f"an array of shape {given.shape}" if hasattr(given, "shape") else f"a {type(given).__name__}"
         raise ParameterError(
             f"{what} is not an input.",
-            where=where,
+            where=about(where, "inputs"),
             why="Values alone do not say at which times they hold.",
             hint=(
                 "a pair (times, values), ",

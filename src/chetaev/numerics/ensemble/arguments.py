@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sympy import Expr, Symbol
 
-from chetaev.core.errors import ChetaevError, InitialError, ParameterError, UsageError, require_mapping
+from chetaev.core.errors import ChetaevError, InitialError, ParameterError, UsageError, about, require_mapping
 from chetaev.core.fixes import InPython, SetArgument
 from chetaev.core.notation import Vocabulary, from_sympy, parse_expression
 from chetaev.core.notation.lexer import spell
@@ -198,7 +198,7 @@ def _listed(starts: Any, where: str) -> list[State] | None:
         return None
     if isinstance(starts, str) or not isinstance(starts, Sequence):
         hint = (InPython('{"x": [0, 1, 2]}'), ", or ", InPython('[{"x": 0}, {"x": 1}]'))
-        raise UsageError(f"the starts are given as {type(starts).__name__}.", where=where, hint=hint)
+        raise UsageError(f"the starts are given as {type(starts).__name__}.", where=about(where, "starts"), hint=hint)
     for k, start in enumerate(starts):
         if not isinstance(start, State):
             require_mapping(start, f"start {k} is", where, InPython('[{"x": 0}, {"x": 1}]'))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sympy import Expr
 
-from chetaev.core.errors import Interrupted, UsageError
+from chetaev.core.errors import Interrupted, UsageError, about
 from chetaev.core.fixes import Ask, Code, SetArgument
 from chetaev.core.state import State
 from chetaev.core.support.public import public
@@ -124,15 +124,21 @@ def simulate_many(
         parameters, inputs = {**model.parameters, **(parameters or {})}, {**model.inputs, **(inputs or {})}
     if not isinstance(equations, Equations):
         hint = Ask("simulate_many", "ch.derive(system, principle), starts, t, ...")
-        raise UsageError(f"simulate_many takes equations or a model, not {type(equations).__name__}.", where="simulate_many", hint=hint)
+        raise UsageError(
+            f"simulate_many takes equations or a model, not {type(equations).__name__}.",
+            where=about("simulate_many", "equations"),
+            hint=hint,
+        )
     where = f"simulate_many {equations.system.label}"
     if starts is None:
-        raise UsageError("no starts are given.", where=where, hint=Ask("simulate_many", 'equations, {"x": [0, 1, 2], ...}, t'))
+        raise UsageError(
+            "no starts are given.", where=about(where, "starts"), hint=Ask("simulate_many", 'equations, {"x": [0, 1, 2], ...}, t')
+        )
     times = read_times(t, where)
     if series is not None and len(times) == 2:
         raise UsageError(
             "series is given without times at which states are stored.",
-            where=where,
+            where=about(where, "series"),
             hint=(SetArgument("t", Code("np.linspace(0, 10, 101)")), ": three or more times"),
         )
     method = read_method(method, where)

@@ -196,9 +196,15 @@ def evaluate(
         parameters, inputs = {**model.parameters, **(parameters or {})}, {**model.inputs, **(inputs or {})}
     if not isinstance(equations, Equations):
         hint = Ask("evaluate", "ch.derive(system, principle), start, ...")
-        raise UsageError(f"evaluate takes equations or a model, not {type(equations).__name__}.", where="evaluate", hint=hint)
+        raise UsageError(
+            f"evaluate takes equations or a model, not {type(equations).__name__}.", where=about("evaluate", "equations"), hint=hint
+        )
     if start is None:
-        raise UsageError("no state is given.", where=f"evaluate {equations.system.label}", hint=Ask("evaluate", 'equations, {"x": 0, ...}'))
+        raise UsageError(
+            "no state is given.",
+            where=about(f"evaluate {equations.system.label}", "start"),
+            hint=Ask("evaluate", 'equations, {"x": 0, ...}'),
+        )
     where = f"evaluate {equations.system.label}"
     if inputs:
         equations, inputs = with_feedback(equations, inputs, where)
@@ -318,7 +324,7 @@ def residual(
     """
     if not isinstance(equations, Equations):
         hint = (Ask("residual", "derive(system, principle), jets"), ", or ", Ask("residual", "derive(form), jets"))
-        raise UsageError(f"residual takes equations, not {type(equations).__name__}.", where="residual", hint=hint)
+        raise UsageError(f"residual takes equations, not {type(equations).__name__}.", where=about("residual", "equations"), hint=hint)
     where = f"residual of {equations.system.label}"
     binding = bind(equations.system, parameters, inputs, where)
     read = read_state(equations, jets, binding, where)

@@ -78,7 +78,7 @@ class Consequence:
     origins: tuple[str, ...]
     """The rows it is made of."""
     size: float
-    """Its value at a random state, with values of order one, where only the rows before it hold."""
+    """The value of the relation at a random state, with values of order one, where only the rows before it hold."""
 
     @property
     def origin(self) -> row_origins.Consequence:

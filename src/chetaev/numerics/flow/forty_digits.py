@@ -30,7 +30,7 @@ _ZERO_IN_FLOATS = 1e-8
 _SURELY_NONZERO, _SURELY_ZERO = 1e-5, 1e-9
 """Relative singular values above and below which floats decide; a value between them needs many digits."""
 _NONZERO_IN_DIGITS, _ZERO_IN_DIGITS = 1e-15, 1e-25
-"""The same with `_MANY_DIGITS` digits; a value between them leaves the rank undecided."""
+"""Relative singular values above and below which values with `_MANY_DIGITS` digits decide; one between them leaves the rank undecided."""
 _UNDERFLOW_DIGITS = (300, 3000)
 """Decimal digits with which 1 + tanh(-300) and 1 + tanh(-3000) are not zero; the second are used where the first give zero. A value below
 1e-3000 relative to 1 still counts as zero."""

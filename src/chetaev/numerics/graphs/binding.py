@@ -99,7 +99,7 @@ def bind(system: System, parameters: Mapping[str, Any] | None, inputs: Mapping[s
     if missing:
         place = about(where, "parameters", missing)
         raise ParameterError(f"no value for {_listed('parameter', missing)}.", where=place, hint=SetParameter(tuple(missing)))
-    numbers = {known[name]: number_of(name, v, f"{where}, parameter {name}", ParameterError) for name, v in given.items()}
+    numbers = {known[name]: _value_of(name, v, where) for name, v in given.items()}
     for symbol, v in numbers.items():
         if symbol.is_positive and v <= 0:
             raise ParameterError(
@@ -108,6 +108,15 @@ def bind(system: System, parameters: Mapping[str, Any] | None, inputs: Mapping[s
                 hint="a positive value, or declare it real",
             )
     return Binding(numbers, inputs_of(system, inputs, where))
+
+
+def _value_of(name: str, given: Any, where: str) -> float:
+    """Return the number that is given for a parameter."""
+    try:
+        return number_of(name, given, f"{where}, parameter {name}", ParameterError)
+    except ChetaevError as fault:
+        fault.where = about(fault.where, "parameters", name)
+        raise
 
 
 def number_of(name: str, given: Any, where: str, kind: type[ChetaevError]) -> float:

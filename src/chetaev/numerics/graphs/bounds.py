@@ -30,7 +30,7 @@ class Bounds:
         return not ca.depends_on(e, self._moving)
 
     def which_are_constant(self, expressions: Sequence[ca.SX]) -> list[bool]:
-        """The same for several graphs, whose common parts are visited once."""
+        """Which graphs contain nothing that moves; parts that several graphs share are visited once."""
         if not expressions or not self._moving.numel():
             return [True] * len(expressions)
         return [not moves for moves in ca.which_depends(dense(ca.vertcat(*expressions)), self._moving, 1, True)]

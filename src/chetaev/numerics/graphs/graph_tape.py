@@ -68,7 +68,7 @@ class GraphTape:
         self._free: list[tuple[Any, Callable[[], None]]] = []
         """Rooms that no call uses at present; a call in another thread takes another one."""
         self._rooms: list[_Room] = []
-        """Such rooms of `between`."""
+        """Rooms of `between` that no call uses at present."""
 
     @cached_property
     def function(self) -> ca.Function:
@@ -95,7 +95,7 @@ class GraphTape:
         return self._spread(self.run(point))
 
     def run(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The same of those expressions that are not zero everywhere."""
+        """The values of the expressions that are not zero everywhere, in their order."""
         numbers = np.empty(self._computed)
         try:
             used = self._free.pop()
@@ -121,7 +121,7 @@ class GraphTape:
         return self._spread(self.computed_doubts(values, doubts)).tolist()
 
     def computed_doubts(self, values: Mapping[Symbol, float], doubts: Mapping[Symbol, float]) -> NDArray[np.float64]:
-        """Such bounds of the expressions that are not zero everywhere."""
+        """Bounds of the errors of the expressions that are not zero everywhere, in their order."""
         point, spread = (np.array([given[z] for z in self.order], dtype=float) for given in (values, doubts))
         return values_and_doubts(self._function, point, spread, self._lines)[1]
 

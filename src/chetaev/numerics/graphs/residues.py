@@ -74,7 +74,7 @@ class Residues:
                 self._holding[j].add(i)
 
     def copy(self) -> Residues:
-        """The same matrix, as far as it is eliminated."""
+        """A copy of this matrix, eliminated as far as this one."""
         found = copy(self)
         found.rows, found.cost, found._holding = [dict(row) for row in self.rows], 0, [set(rows) for rows in self._holding]
         return found

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chetaev.core.errors import NotationError, UsageError
+from chetaev.core.errors import NotationError, UsageError, about
 from chetaev.core.fixes import Code, InPython, SetArgument
 from chetaev.core.notation import parse_expression
 from chetaev.mechanics.equations import Equations
@@ -38,7 +38,9 @@ def read_experiments(data: Any, equations: Equations, weights: Any, interval: tu
     given = list(weights) if isinstance(weights, list | tuple) else [weights] * len(several)
     if len(given) != len(several):
         raise UsageError(
-            f"{len(given)} weights for {len(several)} experiments.", where=where, hint="a mapping of weights for each experiment"
+            f"{len(given)} weights for {len(several)} experiments.",
+            where=about(where, "weights"),
+            hint="a mapping of weights for each experiment",
         )
     places = [where] if len(several) == 1 else [f"{where}, experiment {k + 1}" for k in range(len(several))]
     return tuple(_read(one, equations, w, interval, place) for one, w, place in zip(several, given, places, strict=True))
@@ -47,10 +49,12 @@ def read_experiments(data: Any, equations: Equations, weights: Any, interval: tu
 def _read(data: Any, equations: Equations, weights: Any, interval: tuple[float, float], where: str) -> Experiment:
     named = _columns(data, where)
     if "t" not in named:
-        raise UsageError("the data have no times.", where=where, why=f"Columns: {' '.join(named) or 'none'}.", hint='a column "t"')
+        raise UsageError(
+            "the data have no times.", where=about(where, "data"), why=f"Columns: {' '.join(named) or 'none'}.", hint='a column "t"'
+        )
     times = _numbers(named.pop("t"), "t", where)
     if not named:
-        raise UsageError("the data have no column besides t.", where=where, hint=InPython('{"t": [...], "x": [...]}'))
+        raise UsageError("the data have no column besides t.", where=about(where, "data"), hint=InPython('{"t": [...], "x": [...]}'))
     for name in named:
         try:
             parse_expression(name, equations.vocabulary, where)
@@ -64,7 +68,9 @@ def _read(data: Any, equations: Equations, weights: Any, interval: tuple[float, 
             what = f"column {name} has {len(column)} values for {len(times)} times."
             raise UsageError(what, where=where, hint="a value for every time")
     if np.any(np.diff(times) < 0):
-        raise UsageError("the times do not increase.", where=where, hint="sort the data by t; several runs are a list of experiments")
+        raise UsageError(
+            "the times do not increase.", where=about(where, "data", "t"), hint="sort the data by t; several runs are a list of experiments"
+        )
     low, high = min(interval), max(interval)
     outside = times[(times < low) | (times > high)]
     if len(outside):
@@ -101,18 +107,20 @@ def _numbers(values: Any, name: str, where: str) -> Array:
         what = f"column {name} holds dates or durations."
         raise UsageError(what, where=where, why="Their unit of time is not that of the model.", hint="seconds since the start, as numbers")
     if kind == "c":
-        raise UsageError(f"column {name} holds complex numbers.", where=where, hint="real numbers")
+        raise UsageError(f"column {name} holds complex numbers.", where=about(where, "data", name), hint="real numbers")
     try:
         found = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
-        raise UsageError(f"column {name} holds values that are not numbers.", where=where, hint="real numbers") from None
+        raise UsageError(
+            f"column {name} holds values that are not numbers.", where=about(where, "data", name), hint="real numbers"
+        ) from None
     if found.ndim != 1:
-        raise UsageError(f"column {name} has the shape {found.shape}.", where=where, hint="one value for every time")
+        raise UsageError(f"column {name} has the shape {found.shape}.", where=about(where, "data", name), hint="one value for every time")
     bad = np.flatnonzero(~np.isfinite(found))
     if len(bad):
         raise UsageError(
             f"column {name} has {len(bad)} values that are not finite, the first in line {int(bad[0]) + 1}.",
-            where=where,
+            where=about(where, "data", name),
             why="A gap is not a value, and data are left out only on request.",
             hint="remove these lines from the data; a column with gaps of its own goes into an experiment of its own",
         )
@@ -140,7 +148,9 @@ def _weights(given: Any, columns: Mapping[str, Array], size: int, where: str) ->
         raise UsageError(what, where=where, why=f"There are {size} times.", hint=SetArgument("weights", Code('{"x": 1/0.01}'))) from None
     for name, w in found.items():
         if not np.all(np.isfinite(w)) or np.any(w < 0) or not np.any(w > 0):
-            raise UsageError(f"weights of {name} are not positive numbers.", where=where, hint="one over the standard deviation")
+            raise UsageError(
+                f"weights of {name} are not positive numbers.", where=about(where, "weights", name), hint="one over the standard deviation"
+            )
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chetaev.core.errors import StateError, UsageError
+from chetaev.core.errors import StateError, UsageError, about
 from chetaev.core.fixes import Ask, InPython, SetArgument
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
@@ -137,7 +137,9 @@ def problem_of(model: Any, data: Any, unknown: Any, weights: Any, start: Any, pa
     experiments = read_experiments(data, equations, weights, interval, where)
     if len(models) not in (1, len(experiments)):
         raise UsageError(
-            f"{len(models)} models for {len(experiments)} experiments.", where=where, hint="one model, or one for each experiment"
+            f"{len(models)} models for {len(experiments)} experiments.",
+            where=about(where, "models"),
+            hint="one model, or one for each experiment",
         )
     models = models * len(experiments) if len(models) == 1 else models
     unknowns = read_unknowns(models[0], equations, unknown, where)

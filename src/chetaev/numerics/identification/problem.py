@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chetaev.core.errors import ChetaevError, InitialError, UsageError
+from chetaev.core.errors import ChetaevError, InitialError, UsageError, about
 from chetaev.core.fixes import InPython, SetArgument
 from chetaev.core.notation.lexer import spell
 from chetaev.core.state import State
@@ -202,7 +202,9 @@ def _unknown(name: str, spec: Any, model: Model, equations: Equations, where: st
     start = {spell(str(key)): v for key, v in {**model.start.guess, **model.start.fixed}.items()}
     if name not in known and name not in start and not _is_jet(name, equations):
         listed = " ".join([*sorted(known), *start])
-        raise UsageError(f"unknown: {name} is neither a parameter nor an initial value.", where=where, hint=f"known: {listed}")
+        raise UsageError(
+            f"unknown: {name} is neither a parameter nor an initial value.", where=about(where, "unknown", name), hint=f"known: {listed}"
+        )
     values = {p: number(model.parameters[p.name], {}, where, UsageError) for p in equations.system.parameters if p.name in model.parameters}
     own = model.parameters.get(name) if name in known else start.get(name)
     first = None if own is None else number(own, values, f"{where}, {name}", InitialError)
@@ -212,7 +214,11 @@ def _unknown(name: str, spec: Any, model: Model, equations: Equations, where: st
             b if v is None else number(v, values, f"{where}, bounds of {name}", UsageError) for v, b in zip(spec, (low, high), strict=True)
         )
         if not low < high:
-            raise UsageError(f"unknown: the bounds of {name} are {low:g} and {high:g}.", where=where, hint="a smaller and a larger number")
+            raise UsageError(
+                f"unknown: the bounds of {name} are {low:g} and {high:g}.",
+                where=about(where, "unknown", name),
+                hint="a smaller and a larger number",
+            )
     elif spec is not None:
         first = number(spec, values, f"{where}, {name}", UsageError)
     if first is None or not low <= first <= high:

@@ -136,7 +136,7 @@ TURNING = (casadi.OP_SIN, casadi.OP_COS)
 FEW_ANGLES = 8
 """Most arguments of sines and cosines that are computed inline in code for several states; each takes half a millisecond to compile."""
 MOST_ANGLES = 64
-"""The same in code for one state, which computes four of them together."""
+"""Most arguments of sines and cosines that are computed inline in code for one state, which computes four of them together."""
 
 _LONGEST_POWER = 128
 """Largest integer or half-integer exponent computed by multiplications; beyond it libm's `pow` is as fast and more exact."""

@@ -152,7 +152,7 @@ class Foreign(Kernel):
 
     @property
     def early(self) -> int:
-        """The same."""
+        """The address of the code for few calls, which is that for many."""
         return self.code
 
     @property

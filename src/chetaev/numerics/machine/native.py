@@ -174,7 +174,7 @@ def _copying(load: Callable[[Any, Any, Any], Any]) -> Callable[..., Any]:
 copy_row: Callable[[Any, Any, int], None] = intrinsic(_copying(lambda *place: _load(*place)))
 """`copy_row(x.ctypes, out.ctypes, width)`: out = x."""
 copy_fresh: Callable[[Any, Any, int], None] = intrinsic(_copying(lambda *place: _load_fresh(*place)))
-"""The same of what a kernel has just written."""
+"""`copy_fresh(x.ctypes, out.ctypes, width)`: out = x for numbers that a kernel has just written."""
 
 
 def _widen_range(

@@ -56,7 +56,7 @@ MOST_TOGETHER = 4
 """Arguments whose sines and cosines are computed in one vector: the numbers of a register with AVX2. Two are computed in a vector of two,
 three in one of four."""
 DECLARATIONS = "\n".join([DECLARATION, *[widened(DECLARATION, lanes) for lanes in (2, MOST_TOGETHER)]])
-"""The same with those for vectors."""
+"""The LLVM functions that the lines call, for single numbers and for vectors."""
 
 _ROUNDING = 1.5 * 2.0**52
 """Adding this number rounds to an integer, whose bits are then the last bits of the sum."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chetaev.core.errors import InitialError, UsageError, did_you_mean
+from chetaev.core.errors import InitialError, UsageError, about, did_you_mean
 from chetaev.core.fixes import Advice, SetArgument, sentences
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.plain import SMALLEST_TOLERANCE
@@ -45,11 +45,11 @@ class Accuracy:
 
     @property
     def wish(self) -> dict[str, Any]:
-        """As arguments of `simulate`."""
+        """The accuracy as arguments of `simulate`."""
         return {"tolerance": (self.relative, self.absolute), "scale": dict(self.scale)}
 
     def measures(self, state: Sequence[Jet], size: int, before: Mapping[Jet, float] | None = None) -> Measures:
-        """The same for the vector of a state, whose last component may be the work done; `before` has the largest values so far."""
+        """The accuracy for the vector of a state, whose last component may be the work done; `before` has the largest values so far."""
         own = 0.0 if self.absolute > 0 else -1.0
         sizes, seen = np.full(size, own), np.zeros(size)
         for k, z in enumerate(state):
@@ -71,7 +71,7 @@ class Measures:
     kinds: NDArray[np.int64]
 
     def without_work(self, has_power: bool) -> Measures:
-        """The same without a limit for the last component if that is the work done, which is no part of the motion."""
+        """These measures, without a limit for the last component if that is the work done, which is no part of the motion."""
         sizes = self.sizes.copy()
         if has_power:
             sizes[-1] = _UNLIMITED
@@ -129,7 +129,7 @@ def read_accuracy(tolerance: Any, scale: Any, known: Sequence[str], where: str) 
     pair = tolerance if isinstance(tolerance, list | tuple) else (_USUAL if tolerance is None else tolerance, 0.0)
     if len(pair) != 2:
         hint: Advice = (SetArgument("tolerance", 1e-9), ", or ", SetArgument("tolerance", (1e-9, 1e-12)), ": relative, absolute")
-        raise UsageError(f"tolerance={tolerance!r} is neither a number nor a pair of numbers.", where=where, hint=hint)
+        raise UsageError(f"tolerance={tolerance!r} is neither a number nor a pair of numbers.", where=about(where, "tolerance"), hint=hint)
     relative = positive(pair[0], "tolerance", where)
     absolute = number(pair[1], {}, f"{where}, tolerance", InitialError)
     if absolute < 0:
@@ -140,7 +140,7 @@ def read_accuracy(tolerance: Any, scale: Any, known: Sequence[str], where: str) 
     for name, given in (scale or {}).items():
         if name not in known:
             hint = sentences(f"jets of the state: {' '.join(known)}.", did_you_mean(str(name), list(known)))
-            raise UsageError(f"scale: {name} is no jet of the state.", where=where, hint=hint)
+            raise UsageError(f"scale: {name} is no jet of the state.", where=about(where, "scale", name), hint=hint)
         sizes[name] = number(given, {}, f"{where}, scale of {name}", InitialError)
         if sizes[name] <= 0:
             raise InitialError(f"scale: {name} = {sizes[name]:g} is not positive.", where=where, hint=SetArgument("scale", {name: 1e-9}))

@@ -105,7 +105,7 @@ class Task:
     rates: ca.Function
     """The rates of the state as a graph."""
     rhs: Kernel
-    """The same as machine code."""
+    """The rates of the state as machine code."""
     project: Kernel | None
     inputs: Kernel | None
     watch: Kernel
@@ -174,7 +174,7 @@ class Task:
         return self.compiled.round_off(self.binding, t, y, self.parameters_at(t, y), self.t1 - self.t0)
 
     def wide_round_off(self, t: float, y: Array) -> Array:
-        """The same for a state with its slopes, for which no bounds are known."""
+        """The bounds of `round_off` for a state with its slopes; those of the slopes are zero, since none are known."""
         n = len(self.y0)
         return np.concatenate([self.round_off(t, y[:n]), np.zeros(len(y) - n)])
 

@@ -88,8 +88,8 @@ def held_at(compiled: Compiled, points: int, shared: bool) -> Buffered:
 
 
 def held_function(compiled: Compiled) -> tuple[ca.Function, Kernel] | None:
-    """The same at one point, as a graph and as machine code whose products are rounded before they are added, unlike those of the rates;
-    None if there are more than `_MOST_HELD` unknowns: a fit is faster then. Cached.
+    """Residuals and sizes of terms of the rows at one point, as a graph and as machine code whose products are rounded before they are
+    added, unlike those of the rates; None if there are more than `_MOST_HELD` unknowns: a fit is faster then. Cached.
     """
     if len(compiled.flow.system.structure.top) > _MOST_HELD:
         return None
@@ -138,7 +138,7 @@ class Evidence:
         return _largest(residuals, scale, self.times, self.rows.labels)
 
     def _held(self) -> Figures | None:
-        """The same with the multipliers of the flow, in place; None if these leave a residual that better ones might not leave."""
+        """The largest residuals with the multipliers of the flow; None if these leave a residual that better ones might not leave."""
         compiled, n = self.piece.setting.compiled, len(self.times)
         system = compiled.flow.system
         if len(system.structure.top) > _MOST_HELD:

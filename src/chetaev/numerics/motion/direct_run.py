@@ -157,7 +157,7 @@ class Straight:
         return here.run(y, p)
 
     def known_to_touch(self, p: Array) -> bool | None:
-        """The same as `touching` for parameters alone; None if it is not known yet."""
+        """Whether a pivot may vanish at some state, with these parameters; None if that is not known yet."""
         return self._touching.get(p.tobytes())
 
     def touching(self, p: Array) -> bool:
@@ -275,7 +275,7 @@ class _Thread:
         return self.part_by_part(y, p)
 
     def part_by_part(self, y: Array, p: Array) -> Array | None:
-        """The same with doubts that may be removed: by projection of the start, by watching pivots, by a longer look at the balance."""
+        """The end of a motion. Projecting the start, watching pivots and comparing more of the balance may remove doubts."""
         of, values = self.of, self.p
         t0 = of.t0
         self._state[:], self._parameters[:], values[-1] = y, p, 0.0

@@ -82,7 +82,7 @@ def settled(accuracy: Accuracy, request: Request, choice: Mapping[str, Any], rew
 def plain_settings(
     accuracy: Accuracy, motion: Trajectory, max_steps: int, max_step: float, final: bool
 ) -> tuple[Frozen[str, Any], tuple[str, ...]]:
-    """The same for a motion by the default method without events, branch or gauge."""
+    """Settings that a file keeps and names of those left out, for motions by the default method without events, branch or gauge."""
     found: dict[str, Any] = {"tolerance": (accuracy.relative, accuracy.absolute) if accuracy.absolute > 0 else accuracy.relative}
     found |= _limits(max_step, max_steps, final)
     if motion.slopes is not None:

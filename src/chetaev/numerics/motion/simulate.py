@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from chetaev.core.errors import InitialError, Interrupted, StateError, UsageError
+from chetaev.core.errors import InitialError, Interrupted, StateError, UsageError, about
 from chetaev.core.fixes import Ask, Code, LeaveOut, SetArgument, SetInput, listed
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
@@ -136,10 +136,12 @@ def simulate(
         parameters, inputs = {**model.parameters, **(parameters or {})}, {**model.inputs, **(inputs or {})}
     if not isinstance(equations, Equations):
         hint = Ask("simulate", "ch.derive(system, principle), start, (0, 10), ...")
-        raise UsageError(f"simulate takes equations or a model, not {type(equations).__name__}.", where="simulate", hint=hint)
+        raise UsageError(
+            f"simulate takes equations or a model, not {type(equations).__name__}.", where=about("simulate", "equations"), hint=hint
+        )
     where, events = f"simulate {equations.system.label}", () if events is None else events
     if start is None:
-        raise UsageError("no state is given.", where=where, hint=Ask("simulate", 'equations, {"x": 0, ...}, (0, 10)'))
+        raise UsageError("no state is given.", where=about(where, "start"), hint=Ask("simulate", 'equations, {"x": 0, ...}, (0, 10)'))
     times = read_times(t, where)
     equations, inputs = with_feedback(equations, inputs, where) if inputs else (equations, inputs)
     written, others = divided(inputs)
@@ -173,7 +175,7 @@ def simulate(
     if duration < 0 and switched.contacts:
         raise UsageError(
             "a motion with contacts cannot be followed backwards in time.",
-            where=where,
+            where=about(where, "unilateral"),
             why="The velocity after an impact does not determine the velocity before.",
             hint="times in rising order",
         )
@@ -274,7 +276,7 @@ def _under_feedback(plan: Schedule, surfaces: Surfaces, begun: Start, start: Any
     if dict(again.jets) != dict(begun.jets):
         raise UsageError(
             "the constraints contain the feedback.",
-            where=where,
+            where=about(where, "inputs"),
             why="The state at which the controller is asked would depend on its answer.",
             hint=("a feedback in forces, or ", Ask("servo"), " for forces that enforce a row"),
         )
@@ -309,14 +311,14 @@ def _first_slopes(request: Request, begun: Start, start: Any, equations: Equatio
     if not isinstance(request.method, Explicit):
         raise UsageError(
             "slopes need the explicit method.",
-            where=request.where,
+            where=about(request.where, "slopes"),
             why="They run beside the state in its compiled loop, which other methods do not have.",
             hint=LeaveOut(("method",), argument=True),
         )
     if request.schedule is not None and request.schedule.feedback:
         raise UsageError(
             "a motion with a Feedback has no slopes.",
-            where=request.where,
+            where=about(request.where, "slopes"),
             why="How the answers of a Python function depend on the state is not known.",
             hint=("a formula of the state is differentiated: ", SetInput(("u",), "-k*x'")),
         )
@@ -367,7 +369,7 @@ def read_method(given: Any, where: str) -> Method:
     if not isinstance(given, Method):
         raise UsageError(
             f"{given!r} is not a method.",
-            where=where,
+            where=about(where, "method"),
             hint=[*[part for fix in _methods_for(given, where) for part in (fix, ", ")], "or none"],
         )
     return given
@@ -390,7 +392,7 @@ def _call(kind: type[Method]) -> str:
 def _one_of(given: Any, known: Sequence[Any], name: str, where: str) -> Any:
     if given not in known:
         hint = listed([SetArgument(name, word) for word in known if word is not None])
-        raise UsageError(f"{name}={given!r} is not known.", where=where, hint=hint)
+        raise UsageError(f"{name}={given!r} is not known.", where=about(where, name), hint=hint)
     return given
 
 
@@ -400,7 +402,7 @@ def _conserved(given: Any, conserves: bool | None, where: str) -> bool:
     if wanted and conserves is None:
         raise UsageError(
             "whether the energy is a first integral here is undecided.",
-            where=where,
+            where=about(where, "conserve"),
             why="No exact point of the constraint manifold was found at which the power could be tried; motion.balance still compares the "
             "energy with the work done.",
             hint="leave out conserve",
@@ -408,7 +410,7 @@ def _conserved(given: Any, conserves: bool | None, where: str) -> bool:
     if wanted and not conserves:
         raise UsageError(
             "the energy is not a first integral here.",
-            where=where,
+            where=about(where, "conserve"),
             why="Forces, time, dissipation or reactions do work; motion.balance compares the energy with that work.",
             hint="leave out conserve",
         )
@@ -455,5 +457,5 @@ def read_times(t: Any, where: str) -> Array:
         runs = len(times) > 2 and bool(np.all(steps > 0) or np.all(steps < 0))
     if not runs:
         hint = (SetArgument("t", (0, 10)), ", of some length, or increasing (or decreasing) times")
-        raise InitialError("the times do not run from a beginning to an end.", where=where, hint=hint)
+        raise InitialError("the times do not run from a beginning to an end.", where=about(where, "t"), hint=hint)
     return times

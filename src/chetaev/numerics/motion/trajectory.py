@@ -413,7 +413,7 @@ class Section(Mapping[str, Any], GroupColumns):
         return float(column[0]) if self.scalar else column
 
     def all_slopes(self, name: str) -> Array:
-        """The same by all `slopes` of the motion, in their order: a line for each time."""
+        """The derivatives of a quantity by all `slopes` of the motion, in their order: a line for each time."""
         slopes, e, _ = self.motion._differentiated(name, self.motion.slopes.directions.names[0])
         found: Array = slopes.all_between(e, self.t, self.states, self._which)
         return found

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from sympy import Expr
 
 from chetaev.core.declarations import read_value
-from chetaev.core.errors import ChetaevError, InitialError, ParameterError, StateError, UnfinishedError, UsageError
+from chetaev.core.errors import ChetaevError, InitialError, ParameterError, StateError, UnfinishedError, UsageError, about
 from chetaev.core.fixes import Ask, InPython, SetArgument
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
@@ -100,7 +100,9 @@ def prepare(
         inputs = {**model.inputs, **(inputs or {})}
     if not isinstance(equations, Equations):
         hint = Ask("prepare", "ch.derive(system, principle), t=(0, 10)")
-        raise UsageError(f"prepare takes equations or a model, not {type(equations).__name__}.", where="prepare", hint=hint)
+        raise UsageError(
+            f"prepare takes equations or a model, not {type(equations).__name__}.", where=about("prepare", "equations"), hint=hint
+        )
     where = f"prepare {equations.system.label}"
     require_no_contact(equations.system, "prepare")
     equations, inputs = with_feedback(equations, inputs, where)
@@ -306,7 +308,7 @@ class Prepared:
 
     @cached_property
     def cfunction(self) -> Any:
-        """The same as a ctypes function, which numba calls in compiled code: `f(t, y.ctypes, p.ctypes, out.ctypes)`."""
+        """The rates as a ctypes function, which numba calls in compiled code: `f(t, y.ctypes, p.ctypes, out.ctypes)`."""
         return ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(self.address)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 from sympy import Expr, Symbol
 
 from chetaev.core.declarations import read_value
-from chetaev.core.errors import InitialError, NotationError, UsageError, did_you_mean
+from chetaev.core.errors import InitialError, NotationError, UsageError, about, did_you_mean
 from chetaev.core.fixes import InPython, SetArgument, sentences
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.notation.lexer import spell
@@ -109,7 +109,7 @@ def read_directions(given: Any, equations: Equations, start: State | Mapping[str
     names = [_spelled(by.name) for by in found]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise UsageError(f"slopes: {twice[0]} is given twice.", where=where, hint="give it once")
+        raise UsageError(f"slopes: {twice[0]} is given twice.", where=about(where, "slopes", twice[0]), hint="give it once")
     return Directions(tuple(found))
 
 
@@ -151,7 +151,7 @@ def _read(given: Any, equations: Equations, start: State, binding: Binding, wher
         components = " ".join(f"δ{q.base}" for q in equations.system.groups[text].components)
         raise UsageError(
             f"slopes: {name} is an element of a group, not a number.",
-            where=where,
+            where=about(where, "slopes", name),
             why="Elements vary along the components of their variation.",
             hint=f"slopes: {components}",
         )
@@ -168,12 +168,15 @@ def _read(given: Any, equations: Equations, start: State, binding: Binding, wher
     hint = sentences(f"parameters and given values: {listed}.", did_you_mean(text, listed.split()))
     if jet in data.guess or (computed and jet in data.fixed):
         raise InitialError(
-            f"slopes: {name} is a guess.", where=where, why="A guess only selects a root; the start does not give it.", hint=hint
+            f"slopes: {name} is a guess.",
+            where=about(where, "slopes", name),
+            why="A guess only selects a root; the start does not give it.",
+            hint=hint,
         )
     if isinstance(jet, Jet):
         why = "It is completed from the constraints, or follows from the equations; a slope moves one given value and keeps the others."
-        raise InitialError(f"slopes: the start gives no value of {name}.", where=where, why=why, hint=hint)
-    raise UsageError(f"slopes: {name} is neither a parameter nor an initial value.", where=where, hint=hint)
+        raise InitialError(f"slopes: the start gives no value of {name}.", where=about(where, "start", name), why=why, hint=hint)
+    raise UsageError(f"slopes: {name} is neither a parameter nor an initial value.", where=about(where, "slopes", name), hint=hint)
 
 
 def _is_state(multiplier: Multiplier, equations: Equations) -> bool:
@@ -194,7 +197,7 @@ def _of_group(name: str, component: str, equations: Equations, start: State, whe
     known = " ".join(f"δ{q.base}" for group in equations.system.groups.values() for q in group.components)
     raise UsageError(
         f"slopes: {name} is not a variation of a group element.",
-        where=where,
+        where=about(where, "slopes", name),
         hint=f"variations: {known}" if known else "an initial value is named as in the start",
     )
 

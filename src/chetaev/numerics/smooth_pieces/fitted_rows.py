@@ -92,7 +92,7 @@ def fitted_residuals(rows: Rows, times: Array, states: Array, rates: Array, p: A
 
 
 def _fitted(slopes: Sparse, residual: Array, scale: Array | None) -> Array | None:
-    """The same for the sparse matrix of one state; None unless its columns are clearly independent."""
+    """The values that fit the rows of one state, whose slopes are sparse; None unless the columns are clearly independent."""
     across = not_zero(largest_of(slopes, 1) if scale is None else scale)
     weighted = scaled(slopes, 1 / across, np.ones(slopes.shape[1]))
     down = not_zero(largest_of(weighted, 0))

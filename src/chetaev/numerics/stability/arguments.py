@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chetaev.core.errors import InitialError, StateError, UsageError
+from chetaev.core.errors import InitialError, StateError, UsageError, about
 from chetaev.core.fixes import Ask, InPython
 from chetaev.core.state import State
 from chetaev.mechanics.derivation import derive
@@ -44,7 +44,7 @@ def refuse_choice(verb: str, branch: Any, gauge: Any) -> None:
         if given is not None:
             raise UsageError(
                 f"{verb} takes no {option}.",
-                where=verb,
+                where=about(verb, option),
                 why="It works where the equations as stated determine the motion.",
                 hint=(
                     Ask("simulate", f"..., {option}=..."),
@@ -71,7 +71,7 @@ def local_motion(
     where = f"{verb} {equations.system.label}"
     require_no_contact(equations.system, verb)
     if start is None:
-        raise UsageError("no state is given.", where=where, hint=InPython(f'{verb}(equations, {{"x": 0, ...}}, ...)'))
+        raise UsageError("no state is given.", where=about(where, "start"), hint=InPython(f'{verb}(equations, {{"x": 0, ...}}, ...)'))
     binding = bind(equations.system, parameters, inputs, where)
     t = number(0.0 if t is None else t, dict(binding.parameters), f"{where}, t", InitialError)
     problem = Problem(determined(equations, start, parameters, t, inputs, verb), binding, t, where)

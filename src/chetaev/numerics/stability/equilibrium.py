@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
-from chetaev.core.errors import InitialError, UsageError
+from chetaev.core.errors import InitialError, UsageError, about
 from chetaev.core.fixes import Ask, InPython, SetArgument
 from chetaev.core.state import State
 from chetaev.core.support.public import public
@@ -95,13 +95,13 @@ def equilibria(
     equations, parameters, inputs = read_model("equilibria", equations, parameters, inputs)
     where = f"equilibria of {equations.system.label}"
     if guess is None:
-        raise UsageError("no guess is given.", where=where, hint=Ask("equilibria", 'equations, {"x": 0, ...}'))
+        raise UsageError("no guess is given.", where=about(where, "guess"), hint=Ask("equilibria", 'equations, {"x": 0, ...}'))
     search = Search(equations, parameters, inputs, 0.0 if t is None else t, _names(fixed, where), where)
     if isinstance(guess, Mapping | State):
         return search.near(guess)
     if isinstance(guess, str) or not isinstance(guess, Sequence) or not guess:
         hint = (InPython('{"x": 0}'), ", or a list of such guesses")
-        raise UsageError(f"a guess is a mapping from names to values, not {guess!r}.", where=where, hint=hint)
+        raise UsageError(f"a guess is a mapping from names to values, not {guess!r}.", where=about(where, "guess"), hint=hint)
     found: list[Equilibrium] = []
     failures: list[InitialError] = []
     for one in guess:
@@ -114,7 +114,9 @@ def equilibria(
             found.append(state)
     if not found:
         last = failures[-1]
-        raise InitialError(f"none of {len(guess)} guesses leads to an equilibrium; the last: {last.what}", where=where, hint=last.advice)
+        raise InitialError(
+            f"none of {len(guess)} guesses leads to an equilibrium; the last: {last.what}", where=about(where, "guess"), hint=last.advice
+        )
     return found
 
 

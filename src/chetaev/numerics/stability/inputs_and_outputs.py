@@ -18,7 +18,7 @@ import numpy as np
 from sympy import Expr
 
 from chetaev.core.calculus import SYMBOLIC, Calculus
-from chetaev.core.errors import ParameterError, StateError, UsageError, did_you_mean
+from chetaev.core.errors import ParameterError, StateError, UsageError, about, did_you_mean
 from chetaev.core.fixes import SetPart, sentences
 from chetaev.core.notation import from_sympy, parse_expression
 from chetaev.core.notation.lexer import spell
@@ -71,7 +71,7 @@ def read_inputs(system: System, given: Any, where: str) -> tuple[tuple[str, ...]
         if name not in known:
             listed = sentences(f"inputs: {' '.join(known)}.", did_you_mean(name, known))
             declared = ("the system has no input; declare it: ", SetPart("inputs", {"u": None}), ".")
-            raise ParameterError(f"{name} is not an input.", where=where, hint=listed if known else declared)
+            raise ParameterError(f"{name} is not an input.", where=about(where, "inputs", name), hint=listed if known else declared)
     return tuple(bound), bound
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import sympy
 from scipy.linalg import matrix_balance, solve_continuous_are
 
-from chetaev.core.errors import StateError, UsageError
+from chetaev.core.errors import StateError, UsageError, about
 from chetaev.core.fixes import InPython, SetArgument
 from chetaev.core.notation import Vocabulary, parse_expression
 from chetaev.core.support.frozen import Frozen
@@ -120,7 +120,7 @@ def lqr(a: Matrix, b: Matrix, q: Any, r: Any, names: Sequence[str], inputs: Sequ
             "R is not positive definite.", where=where, why="Otherwise an unbounded input costs nothing.", hint=SetArgument("R", 1)
         )
     if len(weight) and np.linalg.eigvalsh(weight).min() < -_UNREACHABLE_DIRECTION * np.abs(weight).max():
-        raise UsageError("Q is not positive semidefinite.", where=where, hint="a sum of squares of names of the linearisation")
+        raise UsageError("Q is not positive semidefinite.", where=about(where, "Q"), hint="a sum of squares of names of the linearisation")
     scale = _balanced(a)[1]
     whole = np.eye(len(a)) * scale
     for basis in (whole, _costly(a, weight, scale)):
@@ -219,7 +219,7 @@ def lqe(a: Matrix, g: Any, c: Matrix, w: Any, v: Any, where: str) -> tuple[Matri
     outputs = [f"output {k + 1}" for k in range(len(c))]
     gains = np.eye(len(a)) if g is None else np.asarray(g, dtype=float)
     if gains.ndim != 2 or gains.shape[0] != len(a):
-        raise UsageError(f"G needs {len(a)} rows.", where=where, hint="None for noise in every direction")
+        raise UsageError(f"G needs {len(a)} rows.", where=about(where, "G"), hint="None for noise in every direction")
     noise = gains @ _form(w, [f"noise {k + 1}" for k in range(gains.shape[1])], "W", where) @ gains.T
     found, _, _ = lqr(a.T, c.T, noise, _form(v, outputs, "V", where), [f"direction {k + 1}" for k in range(len(a))], outputs, where)
     return found.T, ordered(np.linalg.eigvals(a - found.T @ c).astype(complex))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.declarations import read_value
-from chetaev.core.errors import InitialError, StateError, did_you_mean
+from chetaev.core.errors import InitialError, StateError, about, did_you_mean
 from chetaev.core.fixes import InPython, SetArgument, sentences
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
@@ -107,15 +107,21 @@ class Search:
             jet = read_value(name, self.equations.vocabulary, self.where)
             if not isinstance(jet, Jet) or jet.base not in known:
                 hint = sentences(f"jets of {' '.join(known)}.", did_you_mean(name, known))
-                raise InitialError(f"{name} is not an unknown of the motion.", where=self.where, hint=hint)
+                raise InitialError(f"{name} is not an unknown of the motion.", where=about(self.where, "fixed", name), hint=hint)
             if jet not in given:
                 raise InitialError(
-                    f"{name} is fixed, and the guess gives it no value.", where=self.where, hint=InPython(f'{{"{name}": ...}}')
+                    f"{name} is fixed, and the guess gives it no value.",
+                    where=about(self.where, "fixed", name),
+                    hint=InPython(f'{{"{name}": ...}}'),
                 )
             held[jet] = given[jet]
         steep = [z.name for z in held if z.order > 1]
         if steep:
-            raise InitialError(f"{steep[0]} cannot be fixed: it vanishes in a steady motion.", where=self.where, hint="fix a velocity")
+            raise InitialError(
+                f"{steep[0]} cannot be fixed: it vanishes in a steady motion.",
+                where=about(self.where, "fixed", str(steep[0])),
+                hint="fix a velocity",
+            )
         return held
 
     def _settled(self, problem: Problem, given: Mapping[Jet, float], held: Mapping[Jet, float]) -> dict[Jet, float]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chetaev.core.errors import ParameterError, StateError, UsageError, did_you_mean
+from chetaev.core.errors import ParameterError, StateError, UsageError, about, did_you_mean
 from chetaev.core.fixes import InPython, sentences
 from chetaev.core.notation.lexer import spell
 from chetaev.core.state import State
@@ -84,7 +84,9 @@ def _is_jet(equations: Equations, parameter: str, where: str) -> bool:
     """Whether the sweep runs over a jet of the state; a ParameterError if it is neither that nor a parameter."""
     known = [p.name for p in equations.system.parameters]
     if not isinstance(parameter, str):
-        raise UsageError(f"the parameter is given as {type(parameter).__name__}.", where=where, hint='its name, such as "m"')
+        raise UsageError(
+            f"the parameter is given as {type(parameter).__name__}.", where=about(where, "parameter"), hint='its name, such as "m"'
+        )
     if spell(parameter) in known:
         return False
     names = [z.base for z in equations.unknowns]
@@ -92,7 +94,7 @@ def _is_jet(equations: Equations, parameter: str, where: str) -> bool:
         return True
     listed = f"parameters: {' '.join(known)}." if known else "the system has no parameter."
     hint = sentences(listed, did_you_mean(parameter, known) or "A jet such as psi' is accepted too.")
-    raise ParameterError(f"{parameter} is not a parameter.", where=where, hint=hint)
+    raise ParameterError(f"{parameter} is not a parameter.", where=about(where, "parameter"), hint=hint)
 
 
 def _with_value(start: Any, name: str, v: float) -> Any:
@@ -113,9 +115,9 @@ def _points(values: Any, where: str) -> Matrix:
     try:
         points = np.array(values, dtype=float)
     except (TypeError, ValueError):
-        raise UsageError("the values of the parameter are not numbers.", where=where, hint=hint) from None
+        raise UsageError("the values of the parameter are not numbers.", where=about(where, "values"), hint=hint) from None
     if points.ndim != 1 or not len(points):
-        raise UsageError("the values of the parameter are not a list of numbers.", where=where, hint=hint)
+        raise UsageError("the values of the parameter are not a list of numbers.", where=about(where, "values"), hint=hint)
     if not np.all(np.isfinite(points)):
-        raise ParameterError("a value of the parameter is not finite.", where=where, hint=hint)
+        raise ParameterError("a value of the parameter is not finite.", where=about(where, "values"), hint=hint)
     return points

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sympy import Symbol
 
-from chetaev.core.errors import InitialError, UsageError
+from chetaev.core.errors import InitialError, UsageError, about
 from chetaev.core.fixes import InPython
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.groups.kinds import SIDES
@@ -41,7 +41,7 @@ def read_element(group: GroupCoordinate, given: Any, names: Mapping[Symbol, floa
     if group.reduced:
         raise InitialError(
             f"{group.name} has no position here.",
-            where=where,
+            where=about(where, "start", group.name),
             why=f"In a reduced system only the velocity of {group.name} is known.",
             hint=("leave it out; ", InPython(f'reduction.reconstruct(motion, {{"{group.name}": ...}})'), " adds the position to a motion"),
         )
@@ -102,7 +102,7 @@ def _in_each_row(group: GroupCoordinate, given: Array, members: tuple[int, ...],
     each = quaternions if group.group.orthogonal == 3 else f"an array of shape (members, {n}, {n}) holds a matrix for each"
     raise InitialError(
         f"the {n}x{n} array given for {group.name} may be one matrix, or {n} elements, each a row with its {group.group.shown}.",
-        where=where,
+        where=about(where, "start", group.name),
         why=reason,
         hint=f"an array of shape (1, {n}, {n}) is one matrix for all; {each}; or a list with a start for each member",
     )
@@ -133,7 +133,11 @@ def _one(group: GroupCoordinate, given: Any, where: str) -> Any:
         return given
     found = np.asarray(given.as_matrix(), dtype=float)
     if found.ndim != 2:
-        raise InitialError(f"{len(found)} elements are given for {group.name}.", where=where, hint="one of them; simulate_many takes all")
+        raise InitialError(
+            f"{len(found)} elements are given for {group.name}.",
+            where=about(where, "start", group.name),
+            hint="one of them; simulate_many takes all",
+        )
     return found
 
 
@@ -161,7 +165,7 @@ def quaternions(group: GroupCoordinate, places: Array) -> Array:
 def on_side(group: GroupCoordinate, places: Array, velocities: Array, side: str, where: str) -> Array:
     """Velocities in body or in spatial components, from those in which the coordinate is declared."""
     if side not in SIDES:
-        raise UsageError(f"{side!r} is not a side.", where=where, hint='"body" or "spatial"')
+        raise UsageError(f"{side!r} is not a side.", where=about(where, "side"), hint='"body" or "spatial"')
     return velocities if not group.group.sided or (side == "body") == group.body else other_side(group, places, velocities)
 
 
@@ -238,7 +242,9 @@ def _place(group: GroupCoordinate, given: Array, where: str) -> Array:
     if given.ndim < 2 and given.size in _lengths(group):
         numbers, shift = given.reshape(-1), len(group.places) - 4
         return np.concatenate([numbers[:shift], _rotation(numbers[shift:], where)]) if group.group.orthogonal == 3 else numbers
-    raise InitialError(f"{group.name} is not given as an element of {group.word}.", where=where, hint=group.group.forms)
+    raise InitialError(
+        f"{group.name} is not given as an element of {group.word}.", where=about(where, "start", group.name), hint=group.group.forms
+    )
 
 
 def _of_matrix(group: GroupCoordinate, given: Array, where: str) -> Array:
@@ -247,7 +253,9 @@ def _of_matrix(group: GroupCoordinate, given: Array, where: str) -> Array:
     if off > _OFF_GROUP or (turn and np.linalg.det(rotation) < 0):
         what = "it is a reflection" if off <= _OFF_GROUP else f"it is off the group by {off:.2g}"
         raise InitialError(
-            f"the matrix given for {group.name} is not an element of {group.word}: {what}.", where=where, hint=group.group.forms
+            f"the matrix given for {group.name} is not an element of {group.word}: {what}.",
+            where=about(where, "start", group.name),
+            hint=group.group.forms,
         )
     if turn == 3:
         return np.concatenate([shift, quaternion_of(rotation)])

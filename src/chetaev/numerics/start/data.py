@@ -43,7 +43,7 @@ class Data:
 def read_state(equations: Equations, start: State | Mapping[str, Any], binding: Binding, where: str, *, expressions: bool = False) -> Data:
     """Return the user's data with resolved names and numbers; `expressions` allows values of expressions too."""
     if not isinstance(start, State):
-        require_mapping(start, "the state is", where, InPython('{"x": 0, "x\'": 1}'))
+        require_mapping(start, "the state is", about(where, "start"), InPython('{"x": 0, "x\'": 1}'))
         start = State(fixed=start)
     fixed, demands = _read(equations, start.fixed, binding, where, expressions)
     guess, _ = _read(equations, start.guess, binding, where, False)
@@ -91,7 +91,7 @@ def _read(
             group = equations.system.groups.get(spell(str(key)))
             if group is not None:
                 if any(z in values for z in group.places):
-                    raise InitialError(f"{key} is given twice.", where=where, hint="give it once")
+                    raise InitialError(f"{key} is given twice.", where=about(where, "start", str(key)), hint="give it once")
                 values |= read_element(group, v, dict(binding.parameters), f"{where}, {key}")
                 continue
             jet = _named(equations, key, where)
@@ -101,9 +101,11 @@ def _read(
                 hint: Advice = sentences(f"jets of {' '.join(known)}.", did_you_mean(str(key), known))
                 if jet == TIME:
                     hint = SetArgument("t", v, "evaluate")
-                raise InitialError(f"{key} is not an unknown of the motion.", where=where, hint=hint)
+                raise InitialError(f"{key} is not an unknown of the motion.", where=about(where, "start", str(key)), hint=hint)
             if jet in values or any(d.expression == jet for d in demands):
-                raise InitialError(f"{key if not is_jet else jet.name} is given twice.", where=where, hint="give it once")
+                raise InitialError(
+                    f"{key if not is_jet else jet.name} is given twice.", where=about(where, "start", str(key)), hint="give it once"
+                )
             found = number(v, dict(binding.parameters), f"{where}, {key}", InitialError)
             if is_jet and isinstance(jet, Jet):
                 values[jet] = found

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sympy import Symbol
 
-from chetaev.core.errors import InitialError
+from chetaev.core.errors import InitialError, about
 from chetaev.core.groups.coordinate import GroupCoordinate
 from chetaev.core.groups.matrix_group import MatrixGroup
 from chetaev.mechanics.tolerances import ALMOST_ZERO
@@ -35,12 +35,14 @@ def read_matrix(group: GroupCoordinate, rows: Any, names: Mapping[Symbol, float]
     assert isinstance(kind, MatrixGroup)  # noqa: S101 - the caller has asked
     a = _real_block(kind, _numbers(rows, names, where))
     if a is None:
-        raise InitialError(f"{group.name} is not given as a matrix of {group.word}.", where=where, hint=kind.forms)
+        raise InitialError(
+            f"{group.name} is not given as a matrix of {group.word}.", where=about(where, "start", group.name), hint=kind.forms
+        )
     sizes = np.linalg.svd(a, compute_uv=False)
     if not sizes[-1] > _SINGULAR * sizes[0]:
         raise InitialError(
             f"the matrix given for {group.name} is singular.",
-            where=where,
+            where=about(where, "start", group.name),
             why="A velocity is A^-1 A' or A' A^-1, so that A has an inverse.",
             hint=kind.forms,
         )

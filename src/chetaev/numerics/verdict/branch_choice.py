@@ -15,7 +15,7 @@ from typing import Any
 from sympy import Expr, S, Symbol
 
 from chetaev.core.calculus import total_derivative
-from chetaev.core.errors import BranchError, NotationError, PrincipleError, StateError, UsageError
+from chetaev.core.errors import BranchError, NotationError, PrincipleError, StateError, UsageError, about
 from chetaev.core.fixes import Ask, ChooseBranch
 from chetaev.core.notation import parse_row
 from chetaev.core.state import State
@@ -230,7 +230,7 @@ def _by_numbers(equations: Equations, found: Branches, binding: Binding, gauges:
     """Choose by the numerical analysis where the constraint algorithm has found no branch."""
     if selection.branch is not None:
         why = f"The branches are not all known: {found.reason}." if found.reason else "There is no motion."
-        raise BranchError(f"no branch {selection.branch!r} is known.", where=selection.where, why=why, hint="leave it out")
+        raise BranchError(f"no branch {selection.branch!r} is known.", where=about(selection.where, "branch"), why=why, hint="leave it out")
     there = _decided(equations, binding, gauges, selection)
     if there is not None:  # the state lies on one of several families with different ranks
         return Chosen(equations, selection.start, selection.where, there)
@@ -286,14 +286,16 @@ def _named(found: Branches, equations: Equations, selection: Selection) -> Branc
         wanted = _constraints(given, equations, f"{selection.where}, branch")
         fitting = [b for b in branches if b.fulfils(wanted)]
     else:
-        raise UsageError(f"a branch given as {type(given).__name__}.", where=selection.where, hint=_how(branches))
+        raise UsageError(f"a branch given as {type(given).__name__}.", where=about(selection.where, "branch"), hint=_how(branches))
     if len(fitting) == 1:
         return fitting[0]
     shown = given if isinstance(given, int | str) else "the given one"
     why = f"There are {_listed(branches)}."
     if fitting:
-        raise BranchError(f"branch {shown!r} fits {len(fitting)} branches.", where=selection.where, why=why, hint=_how(fitting))
-    raise BranchError(f"there is no branch {shown!r}.", where=selection.where, why=why, hint=_how(branches))
+        raise BranchError(
+            f"branch {shown!r} fits {len(fitting)} branches.", where=about(selection.where, "branch"), why=why, hint=_how(fitting)
+        )
+    raise BranchError(f"there is no branch {shown!r}.", where=about(selection.where, "branch"), why=why, hint=_how(branches))
 
 
 def _constraints(text: str, equations: Equations, where: str) -> list[Expr]:
@@ -371,8 +373,8 @@ def _following(rows: Sequence[Expr], given: Mapping[Symbol, float]) -> dict[Symb
 
 def _ambiguous(found: Branches, there: Sequence[Branch], where: str) -> BranchError:
     return BranchError(
-        f"the motions live on {len(found.branches)} branches, and this state lies on {len(there)} of them: {_listed(there)}.",
-        where=where,
+        f"the motions lie on {len(found.branches)} branches, and this state lies on {len(there)} of them: {_listed(there)}.",
+        where=about(where, "branch"),
         why="Where branches cross, or data are missing, the equations do not decide which motion is meant.",
         hint=_how(there),
     )
@@ -383,7 +385,7 @@ def _off_all_branches(found: Branches, known: Mapping[Symbol, float], where: str
     jets = " ".join(z.name for z in known if isinstance(z, Jet))
     return BranchError(
         f"this state lies on none of the {len(found.branches)} branches: it is {offs}.",
-        where=where,
+        where=about(where, "start"),
         why=f"No motion passes through it, according to its values of {jets}.",
         hint="a state on a branch",
     )
@@ -399,5 +401,8 @@ def _how(branches: Sequence[Branch]) -> list[ChooseBranch]:
 
 def _not_needed(name: str, why: str, where: str) -> UsageError:
     return UsageError(
-        f"{name} is given, and this system does not need it.", where=where, why=f"As far as is known {why}", hint="leave it out"
+        f"{name} is given, and this system does not need it.",
+        where=about(where, name),
+        why=f"As far as is known {why}",
+        hint="leave it out",
     )

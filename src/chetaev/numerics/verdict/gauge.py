@@ -53,7 +53,7 @@ def read_gauge(equations: Equations, given: Any, where: str) -> tuple[Gauge, ...
         return ()
     require_mapping(given, "gauge functions are", where, _EXAMPLE)
     if not given:
-        raise UsageError("no gauge function is given.", where=where, hint=_EXAMPLE)
+        raise UsageError("no gauge function is given.", where=about(where, "gauge"), hint=_EXAMPLE)
     unknowns = {z.base for z in equations.unknowns}
     found = []
     for key, text in given.items():
@@ -74,18 +74,18 @@ def fixed(equations: Equations, gauges: Sequence[Gauge], expected: int, where: s
     if len(gauges) > expected:
         raise GaugeError(
             f"{len(gauges)} gauge functions are given, and there {'is' if expected == 1 else 'are'} {count_of(expected)}.",
-            where=where,
+            where=about(where, "gauge"),
             why=f"{names} cannot be chosen independently, or not all are needed.",
             hint="leave out functions that the equations determine",
         )
     if found.end is End.EMPTY:
         last = found.consequences[-1] if found.consequences else None
         why = f"With it {', '.join(last.origins)} cannot hold together." if last else "No state satisfies all rows with it."
-        raise GaugeError(f"the gauge of {names} contradicts the equations.", where=where, why=why, hint="another function")
+        raise GaugeError(f"the gauge of {names} contradicts the equations.", where=about(where, "gauge"), why=why, hint="another function")
     if found.end is End.UNCLEAR:
         raise GaugeError(
             f"with the gauge of {names} the rows do not close.",
-            where=where,
+            where=about(where, "gauge"),
             why="Differentiation leads to no unique motion: the gauge contradicts the equations, or is not smooth enough.",
             hint="another function, or another coordinate",
         )

@@ -18,7 +18,7 @@ from typing import Any
 from sympy import Expr, count_ops
 
 from chetaev.core.calculus import SYMBOLIC
-from chetaev.core.errors import PrincipleError
+from chetaev.core.errors import PrincipleError, about
 from chetaev.core.fixes import Ask, UsePrinciple
 from chetaev.core.notation import show
 from chetaev.core.support.public import public
@@ -144,7 +144,7 @@ def _derived(given: Any, principle: Any) -> Equations:
     if equations.lowered.costates or equations.lowered.action is not None:
         raise PrincipleError(
             f"{equations.system.label} is under {equations.principle}.",
-            where=f"implicit equation of {equations.system.label}",
+            where=about(f"implicit equation of {equations.system.label}", "principle"),
             why="M_KV is a set of jets of the coordinates; here multipliers or the action are part of the state.",
             hint=(
                 "a principle with reactions, such as ",

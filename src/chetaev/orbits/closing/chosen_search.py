@@ -23,8 +23,9 @@ from chetaev.core.support.frozen import Frozen
 from chetaev.mechanics.ranks.split import rank_of, split
 from chetaev.numerics.graphs.binding import number, slope_of_number
 from chetaev.numerics.prepared import end_and_slopes
+from chetaev.orbits.arclength import FAMILY_SINGULAR_VALUE
 from chetaev.orbits.closing.orbit import Orbit
-from chetaev.orbits.closing.orbit_search import CLOSED, FAMILY_SINGULAR_VALUE, LARGEST_RESIDUAL, LEAST_PERIOD_RATIO, MOST_ITERATIONS, Search
+from chetaev.orbits.closing.orbit_search import CLOSED, LARGEST_RESIDUAL, LEAST_PERIOD_RATIO, MOST_ITERATIONS, Search
 from chetaev.orbits.closing.unknowns import PERIOD, Unknowns
 from chetaev.orbits.flow import Array, Flow
 from chetaev.orbits.invariants import Invariants, phases

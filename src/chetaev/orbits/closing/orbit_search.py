@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from chetaev.core.errors import StateError, UnfinishedError
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import Jet, Place
+from chetaev.mechanics.tolerances import CUT
+from chetaev.orbits.arclength import FAMILY_SINGULAR_VALUE
 from chetaev.orbits.closing.orbit import Complex, Orbit
 from chetaev.orbits.displacement import displacement_of
 from chetaev.orbits.flow import Array, Flow
@@ -27,8 +29,6 @@ multiplier."""
 LARGEST_RESIDUAL = 1e-6
 """Largest residual of Newton's equations, relative to their sizes, where the iteration converges. A larger one means a least-squares
 compromise: no orbit has the integrals of the start."""
-FAMILY_SINGULAR_VALUE = 1e-8
-"""Relative to the largest singular value: smaller ones belong to families, along which the step has no component."""
 LEAST_PERIOD_RATIO = 0.4
 """Least ratio of the period to the given period, and of the given one to it: beyond it Newton's iteration has left the intended orbit."""
 _WHOLE_TURN = 2 * np.pi
@@ -41,8 +41,6 @@ _UNMOVED = 1e-7
 _SAME_RATES = 1e-9
 """Relative to the rates and to the sizes of the jets: rates that differ by less after a whole turn are the same, and the jet is an
 angle."""
-_CUT = 1e-9
-"""Relative: singular values of the symmetry directions below this are left out of a step."""
 _SHORTEST_SHIFT = 1e-9
 """Shortest shift along a symmetry for which a step is halved again; below it round-off decides."""
 
@@ -129,7 +127,7 @@ class Search:
         for _ in range(20):
             gap = self.gap(x, end, amounts)[0] / flow.sizes
             columns = self.displacement.slopes(x, amounts) / flow.sizes[:, None]
-            step = np.linalg.lstsq(columns, gap, rcond=_CUT)[0]
+            step = np.linalg.lstsq(columns, gap, rcond=CUT)[0]
             while distance(amounts + step) >= distance(amounts) and float(np.abs(step).max(initial=0.0)) > _SHORTEST_SHIFT:
                 step = step / 2
             if distance(amounts + step) >= distance(amounts):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chetaev.core.errors import ParameterError, UsageError, did_you_mean
+from chetaev.core.errors import ParameterError, UsageError, about, did_you_mean
 from chetaev.core.fixes import SetArgument
 from chetaev.core.notation.lexer import spell
 from chetaev.core.symbols import Place
@@ -53,7 +53,9 @@ def unknowns_of(flow: Flow, given: Sequence[str] | str) -> Unknowns:
     for name in names:
         if name not in known:
             hint = did_you_mean(name, known) or f"jets: {' '.join(jets)}; parameters: {' '.join(parameters) or 'none'}; {PERIOD}"
-            raise ParameterError(f"{name} is neither a jet of the state nor a parameter.", where=flow.where, hint=hint)
+            raise ParameterError(
+                f"{name} is neither a jet of the state nor a parameter.", where=about(flow.where, "unknown", name), hint=hint
+            )
     period = PERIOD in names and PERIOD not in parameters
     if period and not flow.autonomous:
         raise UsageError(

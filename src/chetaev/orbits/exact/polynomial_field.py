@@ -25,7 +25,7 @@ from sympy.polys.polyerrors import CoercionFailed
 from sympy.polys.rings import PolyElement, PolyRing
 
 from chetaev.core.declarations import read_value
-from chetaev.core.errors import ModelError, ParameterError, did_you_mean
+from chetaev.core.errors import ModelError, ParameterError, about, did_you_mean
 from chetaev.core.fixes import Ask
 from chetaev.core.notation import show
 from chetaev.core.notation.lexer import spell
@@ -116,11 +116,15 @@ def _values(equations: Equations, given: Mapping[str, Any], where: str) -> dict[
     for key, v in given.items():
         name = spell(str(key))
         if name not in known:
-            raise ParameterError(f"{key} is not a parameter.", where=where, hint=did_you_mean(name, list(known)) or " ".join(known))
+            raise ParameterError(
+                f"{key} is not a parameter.",
+                where=about(where, "parameters", str(key)),
+                hint=did_you_mean(name, list(known)) or " ".join(known),
+            )
         value = read_value(v, equations.vocabulary, where) if isinstance(v, str) else _fraction(v)
         if value is None or not value.is_Rational:
             hint = "a decimal number or a fraction; a parameter that is left out stays a symbol"
-            raise ParameterError(f"{key} = {v} is not a rational number.", where=where, hint=hint)
+            raise ParameterError(f"{key} = {v} is not a rational number.", where=about(where, "parameters", str(key)), hint=hint)
         found[known[name]] = value
     return found
 

@@ -20,7 +20,7 @@ from chetaev.core.calculus import SYMBOLIC
 from chetaev.core.errors import StateError
 from chetaev.core.values import Tape, Undefined
 from chetaev.numerics.stability.spectrum import Complex, inverse_of, spectrum_of
-from chetaev.orbits.arclength import Array, at_value, null_space, solved
+from chetaev.orbits.arclength import FAMILY_SINGULAR_VALUE, MOVES, UNITS_OF_INTERVAL, Array, at_value, null_space, solved
 from chetaev.orbits.displacement import Displacement, displacement_of
 from chetaev.orbits.flow import Flow
 from chetaev.orbits.invariants import Divided, Invariants, divided
@@ -32,14 +32,8 @@ _EIGENVALUE_ERROR = 1e-9
 """Error of an eigenvalue relative to the largest, which comes from differences."""
 _LEAST_COSINE = 0.3
 """Least cosine of the angle between the symmetries at a point and at the reference state; below it, a new reference is chosen."""
-_FAMILY_SINGULAR_VALUE = 1e-8
-"""Relative to the largest singular value: smaller ones belong to families."""
-_UNITS_OF_INTERVAL = 10.0
-"""Number of units of the quantity `along` in the interval; a step is at most a tenth of a unit."""
 _LEAST_VELOCITY = 1e-3
 """Least unit of a velocity of a symmetry, relative to the largest velocity."""
-_MOVES = 1e-6
-"""Smallest component of a unit null vector along which a quantity moves; a quantity that moves is held fixed, so that one curve is left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +222,7 @@ class RelativeCurve(Rates):
     def _phases(self) -> Array:
         """The slopes of the phase conditions: an orthonormal basis, as rows, of the symmetries at the reference."""
         left, s, _ = np.linalg.svd(self._moved(self.reference) / self.flow.sizes[:, None], full_matrices=False)
-        found: Array = left[:, s > _FAMILY_SINGULAR_VALUE * s.max(initial=0.0)].T
+        found: Array = left[:, s > FAMILY_SINGULAR_VALUE * s.max(initial=0.0)].T
         return found
 
     def renewed(self, u: Array) -> RelativeCurve:
@@ -289,11 +283,11 @@ class RelativeCurve(Rates):
                 continue
         turning = np.abs(self.displacement.matrices[:, : len(self.origin), : len(self.origin)]).max(axis=(1, 2), initial=0.0) > 0
         for k in np.argsort(~turning, kind="stable"):
-            free = min((null_space(curve, point, _FAMILY_SINGULAR_VALUE) for point in points), key=lambda null: null.shape[1])
+            free = min((null_space(curve, point, FAMILY_SINGULAR_VALUE) for point in points), key=lambda null: null.shape[1])
             if free.shape[1] <= 1:
                 break
             still = free @ np.linalg.svd((self.along @ free)[None, :])[2][1:].T
-            if float(np.abs(still[len(self.origin) + k]).max()) > _MOVES:
+            if float(np.abs(still[len(self.origin) + k]).max()) > MOVES:
                 curve = replace(curve, held=(*curve.held, (int(k), float(self.velocities(u)[k]))), known={})
         return curve
 
@@ -323,7 +317,7 @@ def relative_curve(
     else:
         assert quantity is not None  # noqa: S101 - one of the two is there
         p0 = quantity.at(flow, x)[0]
-    unit = (until[1] - until[0]) / _UNITS_OF_INTERVAL
+    unit = (until[1] - until[0]) / UNITS_OF_INTERVAL
     kept = [(q, q.at(flow, x)[0]) for q in (Quantity.of(name, e, flow) for name, e in fixed)]
     return RelativeCurve(
         flow, invariants, displacement, parameter, quantity, x, speeds, p0, unit, time, x, tuple(kept), (), str(along), where

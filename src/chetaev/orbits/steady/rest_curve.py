@@ -17,26 +17,19 @@ from scipy.linalg import qr
 from sympy import Symbol
 
 from chetaev.core.errors import StateError
+from chetaev.mechanics.tolerances import CUT
 from chetaev.numerics.flow.prolongation import Problem
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.stability.motion_near_state import Local
 from chetaev.numerics.stability.position import directions, jets_at, normalised
 from chetaev.numerics.stability.spectrum import Complex, inverse_of, scaled, spectrum_of
 from chetaev.numerics.stability.state_chart import Spot, natural, slopes_by, spot_at, view_at
-from chetaev.orbits.arclength import Array, at_value, null_space, solved
+from chetaev.orbits.arclength import DIFFERENCE, MOVES, UNITS_OF_INTERVAL, Array, at_value, null_space, solved
 from chetaev.orbits.steady.eigenvalue_kind import Rates
 
 _LEAST_SINGULAR_VALUE = 1e-3
 """Least relative singular value of the derivative of the scaled constraints with respect to the dependent jets: below it, other independent
 jets are chosen."""
-_FAMILY_SINGULAR_VALUE = 1e-9
-"""Relative to the largest singular value: smaller ones belong to families."""
-_UNITS_OF_INTERVAL = 10.0
-"""Number of units of the quantity `along` in the interval; a step is at most a tenth of a unit."""
-_MOVES = 1e-6
-"""Smallest component of a unit null vector along which a quantity moves; a quantity that moves is held fixed, so that one curve is left."""
-_DIFFERENCE = 1e-5
-"""Step of central differences by the parameter, in its unit: the error of the third derivative and round-off are about equal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +180,7 @@ class RestCurve(Rates):
         """The derivatives of rates and constraints with respect to the parameter, by differences if inputs depend on it."""
         if not any(parameter in e.free_symbols for e in problem.binding.inputs.values()):
             return slopes_by(problem, spot, parameter)
-        value, h = float(problem.binding.parameters[parameter]), _DIFFERENCE * self.unit
+        value, h = float(problem.binding.parameters[parameter]), DIFFERENCE * self.unit
         below, above = spot_at(self._with(value - h), spot.x), spot_at(self._with(value + h), spot.x)
         return (above.rates - below.rates) / (2 * h), (above.residual - below.residual) / (2 * h)
 
@@ -264,11 +257,11 @@ class RestCurve(Rates):
             except StateError:
                 continue
         for i, v in candidates:
-            free = min((null_space(curve, point, _FAMILY_SINGULAR_VALUE) for point in points), key=lambda null: null.shape[1])
+            free = min((null_space(curve, point, CUT) for point in points), key=lambda null: null.shape[1])
             if free.shape[1] <= 1:
                 break
             still = free @ np.linalg.svd((self.along @ free)[None, :])[2][1:].T
-            if i != self.place and float(np.abs(still[i]).max()) > _MOVES:
+            if i != self.place and float(np.abs(still[i]).max()) > MOVES:
                 curve = replace(curve, held=(*curve.held, (i, v)), known={})
         return curve
 
@@ -280,7 +273,7 @@ def rest_curve(
     x = np.asarray(local.view.spot.x, dtype=float)
     state = directions(local.problem.system)
     sizes = natural(x, local.view.spot.units)
-    unit = (until[1] - until[0]) / _UNITS_OF_INTERVAL
+    unit = (until[1] - until[0]) / UNITS_OF_INTERVAL
     if along in state:
         place, parameter, p0 = state.index(along), None, 0.0
         sizes = sizes.copy()

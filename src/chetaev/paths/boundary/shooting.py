@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from chetaev.core.errors import ChetaevError
-from chetaev.mechanics.tolerances import ALMOST_ZERO
+from chetaev.mechanics.tolerances import ALMOST_ZERO, CUT, NEWTON_CUT
 from chetaev.numerics.prepared import end_and_slopes
 from chetaev.orbits.flow import Flow
 from chetaev.paths.boundary.ends import Array, Ends, Rows
@@ -27,8 +27,6 @@ _NOISE = 1e-10
 _MOST_FAILED_STEPS = 3
 """Number of successive failed steps below `_NOISE` after which the iteration ends. One step may fail by chance: errors of two motions
 differ."""
-_FAMILY_SINGULAR_VALUE = 1e-9
-"""Relative to the largest singular value of the equations: smaller ones belong to families, along which a step has no component."""
 _FIRST_DAMPING = 1e-3
 """First damping of the Levenberg-Marquardt iteration, relative to the squared singular values. Larger values make it slow, smaller ones let
 it diverge."""
@@ -45,8 +43,6 @@ _SHORTEST_DURATION = 1e-6
 """Shortest duration, relative to the first one, that a step may lead to."""
 _LEAST_DAMPING = 1e-14
 """Smallest damping of the iteration; with less, damping could not grow again within the allowed iterations."""
-_CUT = 1e-10
-"""Relative: singular values of the rows below this leave multipliers of free ends at zero."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +80,7 @@ class Shot:
     @property
     def next_step(self) -> float:
         """The length of Newton's next step, in units of the sizes of the unknowns."""
-        return float(np.linalg.norm(np.linalg.lstsq(self.slopes, self.residual, rcond=_FAMILY_SINGULAR_VALUE)[0]))
+        return float(np.linalg.norm(np.linalg.lstsq(self.slopes, self.residual, rcond=CUT)[0]))
 
 
 @dataclass(frozen=True)
@@ -236,7 +232,7 @@ class Shooting:
             if not s.size or s[0] == 0:
                 break
             weights = s / (s**2 + damping * s[0] ** 2 * min(1.0, np.linalg.norm(now.residual)))
-            weights[s < _FAMILY_SINGULAR_VALUE * s[0]] = 0.0
+            weights[s < CUT * s[0]] = 0.0
             step = -vt.T @ (weights * (u.T @ now.residual))
             step = self._limited(step)
             then = self.moved(now, step)
@@ -274,7 +270,7 @@ class Shooting:
         for rows, t, y, _ in self.parts(at, end):
             zero = np.zeros(rows.multipliers)
             residual, slopes = rows.at(t, y, at.p, zero)
-            best = np.linalg.lstsq(slopes[3], -residual, rcond=_CUT)[0] if rows.multipliers else zero
+            best = np.linalg.lstsq(slopes[3], -residual, rcond=NEWTON_CUT)[0] if rows.multipliers else zero
             found.append(np.where(np.isfinite(best), best, 0.0))
         return found[0], found[1]
 

@@ -11,7 +11,7 @@ from sympy import Expr
 from sympy.core.relational import GreaterThan, LessThan, StrictGreaterThan, StrictLessThan
 
 from chetaev.core.declarations import read_value
-from chetaev.core.errors import InitialError, ParameterError, UsageError, did_you_mean, require_mapping
+from chetaev.core.errors import InitialError, ParameterError, UsageError, about, did_you_mean, require_mapping
 from chetaev.core.fixes import Advice, InPython, SetArgument, sentences
 from chetaev.core.notation import show
 from chetaev.core.notation.lexer import spell
@@ -184,13 +184,13 @@ def read_interval(t: Any, where: str) -> tuple[float, float, float]:
         " for one between bounds",
     )
     if isinstance(t, str) or not isinstance(t, Sequence) or len(t) != 2 or t[0] is None:
-        raise UsageError(f"t={t!r} is not an interval.", where=where, hint=hint)
+        raise UsageError(f"t={t!r} is not an interval.", where=about(where, "t"), hint=hint)
     t0, end = number(t[0], {}, f"{where}, t", InitialError), t[1]
     if end is None:
         return t0, 0.0, math.inf
     ends = tuple(end) if isinstance(end, Sequence) and not isinstance(end, str) else (end, end)
     if len(ends) != 2:
-        raise UsageError(f"t={t!r} is not an interval.", where=where, hint=hint)
+        raise UsageError(f"t={t!r} is not an interval.", where=about(where, "t"), hint=hint)
     low = t0 if ends[0] is None else number(ends[0], {}, f"{where}, t", InitialError)
     high = math.inf if ends[1] is None else number(ends[1], {}, f"{where}, t", InitialError)
     if not t0 <= low <= high or high <= t0:

@@ -17,7 +17,7 @@ from chetaev.core.symbols import Input, Parameter
 from chetaev.core.values import Tape, Undefined
 from chetaev.mechanics.classify import classify
 from chetaev.mechanics.ranks.split import split
-from chetaev.mechanics.tolerances import ALMOST_ZERO
+from chetaev.mechanics.tolerances import ALMOST_ZERO, NEWTON_CUT
 from chetaev.numerics.corners.modes import smooth
 from chetaev.numerics.evaluation.motion_start import begin
 from chetaev.numerics.smooth_pieces.switching import Surfaces
@@ -37,9 +37,6 @@ _START_TOLERANCE = 1e-9
 """Tolerance with which switching surfaces are decided at the start, as the default of `simulate`."""
 _LEAST_SIZE = 1e-3
 """Relative to its typical size: smallest size of a jet in the terms with which a residual is compared."""
-_CUT = 1e-10
-"""Relative: singular values of the scaled conditions below this are left out of a Newton step; with less, redundant conditions throw the
-step far away."""
 _SHORTEST_STEP = 1e-15
 """Relative to the largest jet: Newton's iteration ends with a shorter step, which is round-off."""
 _OPEN_JET = 1e-6
@@ -183,7 +180,7 @@ def _newton(rows: _Rows, v: Array) -> Array:
         if not (np.isfinite(left).all() and np.isfinite(slopes).all()):
             return v
         lengths = np.maximum(np.abs(slopes).max(axis=1), ALMOST_ZERO)
-        step = np.linalg.lstsq(slopes / lengths[:, None], -left / lengths, rcond=_CUT)[0]
+        step = np.linalg.lstsq(slopes / lengths[:, None], -left / lengths, rcond=NEWTON_CUT)[0]
         v = v + step
         if np.abs(step).max() <= _SHORTEST_STEP * (ALMOST_ZERO + np.abs(v).max()):
             break

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from chetaev.core.errors import ChetaevError
-from chetaev.mechanics.tolerances import ALMOST_ZERO
+from chetaev.mechanics.tolerances import ALMOST_ZERO, NEWTON_CUT
 from chetaev.numerics.prepared import end_and_slopes
 from chetaev.paths.boundary.ends import Array
 from chetaev.paths.boundary.shooting import Shooting, Unknowns
@@ -25,8 +25,6 @@ _MET = 1e-12
 """Residual, relative to the sizes, at which the iteration ends."""
 _SHORTEST_STEP = 1e-3
 """Least fraction of Newton's step that is tried; if none reduces the residual, the iteration ends."""
-_FAMILY_SINGULAR_VALUE = 1e-10
-"""Relative to the largest singular value of the equations: smaller ones belong to families, along which a step has no component."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,7 @@ def chained(shooting: Shooting, states: Sequence[Array]) -> Chain | None:
     for _ in range(_MOST_ITERATIONS):
         if now is None or np.abs(now.residual).max() < _MET:
             break
-        step = np.asarray(-np.linalg.lstsq(now.matrix, now.residual, rcond=_FAMILY_SINGULAR_VALUE)[0], float)
+        step = np.asarray(-np.linalg.lstsq(now.matrix, now.residual, rcond=NEWTON_CUT)[0], float)
         found = _moved(shooting, times, here, nu, now, step)
         if found is None:
             break  # the caller reports the residual
@@ -79,7 +77,7 @@ def chained(shooting: Shooting, states: Sequence[Array]) -> Chain | None:
     if now is None:
         return None
     s = np.linalg.svd(now.matrix, compute_uv=False)
-    return Chain(times, tuple(here), nu, now.end, float(np.abs(now.residual).max()), int(np.sum(s < _FAMILY_SINGULAR_VALUE * s[0])))
+    return Chain(times, tuple(here), nu, now.end, float(np.abs(now.residual).max()), int(np.sum(s < NEWTON_CUT * s[0])))
 
 
 def _moved(

@@ -19,7 +19,7 @@ from typing import Any
 from sympy import Add, Expr, Matrix, S, Symbol
 
 from chetaev.core.declarations import read_value
-from chetaev.core.errors import PrincipleError
+from chetaev.core.errors import PrincipleError, about
 from chetaev.core.fixes import Ask, SetPart, UsePrinciple
 from chetaev.core.notation import show
 from chetaev.core.support.public import public
@@ -201,7 +201,7 @@ class ContactGeometry:
         if not self.regular:
             raise PrincipleError(
                 "the Lagrangian is singular.",
-                where=f"contact geometry of {self.equations.system.label}",
+                where=about(f"contact geometry of {self.equations.system.label}", "lagrangian"),
                 why="det L_vv = 0: the form ds - L_v dq is not a contact form, and has no single Reeb field.",
                 hint=(Ask("precontact", "system"), " finds the set on which Herglotz' equations have solutions"),
             )
@@ -252,7 +252,7 @@ def _read(given: Any, verb: str) -> tuple[Equations, tuple[Coordinate, ...], Sym
     require_coordinates(system, verb)
     if lowered.action is None:
         hint = (SetPart("action", "s", whole=True), " under ", UsePrinciple(Herglotz()))
-        raise PrincipleError(f"{system.label} has no action variable.", where=where, hint=hint)
+        raise PrincipleError(f"{system.label} has no action variable.", where=about(where, "action"), hint=hint)
     if lowered.reactions or lowered.costates or system.kinematic or system.forces or system.dissipation != 0:
         raise PrincipleError(
             f"constraints or forces act on {system.label}.",
@@ -263,7 +263,7 @@ def _read(given: Any, verb: str) -> tuple[Equations, tuple[Coordinate, ...], Sym
     if any(z.order > 1 for z in jets_in(lowered.lagrangian)):
         raise PrincipleError(
             "the Lagrangian contains second or higher derivatives.",
-            where=where,
+            where=about(where, "lagrangian"),
             why="The contact form of 002 is defined on TQ x R.",
             hint=(UsePrinciple(Herglotz()), " treats any order directly"),
         )

@@ -27,7 +27,7 @@ from sympy.polys.orderings import ProductOrder, grevlex
 from sympy.polys.rings import PolyRing
 
 from chetaev.core.calculus import SYMBOLIC
-from chetaev.core.errors import PrincipleError
+from chetaev.core.errors import PrincipleError, about
 from chetaev.core.fixes import Ask, SetInput, UsePrinciple, listed
 from chetaev.core.functions import in_own_functions
 from chetaev.core.groups.coordinate import GroupCoordinate
@@ -117,7 +117,7 @@ def read_source(given: Any, principle: Principle | None, verb: str, groups: bool
     if lowered.action is not None or lowered.reactions or system.equations or system.dissipation != 0 or any(system.forces.values()):
         raise PrincipleError(
             f"the equations under {equations.principle} are not those of a Lagrangian alone.",
-            where=where,
+            where=about(where, "principle"),
             why="A Hamiltonian cannot contain forces, reactions, dissipation or an action variable.",
             hint=(
                 *listed([UsePrinciple(Hamilton()), UsePrinciple(Vakonomic())]),
@@ -130,7 +130,7 @@ def read_source(given: Any, principle: Principle | None, verb: str, groups: bool
     if high:
         raise PrincipleError(
             f"the Lagrangian contains {min(high, key=lambda z: z.name)}.",
-            where=where,
+            where=about(where, "lagrangian"),
             why="Momenta are taken from a Lagrangian of first order.",
             hint="constraint_algorithm accepts Lagrangians of any order",
         )
@@ -144,7 +144,7 @@ def _require_entries(system: System, lagrangian: Expr, where: str) -> None:
         if isinstance(z, Entry) and not isinstance(system.groups[z.group].group, MatrixGroup):
             raise PrincipleError(
                 f"the Lagrangian depends on the position {z.group}, an element of {system.groups[z.group].word}.",
-                where=where,
+                where=about(where, "lagrangian"),
                 why="The entries of a rotation satisfy quadratic relations; Dirac's analysis needs independent variables in phase space.",
                 hint=(Ask("ch.groups.in_coordinates", "system"), ", or a group of matrices such as SO4, whose entries are independent"),
             )
@@ -157,7 +157,7 @@ def _written_out(lagrangian: Expr, system: System, where: str) -> Expr:
     if missing is not None:
         raise PrincipleError(
             f"the input {missing} has no value.",
-            where=where,
+            where=about(where, "inputs", missing),
             why="Constraints are differentiated in time, which needs a formula for the input.",
             hint=SetInput((missing,), "sin(t)"),
         )

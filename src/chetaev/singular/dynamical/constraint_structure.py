@@ -33,7 +33,7 @@ from sympy import Expr, Matrix, S, Symbol
 
 from chetaev.core.calculus import SYMBOLIC, total_derivative
 from chetaev.core.declarations import checked_name
-from chetaev.core.errors import ModelError, UsageError
+from chetaev.core.errors import ModelError, UsageError, about
 from chetaev.core.functions import in_own_functions
 from chetaev.core.notation import show
 from chetaev.core.rows.constraints import Constraint
@@ -117,7 +117,7 @@ class ConstraintStructure:
             what = "an input" if given else "the action variable"
             raise ModelError(
                 f"a kinematic row contains {what}.",
-                where=where,
+                where=about(where, "kinematic"),
                 why="A constraint is a submanifold of the jets of the coordinates.",
                 hint="write the input as an expression in t",
             )
@@ -129,7 +129,7 @@ class ConstraintStructure:
         self.coordinates, self.parameters, self.name = coordinates, parameters, checked_name(name, "constraint structure")
         genuine = [Constraint(e, S.Zero) for e in rows]
         if not rows:
-            raise ModelError("no row is given.", where=self._where, hint="a constraint has at least one row")
+            raise ModelError("no row is given.", where=about(self._where, "rows"), hint="a constraint has at least one row")
         self.own_orders = tuple(c.order for c in genuine)
         self.order = max(1, *self.own_orders) if order is None else order
         if self.order < max(1, *self.own_orders):

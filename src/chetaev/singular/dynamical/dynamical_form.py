@@ -22,7 +22,7 @@ from sympy import Expr, Matrix, S
 
 from chetaev.core.calculus import SYMBOLIC, partials, total_derivative
 from chetaev.core.declarations import COORDINATE_KINDS, PARAMETER_KINDS, Names, checked_name, read_names, read_value
-from chetaev.core.errors import ModelError, UsageError
+from chetaev.core.errors import ModelError, UsageError, about
 from chetaev.core.fixes import Ask, InPython, SetInput
 from chetaev.core.functions import has_corner_in, in_own_functions
 from chetaev.core.notation import Vocabulary, from_sympy, parse_row, show
@@ -93,9 +93,15 @@ class DynamicalForm:
         kinds = read_names(parameters, "parameter", PARAMETER_KINDS, names)
         constants = {n: Parameter(n, positive=kind == "positive") for n, kind in kinds.items()}
         if not bases:
-            raise ModelError("no coordinate is declared.", where=place, hint=InPython('DynamicalForm("q1 q2", ["-q1\'\'", "q1*q2"])'))
+            raise ModelError(
+                "no coordinate is declared.",
+                where=about(place, "coordinates"),
+                hint=InPython('DynamicalForm("q1 q2", ["-q1\'\'", "q1*q2"])'),
+            )
         if isinstance(rows, str) or not isinstance(rows, Sequence) or not rows:
-            raise UsageError(f"rows are given as {rows!r}.", where=place, hint=("a list of rows: ", InPython('["-q1\'\'", "q1*q2"]')))
+            raise UsageError(
+                f"rows are given as {rows!r}.", where=about(place, "rows"), hint=("a list of rows: ", InPython('["-q1\'\'", "q1*q2"]'))
+            )
         given = _read_inputs(inputs or {}, names, constants, place)
         jets: dict[str, Jet] = {q.base: q for q in bases} | {z.base: z for z in given}
         vocabulary = Vocabulary(jets=jets, parameters=constants)
@@ -383,7 +389,7 @@ def _inputs_written_out(rows: Sequence[Expr], inputs: Any, label: str) -> list[E
     if missing is not None:
         raise ModelError(
             f"the input {missing} has no value.",
-            where=f"dynamical form of {label}",
+            where=about(f"dynamical form of {label}", "inputs", missing),
             why="Constraints are differentiated in time, which needs a formula for the input.",
             hint=(SetInput((missing,), "sin(t)"), ", or a coordinate for an unknown quantity"),
         )

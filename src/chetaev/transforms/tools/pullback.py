@@ -17,7 +17,7 @@ from sympy import Add, Expr, Pow, S, cos, cosh, sin, sinh
 
 from chetaev.core.calculus import total_derivative
 from chetaev.core.declarations import read_value
-from chetaev.core.errors import ModelError, PrincipleError, UsageError, require_mapping
+from chetaev.core.errors import ModelError, PrincipleError, UsageError, about, require_mapping
 from chetaev.core.fixes import Ask, InPython
 from chetaev.core.functions import DECLARABLE, FUNCTIONS
 from chetaev.core.notation import Vocabulary
@@ -48,7 +48,7 @@ def read_substitution(system: System, given: Mapping[str, Any], where: str) -> S
     names = [spell(str(name)) for name in given]
     for name in names:
         if name not in known:
-            raise UsageError(f"{name} is not a coordinate.", where=where, hint=f"one of {' '.join(known)}")
+            raise UsageError(f"{name} is not a coordinate.", where=about(where, "formulas", name), hint=f"one of {' '.join(known)}")
     replaced = [known[name] for name in names]
     vocabulary = system.vocabulary
     jets = {name: z for name, z in vocabulary.jets.items() if z not in replaced}
@@ -62,7 +62,7 @@ def read_substitution(system: System, given: Mapping[str, Any], where: str) -> S
         if any(z.order for z in jets_in(e)):
             raise ModelError(
                 f"the formula for {q.base} contains a derivative.",
-                where=where,
+                where=about(where, "formulas", q.base),
                 why="Coordinates are functions of coordinates and time.",
                 hint=(Ask("lift", "system"), " makes velocities coordinates"),
             )
@@ -80,7 +80,11 @@ def require_inverse_on(table: Substitution, inverse: Mapping[Jet, Expr], where: 
     new = {z for e in table.values() for z in jets_in(e, Coordinate)} - set(table)
     strange = [z for z in inverse if z not in new]
     if strange:
-        raise UsageError(f"{strange[0].base} is not a new coordinate.", where=where, hint="the inverse gives new coordinates by old ones")
+        raise UsageError(
+            f"{strange[0].base} is not a new coordinate.",
+            where=about(where, "formulas", strange[0].base),
+            hint="the inverse gives new coordinates by old ones",
+        )
     rule = substitution_rule(table)
     there = {z: rule(e) for z, e in inverse.items()}
     moved = [e for e in table.values() if jets_in(e, Coordinate) & set(inverse)]
@@ -98,7 +102,7 @@ def require_inverse_on(table: Substitution, inverse: Mapping[Jet, Expr], where: 
     if seen:
         raise PrincipleError(
             "the inverse does not lead back to the surface.",
-            where=where,
+            where=about(where, "inverse"),
             why="The formulas, the inverse and the formulas again do not give the same positions.",
             hint="check the formulas and their inverse",
         )

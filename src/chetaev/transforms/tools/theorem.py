@@ -13,7 +13,7 @@ from typing import Any
 
 from sympy import Expr
 
-from chetaev.core.errors import PrincipleError, UsageError
+from chetaev.core.errors import PrincipleError, UsageError, about
 from chetaev.core.fixes import Advice, Ask, InPython, UsePrinciple
 from chetaev.core.symbols import Coordinate, order_in
 from chetaev.core.system import System, fresh_coordinates
@@ -102,7 +102,7 @@ def source_under(given: Any, principle: Principle, verb: str, groups: bool = Fal
     if equations.principle != principle and not _has_form_of(equations, principle):
         raise PrincipleError(
             f"{equations.system.label} is under {equations.principle}; {verb} needs {principle}.",
-            where=f"{verb} {equations.system.label}",
+            where=about(f"{verb} {equations.system.label}", "principle"),
             hint=_way_to(equations, principle, verb),
         )
     return equations
@@ -146,7 +146,7 @@ def with_reactions(given: Any, verb: str) -> Equations:
     if equations.lowered.costates or equations.lowered.action is not None:
         raise PrincipleError(
             f"{equations.system.label} is under {equations.principle}.",
-            where=f"{verb} {equations.system.label}",
+            where=about(f"{verb} {equations.system.label}", "principle"),
             why="The theorem is about constraints with reactions (kinematic and variational constraints).",
             hint="vakonomic_as_free, contact_as_nonholonomic or contact_as_vakonomic first",
         )
@@ -159,7 +159,7 @@ _LOWER_ORDER = Ask("hamiltonian", "system")
 def require_first_order(lagrangian: Expr, where: str, why: str = "", hint: Advice = _LOWER_ORDER) -> None:
     """Raise a PrincipleError if the Lagrangian contains derivatives of higher order than velocities."""
     if order_in(lagrangian, Coordinate) > 1:
-        raise PrincipleError("the Lagrangian contains second or higher derivatives.", where=where, why=why, hint=hint)
+        raise PrincipleError("the Lagrangian contains second or higher derivatives.", where=about(where, "lagrangian"), why=why, hint=hint)
 
 
 def require_affine_rows(system: System, where: str, why: str) -> None:
@@ -167,7 +167,9 @@ def require_affine_rows(system: System, where: str, why: str) -> None:
     for label, row in system.kinematic_rows():
         if row.kind not in ("holonomic", "linear", "affine"):
             hint = (Ask("lift", "system"), " first; with n >= k + 1 its rows are affine")
-            raise PrincipleError(f"{label} is not affine in the velocities: {row}", where=where, why=why, hint=hint)
+            raise PrincipleError(
+                f"{label} is not affine in the velocities: {row}", where=about(where, "kinematic", row=label), why=why, hint=hint
+            )
 
 
 def require_new_names(names: Sequence[str], system: System, where: str) -> None:

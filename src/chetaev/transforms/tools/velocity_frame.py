@@ -25,7 +25,7 @@ from sympy import Add, Expr, Matrix, Rational, S
 
 from chetaev.core.calculus import SYMBOLIC, Calculus, Frame, degree
 from chetaev.core.declarations import read_value
-from chetaev.core.errors import ModelError, UsageError, require_mapping
+from chetaev.core.errors import ModelError, UsageError, about, require_mapping
 from chetaev.core.fixes import SetArgument, SetPart
 from chetaev.core.functions import has_corner_in, in_own_functions
 from chetaev.core.notation import show
@@ -352,7 +352,7 @@ class Definition:
         if not independent(slopes, self.points):
             raise ModelError(
                 f"the quasi-velocities {' '.join(self.read)} depend on each other.",
-                where=self.where,
+                where=about(self.where, "velocities"),
                 why="Different velocities would have the same quasi-velocities.",
                 hint="independent combinations of the velocities",
             )
@@ -404,7 +404,7 @@ def _affine(name: str, e: Expr, system: System, where: str) -> tuple[tuple[Expr,
     if strange:
         raise ModelError(
             f"{name} contains {sorted(z.name for z in strange)[0]}: {show(e)}",
-            where=where,
+            where=about(where, "velocities", name),
             why="A quasi-velocity is a function of positions, velocities and time.",
             hint=f"{name} as a sum of coefficient times velocity",
         )
@@ -414,7 +414,7 @@ def _affine(name: str, e: Expr, system: System, where: str) -> tuple[tuple[Expr,
     if has_corner_in(e, velocities) or any(not known_zero(e.diff(v).diff(w)) for v in velocities for w in velocities):
         raise ModelError(
             f"{name} is not linear in the velocities: {show(e)}",
-            where=where,
+            where=about(where, "velocities", name),
             why="Quasi-velocities are coordinates on the linear space of velocities.",
             hint=f"{name} as a sum of coefficient times velocity",
         )

@@ -131,7 +131,7 @@ def _stage(flow: Flow, k: int, extra: Sequence[ca.SX] = ()) -> ca.Function:
 
 
 def _sparse_stage(flow: Flow, k: int, jets: Sequence[Jet]) -> ca.Function | None:
-    r"""The same step where rows have nested sums: $\delta - J^T\mu = 0$, $J\delta = r$ with intermediate results as further unknowns, in
+    r"""A step where rows have nested sums: $\delta - J^T\mu = 0$, $J\delta = r$ with intermediate results as further unknowns, in
     O(n) operations for a chain of n bodies; None if multipliers or fields of groups are moved, or if pivots are missing.
     """
     graph, pairs = flow.graph, flow.system.stage(k)

@@ -68,7 +68,7 @@ class Turn:
     entries: tuple[ca.SX, ca.SX]
 
     def of(self, values: Sequence[ca.SX]) -> ca.SX:
-        """Its value from those of the jets."""
+        """The value of the unknown from the values of the jets."""
         first, last = (values[k] for k in self.jets)
         return minus(times(self.entries[1], first), times(self.entries[0], last))
 

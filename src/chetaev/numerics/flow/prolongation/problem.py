@@ -41,7 +41,7 @@ class Problem:
         return values, whole(jacobian)
 
     def sparse_numbers(self, pairs: Sequence[Pair], unknowns: Sequence[Jet], jets: Mapping[Jet, float]) -> tuple[Matrix, Numbers]:
-        """The same, with a Jacobian that is stored without zeros if these are many."""
+        """Residuals of some rows and their Jacobian, which is stored without zeros if these are many."""
         tape = self.system.tape(pairs, unknowns)
         try:
             return values_at(tape, {**self.binding.at(tape.symbols, self.t), **jets}, len(pairs), (len(pairs), len(unknowns)))

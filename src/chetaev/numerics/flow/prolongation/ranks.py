@@ -52,7 +52,7 @@ class Prolongation(DifferentiatedRows):
         super().__init__(equations, found, near, added)
         self._count = count
         self.stated = self
-        """The same rows with the ranks at random states, if the ranks here are those at given states."""
+        """These rows with the ranks at random states, if the ranks here are those at given states."""
         self._seeds: list[Point] = []
         self._last_nulls: tuple[Sequence[Point], list[Matrix | None]] = ((), [])
 

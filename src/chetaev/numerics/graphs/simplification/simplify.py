@@ -31,7 +31,7 @@ less."""
 def simplified(
     graph: GraphAlgebra, expressions: Sequence[ca.SX], counted: Sequence[int], points: Sequence[Mapping[Symbol, float]]
 ) -> list[ca.SX] | None:
-    """The same expressions with fewer operations; None if there are none with clearly fewer. Only the expressions at `counted` matter.
+    """Equal expressions with fewer operations; None if there are none with clearly fewer. Only the expressions at `counted` matter.
 
     Sums and products are rearranged, squares of sines and cosines are added up, and common factors are cancelled. Residues in a finite
     field show that the result is identical with the given expressions, and bounds of rounding errors at `points` that it is as exact.

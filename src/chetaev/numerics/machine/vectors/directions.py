@@ -88,7 +88,7 @@ class Lanes(Kernel):
 
     @property
     def early(self) -> int:
-        """The same: there is no other code."""
+        """The address of the code: there is no other for few calls."""
         return self.address
 
     @property
@@ -103,7 +103,7 @@ class Lanes(Kernel):
 
 @lru_cache(maxsize=128)
 def lanes_with(own: Lanes, *parts: tuple[Kernel, int]) -> Lanes:
-    """The same with other kernels of (t, y, p), whose entries are stored from their places on."""
+    """The code `own` with further kernels of (t, y, p), each with the place from which its entries are stored."""
     first = own.own + own.seeded
     low = min(place for _, place in parts)
     program = joined([(own.program, 0), *[(kernel.program, place - low + first) for kernel, place in parts]])

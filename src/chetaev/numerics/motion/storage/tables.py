@@ -40,7 +40,7 @@ def column_names(motion: Trajectory) -> tuple[str, ...]:
 
 
 def table_names(equations: Equations, jets: Sequence[Jet]) -> tuple[str, ...]:
-    """The same for a state of these jets."""
+    """The jets that a table shows of a motion whose state has these jets; see `column_names`."""
     least = {Coordinate: 2, Action: 1}
     standing: dict[Jet, tuple[Jet, ...]] = {}  # a group coordinate is shown by its numbers
     for group in equations.system.groups.values():
