@@ -23,7 +23,7 @@ from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
-from chetaev.numerics.machine.native import SETTINGS
+from chetaev.numerics.machine.native import RARE, SETTINGS
 
 _CALLED = re.compile(r"(?:llvm\.)?(pow|exp2?|log2?|sin|cos|tan|sqrt|floor|ceil)(?:\.f64)?")
 """Functions of libm, by themselves or in LLVM's spelling: not all of these become calls."""
@@ -43,20 +43,22 @@ def compile_functions(
         whole = library._final_module
         for each in collected:
             whole.link_in(each._final_module, preserve=True)
+        called = {compiled.fndesc.llvm_func_name for function in RARE for compiled in function.overloads.values()}
         for function in whole.functions:
+            if function.name in called:
+                function.add_function_attribute("noinline")
             if function.name in entries:
                 function.name = entries[function.name]
             elif not function.is_declaration:
-                function.linkage = "linkonce_odr"  # left out where it is inlined everywhere
+                function.linkage = "internal"  # left out where it is inlined everywhere
         library._verify_declare_only_symbols()
         library._optimize_final_module()
         public = set(entries.values())
         for number, function in enumerate(whole.functions):
             if not function.is_declaration and function.name not in public:
-                function.linkage = "internal"
                 function.name = f"part{number}"  # numba's name holds all types of all arguments
-        called = {match[1] for function in whole.functions if function.is_declaration and (match := _CALLED.fullmatch(function.name))}
-        return signatures, sorted(called), bytes(whole.as_bitcode())
+        of_libm = {match[1] for function in whole.functions if function.is_declaration and (match := _CALLED.fullmatch(function.name))}
+        return signatures, sorted(of_libm), bytes(whole.as_bitcode())
 
 
 @contextmanager
@@ -86,7 +88,9 @@ def _marked_as_final(library: Any) -> None:
 def _entry(function: Callable[..., None], signature: str, collected: dict[Any, None]) -> str:
     """Numba's name of a function. Its library and those that it calls are added to `collected`."""
     arguments = tuple(map(_numba_type, _hints(function)))
-    compiled = njit(arguments, **SETTINGS)(function).overloads[arguments]
+    dispatcher = function if function in RARE else njit(**SETTINGS)(function)
+    dispatcher.compile(arguments)
+    compiled = dispatcher.overloads[arguments]
     waiting = [compiled.library]
     while waiting:
         library = waiting.pop()
@@ -102,7 +106,7 @@ def _entry(function: Callable[..., None], signature: str, collected: dict[Any, N
 
 
 def _hints(function: Callable[..., None]) -> list[Any]:
-    hints = get_type_hints(function, include_extras=True)
+    hints = get_type_hints(getattr(function, "py_func", function), include_extras=True)
     if hints.pop("return") is not type(None):
         raise TypeError(f"{function.__name__} returns something")
     return list(hints.values())

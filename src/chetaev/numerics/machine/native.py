@@ -20,7 +20,17 @@ SETTINGS: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, 
 part: Any = njit(**SETTINGS)
 """Part of a loop."""
 inner: Any = njit(**SETTINGS, forceinline=True)
-"""Inlined part of every step: a call would pass a hundred numbers, since tuples of arrays are passed by their parts."""
+"""Inlined part of every step: a call would pass a hundred numbers, since tuples of arrays are passed by their parts. A `part` that it calls
+is inlined too."""
+RARE: list[Any] = []
+"""The functions that `rare` made."""
+
+
+def rare(function: Callable[..., Any]) -> Any:
+    """Part of a loop that few steps need, or that works long: it is called, which leaves less code to optimise in its callers."""
+    RARE.append(njit(**SETTINGS, forceinline=False)(function))
+    return RARE[-1]
+
 
 BLOCK = 4
 """Columns that are computed together, in one, two or four vector registers. Rows of arrays are padded to multiples of it."""

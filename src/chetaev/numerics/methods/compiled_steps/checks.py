@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chetaev.numerics.machine.native import call_kernel, inner, part
+from chetaev.numerics.machine.native import call_kernel, inner, part, rare
 from chetaev.numerics.methods.compiled_steps.codes import BEYOND, DIP, FEWEST_LOOKS, MOST_LOOKS, PROJECTIONS, SAMPLES
 from chetaev.numerics.methods.compiled_steps.polynomial import around, at_one_place, between, inside, state_at
 from chetaev.numerics.methods.compiled_steps.types import Room
@@ -57,7 +57,7 @@ def leaps_over_nothing(system: System, t: float, h: float, y: Array, room: Room,
     return _leaps_over_nothing_by_points(system, t, h, y, room, tube)
 
 
-@part
+@rare
 def _leaps_over_nothing_by_points(system: System, t: float, h: float, y: Array, room: Room, tube: Tube) -> bool:
     """The same with the values of the nodes where the step evaluated the rates, in two places at least, as in `dop853.enclosure.tube`."""
     values = tube.values
@@ -141,7 +141,7 @@ def level(system: System, control: Control, t: float, h: float, y: Array, room: 
     return _looked_level(system, control, t, h, y, tube.notes[TURN], room, tube, counts)
 
 
-@part
+@rare
 def _looked_level(
     system: System, control: Control, t: float, h: float, y: Array, turn: float, room: Room, tube: Tube, counts: Integers
 ) -> bool:
@@ -215,7 +215,7 @@ def no_root(
     return not closely or _no_root_between(system, control, watches, t, h, y, signs, room, tube, counts)
 
 
-@part
+@rare
 def _no_root_between(
     system: System,
     control: Control,
@@ -247,7 +247,7 @@ def _no_root_between(
     return True
 
 
-@part
+@rare
 def _proved(
     system: System,
     control: Control,

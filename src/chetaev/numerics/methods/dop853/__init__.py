@@ -91,7 +91,7 @@ from chetaev.numerics.methods.dop853.repeated_calls import (
     with_stages,
 )
 from chetaev.numerics.methods.dop853.scale_constants import PERTURBATION
-from chetaev.numerics.methods.dop853.types import Array, Integers, Members, Plan, Records, Results, Run, System
+from chetaev.numerics.methods.dop853.types import Array, Integers, Members, Plan, Progress, Records, Results, Run, System
 
 __all__ = [
     "FINAL",
@@ -338,8 +338,8 @@ def run_many(
             work_of(n, code, given.shape[1]),
             tube_of(n, code),
         )
-        some_members, counts = Members(first, last, starts, parameters), np.zeros(codes.COUNTS, np.int64)
-        LOOP.integrate_some(some_members, system, float(t0), float(t1), plan, records, counts, results)
+        some_members, progress = Members(first, last, starts, parameters), Progress(np.zeros(2), np.zeros(codes.COUNTS, np.int64))
+        LOOP.integrate_some(some_members, system, float(t0), float(t1), plan, records, progress, results)
 
     workers = threads or processors()
     portion = max(1, members // (16 * workers) if workers > 1 else members)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chetaev.numerics.machine.native import call_kernel, copy_fresh, copy_row, inner, part, widen_range
+from chetaev.numerics.machine.native import call_kernel, copy_fresh, copy_row, inner, part, rare, widen_range
 from chetaev.numerics.methods.dop853.calls import call, copy, finite
 from chetaev.numerics.methods.dop853.calls import settle as settle_one
 from chetaev.numerics.methods.dop853.codes import (
@@ -270,7 +270,7 @@ def _follow(
     """Steps until the run ends or needs room, its state in y: status, time, size of the next step. `counts` tell whether the last trial
     step was rejected, as it may be where a lane hands over its run.
 
-    In line in both functions that are called from outside: a call would pass four hundred numbers, which is as much work as a step of a
+    In line: a call would pass four hundred numbers, which is as much work as a step of a
     small system.
     """
     control, watches, keep, times, flag = plan
@@ -355,6 +355,7 @@ def _follow(
             return status, t, h
 
 
+@rare
 def integrate(system: System, t1: float, y: Array, plan: Plan, records: Records, progress: Progress) -> None:
     """Integrate to t1 from a new state, or go on; arguments as `chetaev.numerics.methods.dop853.run` prepares them."""
     counts, t, h, status = progress.counts, progress.clock[NOW], progress.clock[STEP], RUNNING
@@ -368,23 +369,22 @@ def integrate(system: System, t1: float, y: Array, plan: Plan, records: Records,
 
 
 def integrate_some(
-    members: Members, system: System, t0: float, t1: float, plan: Plan, records: Records, counts: Integers, results: Results
+    members: Members, system: System, t0: float, t1: float, plan: Plan, records: Records, progress: Progress, results: Results
 ) -> None:
     """Integrate some members of an ensemble, each with its own p. They do not affect each other.
 
     All use the same records, one after the other. Only the ends are kept.
     """
-    control, seen, work, tube = plan.control, records.seen, records.work, records.tube
+    seen, work, tube, clock, counts = records.seen, records.work, records.tube, progress.clock, progress.counts
     y = work.start
     for i in range(members.first, members.last):
         copy(members.p[i], system.p)
         copy(members.y0[i], y)
-        status, h = _start(system, t0, t1, y, plan, records, counts)
-        t = t0
-        if status == RUNNING:
-            status, t, h = _follow(system, t0, t1, h, y, plan, records, counts)
-        results.status[i], results.index[i], results.t[i] = status, counts[STOPPER], t
-        put_back(system, control, t, y, work.trial)
+        clock[NOW], clock[STEP], counts[STATUS] = t0, 0.0, NEW
+        integrate(system, t1, y, plan, records, progress)
+        results.status[i], results.index[i], results.t[i] = counts[STATUS], counts[STOPPER], clock[NOW]
+        if counts[STATUS] == NO_ROOM:
+            put_back(system, plan.control, clock[NOW], y, work.trial)
         copy(y, results.y[i])
         copy(seen.minima, results.minima[i])
         copy(seen.maxima, results.maxima[i])

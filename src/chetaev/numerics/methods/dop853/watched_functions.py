@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chetaev.numerics.machine.native import inner, part
+from chetaev.numerics.machine.native import inner, part, rare
 from chetaev.numerics.methods.dop853 import location
 from chetaev.numerics.methods.dop853.calls import call, copy, settle
 from chetaev.numerics.methods.dop853.codes import (
@@ -119,7 +119,7 @@ def any_sampled(watches: Watches) -> bool:
     return found
 
 
-@part
+@rare
 def resolved_part(system: System, watches: Watches, t: float, h: float, y: Array, work: Work, tube: Tube, counts: Integers) -> float:
     """The part of the step in which every function that is watched closely changes its sign once at most; 1 = the whole.
 
@@ -343,7 +343,7 @@ def _overshot(control: Control, y: Array, work: Work, theta: float) -> bool:
     return found
 
 
-@part
+@rare
 def look(
     system: System,
     control: Control,

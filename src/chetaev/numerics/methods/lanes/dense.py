@@ -10,7 +10,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from chetaev.numerics.machine.lane_rows import Rows, column_out, moment, stage, weighed
-from chetaev.numerics.machine.native import inner, part
+from chetaev.numerics.machine.native import inner, rare
 from chetaev.numerics.methods.dop853 import tableau as c8
 from chetaev.numerics.methods.dop853.calls import copy
 from chetaev.numerics.methods.dop853.codes import AMONG, DOUBLE_TURN, KEPT, TURNS
@@ -92,7 +92,7 @@ def interpolants(wide: Wide, m: Matrix, at: Places, first_input: int) -> None:
     weighed(x, d + 6 * n, STEP, k, n, c8.D6)
 
 
-@part
+@rare
 def states_at_times(m: Matrix, at: Places, lane: int, times: Array, series: Matrix, one: One) -> None:
     """The states of a member at the times in its step, as `dop853.loop` keeps them. `one` is room for one state."""
     system, control, between = one.system, one.control, one.work.stage

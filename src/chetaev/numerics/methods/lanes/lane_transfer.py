@@ -8,7 +8,7 @@ back; the bits are those of a run that never was in a lane.
 from __future__ import annotations
 
 from chetaev.numerics.machine.lane_rows import call_packed, column_in, column_out
-from chetaev.numerics.machine.native import inner
+from chetaev.numerics.machine.native import inner, rare
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.dop853.calls import call
 from chetaev.numerics.methods.dop853.codes import (
@@ -139,7 +139,7 @@ def take_step(m: Matrix, at: Places, lane: int, one: One) -> None:
         counts[j] = int(m[COUNT + j, lane])
 
 
-@inner
+@rare
 def begin(
     m: Matrix, at: Places, lane: int, most: int, one: One, member: int, t0: float, y0: Array, p: Array, results: Results, series: Stack
 ) -> None:
@@ -158,7 +158,7 @@ def begin(
             m[at.before + j, lane], m[at.signs + j, lane] = one.work.before[j], float(sign_of(one.work.before[j]))
 
 
-@inner
+@rare
 def go_on(m: Matrix, at: Places, lane: int, most: int, one: One, results: Results, series: Stack) -> None:
     """Continue the run in a lane by the loop for one state until it has made `most` steps, or to its end, which is reported."""
     take_out(m, at, lane, one, results)

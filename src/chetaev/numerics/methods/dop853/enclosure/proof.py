@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chetaev.numerics.machine.native import call_kernel, inner, part
+from chetaev.numerics.machine.native import call_kernel, inner, part, rare
 from chetaev.numerics.methods.dop853 import location
 from chetaev.numerics.methods.dop853.calls import call
 from chetaev.numerics.methods.dop853.codes import (
@@ -163,7 +163,7 @@ def may_touch(system: System, t: float, h: float, y: Array, work: Work, tube: Tu
     return suspicious & (work.before[0] * work.after[0] > 0.0)
 
 
-@part
+@rare
 def level_part(system: System, t: float, h: float, y: Array, work: Work, tube: Tube, counts: Integers) -> float:
     """The part of a step in which the determinant does not come close to zero and turn back; 1 = the whole."""
     interpolant(system, t, h, y, work, counts)

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chetaev.numerics.machine.native import BLOCK, add_rows, call_kernel, inner, part, reach_columns
+from chetaev.numerics.machine.native import BLOCK, add_rows, call_kernel, inner, part, rare, reach_columns
 from chetaev.numerics.methods.dop853 import tableau as c
 from chetaev.numerics.methods.dop853.codes import (
     BOUND_OVER_STEP,
@@ -136,7 +136,7 @@ def may_leap(system: System, tube: Tube) -> bool:
     return False
 
 
-@part
+@rare
 def safe_part(system: System, t: float, h: float, y: Array, work: Work, tube: Tube, counts: Integers) -> float:
     """The part of a step that leaps over nothing; 1 = the whole. The bounds of the nodes over the box around the step are known."""
     values, ratio = tube.values, 1.0
