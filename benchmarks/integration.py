@@ -139,8 +139,7 @@ def _to_error(all_sides: list[_Sides], effort: Effort) -> Table:
         '`simulate`: the whole call with keep="final" on compiled equations. `loop`: the compiled loop within it, with projection and '
         "measures, in all coordinates. C, heyoka and numba integrate equations reduced by hand, without projection. `loop` and C: the mean "
         f"of up to {COPIES} runs in one call, with the code of runs of a million steps; heyoka: without what a call from Python takes. "
-        "Best: the faster of C and heyoka."
-        + ("" if peer.has_heyoka() else " heyoka is not installed."),
+        "Best: the faster of C and heyoka." + ("" if peer.has_heyoka() else " heyoka is not installed."),
     )
     for sides in all_sides:
         exact = reference(sides.case)
