@@ -38,11 +38,12 @@ RATIOS = (
     ("loop", "heyoka"),
 )
 COPIES = 4096
-"""Most runs in one call of the compiled loops, so that the call itself, half a millisecond for threads and arrays, does not count."""
-_LONG = 0.05
-"""Seconds that one call may take: runs that are longer need fewer copies."""
+"""Most runs in one call of the compiled loops, so that the call itself does not count."""
+_LONG = 0.01
+"""Seconds of one call that are enough: longer runs need fewer copies."""
 _TRIALS = 5
-"""Runs of which the shortest tells how long one takes: a first run makes room and code, and would take a hundred times as long."""
+"""Calls of which the shortest tells how long the copies take. They are calls of the loop itself: `dop853.run` would count as well what
+Python does before and after, which is ten times as much for a short run, and there would be too few copies."""
 _SAMPLES = 64
 _WARM = 60
 """Calls before anything is measured: after fifty the library makes code for many."""
@@ -98,13 +99,10 @@ class _Sides:
             self.motion(tolerance)
         for call in calls:
             call.optimise()
-        once = min(seconds_of(lambda: [call.again() for call in calls]) for _ in range(_TRIALS))
-        copies = min(COPIES, 1 + int(_LONG / max(once, _LONG / COPIES)))
-
-        def again() -> None:
-            for call in calls:
-                call.copies(copies)
-
+        copies, again = 1, _all_of([call.repeated(1) for call in calls])
+        while copies < COPIES and min(seconds_of(again) for _ in range(_TRIALS)) < _LONG:
+            copies *= 4
+            again = _all_of([call.repeated(copies) for call in calls])
         return again, copies
 
     def native_loop(self, tolerance: float) -> None:
@@ -125,6 +123,14 @@ class _Sides:
         return [end[self.case.full_names.index(name)] for name in self.case.names]
 
 
+def _all_of(works: list[Callable[[], None]]) -> Callable[[], None]:
+    def work() -> None:
+        for each in works:
+            each()
+
+    return work
+
+
 def _to_error(all_sides: list[_Sides], effort: Effort) -> Table:
     found = Table(
         "(b) Time to a global error",
@@ -132,8 +138,8 @@ def _to_error(all_sides: list[_Sides], effort: Effort) -> Table:
         "CPU milliseconds with the tolerance in brackets; the error is the largest of all coordinates and velocities at the end. "
         '`simulate`: the whole call with keep="final" on compiled equations. `loop`: the compiled loop within it, with projection and '
         "measures, in all coordinates. C, heyoka and numba integrate equations reduced by hand, without projection. `loop` and C: the mean "
-        f"of up to {COPIES} runs in one call, with the code of runs of a million steps. Best: the faster of C and heyoka."
-        + ("" if peer.has_heyoka() else " heyoka is not installed."),
+        f"of up to {COPIES} runs in one call, with the code of runs of a million steps; heyoka: without what a call from Python takes. "
+        "Best: the faster of C and heyoka." + ("" if peer.has_heyoka() else " heyoka is not installed."),
     )
     for sides in all_sides:
         exact = reference(sides.case)
@@ -151,17 +157,26 @@ def _timed(sides: _Sides, needed: Mapping[str, float | None], effort: Effort) ->
         work["simulate"] = partial(sides.motion, tolerance)
         work["loop"], copies["loop"] = sides.loop(tolerance)
     if (series := needed.get("heyoka")) is not None:
-        work["heyoka"] = partial(peer.taylor(sides.case.rhs, tuple(sides.case.y0), tuple(sides.case.p), series), sides.case.t)
+        end = peer.taylor(sides.case.rhs, tuple(sides.case.y0), tuple(sides.case.p), series)
+        work["heyoka"] = partial(end, sides.case.t)
     if (in_c := needed.get("C")) is not None:
         work["C"] = partial(sides.native_loop, in_c)
     at_least = 0.01 if effort.quick else 0.05
-    times = take_turns({name: partial(seconds_per_call, w, at_least) for name, w in work.items()}, effort.repetitions + 2)
+    clocks = {name: partial(seconds_per_call, w, at_least) for name, w in work.items()}
+    if series is not None:
+        clocks["heyoka"] = partial(_without_call, work["heyoka"], partial(end, 0.0), at_least)
+    times = take_turns(clocks, effort.repetitions + 2)
     times |= {name: times[name].scaled(1 / copies[name]) for name in copies if name in times}
     marks = {**needed, "loop": tolerance}
     cells: list[Any] = [f"{figures(times[name].median * 1e3)} ({marks[name]:.0e})" if name in times else None for name in COLUMNS]
     ratios = [times[a].over(times[b]) if a in times and b in times else None for a, b in RATIOS]
     best = min((times[name] for name in ("C", "heyoka") if name in times), key=lambda found: found.median, default=None)
     return [*cells, *ratios, times["loop"].over(best) if best is not None and "loop" in times else None]
+
+
+def _without_call(work: Callable[[], Any], nothing: Callable[[], Any], at_least: float) -> float:
+    """Seconds of a call, less those of a call that does nothing."""
+    return seconds_per_call(work, at_least) - seconds_per_call(nothing, at_least)
 
 
 def _errors(run: Run, exact: list[float]) -> list[float]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 
 import chetaev as ch
 from chetaev.numerics.flow.compiled import compile_equations
 from chetaev.numerics.methods import dop853
+from chetaev.numerics.methods.dop853.loaded import LOOP
 
 
 class Call(NamedTuple):
@@ -38,6 +41,20 @@ class Call(NamedTuple):
         """The same run several times, in one thread."""
         start, watching = self.arguments[3], self.arguments[6]
         return self.many(np.tile(np.asarray(start), (number, 1)), threads=1, floor=watching.floor)
+
+    def repeated(self, number: int) -> Callable[[], None]:
+        """What makes the same run several times in one call of compiled code, without making arrays for it."""
+        passed: list[Any] = []
+        original = LOOP.integrate_some
+
+        def keep(*arguments: Any) -> None:
+            passed.append(arguments)
+            original(*arguments)
+
+        with patch.object(dop853, "LOOP", SimpleNamespace(integrate_some=keep)):
+            self.copies(number)
+        (arguments,) = passed
+        return lambda: original(*arguments)
 
 
 def optimise(equations: ch.Equations) -> None:
