@@ -148,3 +148,55 @@ def test_values_are_remembered_by_their_owner():
     assert [known.get(a, 1, make(1)), known.get(a, 1, make(2)), known.get(b, 1, make(3)), known.get(a, 1, make(4))] == [1, 1, 3, 1]
     known.get(c, 1, make(5))
     assert known.get(b, 1, make(6)) == 6 and made == [1, 3, 5, 6]
+
+
+def on_a_circle():
+    system = ch.System("x y", "g", lagrangian="(x'^2 + y'^2)/2 - g*y", kinematic=["x^2 + y^2 = 1"])
+    return ch.derive(system, ch.DAlembert())
+
+
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_velocities_follow_from_guessed_positions_by_divisions(side, monkeypatch):
+    """On the circle y' = -x x'/y, whose sign is that of the side; one iteration, for y, and none for y'."""
+    from chetaev.numerics.start import initial
+
+    asked, settle = [], initial.settle_together
+    monkeypatch.setattr(initial, "settle_together", lambda *given: asked.append(1) or settle(*given))
+    now = ch.evaluate(on_a_circle(), ch.State({"x": 0.6, "x'": -0.9}, {"y": 0.9 * side}), parameters={"g": 9.81})
+    assert (now["y"], now["y'"]) == pytest.approx((0.8 * side, 0.675 * side), rel=1e-15)
+    assert len(asked) == 1
+
+
+def test_members_at_a_turning_point_do_not_follow_the_others():
+    """Where y = 0 the constraint says nothing about y': only that member lacks a value. The others have the bits of single starts."""
+    starts = {"x": np.array([0.6, 1.0, -0.28]), "x'": np.array([-0.9, 0.0, 0.5])}
+    data, given = ch.State(starts, {"y": np.array([-0.9, 0.1, 1.0])}), {"g": 9.81}
+    found = ch.simulate_many(on_a_circle(), data, (0, 0.1), parameters=given)
+    assert found.started.tolist() == [True, False, True] and "y'" in found.message(1)
+    assert found.start["y'"][[0, 2]] == pytest.approx([-0.675, 0.28 * 0.5 / 0.96], rel=1e-14)
+    for k, y in ((0, -0.9), (2, 1.0)):
+        start = ch.State({z: float(v[k]) for z, v in starts.items()}, {"y": y})
+        alone = ch.simulate(on_a_circle(), start, (0, 0.1), parameters=given, keep="final")
+        assert [alone.final[z] for z in ("x", "y", "x'", "y'")] == [found.final[z][k] for z in ("x", "y", "x'", "y'")]
+
+
+def test_a_motion_from_a_guess_in_one_piece(monkeypatch):
+    """The first motion decides everything anew, a later one nothing: equal bits. A wrong guess is refused in the same words."""
+    from chetaev.numerics.motion import simulate as whole
+
+    equations, given = on_a_circle(), {"g": 9.81}
+    start = ch.State({"x": 0.6, "x'": -0.9}, {"y": -0.9})
+
+    def run(start=start):
+        return ch.simulate(equations, start, (0, 0.3), parameters=given)
+
+    first = run()
+    while one_piece(equations, {}) is None:
+        run()
+    with pytest.raises(ch.InitialError) as refused:
+        run(ch.State({"x": 1.6, "x'": -0.9}, {"y": -0.9}))
+    assert "1.6" in str(refused.value)
+    monkeypatch.setattr(whole, "begin", None)
+    again = run()
+    assert np.array_equal(first.states, again.states) and first.certificate == again.certificate
+    assert again.states[0][[z.name for z in again.jets].index("y")] == pytest.approx(-0.8, rel=1e-15)

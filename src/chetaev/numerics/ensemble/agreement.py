@@ -121,8 +121,8 @@ class _Agreement:
         """Return which members follow the equations inside their steps, with rates that have enough digits."""
         here, low, high = as_slice(members), self.of.low, self.of.high
         state, span = self.of.pivoted[0].compiled.flow.state, self.of.at[here] - self.of.read.t
-        n, counts, limits = len(state), self.of.counts[here], step_evidence.clear_limits(self.of.tolerance)
-        found: Mask = small_inside(self.of.inside[here], low[here], high[here], counts, limits, n)
+        n, steps, limits = len(state), self.of.counts[here, 0], step_evidence.clear_limits(self.of.tolerance)
+        found: Mask = small_inside(self.of.inside[here], low[here], high[here], steps, limits, n)
         rest = np.flatnonzero(~found)
         sizes = np.maximum(np.abs(low[here][rest]), np.abs(high[here][rest]))
 
@@ -132,8 +132,8 @@ class _Agreement:
         if len(rest):
             seen = self.of.inside[members[rest]]
             off = step_evidence.defects(seen, sizes, usual)[:, :n] <= step_evidence.defect_allowed(self.of.tolerance)
-            steps = self.of.counts[members[rest], :1]
-            rounded = step_evidence.roundings(seen, sizes, usual, steps)[:, :n] <= step_evidence.rounding_allowed(self.of.tolerance, steps)
+            taken = steps[rest][:, None]
+            rounded = step_evidence.roundings(seen, sizes, usual, taken)[:, :n] <= step_evidence.rounding_allowed(self.of.tolerance, taken)
             found[rest] = (off & rounded).all(axis=1)
         return found
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
+from weakref import ref
 
 import casadi as ca
 import numpy as np
@@ -19,6 +20,9 @@ from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.machine.vectors.states import code_in_lanes, is_made
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.lanes.together import evaluate_together
+
+_LAST: list[tuple[Callable[[], Any], slice | None]] = [(lambda: None, None)]
+"""The last indices of `as_slice`, which are not changed in place, and what it found: it is mostly asked for the same ones again."""
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -75,11 +79,14 @@ class Batch:
 
 def as_slice(members: Indices) -> Any:
     """The same indices, as a slice where they follow each other: what a slice reads is not copied."""
+    known, found = _LAST[0]
+    if known() is members:
+        return members if found is None else found
     size = len(members)
     first = int(members[0]) if size else 0
-    if not size or int(members[-1]) - first != size - 1 or not (members == np.arange(first, first + size)).all():
-        return members
-    return slice(first, first + size)
+    apart = not size or int(members[-1]) - first != size - 1 or not (members == np.arange(first, first + size)).all()
+    _LAST[0] = ref(members), None if apart else slice(first, first + size)
+    return members if apart else slice(first, first + size)
 
 
 def all_in_rows(found: Mask) -> Mask:

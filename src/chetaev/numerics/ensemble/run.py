@@ -13,7 +13,7 @@ from chetaev.numerics.enclosures.global_bounds import may_vanish
 from chetaev.numerics.enclosures.kernels import nodes_kernel, turns_kernel
 from chetaev.numerics.ensemble.agreement import agreeing, relative
 from chetaev.numerics.ensemble.arguments import Given
-from chetaev.numerics.ensemble.batch import Array, Indices, Mask, as_slice, each
+from chetaev.numerics.ensemble.batch import Array, Indices, Mask, as_slice
 from chetaev.numerics.ensemble.completion import Completed, noted
 from chetaev.numerics.ensemble.pivoted import Pivoted, pivoted
 from chetaev.numerics.ensemble.result import COUNTS, NOT_STARTED
@@ -84,7 +84,7 @@ class Integration:
         """The order of elimination of each member."""
         self.at, self.y = np.full(size, read.t), completion.states.copy()
         self.status, self.index = np.full(size, NOT_STARTED), np.full(size, -1)
-        self.counts = np.zeros((size, len(COUNTS)), dtype=np.int64)
+        self.counts = np.zeros((len(COUNTS), size), dtype=np.int64).T  # columns are written and read
         self.inputs = compiled.inputs(read.binding)
         self.cornered = completion.alone.copy()
         """Members that `simulate` has to run: they meet a switching surface, elimination finds no other order for them, or they fail the
@@ -367,8 +367,8 @@ class Integration:
 
     def _pivots_last(self, compiled: Compiled, members: Indices, p: Array) -> bool:
         """Whether no pivot of these members falls below its limit, the last entry of their p, at any state, as `simulate` asks."""
-        lowest, here = compiled.lowest_pivot, as_slice(members)
-        return lowest is not None and bool((each(lowest, self.at[here], self.y[here], p[:, :-1])[:, 0] > p[:, -1]).all())
+        lowest = compiled.lowest_pivot
+        return lowest is not None and bool((self.read.batch.values(lowest, self.at, self.y, members)[:, 0] > p[:, -1]).all())
 
     def _reordered(self, unfit: Indices) -> Indices:
         """Choose other pivots for members whose pivots became too small although the state is not singular.

@@ -6,12 +6,10 @@ and read once for every operation. A number that is not finite makes nothing cle
 
 from __future__ import annotations
 
-import numpy as np
-
 from chetaev.numerics.machine.lane_rows import LANES, call_lanes, column_in, column_out
 from chetaev.numerics.machine.native import inner
 from chetaev.numerics.methods.dop853.codes import CHANGE, OFF, ROUNDED
-from chetaev.numerics.methods.dop853.types import Array, Flags, Matrix, Stack, Table
+from chetaev.numerics.methods.dop853.types import Array, Flags, Integers, Matrix, Stack
 from chetaev.numerics.methods.lanes.layout import EndCode
 
 
@@ -92,15 +90,15 @@ def check_ends(
 
 
 def compare_inside(
-    inside: Stack, minima: Matrix, maxima: Matrix, counts: Table, defect: float, rounded: float, n: int, small: Flags
+    inside: Stack, minima: Matrix, maxima: Matrix, steps: Integers, defect: float, rounded: float, n: int, small: Flags
 ) -> None:
-    """Whether defects inside the steps of every member, and sums of round-off, are small beside its own n components."""
+    """Whether defects inside the steps of every member, and the root of their round-off, are small beside its own n components."""
     for member in range(minima.shape[0]):
-        fine, steps = True, float(counts[member, 0])
+        fine, count = True, float(steps[member])
         for j in range(n):
             low, high = abs(minima[member, j]), abs(maxima[member, j])
             usual, change = max(low, high), inside[member, CHANGE, j]
             fine &= minima[member, j] <= maxima[member, j] and change >= 0.0
             fine &= inside[member, OFF, j] <= defect * max(usual, change)
-            fine &= np.sqrt(steps * inside[member, ROUNDED, j]) <= rounded * usual
+            fine &= count * inside[member, ROUNDED, j] <= (rounded * usual) * (rounded * usual)
         small[member] = fine

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from chetaev.numerics.machine.engine import address_of
 from chetaev.numerics.machine.processor import LANES
-from chetaev.numerics.methods.dop853.arguments import rows_of, solid
-from chetaev.numerics.methods.dop853.types import Array, Flags, Stack, Table
+from chetaev.numerics.methods.dop853.arguments import solid
+from chetaev.numerics.methods.dop853.types import Array, Flags, Integers, Stack
 from chetaev.numerics.methods.lanes.layout import EndCode
 from chetaev.numerics.methods.lanes.loaded import AT_MEMBERS
 
@@ -15,7 +16,7 @@ def evaluate_together(address: int, t: Array, states: Array, p: Array, outputs: 
     """The results of code at many points: arguments and results have a row for each."""
     y, parameters = solid(states), solid(p)
     found = np.empty((len(y), outputs))
-    room = rows_of(1 + y.shape[1] + parameters.shape[1] + outputs, LANES)
+    room = _room(1 + y.shape[1] + parameters.shape[1] + outputs)
     AT_MEMBERS.evaluate_members(address, solid(t), y, parameters, room, found)
     return found
 
@@ -25,16 +26,23 @@ def judge_together(code: EndCode, t: Array, states: Array, p: Array, neighbours:
     y, parameters = solid(states), solid(p)
     size, n = y.shape
     clear, last, terms = np.empty(size, bool), np.empty(size), np.empty(size)
-    room = rows_of(2 + 3 * n + parameters.shape[1] + code.n_held + code.n_measure + 5 * code.rows, LANES)
+    room = _room(2 + 3 * n + parameters.shape[1] + code.n_held + code.n_measure + 5 * code.rows)
     AT_MEMBERS.check_ends(code, solid(t), y, parameters, solid(neighbours), room, clear, last, terms)
     return clear, last, terms
 
 
-def small_inside(inside: Stack, minima: Array, maxima: Array, counts: Table, limits: tuple[float, float], n: int) -> Flags:
+def small_inside(inside: Stack, minima: Array, maxima: Array, steps: Integers, limits: tuple[float, float], n: int) -> Flags:
     """Which members have defects inside their steps, and round-off, within limits relative to the extremes of the first n components."""
     small = np.empty(len(minima), bool)
-    AT_MEMBERS.compare_inside(_whole(inside), _whole(minima), _whole(maxima), np.ascontiguousarray(counts), *limits, n, small)
+    AT_MEMBERS.compare_inside(_whole(inside), _whole(minima), _whole(maxima), np.ascontiguousarray(steps), *limits, n, small)
     return small
+
+
+def _room(rows: int) -> Array:
+    """Room for rows of numbers, of which each begins in a line of the cache."""
+    room = np.empty(rows * LANES + 8)
+    first = -(address_of(room) // 8) % 8
+    return room[first : first + rows * LANES].reshape(rows, LANES)
 
 
 def _whole(rows: Array) -> Array:
