@@ -124,11 +124,11 @@ def _functions(source: BrowserProblem, program: Program) -> list[str]:
     side = source.side
     width = side.width
     return [
-        _filling("matrixAt", "t, s, p", program, program.system, side.size * width),
+        _filling("matrixAt", program, program.system, side.size * width),
         _listing("residualsAt", "t, s, p", program, program.constraints),
-        _filling("slopesAt", "t, s, p", program, program.formulas(source.slopes), len(side.labels) * len(side.state)),
+        _filling("slopesAt", program, program.formulas(source.slopes), len(side.labels) * len(side.state)),
         _listing("surfacesAt", "t, s, p", program, program.formulas(source.surfaces)),
-        _filling("surfaceSlopesAt", "t, s, p", program, program.formulas(source.surface_slopes), _slots(source)),
+        _filling("surfaceSlopesAt", program, program.formulas(source.surface_slopes), _slots(source)),
         _listing("turningAt", "t, s, p, solved", program, program.turning),
         _listing("eventsAt", "t, s, p, solved", program, program.formulas(source.event_values)),
         _single("energyAt", "t, s, p, solved", program, program.formulas(source.energy)),
@@ -158,10 +158,10 @@ def _single(name: str, arguments: str, program: Program, found: Formulas) -> str
     return _function(name, arguments, [*_read(program, found), f"return {found.results[0] or '0'};"])
 
 
-def _filling(name: str, arguments: str, program: Program, found: Formulas, size: int) -> str:
+def _filling(name: str, program: Program, found: Formulas, size: int) -> str:
     """A function that fills and returns an array that all calls share, so that the next call overwrites the result."""
     entries = [f"a[{k}] = {text};" for k, text in enumerate(found.results) if text is not None]
-    body = _function(name, arguments, [f"const a = {name}Filled.fill(0);", *_read(program, found), *entries, "return a;"])
+    body = _function(name, "t, s, p", [f"const a = {name}Filled.fill(0);", *_read(program, found), *entries, "return a;"])
     return f"const {name}Filled = new Float64Array({size});\n{body}"
 
 

@@ -94,7 +94,7 @@ def _opening(program: Program, needs: str) -> list[str]:
 
 def _data(program: Program, array: str, by_name: bool) -> list[str]:
     source, spelling = program.source, program.spelling
-    values = [f"{_text(p.name)}: {spelling.number(v)}" for p, v in source.parameters.items()]
+    values = [f"{json.dumps(p.name)}: {spelling.number(v)}" for p, v in source.parameters.items()]
     lines = [
         f"STATE = {_names([z.name for z in source.state])}",
         f"UNKNOWNS = {_names([z.name for z in source.unknowns])}",
@@ -109,7 +109,9 @@ def _data(program: Program, array: str, by_name: bool) -> list[str]:
 def _read(program: Program, found: Formulas, by_name: bool) -> list[str]:
     """Return the lines that assign the needed inputs to their names."""
     names = [p.name for p in program.source.parameters]
-    return [f"{name} = {array}[{_text(names[k]) if by_name and array == 'parameters' else k}]" for name, array, k in program.used(found)]
+    return [
+        f"{name} = {array}[{json.dumps(names[k]) if by_name and array == 'parameters' else k}]" for name, array, k in program.used(found)
+    ]
 
 
 def _matrix(program: Program, zeros: str = "np.zeros(({}, {}))") -> list[str]:
@@ -173,9 +175,5 @@ def _returned(template: str, entries: list[str]) -> list[str]:
 
 
 def _names(names: list[str] | tuple[str, ...]) -> str:
-    listed = ", ".join(map(_text, names))
+    listed = ", ".join(map(json.dumps, names))
     return f"({listed},)" if len(names) == 1 else f"({listed})"
-
-
-def _text(text: str) -> str:
-    return json.dumps(text)

@@ -174,7 +174,7 @@ def _contact(given: Any, verb: str) -> tuple[Equations, Action]:
     if action is None:
         raise PrincipleError(
             f"{source.system.label} has no action variable.",
-            where=where,
+            where=about(where, "action"),
             hint=(SetPart("action", "s", whole=True), " under ", UsePrinciple(Herglotz())),
         )
     return source, action

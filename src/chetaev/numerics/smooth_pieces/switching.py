@@ -118,14 +118,14 @@ class Surfaces(SurfaceValues):
                 return Choice(tuple(found))
         if found:
             return Choice(tuple(found))
-        usual = self._paradox("no") if by_multipliers else "no side is consistent."
+        usual = self._paradox() if by_multipliers else "no side is consistent."
         return Choice((), next((r for r in reasons if r not in _ORDINARY), usual))
 
-    def _paradox(self, how_many: str) -> str:
+    def _paradox(self) -> str:
         """The sentence of Painleve's paradox."""
         signs = [self.switched.modes[k].text for k in self.switched.implicit_modes]
         names = ", ".join(signs or [self.switched.modes[k].unknown.name for k in self.switched.contacts])
-        return f"{how_many} sign of {names} agrees with the forces that it causes (Painleve's paradox)."
+        return f"no sign of {names} agrees with the forces that it causes (Painleve's paradox)."
 
     @property
     def _most(self) -> int:
@@ -266,7 +266,7 @@ class Surfaces(SurfaceValues):
         if leaves[1] == leaves[-1] == 0:
             return Choice((sides[before[k]] if before[k] else sides[1],))
         if k in self.switched.implicit_modes and all(leaves.values()):
-            return Choice((), self._paradox("no"))
+            return Choice((), self._paradox())
         slide = _with(before, {k: SLIDING})
         reason = "" if k not in self.switched.implicit_modes else _NOT_HELD
         reason = reason or self._fault(slide, (k,), t, jets)

@@ -59,12 +59,11 @@ class LagrangianConstraint:
         return f"{word}: {self.reason}" + ("" if self.representative is None else f"\n  closed representative {self.representative}")
 
 
-def closed_representative(system: ConstrainedSystem, seconds: float = _SEARCH_SECONDS) -> LagrangianConstraint:
+def closed_representative(system: ConstrainedSystem) -> LagrangianConstraint:
     """Find a closed representative of a constrained system, or a reason why there is none.
 
     Args:
         system: A constrained system.
-        seconds: The budget, counted in operations.
 
     Returns:
         The answer with its reason.
@@ -76,7 +75,7 @@ def closed_representative(system: ConstrainedSystem, seconds: float = _SEARCH_SE
     if system.form.order != 2 or system.case != "equal" or system.structure.solved is None:
         reason = "only corollary 11.5 is tried, unless equations of second order have rows that are solved for velocities"
         return LagrangianConstraint(None, None, None, (), reason)
-    answer = limited(_decided, system, seconds=seconds, small=False)
+    answer = limited(_decided, system, seconds=_SEARCH_SECONDS, small=False)
     return answer.value if answer.value is not None else LagrangianConstraint(None, None, None, (), f"{answer.reason}")
 
 
