@@ -13,6 +13,7 @@ from chetaev.numerics.methods.compiled_steps.vectors import fill_powers, multipl
 from chetaev.numerics.methods.dop853.enclosure.tube import range_of
 from chetaev.numerics.methods.dop853.types import Array, Matrix, Tube
 
+
 @inner
 def inside(y: Array, room: Room, places: Matrix) -> None:
     """The states at a quarter, a half and three quarters of the step, as far as the determinant reads them."""
