@@ -24,7 +24,7 @@ def _solved(a, b, lower, one, x, y):
     return known and both
 
 
-@pytest.mark.parametrize("n, lower, upper", [(1, 0, 0), (9, 2, 1), (9, 1, 3), (12, 0, 2), (12, 2, 0), (30, 7, 5), (8, 7, 7)])
+@pytest.mark.parametrize(("n", "lower", "upper"), [(1, 0, 0), (9, 2, 1), (9, 1, 3), (12, 0, 2), (12, 2, 0), (30, 7, 5), (8, 7, 7)])
 def test_bands_are_solved_as_dense_matrices_are(n, lower, upper):
     random = np.random.default_rng(n + 10 * lower + upper)
     inside = np.array([[-lower <= j - i <= upper for j in range(n)] for i in range(n)])

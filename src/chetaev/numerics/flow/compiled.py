@@ -30,6 +30,7 @@ from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.graphs.rounding_bounds import EPSILON, values_and_doubts
 from chetaev.numerics.machine.kernels import Foreign, Kernel, compile_kernel
+from chetaev.numerics.machine.tape import Line, lines_of, tape_of
 
 Array = NDArray[np.float64]
 
@@ -103,7 +104,7 @@ class Compiled:
             first = 1 + len(y) + len(self.flow.system.equations.system.parameters)
             of_inputs = values_and_doubts(_in_one(self._of_time(binding)), given, doubts)[1]
             doubts[first : first + len(of_inputs)] = of_inputs
-        rates, noise = values_and_doubts(self._rates_in_one, given, doubts)
+        rates, noise = values_and_doubts(self._rates_in_one, given, doubts, self._rate_lines)
         place = {z: k for k, z in enumerate(self.flow.state)}
         for z in sorted((z for z in place if z.d() in place), key=lambda z: -z.order):
             noise[place[z]] += abs(span) * noise[place[z.d()]]
@@ -151,6 +152,11 @@ class Compiled:
     @cached_property
     def _rates_in_one(self) -> ca.Function:
         return _in_one(self.flow.rhs())
+
+    @cached_property
+    def _rate_lines(self) -> list[Line]:
+        """The lines of its tape."""
+        return list(lines_of(tape_of(self._rates_in_one)))
 
     def driving(self, binding: Binding) -> tuple[Expr, ...]:
         """The inputs and their derivatives as functions of time."""

@@ -178,4 +178,5 @@ def _room(task: Task, rows: int, places: tuple[float, ...], seam: float) -> Room
         samples=np.zeros((codes.SAMPLES, values)),
         levels=np.zeros(codes.MOST_LOOKS if task.determinant is not None else 0),
         seam=seam,
+        read=np.array(() if task.determinant is None else task.determinant.reads, np.int64),
     )

@@ -75,6 +75,8 @@ class _Loop:
         status, index = Status.FINISHED, -1
         if not (np.all(np.isfinite(self.y)) and np.all(np.isfinite(call(self.task, self.task.rhs, self.t, self.y)))):
             status = Status.NOT_FINITE
+        else:
+            self._begin()
         while status is Status.FINISHED and self.t != self.task.t1:
             self.task.reached(self.t)
             if self.task.flag[0]:
@@ -89,6 +91,13 @@ class _Loop:
                 except StepFailed as failed:
                     status = failed.status
         return self._result(status, index)
+
+    def _begin(self) -> None:
+        """Begin with a stride where no watched function vanishes at the start; otherwise their signs are those just behind it."""
+        values = call(self.task, self.task.watch, self.t, self.y)[: len(self.task.watches)]
+        if np.all(np.abs(values) > 0.0):
+            self.roots.signs[:] = np.sign(values)
+            self._stride()
 
     def _stride(self) -> None:
         """Steps in which nothing happens, one stride after the other."""

@@ -18,11 +18,12 @@ COUNTS = 8
 LOOK = -5
 """The status of a stride that ended because `python_loop` must examine its next step."""
 
-GIVEN, LARGEST, SIZES, FLOOR, NOISE, ATOL, TYPICAL, AMONG, LEAST = range(9)
+GIVEN, LARGEST, SIZES, FLOOR, NOISE, ATOL, TYPICAL, AMONG, LEAST, INVERSE = range(10)
 """Rows of data about the components, as in `methods.sizes`: sizes given by the caller (negative = none), the largest values so far, typical
 sizes, substitutes as long as there are no typical sizes, round-off, absolute tolerances, the sizes by which errors are measured, room
-for the largest of each kind, and the least size: at a smaller one the absolute tolerance and round-off would be all that is allowed."""
-SCALES = 9
+for the largest of each kind, the least size (at a smaller one the absolute tolerance and round-off would be all that is allowed), and one
+over the larger of typical and least size."""
+SCALES = 10
 """The number of rows."""
 
 QUARTER, HALF, _, HALF_RATE, LAST_RATE = range(5)

@@ -13,10 +13,11 @@ from chetaev.numerics.methods.compiled_steps.vectors import fill_powers, multipl
 from chetaev.numerics.methods.dop853.enclosure.tube import range_of
 from chetaev.numerics.methods.dop853.types import Array, Matrix, Tube
 
+
 @inner
 def inside(y: Array, room: Room, places: Matrix) -> None:
-    """The states at a quarter, a half and three quarters of the step."""
-    for j in range(y.size):
+    """The states at a quarter, a half and three quarters of the step, as far as the determinant reads them."""
+    for j in room.read:
         one, two, three = three_sums(room.rows[j].ctypes, room.weights.ctypes, room.powers.size, (QUARTER, HALF, QUARTER + 2))
         places[0, j], places[1, j], places[2, j] = y[j] + one, y[j] + two, y[j] + three
 

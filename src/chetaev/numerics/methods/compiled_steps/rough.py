@@ -5,7 +5,6 @@ memory, and three of them took a tenth of a step. Their values are the same on a
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import floor
 from typing import Any
 
 from llvmlite import ir
@@ -18,6 +17,8 @@ _DIGITS, _BIAS = 52, 1023
 """Binary digits of a double after the first one, and what is added to its exponent where it is stored."""
 _MOST = 1000.0
 """Largest exponent of two that is raised: 2^1024 is no double."""
+_NEAREST = 1.5 * 2.0**_DIGITS
+"""A number beside which doubles are whole numbers: a sum with it ends with the bits of the nearest one."""
 _ONE = _BIAS << _DIGITS
 """The bits of 1."""
 _FRACTION = (1 << _DIGITS) - 1
@@ -46,19 +47,17 @@ with_bits: Callable[[int], float] = intrinsic(_with_bits)
 
 @inner
 def rough_logarithm(x: float) -> float:
-    """The logarithm of a positive number to the base two, to 2e-5: a polynomial of degree 5 between two powers of two."""
+    """The logarithm of a positive number to the base two, to 1e-3: a polynomial of degree 3 between two powers of two."""
     bits = bits_of(x)
     m = with_bits((bits & _FRACTION) | _ONE)
-    high = (0.04392863 * m - 0.40947559) * m + 1.61017755
-    return ((bits >> _DIGITS) - _BIAS) + (((high * m - 3.52021884) * m + 5.06975632) * m - 2.79415368)
+    return (((bits >> _DIGITS) - _BIAS) + (3.02947821 * m - 2.14494063)) + (m * m) * (0.15544586 * m - 1.03925816)
 
 
 @inner
 def rough_power(x: float) -> float:
-    """Two to a power between -1000 and 1000, to 2e-7 of it; powers beyond are taken for these."""
+    """Two to a power between -1000 and 1000, to 1e-4 of it; powers beyond are taken for these."""
     x = min(max(x, -_MOST), _MOST)
-    whole = floor(x)
-    part = x - whole
-    high = (0.00189511 * part + 0.00894621) * part + 0.05586328
-    found = ((high * part + 0.24014077) * part + 0.69315462) * part + 0.9999999
-    return found * with_bits((int(whole) + _BIAS) << _DIGITS)
+    shifted = x + _NEAREST
+    part = x - (shifted - _NEAREST)
+    found = (0.69312103 * part + 0.99992448) + (part * part) * (0.05592204 * part + 0.24264008)
+    return found * with_bits((bits_of(shifted) + _BIAS) << _DIGITS)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from chetaev.numerics.machine.native import call_kernel, inner, part
-from chetaev.numerics.methods.compiled_steps.codes import END, EVALUATIONS, LEAST, LONGEST, NEW, NEXT, NOW, PROPOSED, TYPICAL
+from chetaev.numerics.methods.compiled_steps.codes import END, EVALUATIONS, INVERSE, LEAST, LONGEST, NEW, NEXT, NOW, PROPOSED, TYPICAL
 from chetaev.numerics.methods.compiled_steps.polynomial import last_rate
 from chetaev.numerics.methods.compiled_steps.rough import rough_logarithm, rough_power
 from chetaev.numerics.methods.compiled_steps.sizes import find_typical, show_sizes
@@ -65,23 +65,25 @@ def _one_step(system: System, series: int, control: Control, path: Path, room: R
     """A step as long as the sizes allow that are known."""
     clock, scales, rows, y = path.clock, path.scales, room.rows, path.y
     t, end, m = clock[NOW], clock[END], room.order
-    call_kernel(series, t, y.ctypes, system.p.ctypes, rows.ctypes)
-    path.counts[EVALUATIONS] += 1
     find_typical(scales, path.kinds)
     size, last, before, known = 1.0, 0.0, 0.0, 0.0
     for j in range(y.size):
-        unit = 1.0 / max(scales[TYPICAL, j], scales[LEAST, j])
+        scales[INVERSE, j] = 1.0 / max(scales[TYPICAL, j], scales[LEAST, j])
+        size = max(size, abs(y[j]) * scales[INVERSE, j])
+    call_kernel(series, t, y.ctypes, system.p.ctypes, rows.ctypes)
+    path.counts[EVALUATIONS] += 1
+    for j in range(y.size):
+        unit = scales[INVERSE, j]
         known += 0.0 * (rows[j, m - 1] + rows[j, m - 2])
-        size = max(size, abs(y[j]) * unit)
         last = max(last, abs(rows[j, m - 1]) * unit)
         before = max(before, abs(rows[j, m - 2]) * unit)
     if known != 0.0:
         return NOT_FINITE
     length, left, radius = np.inf, abs(end - t), np.inf  # the logarithm of the radius, to the base two
     if last > 0.0:
-        radius = rough_logarithm(size / last) * (1.0 / m)
+        radius = (rough_logarithm(size) - rough_logarithm(last)) * (1.0 / m)
     if before > 0.0:
-        radius = min(radius, rough_logarithm(size / before) * (1.0 / (m - 1)))
+        radius = min(radius, (rough_logarithm(size) - rough_logarithm(before)) * (1.0 / (m - 1)))
     if radius < np.inf:
         length = rough_power(radius - (2.0 + _SAFETY / (m - 1)) * _POWERS)
     clock[PROPOSED] = np.inf

@@ -28,7 +28,7 @@ class Room(NamedTuple):
     state, a state at some `place` of the step (these have room behind them up to a multiple of four); the `places` where the method
     evaluates the rates, as parts of a step; watched functions and residuals at the end, watched functions in a place, and in several
     places; determinants in many. `seam` is the largest part of a size by which the slope at the end of a series may differ from the rates
-    there, over a step; 0 = they are not compared.
+    there, over a step; 0 = they are not compared. `read` are the components that the determinant reads.
     """
 
     order: int
@@ -46,6 +46,7 @@ class Room(NamedTuple):
     samples: Matrix
     levels: Array
     seam: float
+    read: Integers
 
 
 class Kept(NamedTuple):

@@ -27,8 +27,8 @@ def _sum_products(typingctx: Any, a: Any, b: Any, width: Any) -> tuple[Any, Call
         first, second, length = arguments
         total = cgutils.alloca_once_value(builder, _ZEROS)
         with _blocks(builder, length) as place:
-            product = [_load(builder, pointer, place) for pointer in (first, second)]
-            builder.store(_fused(builder, *product, builder.load(total)), total)
+            one, other = _load(builder, first, place), _load(builder, second, place)
+            builder.store(_fused(builder, one, other, builder.load(total)), total)
         return _total(builder, builder.load(total))
 
     return types.float64(_POINTER, _POINTER, types.intp), generate

@@ -48,7 +48,7 @@ class Taylor(Method):
         """Return the object that makes the steps of one smooth piece. A series knows the rates and their derivatives where it begins."""
         order = _order(task.tolerance)
         kernel = _kernel(task, order).address
-        if not _branches(task.rates):
+        if not _BRANCHING.get(task.rates, (), lambda: _branches(task.rates)):
             return Strides(task, "series", kernel, order, (0.0,))
         seam = _SEAM * max(task.measures.rtol, float(np.finfo(float).eps))
         return _Branching(task, "series", kernel, order, (0.0,), seam=seam)
@@ -93,6 +93,7 @@ def _order(tolerance: float) -> int:
 
 
 _KNOWN: Remembered[Kernel] = Remembered(16)
+_BRANCHING: Remembered[bool] = Remembered(16)
 
 
 def _kernel(task: Task, order: int) -> Kernel:

@@ -40,8 +40,8 @@ class Power(NamedTuple):
 class Series:
     """Coefficients of one value, as many as are known; `known` is its value if it is a number.
 
-    How it was made, as far as products and quotients of it profit: a `multiple` of another one, a `power`, something `over` a power; a linear
-    function `of` others, or one with known `rate`. Series that nothing reads in the end cost nothing: they are not in the graph.
+    How it was made, as far as products and quotients of it profit: a `multiple` of another one, a `power`, something `over` a power; a
+    linear function `of` others, or one with known `rate`. Series that nothing reads in the end cost nothing: they are not in the graph.
     """
 
     known: float | None = None
