@@ -376,7 +376,7 @@ class Integration:
         A member at a regular state without better pivots is left to `simulate`.
         """
         flow = self.pivoted[0].compiled.flow
-        if not len(unfit) or not flow.system.plain or flow.extended is not None:
+        if not len(unfit) or not flow.system.plain or flow.extended is not None or flow.order.signs:  # no other order is tried here
             self.cornered[unfit] = True
             return unfit[:0]
         n = len(flow.order.pairs)

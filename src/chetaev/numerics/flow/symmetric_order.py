@@ -26,12 +26,13 @@ between heavy ones; pivots off the diagonal lose fewer digits there."""
 
 def symmetric_order(shape: tuple[int, int], residues: Residues | None) -> PivotOrder | None:
     """Return an order of pivots on the diagonal of a large sparse matrix that is symmetric in the finite field, but for signs of rows;
-    None for other matrices.
+    None for other matrices, and where a pivot is zero at all states, as with masses of both signs.
     """
     if residues is None or not few(sum(map(len, residues.rows)), shape):
         return None
     signs = _signs(residues)
-    return None if signs is None else PivotOrder(tuple((k, k) for k in _of_least_degree(residues)), signs)
+    pairs = tuple((k, k) for k in _of_least_degree(residues)) if signs is not None else ()
+    return None if signs is None or residues.cost_of(pairs) is None else PivotOrder(pairs, signs)
 
 
 def keeps_digits(order: PivotOrder, matrix: Numbers, doubts: Numbers) -> bool:
