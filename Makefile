@@ -12,8 +12,14 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-oldest quick checks lint types pages loop tests needed docs verify mutants homes dist bench lock clean
 
-# As a user has it: chetaev and what a report needs, without the tools of developers. Its stepping loops are compiled for this machine only.
+# As a user has it: chetaev and what a report needs, without the tools of developers. Its stepping loops are compiled for this machine only,
+# by tools that are removed afterwards: in an environment of its own, pip would unpack numpy and LLVM a second time.
 # Modules are translated when they are first imported, those that only build it too: few of them are ever imported.
+# The pip of $(PYTHON) installs, if it can install elsewhere; a new one would take as long as half of the packages.
+SHOW_PIP = PIP_COMPILE=0 PIP_DISABLE_PIP_VERSION_CHECK=1 \
+	$$(test -x $(SHOW)/bin/pip && echo $(SHOW)/bin/python -m pip || echo $(PYTHON) -m pip --python $(SHOW)/bin/python)
+REQUIRED := import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")
+
 demo: $(SHOW)/.ready
 	@echo "Writing a report on a tyre, and comparing two principles for a rolling disk ..."
 	@$(SHOW)/bin/chetaev report examples/rocard.toml -o $(DEMO)/rocard.html
@@ -21,10 +27,16 @@ demo: $(SHOW)/.ready
 	@echo "Look at $(DEMO)/rocard.html in a browser, and at $(DEMO)/disk.png."
 
 $(SHOW)/.ready: pyproject.toml hatch_build.py $(shell find src -name '*.py' -o -name '*.toml')
-	@echo "Installing chetaev with what a report needs into $(SHOW): about 800 MB. Compiling its stepping loop takes about half a minute ..."
+	@echo "Installing chetaev with what a report needs into $(SHOW): about 800 MB."
 	@mkdir -p $(DEMO)
-	@test -x $(SHOW)/bin/python || $(PYTHON) -m venv $(SHOW)
-	@CHETAEV_BUILD_FOR=host PIP_COMPILE=0 $(SHOW)/bin/python -m pip install --quiet --disable-pip-version-check --progress-bar on ".[report]"
+	@test -x $(SHOW)/bin/python || $(PYTHON) -m venv --without-pip $(SHOW)
+	@$(PYTHON) -m pip --python $(SHOW)/bin/python --version >/dev/null 2>&1 || $(PYTHON) -m venv $(SHOW)
+	@echo "1 of 2: the compiler of its stepping loops ..."
+	@$(SHOW)/bin/python -c '$(REQUIRED)' > $(DEMO)/compiler.txt
+	@$(SHOW_PIP) install --quiet --requirement $(DEMO)/compiler.txt
+	@echo "2 of 2: its stepping loops, which takes about half a minute, and the packages that it needs ..."
+	@CHETAEV_BUILD_FOR=host $(SHOW_PIP) install --quiet --no-build-isolation ".[report]"
+	@$(SHOW_PIP) uninstall --quiet --yes numba hatchling
 	@touch $(SHOW)/.ready
 
 # Everything. The stepping loops are compiled once, before two processes of the tests would both compile it; checks run beside it, and

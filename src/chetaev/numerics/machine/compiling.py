@@ -88,7 +88,7 @@ def _marked_as_final(library: Any) -> None:
 def _entry(function: Callable[..., None], signature: str, collected: dict[Any, None]) -> str:
     """Numba's name of a function. Its library and those that it calls are added to `collected`."""
     arguments = tuple(map(_numba_type, _hints(function)))
-    dispatcher = function if function in RARE else njit(**SETTINGS)(function)
+    dispatcher: Any = function if function in RARE else njit(**SETTINGS)(function)
     dispatcher.compile(arguments)
     compiled = dispatcher.overloads[arguments]
     waiting = [compiled.library]

@@ -383,9 +383,11 @@ def integrate_lanes(wide: Wide, task: Task, results: Results, series: Stack, one
     t0, t1, y0, p, watches, flag, keep, times = task
     m, new, seen = tables
     control, tube, first_input, x, members = one.control, one.tube, one.system.first_input, m.ctypes, y0.shape[0]
-    direction, closely, following, alive, fill, young = 1.0 if t1 >= t0 else -1.0, False, 0, 0, True, False
+    # From a plain 0, numba would first compile for this constant, and then again, what these are passed to.
+    closely, following, looks = bool(False), int(0), int(0)  # noqa: UP018, RUF046
+    direction, alive, fill, young = 1.0 if t1 >= t0 else -1.0, 0, True, False
     room = one.work.trial, one.seen.inside[codes.SLOPE]
-    together, waiting, looks = wide.rhs != 0 and control.first_step == 0.0 and t0 != t1, 0, 0
+    together, waiting = wide.rhs != 0 and control.first_step == 0.0 and t0 != t1, 0
     for which in range(watches.closely.size):
         closely |= watches.closely[which]
     for lane in range(LANES):
