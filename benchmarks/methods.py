@@ -175,8 +175,8 @@ def _stiff_chain(effort: Effort) -> Table:
     )
     for n in CHAINS:
         names = [f"u{k}" for k in range(n)]
-        gaps = [("0", "0'"), *[(name, f"{name}'") for name in names], ("0", "0'")]
-        pairs = [(f"({b} - {a})", f"({b_} - {a_})".replace("0'", "0")) for (a, a_), (b, b_) in pairwise(gaps)]
+        gaps = [("0", "0"), *[(name, f"{name}'") for name in names], ("0", "0")]
+        pairs = [(f"({b} - {a})", f"({b_} - {a_})") for (a, a_), (b, b_) in pairwise(gaps)]
         energies = [f"{name}'^2/2 - {name}^4/4" for name in names] + [f"(-k/2*{across}^2)" for across, _ in pairs]
         system = ch.System(names, "k c", lagrangian=" + ".join(energies), dissipation=" + ".join(f"c/2*{rate}^2" for _, rate in pairs))
         equations = ch.derive(system)
