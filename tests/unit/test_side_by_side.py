@@ -282,7 +282,7 @@ def test_checks_of_several_members_are_those_of_each(name, monkeypatch):
     assert not checks(own.at, broken, p, some)[0][::3].any()
     symbols = [ca.SX.sym(name, size) for name, size in (("t", 1), ("y", compiled.size), ("p", p.shape[1]))]
     other = compile_kernel(ca.Function("other", symbols, [3.0 + symbols[1]]))
-    wrong = replace(checks, rates=code_in_lanes(other.program))
+    wrong = replace(checks, code=checks.code._replace(rates=code_in_lanes(other.program)))
     assert not wrong(own.at, own.y, p, some)[0].any()
 
 

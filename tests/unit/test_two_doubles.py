@@ -14,7 +14,7 @@ from chetaev.core.exact.program import Program
 from chetaev.numerics.flow import exact_rates
 from chetaev.numerics.flow.compiled import compile_equations
 from chetaev.numerics.graphs.binding import bind
-from chetaev.numerics.machine.two_doubles import in_two_doubles
+from chetaev.numerics.machine.two_doubles.programs import in_two_doubles
 
 MP = mpmath.MPContext()
 MP.dps = 90

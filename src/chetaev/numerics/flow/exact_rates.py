@@ -24,7 +24,7 @@ from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.graphs.rounding_bounds import EPSILON
 from chetaev.numerics.machine.kernels import Foreign, Kernel
-from chetaev.numerics.machine.two_doubles import InTwoDoubles, in_two_doubles
+from chetaev.numerics.machine.two_doubles.programs import InTwoDoubles, in_two_doubles
 
 Array = NDArray[np.float64]
 

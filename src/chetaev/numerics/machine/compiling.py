@@ -89,7 +89,7 @@ def _entry(function: Callable[..., None], signature: str, collected: dict[Any, N
     """Numba's name of a function. Its library and those that it calls are added to `collected`."""
     arguments = tuple(map(_numba_type, _hints(function)))
     dispatcher: Any = function if function in RARE else njit(**SETTINGS)(function)
-    dispatcher.compile(arguments)
+    dispatcher.get_call_template(arguments, {})  # compiles it
     compiled = dispatcher.overloads[arguments]
     waiting = [compiled.library]
     while waiting:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from chetaev.numerics.machine.processor import targets_to_build
-from chetaev.numerics.machine.two_doubles import TWO_DOUBLES
+from chetaev.numerics.machine.two_doubles.loaded import TWO_DOUBLES
 from chetaev.numerics.methods.compiled_steps.loaded import STRIDES
 from chetaev.numerics.methods.dop853.loaded import LOOP
 from chetaev.numerics.methods.frames.loaded import FRAME_LOOP
