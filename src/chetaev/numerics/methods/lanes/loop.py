@@ -32,7 +32,7 @@ from chetaev.numerics.machine.lane_rows import (
     stage,
     totals,
 )
-from chetaev.numerics.machine.native import inner, part, rare
+from chetaev.numerics.machine.native import inner, part
 from chetaev.numerics.methods.dop853 import codes, location
 from chetaev.numerics.methods.dop853 import tableau as c8
 from chetaev.numerics.methods.dop853.calls import HUGE, SQUARE_SETTLED
@@ -342,7 +342,7 @@ def _may_touch(before: float, between: float, after: float, turn: float) -> bool
     return suspicious and before * after > 0.0
 
 
-@rare
+@part
 def _examine(m: Matrix, at: Places, one: One) -> None:
     """Examine steps whose MASK is 3, which becomes 1 where the step leaps over nothing, and 2 otherwise."""
     counts = one.progress.counts
