@@ -48,13 +48,15 @@ def _measured(parts: dict[str, object], values: dict[str, float], start: dict[st
 
 
 def attracting(n: int) -> tuple[dict[str, object], dict[str, float], dict[str, float]]:
-    """Bodies in space, with the sum over all pairs written out."""
+    """Bodies in space. The sum over all pairs is written out, with a name for the part of each body: a single text would be too long."""
     names, chance = [f"{c}{k}" for k in range(n) for c in "xyz"], random.Random(1)
     kinetic = " + ".join(f"m{k}/2*(x{k}'^2 + y{k}'^2 + z{k}'^2)" for k in range(n))
-    pairs = " + ".join(f"G*m{i}*m{j}/sqrt((x{i} - x{j})^2 + (y{i} - y{j})^2 + (z{i} - z{j})^2)" for j in range(n) for i in range(j))
+    pair = "G*m{0}*m{1}/sqrt((x{0} - x{1})^2 + (y{0} - y{1})^2 + (z{0} - z{1})^2)"
+    where = {f"V{j}": " + ".join(pair.format(i, j) for i in range(j)) for j in range(1, n)}
     values = {f"m{k}": chance.uniform(0.5, 2) for k in range(n)} | {"G": 1.0}
     start = {z: chance.uniform(-5, 5) for z in names} | {f"{z}'": chance.uniform(-0.3, 0.3) for z in names}
-    return {"coordinates": " ".join(names), "parameters": " ".join(values), "lagrangian": f"{kinetic} + {pairs}"}, values, start
+    lagrangian = " + ".join([kinetic, *where])
+    return {"coordinates": " ".join(names), "parameters": " ".join(values), "lagrangian": lagrangian, "where": where}, values, start
 
 
 def chain(n: int) -> tuple[dict[str, object], dict[str, float], dict[str, float]]:

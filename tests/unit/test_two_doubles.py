@@ -112,6 +112,44 @@ def test_what_bounds_leave_open():
     assert bounds[5] >= 1e-290
 
 
+def test_what_is_left_of_terms_that_cancelled_is_divided():
+    """3*(1/3) - 1 is zero with a doubt, and a number near underflow has no digits: quotients are zero, and bounds cover the true ones."""
+    program = program_of(
+        2,
+        ("number", 2, Fraction(1, 3), None),
+        ("number", 3, Fraction(3), None),
+        ("mul", 4, 2, 3),
+        ("number", 5, Fraction(1), None),
+        ("sub", 6, 4, 5),
+        ("div", 7, 6, 0),
+        ("div", 8, 1, 3),
+        ("add", 9, 7, 0),
+        ("div", 10, 9, 3),
+    )
+    program.outputs = [7, 8, 10]
+    found, bounds = in_two_doubles(program)(np.array([-0.125, 3e-260]))
+    assert abs(found[0]) <= bounds[0] <= 1e-28
+    assert abs(MP.mpf(3e-260) / 3 - MP.mpf(found[1])) <= bounds[1] <= 1e-259
+    assert found[2] == -0.125 / 3 and bounds[2] <= 1e-28
+
+
+def test_residuals_of_rows_need_few_digits_beside_their_terms():
+    """A row that vanishes but for round-off is compared with its terms: the last digits of what is left do not matter."""
+    system = ch.System("x y z", lagrangian="(x'^2 + y'^2 + z'^2)/2", kinematic=["y' = (1 - cos(x))/x^2*z'", "x*x' + y*z' = 0"])
+    compiled = compile_equations(ch.derive(system, ch.DAlembert()))
+    rows = exact_rates.exact_rows(compiled, bind(system, {}, None, "test"))
+    state = {"x": 1e-9, "y": 0.3, "z": -2.0, "x'": 0.7, "y'": 0.0, "z'": 1.6}
+    y = np.array([state[z.name] for z in compiled.flow.state])
+    usual = np.array([2.0 + k for k in range(len(y))])
+    size = {z.name: float(u) for z, u in zip(compiled.flow.state, usual, strict=True)}
+    found = rows.relative(0.0, y, np.zeros(len(compiled.flow.arguments) + 1), usual, 1e-8)
+    # slopes: y' - (1 - cos x)/x^2 z' by x, z', y'; x x' + y z' by all four, to leading order in x
+    by_x = 1e-9 / 12 * 1.6
+    first = 0.5 * 1.6 / (by_x * size["x"] + 0.5 * size["z'"] + size["y'"])
+    second = abs(1e-9 * 0.7 + 0.3 * 1.6) / (0.7 * size["x"] + 1e-9 * size["x'"] + 1.6 * size["y"] + 0.3 * size["z'"])
+    np.testing.assert_allclose(found, [first, second], rtol=1e-9)
+
+
 def test_other_functions_are_left_to_many_digits():
     assert in_two_doubles(program_of(1, ("exp", 1, 0, None))) is None
     assert in_two_doubles(program_of(1, ("power", 1, 0, Fraction(1, 3)))) is None

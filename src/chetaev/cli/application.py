@@ -151,6 +151,8 @@ def application(extensions: bool) -> None:
 def main() -> None:
     """The entry point."""
     gc.set_threshold(_NEW_OBJECTS_BEFORE_COLLECTION, *gc.get_threshold()[1:])
+    # further threads of linear algebra wait actively: a tenth of a second of CPU time from the start, for matrices of a few rows
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal shows a question mark for a letter that it cannot encode

@@ -11,13 +11,13 @@ import math
 import sympy
 from sympy import Expr
 
-MOST_NODES = 1_000_000
+MOST_NODES = 3_000_000
 """Terms of an expression when it is written out. Larger ones would fill the memory of everything that follows."""
 MOST_DERIVED = 10_000
 """Terms of a derivative that a text asks for: repeated derivatives of a short text grow without bound."""
-MOST_NAMED = 1_000_000
+MOST_NAMED = 3_000_000
 """Terms of all named expressions of a system together, written out: a chain of n names, each one term longer than the one before, has
-n^2/2. Reading this many takes about five seconds."""
+n^2/2. Reading this many takes about twelve seconds, and the attraction of 300 bodies has 1.3 millions."""
 DEEPEST_NODES = 500
 """Depth of nesting of an expression. Functions on expressions recurse with several Python frames per level; beyond twice this depth the
 interpreter's own stack may overflow."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from chetaev.core.exact.program import Program, many_digit_values
 from chetaev.core.symbols import TIME
 from chetaev.core.values import many_digits
+from chetaev.mechanics.tolerances import NEGLIGIBLE_ERROR
 from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.graphs.binding import Binding
 from chetaev.numerics.graphs.identity_cache import Remembered
@@ -27,11 +28,11 @@ from chetaev.numerics.machine.kernels import Foreign, Kernel
 from chetaev.numerics.machine.two_doubles.programs import InTwoDoubles, in_two_doubles
 
 Array = NDArray[np.float64]
+Needed = Array | float | Callable[[Array], Array]
+"""Absolute errors that do not matter, or what computes them from the values."""
 
 _DIGITS_TRIED = (30, 60, 150, 400, 1200)
 """Decimal digits that are tried one after the other: 1 - tanh(300)^2 needs 260."""
-_NEGLIGIBLE_ERROR = 1e-300
-"""An absolute error that does not matter: a function that vanishes identically has ever smaller values with ever more digits."""
 _SAME_RESULT = 1e-14
 """Relative difference of two results that agree."""
 _NO_VALUE = (ValueError, ZeroDivisionError, OverflowError, KeyError)
@@ -45,15 +46,14 @@ _PROGRAMS: Remembered[Program] = Remembered(64)
 _IN_TWO_DOUBLES: Remembered[InTwoDoubles | None] = Remembered(64)
 _CERTAIN = 1e-18
 """Relative bound of the error of a result in pairs of doubles that has all digits of a double, up to half a unit of the last one."""
+_PART_OF_ALLOWED = 1e-2
+"""Largest error of a residual, in units of the largest one allowed."""
 _CERTAIN_BESIDE_NEEDED = 0.1
 """The same relative to an error that does not matter: the bound is a proof, where digits only agree, and far above the error itself."""
 
 
-def with_enough_digits(compute: Callable[[mpmath.MPContext], Sequence[Any]], needed: Array | float = 0.0) -> Array | None:
-    """Numbers that are computed with more and more digits, until they agree; None where they have no value, or too many digits cancel.
-
-    `needed` are absolute errors that do not matter.
-    """
+def with_enough_digits(compute: Callable[[mpmath.MPContext], Sequence[Any]], needed: Needed = 0.0) -> Array | None:
+    """Numbers that are computed with more and more digits, until they agree; None where they have no value, or too many digits cancel."""
     before: Array | None = None
     for digits in _DIGITS_TRIED:
         try:
@@ -63,10 +63,14 @@ def with_enough_digits(compute: Callable[[mpmath.MPContext], Sequence[Any]], nee
             continue
         if not np.isfinite(found).all():  # too large for doubles
             return None
-        if before is not None and (np.abs(found - before) <= np.maximum(_SAME_RESULT * np.abs(found), needed)).all():
+        if before is not None and (np.abs(found - before) <= np.maximum(_SAME_RESULT * np.abs(found), _errors(needed, found))).all():
             return found
         before = found
     return None
+
+
+def _errors(needed: Needed, found: Array) -> Array | float:
+    return needed(found) if callable(needed) else needed
 
 
 class Exact:
@@ -89,11 +93,11 @@ class Exact:
         """The number of instructions."""
         return len(self._program.lines)
 
-    def __call__(self, t: float, y: Array, p: Array, needed: Array | float = 0.0) -> Array | None:
+    def __call__(self, t: float, y: Array, p: Array, needed: Needed = 0.0) -> Array | None:
         """The values at a state, if they have any (`with_enough_digits`). The entries of p for inputs are not read."""
         if self._quick is not None:
             found, bounds = self._quick(np.array([t, *y[: self._states], *p[:-1]]))
-            allowed = np.maximum(_CERTAIN * np.abs(found), _CERTAIN_BESIDE_NEEDED * np.asarray(needed))
+            allowed = np.maximum(_CERTAIN * np.abs(found), _CERTAIN_BESIDE_NEEDED * np.asarray(_errors(needed, found)))
             if (bounds <= allowed).all() and np.isfinite(found).all():
                 return found
 
@@ -115,7 +119,7 @@ class Exact:
             ahead, behind = (self._values([v + s * step * d for v, d in zip(given, moves, strict=True)], mp) for s in (1, -1))
             return [(a - b) / (2 * step) for a, b in zip(ahead, behind, strict=True)]
 
-        return with_enough_digits(compute, _NEGLIGIBLE_ERROR)
+        return with_enough_digits(compute, NEGLIGIBLE_ERROR)
 
     def _values(self, given: list[Any], mp: mpmath.MPContext) -> Sequence[Any]:
         if self._inputs is not None:
@@ -148,7 +152,7 @@ def with_exact_functions(watch: Kernel, compiled: Compiled, binding: Binding, na
     exact, first = Exact(compiled, binding, name, lambda: expressions), watch.n_out - len(expressions)
 
     def functions(t: float, y: Array, p: Array) -> Array:
-        found, values = watch(t, y, p), exact(t, y, p, _NEGLIGIBLE_ERROR)
+        found, values = watch(t, y, p), exact(t, y, p, NEGLIGIBLE_ERROR)
         return found if values is None else np.concatenate([found[:first], values])
 
     return _foreign(watch, functions)
@@ -174,12 +178,51 @@ def _foreign(kernel: Kernel, compute: Callable[[float, Array, Array], Array]) ->
     return Foreign(kernel.program, n, m, kernel.n_out, kernel.instructions, kernel.hot, code, doubts)
 
 
-def exact_rows(compiled: Compiled, binding: Binding) -> Exact:
-    """The rows that restrict the state, and then the slopes of each by all jets of the state."""
+@dataclass(frozen=True)
+class ExactRows:
+    """The rows that restrict the state, and their slopes by the jets that occur in them."""
+
+    values: Exact
+    """The rows, and then their slopes."""
+    rows: NDArray[np.int64]
+    """For each slope the number of its row."""
+    jets: NDArray[np.int64]
+    """For each slope the place of its jet in the state."""
+
+    def relative(self, t: float, y: Array, p: Array, usual: Array, allowed: float) -> Array | None:
+        """The residuals relative to the contributions of jets of their `usual` sizes, right to a small part of `allowed`; None without a
+        value.
+        """
+
+        def terms(found: Array) -> Array:
+            first = len(found) - len(self.rows)
+            return np.bincount(self.rows, np.abs(found[first:]) * usual[self.jets], minlength=first).astype(np.float64)
+
+        def needed(found: Array) -> Array:
+            each = _PART_OF_ALLOWED * allowed * terms(found)
+            with np.errstate(divide="ignore", over="ignore"):
+                slopes = each[self.rows] / (np.bincount(self.rows)[self.rows] * usual[self.jets])
+            return np.maximum(np.concatenate([each, slopes]), NEGLIGIBLE_ERROR)
+
+        found = self.values(t, y, p, needed)
+        if found is None:
+            return None
+        sizes = terms(found)
+        relative: Array = np.abs(found[: len(sizes)]) / np.where(sizes > 0, sizes, 1.0)
+        return relative
+
+
+def exact_rows(compiled: Compiled, binding: Binding) -> ExactRows:
+    """The rows that restrict the state in as many digits as they need."""
+    flow = compiled.flow
+    place = {z: k for k, z in enumerate(flow.state)}
+    rows = [flow.system.row(pair) for pair in flow.system.hidden()]
+    occurring = [sorted(place[z] for z in flow.graph.symbols(row) if z in place) for row in rows]
 
     def expressions() -> list[ca.SX]:
-        flow = compiled.flow
-        rows = [flow.system.row(pair) for pair in flow.system.hidden()]
-        return [*rows, *[slope for row in rows for slope in flow.graph.gradient(row, flow.state)]]
+        jets = [[flow.state[k] for k in places] for places in occurring]
+        return [*rows, *[slope for row, own in zip(rows, jets, strict=True) for slope in flow.graph.gradient(row, own)]]
 
-    return Exact(compiled, binding, "rows", expressions)
+    values = Exact(compiled, binding, "rows", expressions)
+    numbers = np.repeat(np.arange(len(rows)), list(map(len, occurring)))
+    return ExactRows(values, numbers, np.array([k for places in occurring for k in places], np.int64))

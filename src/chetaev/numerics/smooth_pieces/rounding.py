@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.symbols import TIME
-from chetaev.mechanics.tolerances import ALMOST_ZERO, NEGLIGIBLE_ERROR
+from chetaev.mechanics.tolerances import ALMOST_ZERO
 from chetaev.numerics.flow.compiled import Array, Compiled
 from chetaev.numerics.flow.exact_rates import Exact, exact_rates, exact_rows
 from chetaev.numerics.graphs.arithmetic import dense
@@ -308,12 +308,10 @@ def broken_row(piece: Piece, allowed: float, usual: Callable[[], Array]) -> tupl
     p = np.stack([setting.parameters(float(t), piece.reference) for t in ends]) if driven else piece.parameters
     for k in rows_in_doubt(compiled, ends, states, p, allowed).nonzero()[0]:
         t, y = float(ends[k]), states[k]
-        exact = exact_rows(compiled, setting.binding)(t, y, p[k] if driven else p, NEGLIGIBLE_ERROR)
-        if exact is None:
+        sizes = np.maximum(usual()[: compiled.size], np.abs(y))
+        relative = exact_rows(compiled, setting.binding).relative(t, y, p[k] if driven else p, sizes, allowed)
+        if relative is None:
             continue
-        slopes = np.abs(exact[rows:].reshape(rows, -1))
-        terms = slopes @ np.maximum(usual()[: compiled.size], np.abs(y))[: slopes.shape[1]]
-        relative = np.abs(exact[:rows]) / np.where(terms > 0, terms, 1.0)
         worst = int(np.argmax(relative))
         if found is None or relative[worst] > found[0]:
             found = float(relative[worst]), worst, t
