@@ -99,6 +99,12 @@ def test_a_net_needs_no_more_digits_than_pairs_of_doubles_have(monkeypatch):
     net = Net(8)
     run = ch.simulate(ch.derive(net.system, ch.DAlembert()), net.start(), (0, 0.01), parameters={"g": GRAVITY}, tolerance=1e-9)
     assert run.outcome == "finished"
+    lines = str(run).splitlines()
+    assert len(lines) == 3 + 20 + 2 and lines[-1].startswith("  and 220 more rows, at most ") and lines[-2].lstrip().startswith("balance")
+    shown, others = {line.split()[0]: float(line.split()[-1]) for line in lines[3:-2]}, float(lines[-1].split()[-1])
+    left = [size for label, size in run.drift.items() if label not in shown and label != "balance"]
+    assert len(shown) == 20 and others == float(f"{max(left):.1e}") <= min(shown.values())
+    assert "and 232 more rows" in run._repr_html_()
 
 
 def test_attractions_of_bodies_with_a_name_for_the_part_of_each():

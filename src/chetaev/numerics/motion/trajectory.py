@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 _MOST_LINES = 20
-"""Events, and switches, that a printed motion lists."""
+"""Events, switches and rows that a printed motion lists."""
 _SIDE_AFTER_SWITCH = {1: "above", -1: "below", 0: "stays zero"}
 """The side on which a switching function is after a switch, in words."""
 
@@ -373,13 +374,26 @@ class Trajectory(GroupColumns):
         lines = [f"{self.equations.system.name or 'system'} · {self.equations.principle}"]
         lines.append(f"  {self.outcome}: {self.message}")
         lines.append(f"  up to t = {self.end[0]:g} in {steps} steps, {len(self.t)} points stored")
-        width = max((len(name) for name in self.drift), default=0)
-        lines += [f"  {name:<{width}}  at most {size:.1e}" for name, size in self.drift.items()]
+        shown, others, size = largest_residuals(self.drift, _MOST_LINES)
+        width = max(map(len, shown), default=0)
+        lines += [f"  {label:<{width}}  at most {self.drift[label]:.1e}" for label in shown]
+        lines += [f"  and {others} more rows, at most {size:.1e}"] if others else []
         if not self.certificate.ok:
             lines += [f"  {line}" for line in str(self.certificate).splitlines()]
         lines += _first([f"  event {event.text} = 0 at t = {event.t:.12g}" for event in self.events], "events")
         lines += _first([f"  {s.text} = 0 at t = {s.t:.12g}: {_SIDE_AFTER_SWITCH[s.after]}" for s in self.switches], "switches")
         return "\n".join(lines)
+
+
+def largest_residuals(drift: Mapping[str, float], most: int) -> tuple[list[str], int, float]:
+    """The labels of the balance and of at most `most` rows, those that are least satisfied, in the order of the system; the number of the
+    others, and the largest residual among them.
+    """
+    rows = sorted(
+        (label for label in drift if label != "balance"), key=lambda label: -drift[label] if drift[label] == drift[label] else -inf
+    )
+    others = rows[most:]
+    return [label for label in drift if label not in set(others)], len(others), drift[others[0]] if others else 0.0
 
 
 def _first(lines: list[str], noun: str) -> list[str]:

@@ -20,17 +20,21 @@ _MOST_QUANTITIES = 24
 _POINTS_OF_CURVE = 120
 """Times at which a curve is drawn, evenly spaced: enough for its small width."""
 _MOST_LINES = 8
-"""Events, and switches, in the list."""
+"""Rows, events and switches in the list, of each."""
 
 
 def motion_html(motion: Trajectory) -> str:
     """Return the display of a motion."""
+    from chetaev.numerics.motion.trajectory import largest_residuals
+
     title = f"{motion.equations.system.name or 'system'} · {motion.equations.principle}"
     kind = "good" if motion.outcome.reached_end else "bad"
     run = f"t = {number(motion.t[0])} to {number(motion.end[0])} in {counted(motion.counts['accepted'], 'step')}"
     run += f", {counted(len(motion.t), 'point')} stored"
     head = f"<p>{badge(motion.outcome.value.replace('_', ' '), kind)} {escape(motion.message)} {run}.</p>"
-    checks = [f"{escape(name)}: at most {size(value)}" for name, value in motion.drift.items()]
+    residuals, others, largest = largest_residuals(motion.drift, _MOST_LINES)
+    checks = [f"{escape(name)}: at most {size(motion.drift[name])}" for name in residuals]
+    checks += [f"and {others} more rows: at most {size(largest)}"] if others else []
     if motion.certificate.figures:
         checks.append(f"certificate: {'ok' if motion.certificate.ok else escape(motion.certificate.sentence)}")
     met = [f"event {escape(e.text)} = 0 at t = {number(e.t, 8)}" for e in motion.events[:_MOST_LINES]]
