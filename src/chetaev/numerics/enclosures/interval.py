@@ -14,7 +14,7 @@ from math import inf, isinf, pi
 
 import casadi as ca
 
-from chetaev.numerics.graphs.arithmetic import integer_power, larger, minus, over, plus, size, times
+from chetaev.numerics.graphs.arithmetic import integer_power, larger, minus, over, plus, root, size, times
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,9 @@ def whole_power(a: Interval, exponent: int) -> Interval:
 def fractional_power(a: Interval, exponent: float) -> Interval:
     """All powers of nonnegative numbers with an exponent that is not an integer."""
     base = a if a.single else Interval(larger(a.low, ca.SX(0)), a.high)
-    low, high = (ca.sqrt(end) ** (2 * exponent) if (2 * exponent).is_integer() else end**exponent for end in (base.low, base.high))
+    halves = (2 * exponent).is_integer()
+    power = ca.SX(2 * exponent if halves else exponent)
+    low, high = (ca.SX.binary(ca.OP_POW, root(end) if halves else end, power) for end in (base.low, base.high))
     if a.single:
         return single(low)
     return Interval(low, high) if exponent > 0 else Interval(high, low)

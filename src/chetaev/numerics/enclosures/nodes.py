@@ -202,7 +202,7 @@ def has_narrow_features(e: Expr) -> bool:
     if e.is_Pow and e.exp.is_number and 0 < e.exp < 1:
         return bends(e) or bool(not long(e.base) and e.base.is_positive)
     if e.is_Pow:
-        return not (e.exp.is_number and 0 <= e.exp < _HIGHEST_SMOOTH_POWER) or _degree(e) >= _FACTORS_OF_A_PULSE
+        return not (e.exp.is_number and 0 <= e.exp < _HIGHEST_SMOOTH_POWER) or (e.base.has(sympy.Pow) and _degree(e) >= _FACTORS_OF_A_PULSE)
     return bool(e.is_Function) and SPELLING.get(type(e)) not in _TAME
 
 

@@ -28,11 +28,13 @@ def of_time_alone(lagrangian: Expr) -> tuple[Expr, Expr]:
         return lagrangian, S.Zero
     if lagrangian.is_Add:
         parts = [of_time_alone(term) for term in lagrangian.args]
+        if all(part is S.Zero for part, _ in parts):
+            return S.Zero, lagrangian  # not written again: sums over all pairs of bodies are long
         return Add(*[part for part, _ in parts]), Add(*[rest for _, rest in parts])
     if lagrangian.is_Mul:
         factors = [of_time_alone(factor) for factor in lagrangian.args]
         moving = [k for k, (_, rest) in enumerate(factors) if rest != 0]
-        if len(moving) == 1:  # a factor of time alone times a sum
+        if len(moving) == 1 and factors[moving[0]][0] is not S.Zero:  # a factor of time alone times a sum
             known = Mul(*[part for k, (part, _) in enumerate(factors) if k != moving[0]])
             return known * factors[moving[0]][0], known * factors[moving[0]][1]
     if lagrangian.is_Pow and lagrangian.exp == 2:

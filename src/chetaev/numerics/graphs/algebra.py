@@ -49,6 +49,8 @@ _MOST_FORWARD = 2
 slopes vanish."""
 _CACHED_PROGRAMS = 24
 """Size of the cache of programs. With a smaller one the programs of a single analysis evict each other, which costs time only."""
+_CACHED_LINES = 1_000_000
+"""Most instructions of cached programs besides the last one; each takes 150 bytes."""
 _BINARY = {"atan2": int(ca.OP_ATAN2), "min": int(ca.OP_FMIN), "max": int(ca.OP_FMAX)}
 
 
@@ -150,13 +152,17 @@ class GraphAlgebra:
     def program(self, expressions: Sequence[ca.SX], symbols: Sequence[Symbol] | None = None) -> tuple[Program, list[Symbol]]:
         """Return the expressions as instructions for exact arithmetic, and the symbols that are its inputs; numbers are exact.
 
-        The last `_CACHED_PROGRAMS` results are cached, because several analyses use the same rows.
+        The last results are cached, because several analyses use the same rows.
         """
         key = tuple(int(e.element_hash()) if e.nnz() else 0 for e in expressions), None if symbols is None else tuple(symbols)
         if key not in self._programs:
-            if len(self._programs) == _CACHED_PROGRAMS:
+            made = (list(expressions), *self._new_program(expressions, symbols))
+            room = _CACHED_LINES - len(made[1].lines)
+            while self._programs and (
+                len(self._programs) == _CACHED_PROGRAMS or sum(len(program.lines) for _, program, _ in self._programs.values()) > room
+            ):
                 del self._programs[next(iter(self._programs))]
-            self._programs[key] = (list(expressions), *self._new_program(expressions, symbols))
+            self._programs[key] = made
         _, program, order = self._programs[key]
         return program, order
 

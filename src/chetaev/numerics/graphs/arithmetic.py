@@ -56,6 +56,11 @@ def is_nothing(a: ca.SX) -> bool:
     return a is NOTHING or bool(a.is_zero())
 
 
+def root(a: ca.SX) -> ca.SX:
+    """The square root of an expression."""
+    return ca.SX.unary(ca.OP_SQRT, a)
+
+
 def step(u: ca.SX) -> ca.SX:
     """0 for u < 0, 1 for u > 0, 1/2 at 0."""
     return times(plus(ca.SX.unary(ca.OP_SIGN, u), ca.SX(1)), ca.SX(0.5))
@@ -87,13 +92,11 @@ def raised(base: ca.SX, exponent: Expr, converted: ca.SX) -> ca.SX:
     """Integer powers as products, half-integers through a root: both stay differentiable at zero."""
     if exponent.is_Integer:
         size = integer_power(base, abs(int(exponent)))
-        return 1 / size if exponent.is_negative else size
+        return over(ca.SX(1), size) if exponent.p < 0 else size
     if exponent.is_Rational and exponent.q == 2:
-        root = integer_power(ca.sqrt(base), abs(exponent.p))
-        return 1 / root if exponent.is_negative else root
-    if exponent.is_Rational:
-        return base ** float(exponent)
-    return base**converted
+        power = integer_power(root(base), abs(exponent.p))
+        return over(ca.SX(1), power) if exponent.p < 0 else power
+    return ca.SX.binary(ca.OP_POW, base, ca.SX(float(exponent)) if exponent.is_Rational else converted)
 
 
 def integer_power(base: ca.SX, exponent: int) -> ca.SX:

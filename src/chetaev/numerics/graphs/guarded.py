@@ -90,7 +90,7 @@ class Guarded:
     def saturated(self, node: Expr) -> ca.SX | None:
         """Return the graph of a function whose argument may overflow a double where it has a limit; None for others."""
         name = "" if node.is_Pow else SPELLING[type(node)]
-        if not (name in (*SATURATING, "log") or (node.is_Pow and node.exp.is_Rational and node.exp.is_negative)):
+        if not (name in (*SATURATING, "log") or (node.is_Pow and node.exp.is_Rational and node.exp.p < 0)):
             return None
         terms = terms_of(node.args[0])
         if terms is None or (name == "exp" and all(factor.is_positive for factor, grows in terms if grows)):

@@ -76,6 +76,8 @@ def growths(factors: Sequence[Expr]) -> dict[Expr, Growth]:
     >>> growths([sympy.cosh(x), x])
     {}
     """
+    if sum(1 for f in factors if f.args) < 2:
+        return {}  # symbols and numbers do not grow, and one factor alone has none that makes up for it
     if not any(isinstance(f, sympy.exp) or (f.is_Pow and f.exp.is_negative) for f in factors):
         return {}  # nothing falls
     if any(VARIABLE in f.free_symbols for f in factors):

@@ -39,7 +39,7 @@ def parts(base: Expr, exponent: Expr) -> tuple[Expr, tuple[tuple[Expr, Expr], ..
     >>> parts(sympy.exp(x) - sympy.exp(2*x), sympy.Integer(-1)) is None
     True
     """
-    if not (exponent.is_Rational and exponent.is_negative):
+    if not (exponent.is_Rational and exponent.p < 0):  # SymPy derives `is_negative` for every fraction anew
         return None
     number, terms = base.as_coeff_Add()
     found = [term.as_coeff_Mul() for term in sympy.Add.make_args(terms)]
