@@ -15,7 +15,7 @@ import pytest
 from numba import njit
 from numba.core.errors import TypingError
 
-from chetaev.numerics.machine import engine, instructions, interpreter, tape
+from chetaev.numerics.machine import engine, grouped, instructions, interpreter, tape
 from chetaev.numerics.machine import kernels as machine
 from chetaev.numerics.machine.kernels import Kernel, compile_kernel, joined_kernel
 from chetaev.numerics.machine.native import call_kernel
@@ -25,20 +25,30 @@ SPECIAL = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -3.0, 1e-300, -1e-300, 1e300, -
 
 
 class Both(Kernel):
-    """A kernel whose program is interpreted and compiled at every call: the values must be the same, to the last bit."""
+    """A kernel whose program is interpreted, run in loops and compiled at every call: the values must be the same, to the last bit."""
 
     def __call__(self, t, y, p):
         interpreted = super().__call__(t, y, p)
         kernel = Kernel(self.program, self.n_state, self.n_parameters, self.n_out, self.instructions, self.hot)
         assert kernel.address
         compiled = kernel(t, y, p)
-        np.testing.assert_array_equal(interpreted, compiled)
-        np.testing.assert_array_equal(np.signbit(interpreted[compiled == compiled]), np.signbit(compiled[compiled == compiled]))
+        for found in (interpreted, in_loops(self.program, t, y, p, self.n_out)) if interpreter.interprets() else (interpreted,):
+            np.testing.assert_array_equal(found, compiled)
+            np.testing.assert_array_equal(np.signbit(found[compiled == compiled]), np.signbit(compiled[compiled == compiled]))
         return interpreted
 
     @property
     def provisional(self):
         return interpreter.interprets()
+
+
+def in_loops(program, t, y, p, n_out):
+    """The results of a program in loops, however short these are."""
+    groups, columns = grouped.tables_of(np.frombuffer(program, np.int32).reshape(-1, 4))
+    state, parameters, out = np.array(y, float), np.array(p, float), np.empty(n_out)
+    address = grouped._ENTRIES.address(groups.ctypes.data, len(groups), columns.ctypes.data, len(program) // 16)
+    engine.entry_of(address)(float(t), state.ctypes.data, parameters.ctypes.data, out.ctypes.data)
+    return out
 
 
 def kernel_of(build, n_state=2, n_parameters=1, **options):
@@ -657,3 +667,54 @@ def test_a_program_whose_values_do_not_fit_on_the_stack():
     assert kernel.instructions > 40_000
     found = kernel(0.0, [0.5, 2.0], [9.81])
     np.testing.assert_allclose(found, np.array(function(0.0, [0.5, 2.0], [9.81])).ravel(), rtol=1e-12)
+
+
+def masses(count):
+    """Rates of masses in a ring of springs, with a function of each: as many independent operations as masses."""
+    t, y, p = ca.SX.sym("t"), ca.SX.sym("y", 2 * count), ca.SX.sym("p", 2)
+    x, v = y[:count], y[count:]
+    ahead, behind = ca.vertcat(x[1:], x[0]) - x, x - ca.vertcat(x[-1], x[:-1])
+    forces = p[0] * (ahead - behind) - 0.1 * v * v * ca.sin(x + t) / (1.5 + ca.cos(ahead)) + p[1] * ca.sqrt(2 + behind * behind)
+    return ca.Function("ring", [t, y, p], [ca.vertcat(v, forces)])
+
+
+@pytest.mark.skipif(not interpreter.interprets(), reason="programs are not interpreted here")
+def test_a_long_program_runs_in_loops_and_is_not_compiled(monkeypatch):
+    function = masses(5000)
+    kernel = compile_kernel(function)
+    assert kernel.instructions > 60_000 and not kernel.provisional
+    monkeypatch.setattr(machine, "made", lambda *given: pytest.fail("a long program was compiled"))
+    y, p = np.random.default_rng(4).normal(size=10_000), np.array([3.0, 0.7])
+    found = kernel(0.3, y, p)
+    np.testing.assert_allclose(found, np.array(function(0.3, y, p)).ravel(), rtol=1e-13, atol=1e-13)
+    assert kernel.early == kernel.address and kernel.address == pickle.loads(pickle.dumps(kernel)).address  # noqa: S301
+    answers = [None] * 4
+
+    def ask(k):
+        answers[k] = [kernel(0.3, y * (k + 1), p).tobytes() for _ in range(20)]
+
+    threads = [threading.Thread(target=ask, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(set(answer) == {kernel(0.3, y * (k + 1), p).tobytes()} for k, answer in enumerate(answers))
+
+
+@pytest.mark.skipif(not interpreter.interprets(), reason="programs are not interpreted here")
+def test_a_program_of_medium_length_is_compiled_for_many_calls_only():
+    kernel = compile_kernel(masses(1800))
+    y, p = np.random.default_rng(4).normal(size=3600), np.array([3.0, 0.7])
+    assert 20_000 < kernel.instructions < 60_000 and kernel.provisional
+    early = kernel(0.3, y, p)
+    assert kernel.early == kernel.in_loops != kernel.address
+    assert kernel(0.3, y, p).tobytes() == early.tobytes() and not kernel.provisional
+
+
+def test_operations_one_after_the_other_do_not_run_in_loops():
+    t, y, p = ca.SX.sym("t"), ca.SX.sym("y", 1), ca.SX.sym("p", 0)
+    x = y[0]
+    for _ in range(11_000):
+        x = 1.5 * x - x * x
+    kernel = compile_kernel(ca.Function("f", [t, y, p], [x]))
+    assert kernel.instructions > 20_000 and kernel.in_loops is None

@@ -127,7 +127,8 @@ def _mentioning(place: str) -> NDArray[np.bool_]:
     return np.array([place in CASES.get(operation, "") for operation in range(FUSED_FROM + 1)])
 
 
-_READS_A, _READS_B, _READS_C = (_mentioning(place) for place in ("{a}", "{b}", "{c}"))
+READS = _READS_A, _READS_B, _READS_C = tuple(_mentioning(place) for place in ("{a}", "{b}", "{c}"))
+"""Which operations read a value in the second, third and fourth place of a line."""
 _OF_ONE = frozenset(map(int, np.flatnonzero(_READS_A & ~_READS_B)))
 _OF_TWO = frozenset(map(int, np.flatnonzero(_READS_A & _READS_B))) - _POWERS
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 import llvmlite.binding as llvm
@@ -30,12 +30,6 @@ programs are in memory that each call takes and gives back."""
 MEMORY = ("malloc", "free")
 """The functions for that."""
 
-_LOCK = threading.Lock()
-_ADDRESSES: dict[bytes, int] = {}
-_FREE: list[tuple[int, NDArray[np.int64]]] = []
-_TABLES: list[NDArray[np.int64]] = []
-"""Where the entries look; they are kept as long as the process, like all code."""
-
 SIGNATURE = "double %t, ptr %y, ptr %p, ptr %out"
 
 
@@ -44,33 +38,52 @@ def interprets() -> bool:
     return SAME_BITS and llvm.llvm_version_info[0] > 15
 
 
+class Entries:
+    """Functions with the signature of a kernel that call a routine with arguments of their own, each from its line of a table.
+
+    `routine` returns its address; `kinds` are the types of these arguments, which come before those of a kernel.
+    """
+
+    def __init__(self, routine: Callable[[], int], kinds: Sequence[str]) -> None:
+        self._routine, self._kinds = routine, kinds
+        self._lock = threading.Lock()
+        self._free: list[tuple[int, NDArray[np.int64]]] = []
+        self._tables: list[NDArray[np.int64]] = []
+        """Where the functions look; they are kept as long as the process, like all code."""
+
+    def address(self, *arguments: int) -> int:
+        """The address of a function that calls the routine with these arguments before its own."""
+        with self._lock:
+            if not self._free:
+                self._free = self._made()
+            address, line = self._free.pop()
+            line[:] = arguments
+            return address
+
+    def _made(self) -> list[tuple[int, NDArray[np.int64]]]:
+        table, routine = np.zeros((STOCK, len(self._kinds)), np.int64), self._routine()
+        self._tables.append(table)
+        passed = "".join(f"{kind} %own{k}, " for k, kind in enumerate(self._kinds))
+        entries = {}
+        for number, line in enumerate(table):
+            at = int(line.ctypes.data)
+            loads = [f"%own{k} = load {kind}, ptr inttoptr (i64 {at + 8 * k} to ptr)" for k, kind in enumerate(self._kinds)]
+            call = f"call void inttoptr (i64 {routine} to ptr)({passed}{SIGNATURE})"
+            head = f"define internal void @entry{number}({SIGNATURE}) nounwind {{"
+            entries[f"entry{number}"] = "\n".join([head, *loads, call, "ret void", "}"])
+        return list(zip(addresses_of(entries), table, strict=True))
+
+
+_LOCK = threading.Lock()
+_ADDRESSES: dict[bytes, int] = {}
+
+
 def interpreted(program: bytes) -> int:
     """Return the address of a function that interprets a program; equal programs share it."""
     with _LOCK:
         if program not in _ADDRESSES:
-            if not _FREE:
-                _FREE.extend(_entries())
-            address, line = _FREE.pop()
-            _ADDRESSES[program] = address
-            line[:] = np.frombuffer(program, np.int8).ctypes.data, len(program) // 16
+            _ADDRESSES[program] = _ENTRIES.address(np.frombuffer(program, np.int8).ctypes.data, len(program) // 16)
         return _ADDRESSES[program]
-
-
-def _entries() -> list[tuple[int, NDArray[np.int64]]]:
-    """Return addresses of new entry functions, each with its line of a table: address and number of values of the program."""
-    table = np.zeros((STOCK, 2), np.int64)
-    _TABLES.append(table)
-    run = _interpreter()
-    entries = {
-        f"entry{k}": f"""define internal void @entry{k}({SIGNATURE}) nounwind {{
-%code = load ptr, ptr inttoptr (i64 {line.ctypes.data} to ptr)
-%n = load i64, ptr inttoptr (i64 {line.ctypes.data + 8} to ptr)
-call void inttoptr (i64 {run} to ptr)(ptr %code, i64 %n, {SIGNATURE})
-ret void
-}}"""
-        for k, line in enumerate(table)
-    }
-    return list(zip(addresses_of(entries), table, strict=True))
 
 
 def addresses_of(functions: Mapping[str, str], declarations: Iterable[str] = (), optimised: bool = False) -> list[int]:
@@ -179,3 +192,6 @@ def loaded(operation: int, case: str, kind: str = "double") -> tuple[list[str], 
                 lines += [f"{field}.q = getelementptr {kind}, ptr %work, i64 {field}.x", f"{field}.v = load double, ptr {field}.q"]
             names[name] = f"{field}.x" if name == "i" else f"{field}.v"
     return lines, names
+
+
+_ENTRIES = Entries(_interpreter, ("ptr", "i64"))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chetaev.numerics.machine.engine import CALLED, SAME_BITS, address_of, bind, entry_of, machine_code
+from chetaev.numerics.machine.grouped import grouped
 from chetaev.numerics.machine.instructions import entries_read, joined, program_of, text_of
 from chetaev.numerics.machine.interpreter import interpreted, interprets
 from chetaev.numerics.machine.periodic import angles_read
@@ -19,6 +20,10 @@ from chetaev.numerics.machine.periodic import angles_read
 _LARGE = 20_000
 """Most instructions of optimised code. It is twice as fast, but for a long chain of operations takes 1 s to generate at 15 000
 instructions, 10 s at 45 000 and 80 s at 100 000. Unoptimised code takes half a second at 100 000."""
+
+_LONGEST_COMPILED = 60_000
+"""Most instructions of machine code for each operation. Longer programs run in loops (`grouped`), which need not be compiled: they take
+about 0.5 ns for an operation, unoptimised code 0.3 ns at this length and 0.5 ns where it does not fit into the caches."""
 
 _SMALL = 200
 """Most instructions of code that is optimised immediately, which takes a few milliseconds."""
@@ -62,10 +67,22 @@ class Kernel:
     @cached_property
     def address(self) -> int:
         """The address of the code for many calls."""
+        if self._stays_in_loops and self.in_loops is not None:
+            return self.in_loops
         in_line = self._optimised and interprets()
         found = made(text_of(self.program, interpreted(self.program)) if in_line else self.text, self._optimised)
         _PROGRAMS[found] = self.program
         return found
+
+    @cached_property
+    def in_loops(self) -> int | None:
+        """The address of loops that compute a long program; None for others, and where the loops would be short."""
+        return grouped(self.program) if self.instructions > _LARGE and interprets() else None
+
+    @cached_property
+    def _stays_in_loops(self) -> bool:
+        """Whether loops are the code for many calls too."""
+        return self.in_loops is not None and (not self.hot or self.instructions > _LONGEST_COMPILED)
 
     @cached_property
     def with_library(self) -> int | None:
@@ -80,11 +97,13 @@ class Kernel:
         if not self.provisional:
             return self.address
         self._asked.append(None)
-        return interpreted(self.program) if interprets() else made(self.text, False)
+        return self.in_loops or (interpreted(self.program) if interprets() else made(self.text, False))
 
     @property
     def provisional(self) -> bool:
         """Whether few calls use other code than many: not if the code for many calls exists, or `early` was requested `_OFTEN` times."""
+        if self._stays_in_loops:
+            return False
         sooner = interprets() or (self._optimised and self.instructions > _SMALL)
         return "address" not in self.__dict__ and len(self._asked) < _OFTEN and sooner and SAME_BITS
 
@@ -208,7 +227,8 @@ def compile_kernel(function: casadi.Function, hot: bool = True, fusing: bool = T
     if not _is_vector(out):
         raise ValueError(f"the output of {name} is a matrix of shape {out.shape}; make it a vector: casadi.vec")
     instructions = function.n_instructions()
-    program = program_of(function, out, fusing=fusing and instructions <= _LARGE)
+    in_loops = instructions > _LONGEST_COMPILED and interprets()
+    program = program_of(function, out, fusing=fusing and (instructions <= _LARGE or in_loops))
     return Kernel(program, n_state, n_parameters, out.numel(), instructions, hot)
 
 

@@ -18,25 +18,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 
 import casadi
 import numpy as np
-from numpy.typing import NDArray
 
 from chetaev.numerics.machine.engine import bind
 from chetaev.numerics.machine.instructions import CASES, CONST, FUSED, LIBM, PARAMETER, STATE, STORE, TIME, TURNING, driven
-from chetaev.numerics.machine.interpreter import LABELS, MEMORY, NEEDED, SIGNATURE, STOCK, addresses_of, interprets, loaded, loop_text
+from chetaev.numerics.machine.interpreter import LABELS, MEMORY, NEEDED, Entries, addresses_of, interprets, loaded, loop_text
 from chetaev.numerics.machine.kernels import Foreign, Kernel
 
 _ROUNDED, _CALLED = 2.0**-53, 2.0**-52
 """Relative error of an arithmetic operation, and of a function of the mathematical library: half a unit and a unit in the last place."""
 
 _LOCK = threading.Lock()
-_ENTRIES: dict[tuple[bytes, int, bool], int] = {}
-_FREE: dict[bool, list[tuple[int, NDArray[np.int64]]]] = {False: [], True: []}
-_TABLES: list[NDArray[np.int64]] = []
-"""Where the entries look; they are kept as long as the process, like all code."""
+_ADDRESSES: dict[tuple[bytes, int, bool], int] = {}
 
 
 def doubting(kernel: Kernel, inputs: Kernel | None = None, first: int = 0, often: bool = False) -> int:
@@ -52,13 +48,10 @@ def doubting(kernel: Kernel, inputs: Kernel | None = None, first: int = 0, often
         return 0
     program, size = program_with_inputs(kernel, inputs, first), kernel.n_out
     with _LOCK:
-        if (program, size, often) not in _ENTRIES:
-            if not _FREE[often]:
-                _FREE[often].extend(_made(often))
-            entry, line = _FREE[often].pop()
-            line[:] = np.frombuffer(program, np.int8).ctypes.data, len(program) // 16, size
-            _ENTRIES[program, size, often] = entry
-        return _ENTRIES[program, size, often]
+        if (program, size, often) not in _ADDRESSES:
+            code = np.frombuffer(program, np.int8).ctypes.data
+            _ADDRESSES[program, size, often] = _ENTRIES[often].address(code, len(program) // 16, size)
+        return _ADDRESSES[program, size, often]
 
 
 def program_with_inputs(kernel: Kernel, inputs: Kernel | None, first: int) -> bytes:
@@ -69,24 +62,6 @@ def program_with_inputs(kernel: Kernel, inputs: Kernel | None, first: int) -> by
 @lru_cache(maxsize=256)
 def _driven(program: bytes, inputs: bytes, first: int) -> bytes:
     return driven(program, inputs, first)
-
-
-def _made(often: bool) -> list[tuple[int, NDArray[np.int64]]]:
-    """New entry functions, each with its line of a table: address and number of values of a program, and the number of its results."""
-    table = np.zeros((STOCK, 3), np.int64)
-    _TABLES.append(table)
-    run = _interpreter(often)
-    entries = {
-        f"doubting{k}": f"""define internal void @doubting{k}({SIGNATURE}) nounwind {{
-%code = load ptr, ptr inttoptr (i64 {line.ctypes.data} to ptr)
-%n = load i64, ptr inttoptr (i64 {line.ctypes.data + 8} to ptr)
-%size = load i64, ptr inttoptr (i64 {line.ctypes.data + 16} to ptr)
-call void inttoptr (i64 {run} to ptr)(ptr %code, i64 %n, i64 %size, {SIGNATURE})
-ret void
-}}"""
-        for k, line in enumerate(table)
-    }
-    return list(zip(addresses_of(entries), table, strict=True))
 
 
 @cache
@@ -243,3 +218,6 @@ def _at_both_ends(operation: int, new: _Lines, r: str, known: dict[str, str]) ->
             moved.append(new.size(new.arithmetic("fsub", value, r)))
         found = new.plus(found, new.larger(*moved))
     return found
+
+
+_ENTRIES = {often: Entries(partial(_interpreter, often), ("ptr", "i64", "i64")) for often in (False, True)}
