@@ -47,13 +47,19 @@ def double_pendulum(way: str) -> Tree:
     if way == "coordinates":
         added = "l1*(x1^2 + y1^2 - 1) + l2*((x2 - x1)^2 + (y2 - y1)^2 - 4)"
         return ch.constraint_algorithm(ch.System("x1 y1 x2 y2 l1 l2", lagrangian=f"{PENDULUM} + {added}"))
-    system = ch.System("x1 y1 x2 y2", lagrangian=PENDULUM, kinematic=list(RODS))
+    if way == "symbolic":
+        symbolic = "(x1'^2 + y1'^2)/2 + 3*(x2'^2 + y2'^2)/2 - g*y1 - 3*g*y2"
+        system = ch.System("x1 y1 x2 y2", "g", lagrangian=symbolic, kinematic=list(RODS))
+    else:
+        system = ch.System("x1 y1 x2 y2", lagrangian=PENDULUM, kinematic=list(RODS))
     return ch.constraint_algorithm(ch.derive(system, ch.Vakonomic()))
 
 
-@pytest.mark.parametrize(("way", "names"), [("coordinates", ("l1", "l2")), ("vakonomic", ("lambda1", "lambda2"))])
+@pytest.mark.parametrize(
+    ("way", "names"), [("coordinates", ("l1", "l2")), ("vakonomic", ("lambda1", "lambda2")), ("symbolic", ("lambda1", "lambda2"))]
+)
 def test_the_double_pendulum_with_two_multipliers(way: str, names: tuple[str, str]) -> None:
-    """Masses 1 and 3, rods 1 and 2: multipliers and accelerations from the second derivatives of the rods, solved in NumPy."""
+    """Masses 1 and 3, rods 1 and 2, gravity 2 or a symbol: multipliers and accelerations from the second derivatives of the rods, solved in NumPy."""
     tree = double_pendulum(way)
     assert tree.complete
     (leaf,) = tree.leaves
@@ -81,6 +87,7 @@ def test_the_double_pendulum_with_two_multipliers(way: str, names: tuple[str, st
     rates = (accelerations(q + step * v, v + step * qdd)[1] - accelerations(q - step * v, v - step * qdd)[1]) / (2 * step)
     state = dict(zip(("x1", "y1", "x2", "y2"), q, strict=True)) | dict(zip(("x1'", "y1'", "x2'", "y2'"), v, strict=True))
     state |= {names[0]: l[0], names[1]: l[1], f"{names[0]}'": rates[0], f"{names[1]}'": rates[1]}
+    state |= {"g": 2.0} if way == "symbolic" else {}
     sign = 1
     if not leaf.contains(state, tolerance=1e-6):  # the sign with which a principle adds multipliers
         sign = -1

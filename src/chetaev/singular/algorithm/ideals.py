@@ -11,7 +11,7 @@ from sympy import Symbol
 from sympy.polys.rings import PolyRing
 
 from chetaev.core.support.budget import spend
-from chetaev.singular.algorithm.ring import BlockOrder, Poly, ring_of, terms_of, weight
+from chetaev.singular.algorithm.ring import BlockOrder, Poly, ring_of, terms_of_products, weight
 from chetaev.singular.algorithm.space import Space
 
 
@@ -40,7 +40,7 @@ def normal_form(f: Poly, basis: Sequence[Poly]) -> Poly:
             quotient = divide(m, lead)
             if quotient is None:
                 continue
-            spend(weights[k] * terms_of(f, c))
+            spend(weights[k] * terms_of_products(f, c))
             for n, v in g.items():
                 if n != lead:
                     product = times(n, quotient)

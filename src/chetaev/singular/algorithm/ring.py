@@ -40,6 +40,14 @@ def weight(f: Poly) -> int:
     return sum(terms_of(f, c) for c in f.values()) if f.ring.domain.is_Composite else len(f)
 
 
+def terms_of_products(f: Poly, coefficient: Any) -> int:
+    """The operations counted for each term of another polynomial whose coefficients are multiplied by one of `f`. With one parameter products
+    are reduced by divisors of polynomials in one variable, as fast as single quotients, which the weight of the other polynomial counts.
+    """
+    found = terms_of(f, coefficient)
+    return found // _QUOTIENT if f.ring.domain.is_Composite and f.ring.domain.ngens == 1 else found
+
+
 def _place(factor: tuple[Poly, int]) -> tuple[int, ...]:
     """The sort key of a factor, by the variables of the whole ring."""
     degrees = factor[0].degrees()
