@@ -59,7 +59,7 @@ def double_pendulum(way: str) -> Tree:
     ("way", "names"), [("coordinates", ("l1", "l2")), ("vakonomic", ("lambda1", "lambda2")), ("symbolic", ("lambda1", "lambda2"))]
 )
 def test_the_double_pendulum_with_two_multipliers(way: str, names: tuple[str, str]) -> None:
-    """Masses 1 and 3, rods 1 and 2, gravity 2 or a symbol: multipliers and accelerations from the second derivatives of the rods, solved in NumPy."""
+    """Masses 1 and 3, rods 1 and 2, gravity 2 or a symbol: multipliers and accelerations from the rods' second derivatives, by NumPy."""
     tree = double_pendulum(way)
     assert tree.complete
     (leaf,) = tree.leaves

@@ -41,8 +41,8 @@ def weight(f: Poly) -> int:
 
 
 def terms_of_products(f: Poly, coefficient: Any) -> int:
-    """The operations counted for each term of another polynomial whose coefficients are multiplied by one of `f`. With one parameter products
-    are reduced by divisors of polynomials in one variable, as fast as single quotients, which the weight of the other polynomial counts.
+    """The operations counted for each term of another polynomial whose coefficients are multiplied by one of `f`. With one parameter
+    products are reduced by divisors of polynomials in one variable, as fast as single quotients, which the weight of the other one counts.
     """
     found = terms_of(f, coefficient)
     return found // _QUOTIENT if f.ring.domain.is_Composite and f.ring.domain.ngens == 1 else found
