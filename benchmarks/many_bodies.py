@@ -1,38 +1,58 @@
-"""(f) Many bodies: how reading, the first simulation and a warm one grow with the number of bodies attracting each other and of rods.
+"""(f) Large systems: how reading, the first simulation, a warm one and memory grow with the number of bodies that attract each other, of
+rods in a chain or a net, and of trailers.
 
-Each size is measured once, in a process that has simulated a small system before, with systems that no cache holds.
+Each size is measured once, in a process of its own that has simulated a small system before. `python benchmarks/many_bodies.py net 32`
+does that for one size and prints the figures.
 """
 
 from __future__ import annotations
 
+import json
 import random
+import resource
+import subprocess
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from math import cos, sin
+from pathlib import Path
 
 import numpy as np
 from measure import Effort, Table
+from texts import trailer
 
 import chetaev as ch
 
 _CLOCK = time.process_time
-_STAGES = ("reading, s", "first simulation, s", "warm simulation, s")
+_STAGES = ("reading, s", "first simulation, s", "warm simulation, s", "peak memory, MB")
+_T = 0.01
+"""How long the motions are."""
+
+Parts = tuple[dict[str, object], dict[str, float], dict[str, float]]
+"""The arguments of a system, its parameters and a start."""
 
 
 def tables(effort: Effort) -> list[Table]:
-    """Bodies that attract each other, and a chain of rods in Cartesian coordinates."""
-    bodies = (5, 10, 20) if effort.quick else (25, 50, 100) if effort.long else (10, 20, 40)
-    rods = (10, 20, 40) if effort.quick else (50, 100, 200) if effort.long else (25, 50, 100)
-    _measured(*attracting(3))
-    return [_growth("(f) Bodies that attract each other", bodies, attracting), _growth("(f) A chain of rods", rods, chain)]
+    """A table for each family."""
+    return [_growth(name, sizes[0 if effort.quick else 2 if effort.long else 1]) for name, (_, _, sizes) in FAMILIES.items()]
 
 
-def _growth(title: str, sizes: Sequence[int], made: object) -> Table:
-    found = Table(title, ["quantity", *[f"n = {n}" for n in sizes], "exponent"], "Exponent: slope of the logarithm by least squares.")
-    times = np.array([_measured(*made(n)) for n in sizes])  # type: ignore[operator]
-    for stage, line in zip(_STAGES, times.T, strict=True):
-        found.add(stage, *map(float, line), f"{np.polyfit(np.log(sizes), np.log(line), 1)[0]:.2f}")
+def _growth(name: str, sizes: tuple[int, ...]) -> Table:
+    title, rows = FAMILIES[name][0], [_in_own_process(name, n) for n in sizes]
+    found = Table(
+        f"(f) {title}",
+        ["quantity", *[f"n = {n}" for n in sizes], "exponent", "last exponent"],
+        "Exponent: slope of the logarithm by least squares; last: between the two largest n. CPU seconds.",
+    )
+    for stage, line in zip(_STAGES, np.array(rows).T, strict=True):
+        slopes = [np.polyfit(np.log(sizes[k:]), np.log(line[k:]), 1)[0] for k in (0, -2)]
+        found.add(stage, *map(float, line), *[f"{slope:.2f}" for slope in slopes])
     return found
+
+
+def _in_own_process(name: str, n: int) -> list[float]:
+    done = subprocess.run([sys.executable, __file__, name, str(n)], capture_output=True, text=True, check=True)  # noqa: S603
+    return [float(x) for x in json.loads(done.stdout)]
 
 
 def _measured(parts: dict[str, object], values: dict[str, float], start: dict[str, float]) -> list[float]:
@@ -42,12 +62,20 @@ def _measured(parts: dict[str, object], values: dict[str, float], start: dict[st
     equations = ch.derive(system, ch.DAlembert()) if system.kinematic else ch.derive(system)
     for _ in range(2):
         begin = _CLOCK()
-        ch.simulate(equations, start, (0, 0.01), parameters=values)
+        ch.simulate(equations, start, (0, _T), parameters=values)
         times.append(_CLOCK() - begin)
-    return times
+    return [*times, _peak_memory()]
 
 
-def attracting(n: int) -> tuple[dict[str, object], dict[str, float], dict[str, float]]:
+def _peak_memory() -> float:
+    """Megabytes. On Linux what `getrusage` says includes the process that started this one."""
+    status = Path("/proc/self/status")
+    lines = status.read_text().splitlines() if status.exists() else []
+    peak = next((float(line.split()[1]) for line in lines if line.startswith("VmHWM:")), None)
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss if peak is None else peak) / 1024
+
+
+def attracting(n: int) -> Parts:
     """Bodies in space. The sum over all pairs is written out, with a name for the part of each body: a single text would be too long."""
     names, chance = [f"{c}{k}" for k in range(n) for c in "xyz"], random.Random(1)
     kinetic = " + ".join(f"m{k}/2*(x{k}'^2 + y{k}'^2 + z{k}'^2)" for k in range(n))
@@ -59,7 +87,7 @@ def attracting(n: int) -> tuple[dict[str, object], dict[str, float], dict[str, f
     return {"coordinates": " ".join(names), "parameters": " ".join(values), "lagrangian": lagrangian, "where": where}, values, start
 
 
-def chain(n: int) -> tuple[dict[str, object], dict[str, float], dict[str, float]]:
+def chain(n: int) -> Parts:
     """Point masses in a vertical plane, each joined to the one before by a rod."""
     links = range(1, n + 1)
     energies = " + ".join(f"m{k}/2*(x{k}'^2 + y{k}'^2) - m{k}*g*y{k}" for k in links)
@@ -72,3 +100,42 @@ def chain(n: int) -> tuple[dict[str, object], dict[str, float], dict[str, float]
         start |= {f"x{k}": x, f"y{k}": y, f"x{k}'": 0.0, f"y{k}'": 0.0}
     names = " ".join(f"{c}{k}" for k in links for c in "xy")
     return {"coordinates": names, "parameters": " ".join(values), "lagrangian": energies, "kinematic": rows}, values, start
+
+
+def net(n: int) -> Parts:
+    """N x n masses in space, each with rods to two neighbours or to a fixed place, turning about the line of these places."""
+    nodes = [(i, j) for i in range(n) for j in range(n)]
+    energies = " + ".join(
+        f"{1 + 0.25 * ((3 * i + 5 * j) % 4)}*((x{i}_{j}'^2 + y{i}_{j}'^2 + z{i}_{j}'^2)/2 - g*z{i}_{j})" for i, j in nodes
+    )
+    rows, start, x, z = [], {}, 0.0, 0.0
+    for i in range(n):
+        angle = (0.4, 0.1, -0.3)[i % 3]
+        x, z = x + sin(angle), z - cos(angle)
+        for j in range(n):
+            above = [f"{c}{i - 1}_{j}" for c in "xyz"] if i else ["0", f"{j}", "0"]
+            beside = [[f"{c}{i}_{j - 1}" for c in "xyz"]] if j else []
+            rows += [" + ".join(f"({c}{i}_{j} - {b})^2" for c, b in zip("xyz", o, strict=True)) + " = 1" for o in (above, *beside)]
+            start |= {f"x{i}_{j}": x, f"y{i}_{j}": float(j), f"z{i}_{j}": z}
+            start |= {f"x{i}_{j}'": 0.7 * z, f"y{i}_{j}'": 0.0, f"z{i}_{j}'": -0.7 * x}
+    names = " ".join(f"{c}{i}_{j}" for i, j in nodes for c in "xyz")
+    return {"coordinates": names, "parameters": "g", "lagrangian": energies, "kinematic": rows}, {"g": 9.81}, start
+
+
+def trailers(n: int) -> Parts:
+    """A tractor with n trailers."""
+    text = trailer(n, 0)
+    parts = {"coordinates": text.coordinates, "parameters": " ".join(text.parameters), "where": text.where}
+    return {**parts, "lagrangian": text.lagrangian, "kinematic": text.rows}, text.values, text.start
+
+
+FAMILIES: dict[str, tuple[str, Callable[[int], Parts], tuple[tuple[int, ...], ...]]] = {
+    "bodies": ("n bodies that attract each other", attracting, ((10, 20, 40), (25, 50, 100), (75, 150, 300))),
+    "chain": ("A chain of n rods, Cartesian", chain, ((25, 50, 100), (100, 200, 400), (500, 1000, 2000))),
+    "net": ("A net of n x n masses in space, with 2 n^2 - n rods", net, ((4, 6, 8), (8, 12, 16), (16, 24, 32))),
+    "trailers": ("A tractor with n trailers", trailers, ((5, 10, 20), (10, 20, 40), (25, 50, 100))),
+}
+
+if __name__ == "__main__":
+    _measured(*attracting(3))
+    print(json.dumps(_measured(*FAMILIES[sys.argv[1]][1](int(sys.argv[2])))))
