@@ -157,12 +157,14 @@ def runs(
             return
 
 
-def decisive_runs(program: Program) -> list[tuple[Spot, list[Residue]]]:
-    """`TRIALS` points of the domain with the outputs there, over the extended field if need be; empty if none is found."""
-    found = list(runs(program, TRIALS))
-    if not found:
-        return list(runs(program, TRIALS, extended=True))
-    return found
+def _decisive_runs(program: Program) -> Iterator[tuple[Spot, list[Residue]]]:
+    """Yield `TRIALS` points of the domain with the outputs there, over the extended field if need be."""
+    seen = False
+    for found in runs(program, TRIALS):
+        seen = True
+        yield found
+    if not seen:
+        yield from runs(program, TRIALS, extended=True)
 
 
 def related(program: Program, common: int, count: int | None = None) -> list[tuple[Spot, list[Residue]]]:
@@ -191,10 +193,13 @@ def related(program: Program, common: int, count: int | None = None) -> list[tup
 
 def vanishing(program: Program) -> list[bool] | None:
     """For each output, whether it is identically zero; None if no point of the domain is found."""
-    found = decisive_runs(program)
-    if not found:
+    points = _decisive_runs(program)
+    first = next(points, None)
+    if first is None:
         return None
-    extended = found[0][0].extended
+    if not any(value == 0 for value in first[1]):  # nothing vanishes, whatever further points show
+        return [False] * len(program.outputs)
+    found, extended = [first, *points], first[0].extended
     zero = [all(values[k] == 0 for _, values in found) for k in range(len(program.outputs))]
     if not program.roots or not any(zero):
         return zero
