@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import random
-import resource
 import subprocess
 import sys
 import time
@@ -51,7 +50,7 @@ def _growth(name: str, sizes: tuple[int, ...]) -> Table:
 
 
 def _in_own_process(name: str, n: int) -> list[float]:
-    done = subprocess.run([sys.executable, __file__, name, str(n)], capture_output=True, text=True, check=True)  # noqa: S603
+    done = subprocess.run([sys.executable, __file__, name, str(n)], stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603
     return [float(x) for x in json.loads(done.stdout)]
 
 
@@ -68,11 +67,15 @@ def _measured(parts: dict[str, object], values: dict[str, float], start: dict[st
 
 
 def _peak_memory() -> float:
-    """Megabytes. On Linux what `getrusage` says includes the process that started this one."""
+    """Megabytes; not a number where a system does not tell. On Linux what `getrusage` says includes the process that started this one."""
     status = Path("/proc/self/status")
-    lines = status.read_text().splitlines() if status.exists() else []
-    peak = next((float(line.split()[1]) for line in lines if line.startswith("VmHWM:")), None)
-    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss if peak is None else peak) / 1024
+    if status.exists():
+        return next(float(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM:")) / 1024
+    try:
+        from resource import RUSAGE_SELF, getrusage
+    except ModuleNotFoundError:  # Windows
+        return float("nan")
+    return getrusage(RUSAGE_SELF).ru_maxrss / (1024**2 if sys.platform == "darwin" else 1024)
 
 
 def attracting(n: int) -> Parts:

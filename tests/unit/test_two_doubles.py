@@ -150,6 +150,15 @@ def test_residuals_of_rows_need_few_digits_beside_their_terms():
     np.testing.assert_allclose(found, [first, second], rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("row", "value", "right"), [("(1 - cos(c))/c^2", 1e-9, False), ("1/2 - 2*c", 0.25, True)])
+def test_a_row_of_jets_that_have_no_size_is_compared_with_nothing(row, value, right):
+    """At rest at the origin y' = 1/2 would begin, but doubles compute (1 - cos(c))/c^2 as zero."""
+    system = ch.System("x y", "c", lagrangian="(x'^2 + y'^2)/2", kinematic=[f"y' = {row}"])
+    run = ch.simulate(ch.derive(system, ch.DAlembert()), {"x": 0, "y": 0, "x'": 0, "y'": 0}, (0, 1), parameters={"c": value})
+    assert (run.outcome, run.certificate.ok) == (("finished", True) if right else ("not_certified", False))
+
+
 def test_other_functions_are_left_to_many_digits():
     assert in_two_doubles(program_of(1, ("exp", 1, 0, None))) is None
     assert in_two_doubles(program_of(1, ("power", 1, 0, Fraction(1, 3)))) is None

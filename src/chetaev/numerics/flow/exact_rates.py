@@ -200,8 +200,9 @@ class ExactRows:
 
         def needed(found: Array) -> Array:
             each = _PART_OF_ALLOWED * allowed * terms(found)
-            with np.errstate(divide="ignore", over="ignore"):
-                slopes = each[self.rows] / (np.bincount(self.rows)[self.rows] * usual[self.jets])
+            parts = np.bincount(self.rows)[self.rows] * usual[self.jets]
+            with np.errstate(over="ignore"):
+                slopes = np.divide(each[self.rows], parts, out=np.full(len(parts), np.inf), where=parts > 0)
             return np.maximum(np.concatenate([each, slopes]), NEGLIGIBLE_ERROR)
 
         found = self.values(t, y, p, needed)

@@ -35,13 +35,16 @@ _KEPT: list[Any] = []
 def grouped(program: bytes) -> int | None:
     """The address of a function that computes a program in loops; None where too few operations are equal and independent."""
     with _LOCK:
-        if program not in _ADDRESSES:
-            groups, columns = tables_of(np.frombuffer(program, np.int32).reshape(-1, 4))
-            values = len(program) // 16
-            suits = values >= _LEAST_TOGETHER * len(groups)
-            _KEPT.extend((groups, columns) if suits else ())
-            _ADDRESSES[program] = _ENTRIES.address(groups.ctypes.data, len(groups), columns.ctypes.data, values) if suits else 0
-        return _ADDRESSES[program] or None
+        known = _ADDRESSES.get(program)
+    if known is None:
+        groups, columns = tables_of(np.frombuffer(program, np.int32).reshape(-1, 4))
+        values = len(program) // 16
+        with _LOCK:
+            if program not in _ADDRESSES and values >= _LEAST_TOGETHER * len(groups):
+                _KEPT.extend((groups, columns))
+                _ADDRESSES[program] = _ENTRIES.address(groups.ctypes.data, len(groups), columns.ctypes.data, values)
+            known = _ADDRESSES.setdefault(program, 0)
+    return known or None
 
 
 def tables_of(table: NDArray[np.int32]) -> tuple[Integers, NDArray[np.int32]]:

@@ -229,6 +229,8 @@ def compile_kernel(function: casadi.Function, hot: bool = True, fusing: bool = T
     instructions = function.n_instructions()
     in_loops = instructions > _LONGEST_COMPILED and interprets()
     program = program_of(function, out, fusing=fusing and (instructions <= _LARGE or in_loops))
+    if fusing and in_loops and grouped(program) is None:  # compiled unoptimised, for which LLVM takes twice as long with fused products
+        program = program_of(function, out, fusing=False)
     return Kernel(program, n_state, n_parameters, out.numel(), instructions, hot)
 
 

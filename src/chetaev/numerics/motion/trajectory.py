@@ -393,7 +393,8 @@ def largest_residuals(drift: Mapping[str, float], most: int) -> tuple[list[str],
         (label for label in drift if label != "balance"), key=lambda label: -drift[label] if drift[label] == drift[label] else -inf
     )
     others = rows[most:]
-    return [label for label in drift if label not in set(others)], len(others), drift[others[0]] if others else 0.0
+    hidden = set(others)
+    return [label for label in drift if label not in hidden], len(others), drift[others[0]] if others else 0.0
 
 
 def _first(lines: list[str], noun: str) -> list[str]:

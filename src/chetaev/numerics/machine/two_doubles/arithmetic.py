@@ -173,7 +173,7 @@ def run_program(table: Table, inputs: Array, numbers: Matrix, terms: Matrix, slo
                 doubt = 0.0
             elif least > SMALLEST and abs(a) > SMALLEST and abs(x) > SMALLEST:
                 doubt = ((e + abs(x) * f) / least * MORE + UNIT * abs(x)) * MORE
-            elif least > SMALLEST:  # what is left of terms that cancelled: zero, with all of it as its doubt
+            elif SMALLEST < least < np.inf:  # what is left of terms that cancelled: zero, with all of it as its doubt
                 x, y, doubt = 0.0, 0.0, (abs(a) + e) / least * MORE + UNDERFLOW
             else:
                 doubt = np.inf
