@@ -37,13 +37,18 @@ def page(motion):
 
 @contextmanager
 def full_disk(room):
-    """Limit the size of every file to the given number of bytes: the operating system refuses to write more."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    """Limit the size of every file to the given number of bytes: the operating system refuses to write more.
+
+    Compiled modules are not written meanwhile: Python does not look how much of one was written, and could not import it again.
+    """
+    before, writes = resource.getrlimit(resource.RLIMIT_FSIZE), sys.dont_write_bytecode
+    sys.dont_write_bytecode = True
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        sys.dont_write_bytecode = writes
 
 
 def only_the_old_one(path):
