@@ -17,6 +17,7 @@ import sympy
 from sympy import cos, cosh, exp, log, sin, sqrt, symbols, tan
 
 import chetaev as ch
+from chetaev.core.exact import factors as exact_factors
 from chetaev.core.support import budget
 from chetaev.core.support.budget import calls, counting, process, worker
 from chetaev.singular.algorithm.ring import Ring
@@ -446,9 +447,7 @@ def test_factors_and_their_coefficient_multiply_to_the_polynomial(parameters):
 
 def test_large_polynomials_have_the_same_factors_and_divisors_elsewhere(asked, monkeypatch):
     """Within an allowance they are computed in a process; the product of the factors is the polynomial."""
-    from chetaev.singular.algorithm import ring as module
-
-    monkeypatch.setattr(module, "_LARGE", 10)
+    monkeypatch.setattr(exact_factors, "_LARGE", 10)
     ring = Ring(symbols("x y z"), symbols("a b"), [(0, 3)])
     x, y, z = ring.variables
     p, q = (x**2 + y**2 * z + 1) ** 2 * (x * y**2 - z**2), (x**2 + y**2 * z + 1) * (y - z)

@@ -8,9 +8,9 @@ import sympy
 from leaf_soundness import faults, on_a_leaf, prolonged_points
 
 import chetaev as ch
+from chetaev.core.exact.factors import irreducible
 from chetaev.core.symbols import TIME, Coordinate
 from chetaev.singular.algorithm.points import Faults, largest_fault
-from chetaev.singular.algorithm.ring import irreducible
 from chetaev.singular.algorithm.translation import Translation
 
 

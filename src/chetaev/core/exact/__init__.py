@@ -11,5 +11,6 @@ point is the *signature* of the expression.
 - `signature`: running a program at random points; which outputs vanish identically, and which have values with many digits.
 - `matrices`: rank and elimination of matrices of residues.
 - `manifold`: random points of the field that satisfy given rows.
+- `factors`: divisors and factors of polynomials; `quotients`: rational functions of parameters.
 - `constants`: values of constants, also where digits cancel.
 """

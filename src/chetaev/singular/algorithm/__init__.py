@@ -118,7 +118,7 @@ class _Run:
                 return
         self.current = max(attempts, key=lambda search: len(search.finals) if search else -1)
         left = len(self.current.open) if self.current else 0
-        self._expire(spent, f"with {left or 'all'} branch{'es' * (left != 1)} open")
+        self._expire(spent, f"with {left or 'all'} branch{'es' * (left != 1)} open{_advice(attempts)}")
 
     def _attempt(self, dynamics: Dynamics, chains: bool) -> None:
         surds: list[Expr] = []
@@ -153,7 +153,7 @@ class _Run:
         with allowance(max(_LEAST_SECONDS, self.left)) as spent:
             for final in kept:
                 leaf = make_leaf(space, rows, final)
-                if not is_reduced(space, final.branch):
+                if not is_reduced(space, final.branch, leaf):
                     self.reasons.append("the ideal of a leaf may not be radical, so that tangency may give further constraints")
                 made += 1
                 if leaf.confirmed is False or _divides_by_zero(leaf):
@@ -207,6 +207,15 @@ class _Run:
             excluded = tuple(space.expression(n) for n in node.branch.nonzero) if node.branch else ()
             found.append(Entry(node.number, node.parent, added, excluded, node.status, self.contained.get(node.number)))
         return found
+
+
+def _advice(attempts: Sequence[Search | None]) -> str:
+    """What shortens the search, if signs of parameters decide whether multipliers can be determined first."""
+    unsigned = dict.fromkeys(p.name for search in attempts if search for p in search.space.unsigned)
+    if not unsigned:
+        return ""
+    kinds = ", ".join(f'"{name}": "positive"' for name in unsigned)
+    return f"; with signs of masses that are known, as in parameters={{{kinds}}}, multipliers are determined first, which takes less"
 
 
 def _divides_by_zero(leaf: Leaf) -> bool:

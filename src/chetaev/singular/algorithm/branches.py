@@ -137,6 +137,7 @@ def _settle(space: Space, task: Task) -> Branch | Infeasible | list[Task]:
 
 def _process_pending(space: Space, task: Task) -> Infeasible | list[Task] | None:
     while task.pending:
+        spend(sum(map(len, task.pending)))  # each step looks at all of them
         task.pending = [g for g in (substitute(space, f, task.solved) for f in task.pending) if g]
         constant = next((f for f in task.pending if f.is_ground), None)
         if constant is not None:

@@ -8,7 +8,7 @@ Rows without remaining unknowns are constraints. Only if there are none, pivots 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from chetaev.singular.algorithm.branches import Branch, refine
@@ -34,6 +34,7 @@ class Solved:
     branch: Branch
     pivots: dict[int, Row]
     unknowns: int
+    _rates: dict[int, tuple[Fraction, dict[int, Fraction]]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def free(self) -> list[int]:
@@ -41,12 +42,14 @@ class Solved:
         return [j for j in range(self.unknowns) if j not in self.pivots]
 
     def rate(self, space: Space, j: int) -> tuple[Fraction, dict[int, Fraction]]:
-        """A rate as a term and the coefficients of the free unknowns."""
+        """A rate as a term and the coefficients of the free unknowns; kept, since common divisors of long polynomials take seconds."""
         if j not in self.pivots:
             return (space.zero, space.one), {j: (space.one, space.one)}
-        row = self.pivots[j]
-        coefficients = {k: self._quotient(space, row[k], row[j]) for k in self.free if row[k]}
-        return self._quotient(space, row[-1], row[j]), coefficients
+        if j not in self._rates:
+            row = self.pivots[j]
+            coefficients = {k: self._quotient(space, row[k], row[j]) for k in self.free if row[k]}
+            self._rates[j] = self._quotient(space, row[-1], row[j]), coefficients
+        return self._rates[j]
 
     def _quotient(self, space: Space, entry: Poly, pivot: Poly) -> Fraction:
         n, d = space.cancel(-entry, pivot) if entry else (space.zero, space.one)

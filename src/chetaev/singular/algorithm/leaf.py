@@ -159,9 +159,9 @@ def codimension_of(space: Space, branch: Branch) -> int:
     return rank_on(space, branch, rows) + len(alone) + len(determined(branch.blocks))
 
 
-def is_reduced(space: Space, branch: Branch) -> bool:
+def is_reduced(space: Space, branch: Branch, leaf: Leaf) -> bool:
     """Whether the differentials have the rank that the dimension requires; if not, the ideal lacks constraints, as $x^2$ lacks $x$."""
-    return codimension_of(space, branch) == largest_codimension(space, branch)
+    return leaf.form.dimension - leaf.dimension == largest_codimension(space, branch)
 
 
 def largest_codimension(space: Space, branch: Branch) -> int:

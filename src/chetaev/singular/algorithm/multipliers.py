@@ -20,7 +20,7 @@ from typing import Any
 from chetaev.core.support.budget import spend
 from chetaev.core.symbols import Jet
 from chetaev.singular.algorithm.ideals import normal_form
-from chetaev.singular.algorithm.reality import sign_of
+from chetaev.singular.algorithm.reality import sign_of, unsigned_parameters
 from chetaev.singular.algorithm.ring import Poly, support, weight
 from chetaev.singular.algorithm.space import Space
 
@@ -182,7 +182,7 @@ def describe_multipliers(space: Space, rows: Sequence[Sequence[Poly]], columns: 
 
 
 def _metric(space: Space, rows: Sequence[Sequence[Poly]], columns: Sequence[Jet]) -> tuple[list[int], list[list[Any]]] | None:
-    r"""The variables of the velocities and $M^{-1}$, if the rows are $M\ddot q + \dots = 0$ with a constant positive definite matrix.
+    r"""The variables of the velocities and $M^{-1}$ up to a factor, if the rows are $M\ddot q + \dots = 0$ with a constant definite matrix.
 
     Coordinates without accelerations, the multipliers, are left out with their rows.
     """
@@ -195,8 +195,16 @@ def _metric(space: Space, rows: Sequence[Sequence[Poly]], columns: Sequence[Jet]
     matrix = [[e.LC if e else space.domain.zero for e in row] for row in block]
     if any(matrix[i][j] != matrix[j][i] for i in range(len(moving)) for j in range(i)):
         return None
-    side = sign_of(space, matrix[0][0]) if matrix[0][0] else 0
-    inverse = _inverse_if_definite(space, [[e * side for e in row] for row in matrix]) if side else None
+    first = matrix[0][0]
+    if not first:
+        return None
+    side = sign_of(space, first)
+    if not side:  # a matrix is as good as its multiples
+        space.record(first)
+        side = 1 / first
+    inverse = _inverse_if_definite(space, [[e * side for e in row] for row in matrix])
+    if inverse is None:
+        space.unsigned = unsigned_parameters(space, (e for row in matrix for e in row))
     return None if inverse is None else ([space.index[columns[j]] for j in moving], inverse)
 
 

@@ -13,11 +13,11 @@ from itertools import combinations, product
 from typing import Any
 
 import sympy
-from sympy import Expr
+from sympy import Expr, Symbol
 
 from chetaev.core.support.budget import spend
 from chetaev.mechanics.definite import bounded_away
-from chetaev.singular.algorithm.ring import Poly, weight
+from chetaev.singular.algorithm.ring import Poly, support, weight
 from chetaev.singular.algorithm.space import MOST_ANGLES, Space
 
 _MOST_TERMS = 60
@@ -50,6 +50,15 @@ def sign_of(space: Space, c: Any) -> int:
             return 0
         sign *= signs.pop()
     return sign
+
+
+def unsigned_parameters(space: Space, coefficients: Iterable[Any]) -> tuple[Symbol, ...]:
+    """The declared parameters in some coefficients whose signs are not known."""
+    if not space.parameters:
+        return ()
+    inside = {i for c in coefficients for part in (c.numer, c.denom) for i in support(part)}
+    declared = (space.parameters[i] for i in sorted(inside))
+    return tuple(p for p in declared if not p.is_positive and p not in space.translation.constants)
 
 
 def parameter_assumptions(space: Space) -> tuple[Expr, ...]:

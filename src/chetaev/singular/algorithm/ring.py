@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import inf
-from typing import Any, TypeVar, cast
+from collections.abc import Sequence
+from typing import Any
 
 import sympy
 from sympy import Symbol
 from sympy.polys.domains import QQ
-from sympy.polys.orderings import MonomialOrder, grevlex
+from sympy.polys.orderings import MonomialOrder, lex
 from sympy.polys.rings import PolyRing
 
-from chetaev.core.support.budget import OPERATIONS, OUT_OF_WORK, apart, give_up, limited, remaining, spend
+from chetaev.core.exact.factors import factors, greatest_common_divisor
+from chetaev.core.exact.quotients import rational_functions
+from chetaev.core.support.budget import spend
 
-T = TypeVar("T")
 Poly = Any
 """An element of the ring."""
 Fraction = tuple[Poly, Poly]
 """Numerator and denominator."""
 _DIVISOR = 20
-"""Operations counted for a greatest common divisor, per term and degree. With wrong weights budgets depend on the kind of work."""
-_FACTORS = 60
-"""Operations counted for a factorisation, per term and degree."""
-_LARGE = 40_000
-"""Estimate, in operations, above which divisors and factors are computed in a separate process, where their work is counted. Below it they
-take at most half a second, as long as the process needs to start."""
-_QUOTIENT = 4
+"""Operations counted for a greatest common divisor of coefficients, per term. With wrong weights budgets depend on the kind of work."""
+_SHORT = 6
+"""Terms of quotients up to which their products take no longer: what precedes the products of single terms takes as long as these."""
+_QUOTIENT = 2
 """Operations counted for a coefficient, per term, if it is a rational function of parameters, which must be reduced."""
 
 
@@ -41,11 +38,10 @@ def weight(f: Poly) -> int:
 
 
 def terms_of_products(f: Poly, coefficient: Any) -> int:
-    """The operations counted for each term of another polynomial whose coefficients are multiplied by one of `f`. With one parameter
-    products are reduced by divisors of polynomials in one variable, as fast as single quotients, which the weight of the other one counts.
+    """The operations counted for each term of another polynomial whose coefficients are multiplied by one of `f`; the weight of that
+    polynomial counts that they are quotients.
     """
-    found = terms_of(f, coefficient)
-    return found // _QUOTIENT if f.ring.domain.is_Composite and f.ring.domain.ngens == 1 else found
+    return 1 + (len(coefficient.numer) + len(coefficient.denom) - 2) // _SHORT if f.ring.domain.is_Composite else 1
 
 
 def _place(factor: tuple[Poly, int]) -> tuple[int, ...]:
@@ -59,66 +55,6 @@ def support(f: Poly) -> set[int]:
     return {i for m in f for i, e in enumerate(m) if e}
 
 
-def _degree(f: Poly) -> int:
-    return max((sum(m) for m in f), default=0)
-
-
-Terms = tuple[tuple[tuple[int, ...], Any], ...]
-"""The monomials of a polynomial with their coefficients, as they are sent to another process."""
-
-
-def _sent(symbols: Sequence[Symbol], *polynomials: Poly) -> tuple[tuple[Symbol, ...], tuple[Terms, ...]]:
-    return tuple(symbols), tuple(tuple(sorted(f.items())) for f in polynomials)
-
-
-def _received(symbols: Sequence[Symbol], terms: Sequence[Terms]) -> list[Poly]:
-    ring = PolyRing(symbols, QQ, grevlex)
-    return [ring.from_dict(dict(part)) for part in terms]
-
-
-def _divisor(symbols: tuple[Symbol, ...], terms: tuple[Terms, ...]) -> Terms:
-    """The greatest common divisor of two polynomials."""
-    f, g = _received(symbols, terms)
-    return _sent(symbols, f.gcd(g))[1][0]
-
-
-def _irreducible(symbols: tuple[Symbol, ...], terms: tuple[Terms, ...]) -> list[tuple[Terms, int]]:
-    """The irreducible factors of a polynomial, with their powers."""
-    (f,) = _received(symbols, terms)
-    return [(_sent(symbols, g)[1][0], power) for g, power in irreducible(f)]
-
-
-def _elsewhere(function: Callable[..., T], estimate: float, symbols: Sequence[Symbol], *polynomials: Poly) -> T:
-    """Compute a divisor or factors in another process; without an answer the allowance ends. `estimate` is only right for usual
-    polynomials.
-    """
-    spend(estimate)
-    left = remaining() + estimate
-    with apart():  # what exceeds the estimate is spent below
-        answer = limited(function, *_sent(symbols, *polynomials), seconds=left / OPERATIONS, small=left == inf)
-    spend(max(0.0, answer.seconds * OPERATIONS - estimate))
-    if not answer.done:
-        give_up(by_clock=answer.reason != OUT_OF_WORK)
-    return cast(T, answer.value)
-
-
-def irreducible(f: Poly) -> list[tuple[Poly, int]]:
-    r"""The irreducible factors of a polynomial over the rationals, with their powers.
-
-    A polynomial $a x + b$, linear in a variable, is irreducible after division by the common divisor of $a$ and $b$. Equations of mechanics
-    are almost always linear in some variable, and SymPy's search for factors takes up to a hundred times as long as this divisor.
-    """
-    linear = [i for i, degree in enumerate(f.degrees()) if degree == 1]
-    if not linear:
-        return list(f.factor_list()[1])
-    i = min(linear, key=lambda i: sum(m[i] for m in f))
-    slope = f.diff(f.ring.gens[i])
-    common = slope.gcd(f - slope * f.ring.gens[i])
-    whole = f.exquo(common).clear_denoms()[1].primitive()[1]
-    own = whole if whole[max(whole)] > 0 else -whole  # the sign that SymPy gives its factors
-    return [(own, 1), *(() if common.is_ground else irreducible(common))]
-
-
 class Ring:
     """Abstract: a polynomial ring whose parameters are generic."""
 
@@ -126,9 +62,9 @@ class Ring:
         self.symbols: list[Symbol] = list(symbols)
         self.parameters = tuple(parameters)
         self.blocks = blocks
-        self.domain = QQ.frac_field(*self.parameters) if self.parameters else QQ
+        self.domain = rational_functions(self.parameters) if self.parameters else QQ
         self.ring = ring_of(self.symbols, self.domain, blocks)
-        self.flat_ring = PolyRing([*self.parameters, *self.ring.symbols], QQ, grevlex)
+        self.flat_ring = PolyRing([*self.parameters, *self.ring.symbols], QQ, lex)
         """The ring with parameters as variables, in which greatest common divisors are computed much faster."""
         self.zero, self.one, self.variables = self.ring.zero, self.ring.one, self.ring.gens
         self.divisors: list[Any] = []
@@ -189,13 +125,7 @@ class Ring:
             return f.ring.one
         is_flat = f.ring == self.flat_ring
         first, second = (f, g) if is_flat else (self.flat(f), self.flat(g))
-        estimate = _DIVISOR * (len(first) + len(second)) * (1 + min(_degree(first), _degree(second)))
-        if estimate > _LARGE:
-            ring = self.flat_ring
-            common = ring.from_dict(dict(_elsewhere(_divisor, estimate, ring.symbols, first, second)))
-        else:
-            spend(estimate)
-            common = first.gcd(second)
+        common = greatest_common_divisor(first, second)
         return common if is_flat else self.unflat(common)
 
     def lcm(self, f: Poly, g: Poly) -> Poly:
@@ -267,8 +197,7 @@ class Ring:
     def factor_list(self, f: Poly) -> tuple[Any, list[tuple[Poly, int]]]:
         """A coefficient, and the irreducible factors of positive degree with their powers; cached.
 
-        By Gauss' lemma they are the factors of the polynomial in which parameters are variables. Variables that do not occur are omitted:
-        with twenty of them SymPy takes a hundred times as long for five terms.
+        By Gauss' lemma they are the factors of the polynomial in which parameters are variables.
         """
         if f not in self._factored:
             self._factored[f] = self._factor_list(f)
@@ -278,33 +207,13 @@ class Ring:
         if f.is_ground:
             return f.LC, []
         flat = self.flat(f)
-        used = [i for i in range(self.flat_ring.ngens) if any(m[i] for m in flat)]
-        small = PolyRing([self.flat_ring.symbols[i] for i in used], QQ, grevlex)
-        whole = small.from_dict({tuple(m[i] for i in used): c for m, c in flat.items()})
-        estimate = (_DIVISOR if 1 in whole.degrees() else _FACTORS) * len(flat) * (1 + _degree(flat))
-        if estimate > _LARGE:
-            factors = [(dict(g), power) for g, power in _elsewhere(_irreducible, estimate, small.symbols, whole)]
-        else:
-            spend(estimate)
-            factors = irreducible(whole)
-        found = []
-        for g, power in factors:
-            spread = self.unflat(self.flat_ring.from_dict({_spread(m, used, self.flat_ring.ngens): c for m, c in g.items()}))
-            if not spread.is_ground:
-                found.append((spread, power))
+        spread = ((self.unflat(g), power) for g, power in factors(flat))
+        found = [(g, power) for g, power in spread if not g.is_ground]
         found.sort(key=_place)
         lead = f.LC  # leading coefficients multiply in any monomial order
         for g, power in found:
             lead /= g.LC**power
         return lead, found
-
-
-def _spread(monomial: Sequence[int], places: Sequence[int], count: int) -> tuple[int, ...]:
-    """A monomial of some variables as one of all variables."""
-    found = [0] * count
-    for i, e in zip(places, monomial, strict=True):
-        found[i] = e
-    return tuple(found)
 
 
 class BlockOrder(MonomialOrder):

@@ -65,6 +65,8 @@ class Space(Ring):
         """The jets of coordinates without accelerations, if blocks determine multipliers."""
         self.metric: tuple[list[int], list[list[Any]]] | None = None
         """The velocities and the inverse of their constant positive definite mass matrix."""
+        self.unsigned: tuple[Symbol, ...] = ()
+        """The parameters whose signs decide whether a constant mass matrix is definite, if that is not known."""
         self.chains = chains
         """Whether equations that are linear in their leading jets determine these as blocks (see `chains`)."""
         self.levels: tuple[int, ...] = tuple(-z.order if isinstance(z, Jet) else 1 for z in self.symbols)
