@@ -144,3 +144,16 @@ def test_an_unfinished_search_names_the_masses_whose_signs_would_shorten_it() ->
         in tree.reason
     )
     assert "g" not in tree.reason.partition("parameters=")[2].partition("}")[0]
+
+
+def test_a_coefficient_that_vanishes_is_looked_at_before_its_equation() -> None:
+    """Rods as constraints of velocities: the search met x x' + y y' = 0 and one coefficient again and again, and found no leaf.
+
+    It is not complete; one of its leaves has the rods upright, where the forces l1 and l2 along them carry weights 8 and 6.
+    """
+    rods = ["x1*x1' + y1*y1' = 0", "(x2 - x1)*(x2' - x1') + (y2 - y1)*(y2' - y1') = 0"]
+    tree = ch.constraint_algorithm(ch.derive(ch.System("x1 y1 x2 y2", lagrangian=PENDULUM, kinematic=rods), ch.Chetaev()))
+    at_rest = dict.fromkeys(("x1", "x2", "x1'", "y1'", "x2'", "y2'", "lambda1'", "lambda2'"), 0.0)
+    upright = at_rest | {"y1": -1.0, "y2": -3.0, "lambda1": -8.0, "lambda2": -3.0}
+    assert any(leaf.contains(upright) for leaf in tree.leaves)
+    assert not any(leaf.contains(upright | {"lambda1": 8.0}) for leaf in tree.leaves)

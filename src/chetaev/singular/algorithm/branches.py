@@ -159,8 +159,7 @@ def _process_pending(space: Space, task: Task) -> Infeasible | list[Task] | None
             continue
         if not task.pending:
             break
-        task.pending.sort(key=lambda f: (bool(support(f) & space.multipliers), len(f)), reverse=True)
-        f = task.pending.pop()
+        f = task.taken(space.multipliers)
         factors = [g for g in space.factors(f) if g not in task.nonzero]
         if not factors:
             return _infeasible(space, task)

@@ -12,7 +12,7 @@ coordinate in the rows. A multiplier has the level of the accelerations, which i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 
@@ -38,10 +38,20 @@ class Task:
     pending: list[Poly]
     nonzero: tuple[Poly, ...]
     blocks: tuple[Block, ...] = ()
+    first: Poly | None = None
+    """The pending polynomial to process first."""
 
-    def with_pending(self, more: Iterable[Poly]) -> Task:
+    def with_pending(self, more: Iterable[Poly], first: Poly | None = None) -> Task:
         """A copy with further pending polynomials."""
-        return Task(dict(self.solved), list(self.generators), [*self.pending, *more], self.nonzero, self.blocks)
+        return Task(dict(self.solved), list(self.generators), [*self.pending, *more], self.nonzero, self.blocks, first)
+
+    def taken(self, multipliers: Container[int]) -> Poly:
+        """The polynomial to process now, pending no more: the shortest if none is to be first, and those with multipliers last."""
+        if self.first in self.pending:
+            self.pending.remove(self.first)
+            return self.first
+        self.pending.sort(key=lambda f: (any(i in multipliers for i in support(f)), len(f)), reverse=True)
+        return self.pending.pop()
 
 
 def rank_jets(space: Space, rows: Sequence[Sequence[Poly]], columns: Sequence[Jet]) -> None:
@@ -105,7 +115,8 @@ def extend_chain(space: Space, task: Task, f: Poly) -> list[Task] | None:
             return []
         return None
     factors = [g for g in space.factors(block.determinant) if g not in task.nonzero]
-    zero = [task.with_pending([g, f]) for g in factors if not never_vanishes(space, g)]
+    # the factor comes first: before it is a generator or a block, the equation would lead to the same block and the same cases again
+    zero = [task.with_pending([g, f], first=g) for g in factors if not never_vanishes(space, g)]
     task.pending = [g for g in (*task.pending, f) if space.monic(g) not in block.rows]
     task.nonzero, task.blocks = (*task.nonzero, *factors), (*task.blocks, block)
     return [*zero, task] if zero else []
