@@ -3,6 +3,7 @@
 import math
 import signal
 import threading
+import time
 from dataclasses import replace
 from importlib import import_module
 
@@ -11,6 +12,7 @@ import pytest
 
 import chetaev as ch
 from chetaev.core.certificate import Certificate, Figure
+from chetaev.core.support import waiting
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.machine import engine
 from chetaev.numerics.methods.dop853 import Status
@@ -72,6 +74,43 @@ def test_a_bar_is_shown_for_long_runs_only(capsys, monkeypatch):
     assert quiet.final["x"] == motion.final["x"]  # looking changes nothing
     with pytest.raises(ch.UsageError):
         ch.simulate(SPRING, REST, (0, 1), progress="yes")
+
+
+def test_what_takes_long_before_a_run_is_named_with_its_time(capsys, monkeypatch):
+    """A thread looks at it, and ends when nothing is open; nothing is said where nobody watches, or where the user wants no progress."""
+    with waiting.setting_up(True, "short"):
+        pass
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(waiting, "SHOWN_AFTER", 0.05)
+    monkeypatch.setattr(waiting, "RENEWED_EVERY", 0.01)
+    with waiting.setting_up(True, "net"), waiting.setting_up(False, "silent"), waiting.setting_up(None, "unwatched"):
+        time.sleep(0.5)
+    shown = capsys.readouterr().err
+    assert "net: setting up, 00:00" in shown
+    assert "silent" not in shown
+    assert "unwatched" not in shown
+    with pytest.raises(ZeroDivisionError), waiting.setting_up(True, "failing"):
+        1 / 0  # noqa: B018
+    deadline = time.monotonic() + 5
+    while any(t.name == "chetaev-waiting" for t in threading.enumerate()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not any(t.name == "chetaev-waiting" for t in threading.enumerate())
+
+
+def test_the_first_motion_of_a_large_system_says_that_it_is_set_up(capsys, monkeypatch):
+    monkeypatch.setattr(waiting, "SHOWN_AFTER", 0.0)
+    monkeypatch.setattr(waiting, "RENEWED_EVERY", 0.01)
+    links = range(1, 25)
+    rods = ["x1^2 + y1^2 = 1", *[f"(x{k} - x{k - 1})^2 + (y{k} - y{k - 1})^2 = 1" for k in links[1:]]]
+    energy = " + ".join(f"(x{k}'^2 + y{k}'^2)/2 - y{k}" for k in links)
+    names = " ".join(f"{c}{k}" for k in links for c in "xy")
+    equations = ch.derive(ch.System(names, lagrangian=energy, kinematic=rods, name="long chain"), ch.DAlembert())
+    start = {f"x{k}": 0.0 for k in links} | {f"y{k}": -k for k in links} | {f"{c}{k}'": 0.0 for k in links for c in "xy"}
+    ch.simulate(equations, start, (0, 0.1), progress=True)
+    assert "long chain: setting up, 00:0" in capsys.readouterr().err
+    quiet = ch.derive(ch.System(names, lagrangian=f"{energy} - x1", kinematic=rods, name="quiet chain"), ch.DAlembert())
+    ch.simulate(quiet, start, (0, 0.1), progress=False)
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="this system cannot send a signal to a thread")

@@ -51,6 +51,7 @@ from chetaev.core.rows.unilateral import Contact, declared_contacts, read_contac
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public
 from chetaev.core.support.text import in_latex
+from chetaev.core.support.waiting import reading
 from chetaev.core.symbols import Action, Coordinate, Input, Jet, Multiplier, Parameter, jets_in
 from chetaev.core.units.checking import check_dimensions, is_consistent, names_with_units, read_units
 
@@ -176,7 +177,8 @@ class System:
         base = base_vocabulary(kinds, own, parameter_kinds, given_inputs, action_symbol)
         reacting = _multipliers(_count(kinematic if variational is None else variational))
         reacting += declared_contacts(unilateral, names, place)
-        vocabulary = read_named(where or {}, quasi or {}, without_multipliers(base, reacting), names)
+        with reading(name or "system"):
+            vocabulary = read_named(where or {}, quasi or {}, without_multipliers(base, reacting), names)
 
         def read(value: Any, part: str, key: str | None = None) -> Expr:
             return read_value(value, vocabulary, place.at(part, key))
@@ -192,7 +194,8 @@ class System:
         put(self, "where", Frozen(vocabulary.expressions))
         put(self, "quasi", Frozen(vocabulary.quasi))
         require_one(lagrangian, equations, place)
-        put(self, "lagrangian", sympy.S.Zero if equations else read(lagrangian, "lagrangian"))
+        with reading(name or "system"):
+            put(self, "lagrangian", sympy.S.Zero if equations else read(lagrangian, "lagrangian"))
         put(self, "equations", Frozen(read_equations(equations or {}, self.coordinates, vocabulary, place)))
         self._keep_texts(texts_in(given))
         put(self, "dissipation", sympy.S.Zero if dissipation is None else rayleigh(read(dissipation, "dissipation"), place))

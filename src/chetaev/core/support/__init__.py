@@ -16,5 +16,6 @@
 | the mark of public functions and classes, where tracebacks are cut | `public` |
 | arguments of a wrong type, named in errors | `argument_types` |
 | frames of the library and of the user | `frames` |
+| naming work that takes long | `waiting` |
 | the version number | `version` |
 """

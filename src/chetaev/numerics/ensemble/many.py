@@ -12,6 +12,7 @@ from chetaev.core.errors import Interrupted, UsageError, about
 from chetaev.core.fixes import Ask, Code, SetArgument
 from chetaev.core.state import State
 from chetaev.core.support.public import public
+from chetaev.core.support.waiting import setting_up
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
@@ -158,7 +159,9 @@ def simulate_many(
         parameters = {**(parameters or {}), **{z.name: v for z, v in plan.values(plan.begin, None).items()}}
     if branch is not None or gauge is not None:
         equations, starts, guessed = _of_the_first(equations, starts, parameters, inputs, float(times[0]), branch, gauge, where)
-    given = read(equations, starts, parameters, inputs, float(times[0]), where, one_start=own)
+    title = equations.system.name or "simulate_many"
+    with setting_up(progress, title):
+        given = read(equations, starts, parameters, inputs, float(times[0]), where, one_start=own)
     accuracy = read_accuracy(tolerance, scale, names_of_state(given.switched, scale), where)
     settings = Settings(
         times,
@@ -184,11 +187,12 @@ def simulate_many(
     together = is_usual(method) and not (settings.events or sampled or equations.system.unilateral or alone)
     room = room_for_series(series, given.size, len(times), given.batch.compiled.size, where) if settings.series else None
     found, touching = Collection(given, room, max_steps), may_touch_zero(given)
-    with Workers(threads, given.size, progress, equations.system.name or "simulate_many") as workers:
+    with Workers(threads, given.size, progress, title) as workers:
         for first in range(0, given.size, _BLOCK):
             part = given.part(first, min(first + _BLOCK, given.size))
             rows = None if room is None else room[first : first + part.size]
-            run = Integration(part, completed(part), accuracy, max_steps, longest, workers, touching, times, rows)
+            with setting_up(progress, title):
+                run = Integration(part, completed(part), accuracy, max_steps, longest, workers, touching, times, rows)
             if together:
                 run.to(float(times[-1]))
             else:

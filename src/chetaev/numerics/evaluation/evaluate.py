@@ -19,6 +19,7 @@ from chetaev.core.notation import parse_expression, show
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public
+from chetaev.core.support.waiting import setting_up
 from chetaev.core.symbols import Input, Jet, jets_in
 from chetaev.core.system import group_named
 from chetaev.core.values import Tape, Undefined
@@ -212,7 +213,8 @@ def evaluate(
     binding = bind(equations.system, parameters, inputs, where)
     t = number(0.0 if t is None else t, dict(binding.parameters), f"{where}, t", InitialError)
     selection = Selection(start, t, branch, gauge, where, "evaluate", instant=True)
-    now = evaluate_as(equations, binding, selection)
+    with setting_up(None, equations.system.name or "evaluate"):
+        now = evaluate_as(equations, binding, selection)
     if slopes is None:
         return now
     from chetaev.numerics.evaluation.slopes import slopes_at  # local: it imports `motion_start`, which imports this module

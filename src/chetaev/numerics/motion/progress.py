@@ -15,13 +15,9 @@ import numpy as np
 
 from chetaev.core.errors import UsageError
 from chetaev.core.fixes import SetArgument
+from chetaev.core.support.waiting import RENEWED_EVERY, SHOWN_AFTER, Waiting, output_is_watched
 from chetaev.numerics.methods.base import Task
 from chetaev.numerics.methods.dop853.types import Run
-
-SHOWN_AFTER = 1.0
-"""Seconds after which a run counts as long."""
-RENEWED_EVERY = 0.1
-"""Seconds between updates of the bar; more frequent updates slow down the run."""
 
 
 class Bar:
@@ -67,6 +63,7 @@ class Progress:
         self.flag = np.zeros(1, np.int64)
         """The flag that asks a run to stop."""
         self._bar = Bar(shown, where, total=1.0, desc=title, bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}")
+        self._before, self._after = (Waiting(self._bar.shown, title, what) for what in ("setting up", "checking"))
 
     @property
     def shown(self) -> bool:
@@ -75,15 +72,21 @@ class Progress:
 
     def __enter__(self) -> Self:
         self._bar.__enter__()
+        self._before.__enter__()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._bar.__exit__(kind, error, trace)
+        for shown in (self._before, self._after, self._bar):
+            shown.__exit__(kind, error, trace)
 
     def follow(self, work: Callable[[Task], Run], task: Task) -> Run:
         """Return the result of a task; Ctrl-C asks it to stop, and the computed part is returned."""
+        for shown in (self._before, self._after):
+            shown.__exit__(None, None, None)
         with self.asking_to_stop():
-            return work(task)
+            found = work(task)
+        self._after.__enter__()
+        return found
 
     def reached(self, t: float) -> None:
         """Note that the run has reached the time `t`."""
@@ -118,11 +121,3 @@ def _bar_here() -> Any:
     else:
         from tqdm import tqdm
     return tqdm
-
-
-def output_is_watched() -> bool:
-    """Tell whether there is a terminal or a notebook."""
-    shell = sys.modules.get("IPython")
-    if shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell":
-        return True
-    return bool(sys.stderr is not None and sys.stderr.isatty())

@@ -14,6 +14,7 @@ from chetaev.core.fixes import Ask, Code, LeaveOut, SetArgument, SetInput, liste
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import public
+from chetaev.core.support.waiting import setting_up
 from chetaev.core.symbols import Jet
 from chetaev.core.values import Undefined
 from chetaev.mechanics.derivation import derive
@@ -151,14 +152,16 @@ def simulate(
     if plan is not None:
         equations, binding = plan.first(binding)
     plain = plan is None and method is None and not events and conserve is None and branch is None and gauge is None and not scale
-    known = one_piece(equations, binding.inputs) if plain else None
+    title = equations.system.name or "simulate"
+    with setting_up(progress, title):
+        known = one_piece(equations, binding.inputs) if plain else None
     if known is not None:
         accuracy, steps, longest = (
             read_accuracy(tolerance, None, (), where),
             read_max_steps(max_steps, where),
             read_max_step(max_step, where),
         )
-        final, title = _one_of(keep, (None, "steps", "final"), "keep", where) == "final", equations.system.name or "simulate"
+        final = _one_of(keep, (None, "steps", "final"), "keep", where) == "final"
         shown = Progress(progress, float(times[0]), float(times[-1]), title, where)
         start = State(start) if isinstance(start, Mapping) else start  # once: it is read here, and noted with the motion
         short = known.motion(start, binding, Wanted(times, accuracy, final, steps, longest, slopes), where, shown)
@@ -167,9 +170,10 @@ def simulate(
             short = _with_labels(short, equations)
             return _unless_interrupted(replace(short, asked=_asked(start, times, Explicit(), settings, unwritten), scene=scene))
     wish = Selection({} if start is None else start, float(times[0]), branch, gauge, where, "simulate")
-    stated, meant = equations, chosen(equations, binding, wish)
-    equations, start, where = meant.equations, meant.start, meant.where
-    switched = smooth(equations, Frozen(binding.inputs))
+    with setting_up(progress, title):
+        stated, meant = equations, chosen(equations, binding, wish)
+        equations, start, where = meant.equations, meant.start, meant.where
+        switched = smooth(equations, Frozen(binding.inputs))
     accuracy = read_accuracy(tolerance, scale, names_of_state(switched, scale), where)
     duration = float(times[-1] - times[0])
     if duration < 0 and switched.contacts:
@@ -180,7 +184,8 @@ def simulate(
             hint="times in rising order",
         )
     surfaces = Surfaces(switched, binding, accuracy.relative, float(np.sign(duration)), abs(duration))
-    surfaces, begun = _begun(surfaces, start, stated, wish, plan, where)
+    with setting_up(progress, title):
+        surfaces, begun = _begun(surfaces, start, stated, wish, plan, where)
     binding = surfaces.binding
     request = Request(
         switched=switched,

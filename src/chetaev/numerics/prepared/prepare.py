@@ -21,6 +21,7 @@ from chetaev.core.fixes import Ask, InPython, SetArgument
 from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import cuts_its_traceback, public
+from chetaev.core.support.waiting import setting_up
 from chetaev.core.symbols import TIME, Jet
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
@@ -124,7 +125,8 @@ def prepare(
         read_max_steps(max_steps, where),
         read_max_step(max_step, where),
     )
-    found.make()
+    with setting_up(None, equations.system.name or "prepare"):
+        found.make()
     return found
 
 
