@@ -281,7 +281,8 @@ def _largest_eigenvalue(product: Callable[[Matrix], Matrix], n: int) -> float:
 
     start = np.random.default_rng(_SEED).standard_normal(n)
     try:
-        return float(eigsh(LinearOperator((n, n), matvec=product, dtype=float), 1, v0=start, tol=_EIGENVALUE_ERROR)[0][0])
+        operator = LinearOperator((n, n), matvec=product, dtype=float)
+        return float(eigsh(operator, 1, v0=start, tol=_EIGENVALUE_ERROR, return_eigenvectors=False)[0])
     except ArpackError:
         return np.inf
 
