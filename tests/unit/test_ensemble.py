@@ -377,3 +377,17 @@ def test_members_are_projected_onto_their_energies():
     assert ch.simulate_many(model, starts)[1].final["a"] == ch.simulate(model, {"a": 2.0, "a'": 0.0}).final["a"]
     with pytest.raises(ch.UsageError, match="momentum"):
         ch.simulate_many(ch.derive(pendulum), starts, span, conserve="momentum")
+
+
+def test_members_that_turn_often_have_the_bits_of_simulate_too():
+    """Angles beyond 3 pi are folded; the state with its whole turns is projected once more at the end, side by side as alone."""
+    chance = np.random.default_rng(1)
+    theta, v, spin, a = chance.uniform(-7, 7, 200), chance.normal(size=200), chance.normal(size=200), chance.uniform(-1, 1, 200)
+    start = {"x": 0.0, "y": 0.0, "theta": theta, "x'": v, "theta'": spin}
+    values = {"m": 1.2, "J": 0.5, "a": a}
+    many = simulate_many(EQUATIONS, start, (0, 10), parameters=values)
+    turned = np.flatnonzero(np.abs(many.final["theta"]) > 3 * np.pi)
+    assert len(turned) > 20
+    for k in map(int, turned[:20]):
+        alone = ch.simulate(EQUATIONS, one(start, k), (0, 10), parameters=one(values, k), keep="final")
+        assert {name: alone.final[name] for name in alone.final} == {name: many.final[name][k] for name in many.final}

@@ -310,3 +310,37 @@ def test_what_was_enclosed_is_kept_in_files(tmp_path) -> None:
     found.save(tmp_path / "run.npz")
     assert load(tmp_path / "run.npz").enclosed == found.enclosed
     assert found.enclosed.nodes == ("exp(-(20*q - 1000)^2)",) and found.enclosed.left_out == ()
+
+
+@pytest.mark.parametrize("method", [None, ch.Implicit(), ch.Taylor()], ids=str)
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-9])
+@pytest.mark.parametrize(
+    "force", ["1/abs(t - 1)^(3/2)", "-2/abs(t - 1)", "1/abs(sin(t - 1))^(5/4)", "3/((t - 1)^2)^(3/4)", "1/abs(x - 1)^(3/2)"]
+)
+def test_a_pole_on_a_switching_surface_is_not_crossed(force: str, tolerance: float, method: ch.Method | None) -> None:
+    """The pole lies where one piece of abs ends and the next begins; x = 1 is reached, or not, without a motion beyond."""
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": force}))
+    found = ch.simulate(equations, {"x": 0, "x'": 1}, (0, 3), method=method, tolerance=tolerance, progress=False)
+    if not found.outcome.reached_end:
+        assert found.end[0] <= 1 + 1e-6 or "x" in force
+        return
+    assert "x" in force  # a repulsive force may turn the motion back before the pole
+    assert max(found["x"]) < 1
+
+
+def test_a_motion_away_from_a_pole_on_a_switching_surface() -> None:
+    """No force before t = 1, a pole right after it."""
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": "piecewise(t - 1, 0, 1/(t - 1)^(3/2))"}))
+    found = ch.simulate(equations, {"x": 0, "x'": 1}, (0, 3), progress=False)
+    assert not found.outcome.reached_end
+    assert found.end[0] == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "force",
+    ["-5*abs(x)", "sqrt(abs(t - 1))", "log(abs(t - 1) + 1e-3)", "1/(abs(x - 0.5) + 1e-6)", "-3*sign(x - 0.4)", "1/(1 + abs(sin(3*t)))"],
+)
+def test_surfaces_without_a_pole_are_crossed(force: str) -> None:
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": force}))
+    found = ch.simulate(equations, {"x": 0, "x'": 1}, (0, 2), progress=False)
+    assert found.outcome.reached_end, found.message

@@ -259,3 +259,99 @@ def test_numba_calls_the_rates():
     for k in range(50):
         expected = expected + 1e-3 * run.rates(k * 1e-3, expected, p)
     assert euler(y0, p, 1e-3, 50) == pytest.approx(expected, abs=1e-15)
+
+
+# mass matrix [[a, b], [b, c]]: regular for a = 0, where the pivot that is chosen at random parameters vanishes
+JOINED = ch.derive(ch.System("x y", "a b c", lagrangian="a*x'^2/2 + b*x'*y' + c*y'^2/2 - x - 2*y"))
+
+
+@pytest.mark.parametrize("a", [0.5, 1e-3, 1e-6, 1e-12, 1e-17, 0.0])
+def test_rates_where_the_usual_pivots_vanish(a):
+    """Against the solution of the mass matrix; compiled callers get these rates, or NaN, never wrong digits."""
+    run = ch.prepare(JOINED, t=(0, 1))
+    expected = dict(zip(("x'", "y'"), np.linalg.solve([[a, 1.0], [1.0, 1.0]], [-1.0, -2.0]), strict=True)) | {"x": 0.3, "y": 0.1}
+    state = np.array([{"x": 1.0, "y": 0.0, "x'": 0.3, "y'": 0.1}[name] for name in run.state])
+    wanted = np.array([expected[name] for name in run.state])
+    p = np.array([a, 1.0, 1.0])
+    np.testing.assert_allclose(run.rates(0, state, p), wanted, rtol=1e-12)
+    out = np.empty(4)
+    run.cfunction(0.0, state.ctypes.data, p.ctypes.data, out.ctypes.data)
+    assert np.isnan(out).all() if a < 1e-9 else np.allclose(out, wanted, rtol=1e-8)
+
+
+def test_rates_of_a_straight_net():
+    """Four masses below two fixed points, in planes: pivots vanish by symmetry. Against multipliers from a Schur complement."""
+    nodes = [(i, j) for i in range(2) for j in range(2)]
+    energy = " + ".join(f"(x{i}{j}'^2 + y{i}{j}'^2 + z{i}{j}'^2)/2 - 9.81*z{i}{j}" for i, j in nodes)
+    joined = []
+    for i, j in nodes:
+        joined.append(((i, j), (i - 1, j) if i else (0, j, 0)))
+        joined += [((i, j), (i, j - 1))] if j else []
+
+    def name(c, place):
+        return str(place["xyz".index(c)]) if len(place) == 3 else f"{c}{place[0]}{place[1]}"
+
+    rods = [" + ".join(f"({name(c, a)} - {name(c, b)})^2" for c in "xyz") + " = 1" for a, b in joined]
+    names = [f"{c}{i}{j}" for i, j in nodes for c in "xyz"]
+    run = ch.prepare(ch.derive(ch.System(" ".join(names), lagrangian=energy, kinematic=rods), ch.DAlembert()), t=(0, 1))
+    at = (
+        {f"x{i}{j}": 0.6 * (i + 1) for i, j in nodes}
+        | {f"y{i}{j}": float(j) for i, j in nodes}
+        | {f"z{i}{j}": -0.8 * (i + 1) for i, j in nodes}
+    )
+    place = lambda q: np.array([at[f"{c}{q[0]}{q[1]}"] for c in "xyz"]) if len(q) == 2 else np.array(q, float)  # noqa: E731
+    jacobian = np.zeros((len(joined), 12))
+    for k, (a, b) in enumerate(joined):
+        d = 2 * (place(a) - place(b))
+        jacobian[k, 3 * nodes.index(a) : 3 * nodes.index(a) + 3] = d
+        if len(b) == 2:
+            jacobian[k, 3 * nodes.index(b) : 3 * nodes.index(b) + 3] = -d
+    g = np.tile([0, 0, -9.81], 4)
+    wanted = g - jacobian.T @ np.linalg.solve(jacobian @ jacobian.T, jacobian @ g)
+    state = np.array([at.get(z, 0.0) for z in run.state])
+    found = dict(zip(run.state, run.rates(0, state, []), strict=True))
+    np.testing.assert_allclose([found[f"{z}'"] for z in names], wanted, atol=1e-12)
+
+
+NOT_NUMBERS = {
+    "texts": ["a"] * 4,
+    "ragged": [1, [2, 3]],
+    "a mapping": {"x": 1},
+    "imaginary parts": np.array([1, 0, 0, 1 + 1j]),
+    "a mask": np.ma.masked_array([1, 0, 0, 1.0], [0, 0, 1, 0]),
+    "dates": np.array([1, 0, 0, 1], "M8[s]"),
+}
+
+
+@pytest.mark.parametrize("given", NOT_NUMBERS.values(), ids=list(NOT_NUMBERS))
+def test_what_is_no_array_of_real_numbers_is_refused(given):
+    run, p = ch.prepare(JOINED, t=(0, 1)), [0.5, 1, 1]
+    for call in (lambda: run(given, p), lambda: run.many(given, p), lambda: run.rates(0, given, p), lambda: run.complete(given, p)):
+        with pytest.raises(ch.UsageError, match="arrays of real numbers"):
+            call()
+
+
+def test_wrong_arguments_of_other_calls_are_refused():
+    run, y, p = ch.prepare(JOINED, t=(0, 1)), [1, 0, 0, 0.1], [0.5, 1, 1]
+    with pytest.raises(ch.UsageError, match="a state has 4 numbers"):
+        run.rates(0, y[:2], p)
+    with pytest.raises(ch.UsageError, match="there are 3 parameters"):
+        run.rates(0, y)
+    for t in ("a", [0.0, 1.0]):
+        with pytest.raises(ch.UsageError, match="time is not a number"):
+            run.rates(t, y, p)
+    with pytest.raises(ch.UsageError, match="3 is no jet"):
+        run.complete(y, p, given=3)
+    for threads in ("2", 0, -1, 2.5, True):
+        with pytest.raises(ch.UsageError, match="not a number of threads"):
+            run.many([y], [p], threads=threads)
+    assert run.many(np.zeros((0, 4)), p).shape == (0, 4)
+
+
+def test_an_output_without_a_value_is_not_silent():
+    run = ch.prepare(ch.derive(ch.System("x", lagrangian="x'^2/2")), t=(0, 1), outputs=["log(x)", "x"])
+    with pytest.raises(ch.StateError, match=r"log\(x\) has no finite value"):
+        run([-2, 0.5])
+    ends, words = run.many([[-2, 0.5], [2, 0.5]], [], outcomes=True)
+    np.testing.assert_allclose(ends, [[np.nan, -1.5], [np.log(2.5), 2.5]])
+    assert words == ["finished", "finished"]

@@ -102,6 +102,14 @@ def wrong_side(surface: str, t: float) -> Verdict:
     )
 
 
+def pole_on_surface(surface: str, t: float) -> Verdict:
+    """A piece ends or begins at a pole."""
+    return Outcome.LEFT_DOMAIN, (
+        f"rates grow without bound towards {surface} = 0 at t = {t:.12g}: the equations have no finite value there, and the motion is not "
+        "followed across it."
+    )
+
+
 def not_unique(surface: str, t: float, multipliers: str = "") -> Verdict:
     """A surface that pushes the motion away to both sides, or forces by `multipliers` that allow several motions."""
     if multipliers:

@@ -36,6 +36,7 @@ from chetaev.numerics.smooth_pieces.events import Watched
 from chetaev.numerics.smooth_pieces.momentum_jumps import Refused, across_inputs
 from chetaev.numerics.smooth_pieces.piece import Piece, Setting, reference
 from chetaev.numerics.smooth_pieces.request import Place, Request
+from chetaev.numerics.smooth_pieces.surface_poles import has_pole_at_begin, has_pole_at_end
 from chetaev.numerics.smooth_pieces.switching import Surfaces
 
 REORDERINGS = 20
@@ -68,6 +69,8 @@ class Course(EventTransitions):
     """The time at which the present polynomials of scheduled inputs end; None before the first piece."""
     latest: Piece | None = None
     """The piece that was followed last."""
+    left: str | None = None
+    """The switching function at whose surface it ended."""
 
     def run(self, start: Start) -> Trajectory:
         """Run piece after piece, until the end or until the motion cannot continue."""
@@ -163,9 +166,15 @@ class Course(EventTransitions):
             _PIECE_AFTER_RESET * place.expected_in, _CRAWLING_TIME * abs(end - float(self.request.times[0])) if place.crawling else np.inf
         )
         piece, task = self._piece(place, self._until(place, near if (end - near) * forward > 0 else end))
+        if self.left is not None and has_pole_at_begin(piece):
+            return outcomes.pole_on_surface(self.left, piece.begin)
         self.record.add(piece)
         self.latest = piece
-        beyond = self.surfaces.wrong_side(piece.setting, float(piece.run.t), piece.setting.named(piece.run.y), self._met(piece))
+        met = self._met(piece)
+        self.left = None if met is None else self.request.switched.modes[met].text
+        if self.left is not None and has_pole_at_end(piece):
+            return outcomes.pole_on_surface(self.left, piece.end)
+        beyond = self.surfaces.wrong_side(piece.setting, float(piece.run.t), piece.setting.named(piece.run.y), met)
         if beyond is not None:
             return outcomes.wrong_side(beyond, float(piece.run.t))
         found = self._after(piece, task)
@@ -355,6 +364,9 @@ class Course(EventTransitions):
             end = self.surfaces.end_of_a_side(here, t, native, piece.first)
             if end is not None:
                 later, beyond = self.surfaces.just_beyond(here, end, t, native)
+                self.left = request.switched.modes[end].text
+                if has_pole_at_end(piece, later):
+                    return outcomes.pole_on_surface(self.left, later)
                 found = self._switched(piece, task, end, -here.configuration[end], beyond)
                 found = self._through(found, request.switched.driven(request.switched.modes[end].function, here.configuration))
                 return replace(found, t=later) if isinstance(found, Place) and self._within(later) else found

@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite
+from numbers import Real
 from typing import Any
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from sympy import Expr
@@ -22,7 +22,7 @@ from chetaev.core.state import State
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.support.public import cuts_its_traceback, public
 from chetaev.core.support.waiting import setting_up
-from chetaev.core.symbols import TIME, Jet
+from chetaev.core.symbols import Jet
 from chetaev.mechanics.derivation import derive
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.model import Model
@@ -33,12 +33,12 @@ from chetaev.numerics.evaluation.motion_start import begin
 from chetaev.numerics.flow.compiled import Array, compile_equations
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.graphs.binding import Binding, bind, inputs_of
-from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 from chetaev.numerics.methods.accuracy import Accuracy, read_accuracy
 from chetaev.numerics.motion.direct_run import Straight
 from chetaev.numerics.motion.settings import MOST_STEPS
 from chetaev.numerics.motion.simulate import names_of_state, read_max_step, read_max_steps, read_times, simulate
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
+from chetaev.numerics.prepared.rates import Rates
 from chetaev.numerics.smooth_pieces.switching import Surfaces
 from chetaev.numerics.start.data import read_state
 from chetaev.numerics.verdict.branch_choice import decided_by_numbers, on_one_branch
@@ -211,17 +211,27 @@ class Prepared:
             UnfinishedError: If the motion does not reach the end of the interval; its attribute `outcome` says why.
         """
         try:
-            y, q, straight = np.asarray(y0, np.float64), np.asarray(p, np.float64), self._straight
-            if straight is not None and (y.shape, q.shape) == self._shapes:
-                found = straight.run(y, q)
-                if found is not None:
-                    return found
-            return self._by_simulate(*self._rows(y, q))
+            found = self._ends(y0, p)
+            if not all(map(isfinite, found.tolist())):
+                missing = next(text for text, value in zip(self.outputs, found.tolist(), strict=True) if not isfinite(value))
+                raise StateError(f"{missing} has no finite value at the end of the motion.", where=self._where, hint=InPython("run.many"))
+            return found
         except ChetaevError as fault:
             raise fault.leaving("Prepared")  # noqa: B904 - the same error
 
+    def _ends(self, y0: ArrayLike, p: ArrayLike) -> Array:
+        """The outputs at the end; NaN or infinite for one without a finite value there."""
+        y, q, straight = _real_numbers(y0), _real_numbers(p), self._straight
+        if straight is not None and y is not None and q is not None and (y.shape, q.shape) == self._shapes:
+            found = straight.run(y, q)
+            if found is not None:
+                return found
+        return self._by_simulate(*self._rows(y0, p))
+
     def many(self, y0: ArrayLike, p: ArrayLike, *, outcomes: bool = False, threads: int = 1) -> Any:
         """The outputs at the ends of many motions, a line each; NaN for motions that do not start, or do not finish.
+
+        An output without a value at the end, as the logarithm of a negative number, is NaN too; a single call raises a StateError there.
 
         Args:
             y0: A line for each state; one line serves all.
@@ -234,9 +244,14 @@ class Prepared:
             InitialError: If a number in a state is not finite.
             ParameterError: If a parameter is not finite.
         """
-        states, values = np.atleast_2d(np.asarray(y0, float)), np.atleast_2d(np.asarray(p, float))
-        size = max(len(states), len(values))
-        if states.ndim != 2 or values.ndim != 2 or len(states) not in (1, size) or len(values) not in (1, size):
+        found, given = _real_numbers(y0), _real_numbers(p)
+        if found is None or given is None:
+            raise self._misfit(found, given, self._where)
+        if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+            raise UsageError(f"threads={threads!r} is not a number of threads.", where=self._where, hint=SetArgument("threads", 4))
+        states, values = np.atleast_2d(found), np.atleast_2d(given)
+        size = max(len(states), len(values)) if len(states) and len(values) else 0
+        if states.ndim != 2 or values.ndim != 2 or any(len(lines) not in (1, size) for lines in (states, values)):
             what = f"many takes as many lines of states as of parameters, not {len(states)} and {len(values)}."
             raise UsageError(what, where=self._where, hint=(InPython("run.many(Y0, P)"), ", with a line for each motion"))
         self._rows(np.zeros(states.shape[1]), np.ones(values.shape[1]))  # shapes are the same for all
@@ -245,7 +260,7 @@ class Prepared:
 
         def one(k: int) -> None:
             try:
-                ends[k] = self(states[k], values[k])
+                ends[k] = self._ends(states[k], values[k])
             except UnfinishedError as fault:
                 words[k] = str(fault.outcome)
             except (InitialError, ParameterError, StateError):
@@ -270,7 +285,17 @@ class Prepared:
             y: The state, in the order of `state`.
             p: The parameters, in the order of `parameters`.
         """
-        return self._rates(t, y, p)
+        if type(t) is not float:
+            try:
+                t = float(t)
+            except (TypeError, ValueError, RuntimeError, NotImplementedError):
+                t = np.nan
+            if not isfinite(t):
+                raise UsageError("the time is not a number.", where=f"{self._where}, rates", hint=InPython("run.rates(t, y, p)"))
+        state, values = _real_numbers(y), _real_numbers(p)
+        if state is None or values is None or (state.shape, values.shape) != self._shapes:
+            raise self._misfit(state, values, f"{self._where}, rates")
+        return self._rates(t, state, values)
 
     def complete(self, y0: ArrayLike, p: ArrayLike = (), given: Sequence[str] | None = None) -> Array:
         """Compute again what `start` completed: the jets that were not among the data of the last start, from those that were.
@@ -290,7 +315,8 @@ class Prepared:
         if given is None:
             kept: Sequence[str] = [z.name for z in self.jets if z in self._given.get("last", frozenset(self.jets))]
         else:
-            unknown = [name for name in given if name not in names]
+            several = isinstance(given, Sequence) and not isinstance(given, str)
+            unknown = [name for name in given if name not in names] if several else [given]
             if unknown:
                 hint = f"jets of the state: {' '.join(names)}"
                 raise UsageError(f"{unknown[0]} is no jet of the state.", where=self._where, hint=hint)
@@ -367,33 +393,27 @@ class Prepared:
         return (len(self.jets),), (len(self.equations.system.parameters),)
 
     @cached_property
-    def _rates(self) -> Kernel:
-        """The rates with the inputs written out."""
+    def _rates(self) -> Rates:
         if self._switched.modes:
             what = "the rates of equations with corners depend on the side of each corner."
             raise UsageError(what, where=f"{self._where}, rates", hint=Ask("evaluate"))
-        flow = self._flow
-        graph, column = flow.graph, ca.vertcat(*flow.rates)
-        if flow.inputs:
-            written = compile_equations(self.equations).driving(Binding({}, self.inputs))
-            column = ca.substitute(column, graph.vector(flow.inputs), ca.vertcat(*map(graph.of, written)))
-        arguments = [graph.leaf(TIME), graph.vector(flow.state), graph.vector(self.equations.system.parameters)]
-        return compile_kernel(graph.function("rates", arguments, column))
+        return Rates(self.equations, self.inputs, self.bound)
 
     # -- arguments, and all motions that are not straight
 
+    def _misfit(self, y: Array | None, q: Array | None, where: str) -> UsageError:
+        """What is wrong with arrays that are none of real numbers, or have another shape."""
+        if y is None or q is None:
+            hint = (f"{self._order}; ", InPython("y0, p = run.start({...}, {...})"), " makes both")
+            return UsageError("state and parameters are arrays of real numbers.", where=where, hint=hint)
+        (n,), (m,) = self._shapes
+        what = f"a state has {n} numbers and there are {m} parameters; the shapes given are {y.shape} and {q.shape}."
+        return UsageError(what, where=where, hint=self._order)
+
     def _rows(self, y0: ArrayLike, p: ArrayLike) -> tuple[Array, Array]:
-        try:
-            y, q = np.asarray(y0, np.float64), np.asarray(p, np.float64)
-        except (TypeError, ValueError):
-            what = "state and parameters are arrays of numbers."
-            raise UsageError(
-                what, where=self._where, hint=(f"{self._order}; ", InPython("y0, p = run.start({...}, {...})"), " makes both")
-            ) from None
-        if (y.shape, q.shape) != self._shapes:
-            (n,), (m,) = self._shapes
-            what = f"a state has {n} numbers and there are {m} parameters; the shapes given are {y.shape} and {q.shape}."
-            raise UsageError(what, where=self._where, hint=self._order)
+        y, q = _real_numbers(y0), _real_numbers(p)
+        if y is None or q is None or (y.shape, q.shape) != self._shapes:
+            raise self._misfit(y, q, self._where)
         if not all(map(isfinite, y.tolist())):
             raise InitialError("the state is not finite.", where=self._where, hint="finite real numbers")
         values = q.tolist()
@@ -443,7 +463,31 @@ class Prepared:
         )
         if motion.outcome is not Outcome.FINISHED:
             raise UnfinishedError(motion.message, where=self._where, outcome=motion.outcome, motion=motion)
-        return np.array([float(motion.final[text]) for text in self.outputs])
+        values: list[float] = []
+        for text in self.outputs:
+            try:
+                values.append(float(motion.final[text]))
+            except StateError:
+                values.append(np.nan)
+        return np.array(values)
+
+
+def _real_numbers(given: Any) -> Array | None:
+    """Real numbers as an array; None for anything else. Texts, dates, imaginary parts and masks would be read as numbers by NumPy."""
+    if type(given) is np.ndarray and given.dtype is _DOUBLE:
+        return given
+    try:
+        array = np.asarray(given)
+        if array.dtype.kind not in "fiubO" or (isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given)):
+            return None
+        if array.dtype.kind == "O" and not all(isinstance(value, Real) for value in array.ravel().tolist()):
+            return None
+        return np.asarray(array, np.float64)
+    except (TypeError, ValueError, OverflowError, NotImplementedError):  # nested lists of several lengths, and objects that are no numbers
+        return None
+
+
+_DOUBLE = np.dtype(np.float64)
 
 
 def _again(*fields: Any) -> Prepared:

@@ -200,13 +200,24 @@ def report(results: Results, i: int, status: int, t: float, one: One) -> None:
     results.shortened[i], results.worst[i], results.usual[i] = counts[SHORTENED], one.tube.notes[codes.WORST], seen.roots[codes.INTEGRAL]
 
 
+@rare
+def _finish_turned(m: Matrix, at: Places, lane: int, one: One, results: Results) -> None:
+    """As `finish`, where angles were folded: the state with its whole turns is projected once more, as in the loop for one state."""
+    take_out(m, at, lane, one, results)
+    report(results, int(m[MEMBER, lane]), FINISHED, m[T, lane], one)
+    m[ALIVE, lane] = 0.0
+
+
 @inner
-def finish(m: Matrix, at: Places, lane: int, results: Results) -> None:
+def finish(m: Matrix, at: Places, lane: int, one: One, results: Results) -> None:
     """Store the results of the run in a lane, which has reached its end."""
     x, i = m.ctypes, int(m[MEMBER, lane])
-    results.status[i], results.index[i], results.t[i] = FINISHED, int(m[COUNT + STOPPER, lane]), m[T, lane]
     for j in range(at.n):
-        results.y[i, j] = m[at.y + j, lane] + m[at.turns + j, lane] * codes.DOUBLE_TURN
+        if m[at.turns + j, lane] != 0.0:
+            _finish_turned(m, at, lane, one, results)
+            return
+    results.status[i], results.index[i], results.t[i] = FINISHED, int(m[COUNT + STOPPER, lane]), m[T, lane]
+    column_out(x, at.y, at.n, lane, results.y[i].ctypes)
     column_out(x, at.minima, at.n, lane, results.minima[i].ctypes)
     column_out(x, at.maxima, at.n, lane, results.maxima[i].ctypes)
     column_out(x, at.measured, at.residual, lane, results.measured[i].ctypes)

@@ -471,5 +471,5 @@ def integrate_lanes(wide: Wide, task: Task, results: Results, series: Stack, one
         if counted(x, t1, float(at.nodes)):
             fill, ended = True, lanes_where(x, MASK, 1.0) & lanes_where(x, T, t1)
             while ended != 0:
-                finish(m, at, lowest_lane(ended), results)
+                finish(m, at, lowest_lane(ended), one, results)
                 ended &= ended - 1
