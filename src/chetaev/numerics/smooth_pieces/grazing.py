@@ -78,7 +78,7 @@ def _located(function: Callable[[Array], Array], low: float, high: float) -> tup
         if not np.isfinite(s).all():
             return None
         bend = s[0] - 2 * s[4] + s[8]
-        if level <= _DIVISIONS_FOR_CURVATURE:
+        if level <= _DIVISIONS_FOR_CURVATURE and at[4] != at[0]:
             second = float(bend / (at[4] - at[0]) ** 2)
         i = int(np.clip(np.argmin(s) if second > 0 else np.argmax(s), 1, 7))
         low, high = float(at[i - 1]), float(at[i + 1])

@@ -344,7 +344,8 @@ class SurfaceValues:
         found = np.array(self._tables[kind][1](t, native, p))
         values, slopes = found[:, 0], found[:, 1:]
         sizes = np.abs(slopes * np.concatenate([[t], native, p])).sum(axis=1)
-        rates = slopes[:, 0] + slopes[:, 1 : 1 + len(native)] @ here.compiled.rhs(t, native, p)
+        with np.errstate(invalid="ignore"):  # at a pole
+            rates = slopes[:, 0] + slopes[:, 1 : 1 + len(native)] @ here.compiled.rhs(t, native, p)
         jets = here.named(native)
         self._latest = ComponentState(t, jets)
         if here.flow.inputs:  # inputs in p change with time
