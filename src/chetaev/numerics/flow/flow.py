@@ -110,7 +110,8 @@ class Flow:
     def solved(self) -> Solved:
         """The top jets as expressions in the state, and then intermediate results; tops and pivots are written with few operations.
 
-        Multipliers that redundant constraints leave open are those of least norm.
+        Multipliers that redundant constraints leave open are those of least norm. How rates are written depends on the order of elimination
+        and on random states only: motions from several states share code, in `simulate` one after the other, in ensembles side by side.
         """
         if self.extended is not None:
             return self.extended.solved(self.order, self.samples, self.residues, self.freeze)
@@ -119,7 +120,7 @@ class Flow:
         found = solve(self.system.structure.jacobian, right.elements(), self.order, self.samples, self.residues, self.freeze)
         opened = [j for j, z in enumerate(top) if z.name in self.system.undetermined]
         solution, rates = _of_least_norm(found, opened), [k for k, z in enumerate(top) if z.order]
-        shorter = simplified(self.graph, [*solution, *found.pivots], rates, self.points[:_SAMPLES_OF_ROUNDING])
+        shorter = simplified(self.graph, [*solution, *found.pivots], rates, list(self.system.generic_points)[:_SAMPLES_OF_ROUNDING])
         if shorter is None:
             return replace(found, solution=tuple(solution))
         return replace(found, solution=tuple(shorter[: len(top)]), pivots=tuple(shorter[len(top) :]))

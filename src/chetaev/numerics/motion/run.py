@@ -365,7 +365,7 @@ class Course(EventTransitions):
             if end is not None:
                 later, beyond = self.surfaces.just_beyond(here, end, t, native)
                 self.left = request.switched.modes[end].text
-                if has_pole_at_end(piece, later):
+                if has_pole_at_end(piece, (later, here.native(beyond, native[-1]))):
                     return outcomes.pole_on_surface(self.left, later)
                 found = self._switched(piece, task, end, -here.configuration[end], beyond)
                 found = self._through(found, request.switched.driven(request.switched.modes[end].function, here.configuration))

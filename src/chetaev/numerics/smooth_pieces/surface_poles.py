@@ -26,10 +26,11 @@ def has_pole_at_begin(piece: Piece) -> bool:
     return _grows(piece, (piece.begin, piece.first), (piece.end, np.array(piece.run.y)))
 
 
-def has_pole_at_end(piece: Piece, beyond: float | None = None) -> bool:
-    """Whether a rate grows without bound towards the surface where a piece ends, or which it reaches at the time `beyond`."""
-    y = np.array(piece.run.y)
-    t = piece.end if beyond is None else beyond
+def has_pole_at_end(piece: Piece, beyond: tuple[float, Array] | None = None) -> bool:
+    """Whether a rate grows without bound towards the surface where a piece ends, or which lies half-way to a state `beyond`."""
+    t, y = piece.end, np.array(piece.run.y)
+    if beyond is not None:
+        t, y = 0.5 * (t + beyond[0]), 0.5 * (y + beyond[1])
     return _grows(piece, (t, y), (piece.begin, piece.first))
 
 
