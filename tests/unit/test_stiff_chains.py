@@ -7,7 +7,7 @@ from numba import njit
 from scipy.linalg import expm
 
 import chetaev as ch
-from chetaev.numerics.methods import implicit
+from chetaev.numerics.methods import elimination, implicit
 from chetaev.numerics.methods.compiled_steps import bands
 
 N = 15
@@ -24,7 +24,7 @@ def _solved(a, b, lower, one, x, y):
     return known and both
 
 
-@pytest.mark.parametrize(("n", "lower", "upper"), [(1, 0, 0), (9, 2, 1), (9, 1, 3), (12, 0, 2), (12, 2, 0), (30, 7, 5), (8, 7, 7)])
+@pytest.mark.parametrize(("n", "lower", "upper"), [(1, 0, 0), (2, 1, 1), (5, 4, 4), (9, 2, 1), (9, 1, 3), (12, 0, 2), (12, 2, 0), (30, 7, 5), (8, 7, 7)])
 def test_bands_are_solved_as_dense_matrices_are(n, lower, upper):
     random = np.random.default_rng(n + 10 * lower + upper)
     inside = np.array([[-lower <= j - i <= upper for j in range(n)] for i in range(n)])
@@ -76,17 +76,19 @@ def _chain():
 
 
 def test_a_stiff_chain_follows_its_matrix_exponential(monkeypatch):
-    """With the band and with dense factors; nothing reads z and the work, whose entries stand beside the band."""
+    """With coordinates eliminated and a band, and with dense factors of all that is read; nothing reads z and the work."""
     equations, start, names, exact = _chain()
-    chosen, patterns = implicit._band_of, []
-    monkeypatch.setattr(implicit, "_band_of", lambda pattern: patterns.append(chosen(pattern)) or patterns[-1])
+    chosen, patterns = implicit.elimination_of, []
+    monkeypatch.setattr(implicit, "elimination_of", lambda pattern: patterns.append(chosen(pattern)) or patterns[-1])
     band = ch.simulate(equations, start, (0, 3), tolerance=1e-9, method=ch.Implicit())
     assert [band.final[name] for name in names] == pytest.approx(exact, abs=3e-7)
     assert band.outcome == "finished"
     (found,) = patterns
-    assert found.lower + found.upper <= 8
-    assert len(found.found) >= 1
-    monkeypatch.setattr(implicit, "_band_of", lambda _: None)
+    assert found.lower + found.upper <= 2
+    assert len(found.order) == N + 1
+    assert len(found.across) >= N
+    monkeypatch.setattr(elimination, "_leads", lambda n, *_: np.full(n, -1))
+    monkeypatch.setattr(elimination, "_SMALLEST_BAND", 1000)
     implicit._KNOWN._known.clear()
     dense = ch.simulate(equations, start, (0, 3), tolerance=1e-9, method=ch.Implicit())
     implicit._KNOWN._known.clear()
@@ -95,6 +97,23 @@ def test_a_stiff_chain_follows_its_matrix_exponential(monkeypatch):
 
 
 def test_a_dense_jacobian_has_no_band():
-    assert implicit._band_of(ca.Sparsity.dense(20, 20)) is None
-    assert implicit._band_of(ca.Sparsity.banded(8, 1)) is None
-    assert implicit._band_of(ca.Sparsity(20, 20)) is None
+    """All entries are stored, in the order of the components; so are few components, and none."""
+    for pattern in (ca.Sparsity.dense(20, 20), ca.Sparsity.banded(8, 1)):
+        found = elimination.elimination_of(pattern)
+        assert found.order.tolist() == list(range(pattern.size1()))
+        assert found.lower == found.upper == pattern.size1() - 1
+        assert len(found.found) == 0
+    nothing = elimination.elimination_of(ca.Sparsity(20, 20))
+    assert len(nothing.order) == 0
+    assert nothing.found.tolist() == list(range(20))
+
+
+def test_what_is_eliminated():
+    """x and y follow u and w; u follows w, but x follows it already; s follows itself, z is read by nothing."""
+    names = x, y, u, w, s, z = ca.SX.sym("x"), ca.SX.sym("y"), ca.SX.sym("u"), ca.SX.sym("w"), ca.SX.sym("s"), ca.SX.sym("z")
+    rates = ca.vertcat(2 * u, w * 3, w, -x - y - u * w + s, -s, x * u)
+    found = elimination.elimination_of(ca.jacobian(rates, ca.vertcat(*names)).sparsity())
+    assert found.order.tolist() == [2, 3, 4]
+    assert found.found.tolist() == [0, 1, 5]
+    assert found.followed.tolist() == [[3, 3], [0, 1], [0, 1]]
+    assert sorted(zip(found.rows.tolist(), found.columns.tolist(), strict=True)) == [(0, 2), (1, 3), (5, 0), (5, 2)]

@@ -51,6 +51,9 @@ _LEAST_ERROR = 1e-2
 of the next error to it would shorten steps without need. The number of RADAU5."""
 _FINEST = 100 * 2.0**-52
 """The smallest relative tolerance: below it the iterations do not converge, because of round-off."""
+_MARGIN = 2.0
+"""Factor of the sharpened estimate, which is about thirty times the error of a step of a linear system already: errors add up, and
+with 1 those of the steps of ten oscillations exceed the tolerance."""
 _LEAST_GAIN = 0.125
 """Least ratio of the error of a step to an estimate with one power of the step less: where a small fast motion hides beside a large slow
 one, an error may be larger than its estimate by one over it."""
@@ -224,7 +227,7 @@ def _sharpened(control: Control, path: Path, h: float, size: float, room: Room, 
     found = _norm(control, path, room, seen)
     if not found < size:
         return size
-    return found * max(found / size, _LEAST_GAIN)
+    return min(size, _MARGIN * found * max(found / size, _LEAST_GAIN))
 
 
 @part
