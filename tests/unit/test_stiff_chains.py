@@ -11,6 +11,7 @@ from chetaev.numerics.methods import elimination, implicit
 from chetaev.numerics.methods.compiled_steps import bands
 
 N = 15
+SHAPES = [(1, 0, 0), (2, 1, 1), (5, 4, 4), (9, 2, 1), (9, 1, 3), (12, 0, 2), (12, 2, 0), (30, 7, 5), (8, 7, 7)]
 
 
 @njit
@@ -24,7 +25,7 @@ def _solved(a, b, lower, one, x, y):
     return known and both
 
 
-@pytest.mark.parametrize(("n", "lower", "upper"), [(1, 0, 0), (2, 1, 1), (5, 4, 4), (9, 2, 1), (9, 1, 3), (12, 0, 2), (12, 2, 0), (30, 7, 5), (8, 7, 7)])
+@pytest.mark.parametrize(("n", "lower", "upper"), SHAPES)
 def test_bands_are_solved_as_dense_matrices_are(n, lower, upper):
     random = np.random.default_rng(n + 10 * lower + upper)
     inside = np.array([[-lower <= j - i <= upper for j in range(n)] for i in range(n)])
@@ -110,9 +111,10 @@ def test_a_dense_jacobian_has_no_band():
 
 def test_what_is_eliminated():
     """x and y follow u and w; u follows w, but x follows it already; s follows itself, z is read by nothing."""
-    names = x, y, u, w, s, z = ca.SX.sym("x"), ca.SX.sym("y"), ca.SX.sym("u"), ca.SX.sym("w"), ca.SX.sym("s"), ca.SX.sym("z")
+    state = ca.SX.sym("state", 6)
+    x, y, u, w, s, _ = state.elements()
     rates = ca.vertcat(2 * u, w * 3, w, -x - y - u * w + s, -s, x * u)
-    found = elimination.elimination_of(ca.jacobian(rates, ca.vertcat(*names)).sparsity())
+    found = elimination.elimination_of(ca.jacobian(rates, state).sparsity())
     assert found.order.tolist() == [2, 3, 4]
     assert found.found.tolist() == [0, 1, 5]
     assert found.followed.tolist() == [[3, 3], [0, 1], [0, 1]]

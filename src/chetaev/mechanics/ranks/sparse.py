@@ -117,6 +117,13 @@ def same_entries(a: Sparse, b: Sparse) -> bool:
     return np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices)
 
 
+def same_numbers(a: Numbers, b: Numbers) -> bool:
+    """Tell whether two matrices have the same numbers, and are stored in the same way."""
+    if is_stored_sparsely(a) and is_stored_sparsely(b):
+        return same_entries(a, b) and np.array_equal(a.data, b.data)
+    return not (is_stored_sparsely(a) or is_stored_sparsely(b)) and np.array_equal(a, b)
+
+
 def scaled(matrix: Numbers, down: Matrix, across: Matrix) -> Numbers:
     """The matrix with rows times `down` and columns times `across`."""
     if not is_stored_sparsely(matrix):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sympy import Symbol
@@ -18,11 +19,13 @@ from chetaev.core.symbols import Input, Jet, Place
 from chetaev.mechanics.ranks.factored import Factored, Flags, Matrix, open_jets
 from chetaev.mechanics.ranks.generic import changes_much
 from chetaev.mechanics.ranks.sizes import Sizes, largest_of_kind
-from chetaev.mechanics.ranks.sparse import Numbers, doubts_at, has_small_entry, is_sparse, regular_solver
+from chetaev.mechanics.ranks.sparse import Numbers, doubts_at, has_small_entry, is_sparse, regular_solver, same_numbers
 from chetaev.mechanics.tolerances import CUT
 from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation
 from chetaev.numerics.graphs.decided_by_data import decided_pivot
 from chetaev.numerics.graphs.rounding_bounds import EPSILON
+
+Solver = Callable[[Matrix], Matrix]
 
 _SMALL_SLOPE = 1e-10
 """Relative to the largest slope in their row or column: smaller slopes may be round-off, and their doubts are computed."""
@@ -49,9 +52,7 @@ def clearly_regular_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequen
     return solver_at(problem, pairs, unknowns, at) is not None
 
 
-def solver_at(
-    problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], at: Mapping[Jet, float]
-) -> tuple[Matrix, Callable[[Matrix], Matrix]] | None:
+def solver_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> tuple[Matrix, Solver] | None:
     """Return residuals of some rows at a state, and the function that solves linear equations with their Jacobian; None unless that is a
     large sparse matrix that clearly has full rank. Doubts are computed only where slopes are small.
     """
@@ -62,8 +63,20 @@ def solver_at(
     point, doubts = {**problem.binding.at(tape.symbols, problem.t), **at}, None
     if has_small_entry(jacobian, _SMALL_SLOPE) or changes_much(tape, point, jacobian):
         doubts = _doubts_at(problem, pairs, unknowns, at)
-    solve = regular_solver(jacobian, doubts, CUT)
+    solve = regular_solver(jacobian, doubts, CUT) if doubts is not None else _solver_of(tape, jacobian)
     return None if solve is None else (values, solve)
+
+
+_LAST: WeakKeyDictionary[Any, tuple[Numbers, Solver | None]] = WeakKeyDictionary()
+"""For each tape its last matrix and what solves equations with it: masses are most often constant, and calls begin at many states."""
+
+
+def _solver_of(tape: Any, matrix: Numbers) -> Solver | None:
+    """The `regular_solver` of a matrix that a tape has given; remembered while the matrix is the same."""
+    known = _LAST.get(tape)
+    if known is None or not same_numbers(known[0], matrix):
+        known = _LAST[tape] = matrix, regular_solver(matrix, None, CUT)
+    return known[1]
 
 
 def _doubts_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> Numbers:

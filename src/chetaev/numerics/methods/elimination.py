@@ -97,7 +97,7 @@ def _leads(n: int, rows: Integers, columns: Integers, read: NDArray[np.bool_]) -
 
 
 def _ordered(n: int, i: Integers, j: Integers) -> tuple[Integers, int, int]:
-    """The order of Cuthill and McKee reversed, and how far entries are below and above the diagonal; all entries where that is less work."""
+    """The order of Cuthill and McKee reversed, and how far entries are below and above the diagonal; all where that is less work."""
     dense = np.arange(n), max(n - 1, 0), max(n - 1, 0)
     if n < _SMALLEST_BAND:
         return dense
