@@ -25,7 +25,8 @@ class Elimination:
     a band, `lower` entries wide below the diagonal and `upper` above it, in their `order`. The lists of entries are numbers of nonzeros of
     the Jacobian: those between kept components, with their `places` (rows and columns of the matrix); those `across`, by which
     kept components read followers, with the places where they reach the matrix and, in `followed`, the kept component, the follower and
-    its number among the followers; and those of the rows of components `found` last, followers first, with their `rows` and `columns`.
+    its number among the followers; and those `beside` the matrix, of the rows of components `found` last, with their
+    `columns`: one for each follower, then those of unread components, which begin at `starts`.
     """
 
     order: Integers
@@ -38,7 +39,7 @@ class Elimination:
     followed: Integers
     found: Integers
     beside: Integers
-    rows: Integers
+    starts: Integers
     columns: Integers
 
     @property
@@ -63,7 +64,7 @@ def elimination_of(pattern: ca.Sparsity) -> Elimination:
     is_kept = read & ~follows
     inside, across = np.flatnonzero(is_kept[rows] & is_kept[columns]), np.flatnonzero(is_kept[rows] & follows[columns])
     own, last = np.flatnonzero(follows[rows]), np.flatnonzero(~read[rows])
-    own = own[np.argsort(rows[own])]
+    own, last = own[np.argsort(rows[own])], last[np.argsort(rows[last], kind="stable")]
     new = np.cumsum(is_kept) - 1
     i, j = new[rows[np.r_[inside, across]]], new[np.r_[columns[inside], leads[columns[across]]]]
     order, lower, upper = _ordered(len(kept), i, j)
@@ -81,7 +82,7 @@ def elimination_of(pattern: ca.Sparsity) -> Elimination:
         followed=np.stack([rows[across], columns[across], number[columns[across]]]),
         found=np.r_[followers, np.flatnonzero(~read)],
         beside=np.r_[own, last],
-        rows=rows[np.r_[own, last]],
+        starts=len(own) + np.searchsorted(rows[last], np.r_[np.flatnonzero(~read), n]),
         columns=columns[np.r_[own, last]],
     )
 

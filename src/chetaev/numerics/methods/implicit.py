@@ -75,7 +75,7 @@ def _room(n: int, found: Elimination) -> Newton:
         filled=found.filled,
         followed=found.followed,
         found=found.found,
-        rows=found.rows,
+        starts=found.starts,
         columns=found.columns,
         diagonal=np.zeros(6),
         sorted=np.zeros((2, len(found.order))),

@@ -37,7 +37,7 @@ def _fill(newton: Newton) -> None:
         i, j = places[0, k], places[1, k] - places[0, k] + lower
         real[i, j] -= newton.jacobian[k]
         a[i, j] -= newton.jacobian[k]
-    places, last = newton.filled, newton.jacobian.size - newton.rows.size
+    places, last = newton.filled, newton.jacobian.size - newton.columns.size
     for k in range(places.shape[1]):
         i, j = places[0, k], places[1, k] - places[0, k] + lower
         entry = newton.jacobian[count + k] * newton.jacobian[last + newton.followed[2, k]]
@@ -59,9 +59,15 @@ def solve(newton: Newton, x: Array) -> None:
     solve_band(newton.real, newton.lower, newton.pivots[0], row)
     for k in range(row.size):
         x[newton.order[k]] = row[k]
-    last = newton.jacobian.size - newton.rows.size
-    for k in range(newton.rows.size):
-        x[newton.rows[k]] += newton.jacobian[last + k] * inverse * x[newton.columns[k]]
+    last, unread = newton.jacobian.size - newton.columns.size, newton.starts.size - 1
+    followers = newton.found.size - unread
+    for k in range(followers):
+        x[newton.found[k]] += inverse * newton.jacobian[last + k] * x[newton.columns[k]]
+    for k in range(unread):
+        total = 0.0
+        for i in range(newton.starts[k], newton.starts[k + 1]):
+            total += newton.jacobian[last + i] * x[newton.columns[i]]
+        x[newton.found[followers + k]] += inverse * total
 
 
 @part
@@ -79,8 +85,17 @@ def solve_complex(newton: Newton, x: Array, y: Array) -> None:
     solve_complex_band(newton.complex_real, newton.complex_imaginary, newton.lower, newton.pivots[1], one, other)
     for k in range(one.size):
         x[newton.order[k]], y[newton.order[k]] = one[k], other[k]
-    last = newton.jacobian.size - newton.rows.size
-    for k in range(newton.rows.size):
-        slope, i, j = newton.jacobian[last + k], newton.rows[k], newton.columns[k]
+    last, unread = newton.jacobian.size - newton.columns.size, newton.starts.size - 1
+    followers = newton.found.size - unread
+    for k in range(followers):
+        slope, i, j = newton.jacobian[last + k], newton.found[k], newton.columns[k]
         x[i] += slope * (x[j] * p - y[j] * q)
         y[i] += slope * (x[j] * q + y[j] * p)
+    for k in range(unread):
+        real = imaginary = 0.0
+        for i in range(newton.starts[k], newton.starts[k + 1]):
+            real += newton.jacobian[last + i] * x[newton.columns[i]]
+            imaginary += newton.jacobian[last + i] * y[newton.columns[i]]
+        j = newton.found[followers + k]
+        x[j] += real * p - imaginary * q
+        y[j] += real * q + imaginary * p
