@@ -73,7 +73,7 @@ class Strides:
     def _kept(self) -> Kept:
         """Room for the steps of a stride, and for their polynomials unless the run keeps the final state only."""
         rows, n, keeping = self._room.order, len(self.task.y0), self.task.keep != FINAL
-        most = min(max(_NUMBERS_PER_STRIDE // (rows * n), _FEWEST_STEPS), _MOST_STEPS)
+        most = min(max(_NUMBERS_PER_STRIDE // ((rows if keeping else 1) * n), _FEWEST_STEPS), _MOST_STEPS)
         return Kept(np.empty(most), np.empty((most, n)), np.empty((most if keeping else 0, rows, n)))
 
     @cached_property
