@@ -8,7 +8,7 @@ The verdict is one of three: regular, of a smaller rank, or ill-conditioned, wit
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -39,11 +39,11 @@ _NAMED_WEIGHT = 0.2
 def factored_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> tuple[Matrix, Factored]:
     """Return residuals of some rows at a state, and their factored Jacobian; doubts are computed only where slopes are small."""
     values, jacobian = problem.numbers(pairs, unknowns, at)
-    found = Factored(jacobian)
-    if found.rank == min(jacobian.shape) and not may_be_round_off(jacobian[None])[0]:
-        tape: Any = problem.system.tape(pairs, unknowns)
-        if not changes_much(tape, {**problem.binding.at(tape.symbols, problem.t), **at}, jacobian):
-            return values, found
+    tape: Any = problem.system.tape(pairs, unknowns)
+    found = _made_once(_FACTORED, tape, jacobian, Factored)
+    clear = found.rank == min(jacobian.shape) and not may_be_round_off(jacobian[None])[0]
+    if clear and not changes_much(tape, {**problem.binding.at(tape.symbols, problem.t), **at}, jacobian):
+        return values, found
     return values, Factored(jacobian, doubts=_doubts_at(problem, pairs, unknowns, at))
 
 
@@ -63,20 +63,27 @@ def solver_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], 
     point, doubts = {**problem.binding.at(tape.symbols, problem.t), **at}, None
     if has_small_entry(jacobian, _SMALL_SLOPE) or changes_much(tape, point, jacobian):
         doubts = _doubts_at(problem, pairs, unknowns, at)
-    solve = regular_solver(jacobian, doubts, CUT) if doubts is not None else _solver_of(tape, jacobian)
+    solve = regular_solver(jacobian, doubts, CUT) if doubts is not None else _made_once(_SOLVERS, tape, jacobian, _solver_of)
     return None if solve is None else (values, solve)
 
 
-_LAST: WeakKeyDictionary[Any, tuple[Numbers, Solver | None]] = WeakKeyDictionary()
-"""For each tape its last matrix and what solves equations with it: masses are most often constant, and calls begin at many states."""
+_T = TypeVar("_T")
+_Last = WeakKeyDictionary[Any, tuple[Numbers, _T]]
+_FACTORED: _Last[Factored] = WeakKeyDictionary()
+_SOLVERS: _Last[Solver | None] = WeakKeyDictionary()
+"""For each tape its last matrix and what was made of it: masses are most often constant, and a motion begins at many states."""
 
 
-def _solver_of(tape: Any, matrix: Numbers) -> Solver | None:
-    """The `regular_solver` of a matrix that a tape has given; remembered while the matrix is the same."""
-    known = _LAST.get(tape)
-    if known is None or not same_numbers(known[0], matrix):
-        known = _LAST[tape] = matrix, regular_solver(matrix, None, CUT)
-    return known[1]
+def _made_once(known: _Last[_T], tape: Any, matrix: Numbers, make: Callable[[Numbers], _T]) -> _T:
+    """What is made of a matrix that a tape has given, or what was made of it before."""
+    last = known.get(tape)
+    if last is None or not same_numbers(last[0], matrix):
+        last = known[tape] = matrix, make(matrix)
+    return last[1]
+
+
+def _solver_of(matrix: Numbers) -> Solver | None:
+    return regular_solver(matrix, None, CUT)
 
 
 def _doubts_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> Numbers:

@@ -82,7 +82,7 @@ def elimination_of(pattern: ca.Sparsity) -> Elimination:
         followed=np.stack([rows[across], columns[across], number[columns[across]]]),
         found=np.r_[followers, np.flatnonzero(~read)],
         beside=np.r_[own, last],
-        starts=len(own) + np.searchsorted(rows[last], np.r_[np.flatnonzero(~read), n]),
+        starts=np.asarray(len(own) + np.searchsorted(rows[last], np.r_[np.flatnonzero(~read), n]), np.int64),
         columns=columns[np.r_[own, last]],
     )
 

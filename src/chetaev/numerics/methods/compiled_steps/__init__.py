@@ -6,6 +6,6 @@ contain a root, leap over a feature or touch a small determinant; `python_loop` 
 the same way.
 
 `series` and `radau` make a step; `checks` decides whether it contains no event; `polynomial`, `vectors`, `sizes`, `rough`,
-`step_matrices` and `bands` are what these need; `loop` puts them together, and is compiled (`loaded`). `types` and `codes` are the arguments,
-`radau_tableau` has the numbers of Radau IIA. `methods.compiled_stepper` has the stepper of such methods.
+`step_matrices` and `bands` are what these need; `loop` puts them together, and is compiled (`loaded`). `types` and `codes` are the
+arguments, `radau_tableau` has the numbers of Radau IIA. `methods.compiled_stepper` has the stepper of such methods.
 """

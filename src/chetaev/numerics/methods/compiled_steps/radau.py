@@ -187,13 +187,14 @@ def _allowed(control: Control, path: Path, j: int) -> float:
 @part
 def _estimate(system: System, control: Control, t: float, h: float, rejected: bool, path: Path, room: Room, newton: Newton) -> float:
     """The end of the step in `room.free`; its estimated error, in units of what is allowed."""
-    y, z, error = path.y, newton.z, newton.error
+    y, z, error, rtol = path.y, newton.z, newton.error, max(control.rtol, _FINEST)
     for j in range(y.size):
         room.free[j] = y[j] + z[2, j]
+        newton.weights[j] = 1.0 / (_allowed(control, path, j) + rtol * max(abs(y[j]), abs(room.free[j])))
         newton.d[0, j] = (c.E1 * z[0, j] + c.E2 * z[1, j] + c.E3 * z[2, j]) / h
         error[j] = newton.slope[j] + newton.d[0, j]
     solve(newton, error)
-    size = _norm(control, path, room, error)
+    size = _norm(newton, error)
     if rejected and size > 1.0:
         for j in range(y.size):
             error[j] += y[j]
@@ -202,12 +203,12 @@ def _estimate(system: System, control: Control, t: float, h: float, rejected: bo
         for j in range(y.size):
             error[j] = newton.d[1, j] + newton.d[0, j]
         solve(newton, error)
-        size = _norm(control, path, room, error)
-    return _sharpened(control, path, h, size, room, newton) if path.clock[LAST] != 0.0 else size
+        size = _norm(newton, error)
+    return _sharpened(path, h, size, newton) if path.clock[LAST] != 0.0 else size
 
 
 @part
-def _sharpened(control: Control, path: Path, h: float, size: float, room: Room, newton: Newton) -> float:
+def _sharpened(path: Path, h: float, size: float, newton: Newton) -> float:
     r"""The estimate of an error that grows with the sixth power of the step, from one that grows with the fourth.
 
     The estimated error is that of an embedded method of order 3, $ch^4y^{(4)}$. That of the step has two powers of h more: $h^2y^{(6)}$,
@@ -224,19 +225,19 @@ def _sharpened(control: Control, path: Path, h: float, size: float, room: Room, 
     for j in range(error.size):
         changed, coupled = apart * abs(error[j] - old * newton.error_before[j]), c.REAL * abs(error[j] - other[j])
         seen[j] = max(changed, coupled)
-    found = _norm(control, path, room, seen)
+    found = _norm(newton, seen)
     if not found < size:
         return size
     return min(size, _MARGIN * found * max(found / size, _LEAST_GAIN))
 
 
 @part
-def _norm(control: Control, path: Path, room: Room, error: Array) -> float:
+def _norm(newton: Newton, error: Array) -> float:
     """The root mean square in units of what is allowed."""
-    total, rtol = 0.0, max(control.rtol, _FINEST)
+    total, weights = 0.0, newton.weights
     for j in range(error.size):
-        allowed = _allowed(control, path, j) + rtol * max(abs(path.y[j]), abs(room.free[j]))
-        total += (error[j] / allowed) ** 2
+        size = error[j] * weights[j]
+        total += size * size
     return np.sqrt(total / error.size)
 
 

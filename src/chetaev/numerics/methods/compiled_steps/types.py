@@ -63,9 +63,9 @@ class Newton(NamedTuple):
     each component, the slope at the start, the estimated errors of this step and of the one before, and the polynomial of the step
     before with the state at its beginning.
 
-    `lower`, `order`, `places`, `filled`, `followed`, `found`, `starts` and `columns` are those of `methods.elimination`; `diagonal` holds the
-    numbers that are added to the diagonals of the matrices, the real one and the parts of the complex one, and their inverses; `sorted`
-    has room for two vectors in the order of the matrices.
+    `lower`, `order`, `places`, `filled`, `followed`, `found`, `starts` and `columns` are those of `methods.elimination`; `diagonal` holds
+    the numbers that are added to the diagonals of the matrices, the real one and the parts of the complex one, and their inverses;
+    `sorted` has room for two vectors in the order of the matrices.
     """
 
     lower: int
