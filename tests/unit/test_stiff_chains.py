@@ -4,6 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 from numba import njit
+from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 import chetaev as ch
@@ -120,3 +121,59 @@ def test_what_is_eliminated():
     assert found.followed.tolist() == [[3, 3], [0, 1], [0, 1]]
     assert found.columns.tolist() == [2, 3, 0, 2]
     assert found.starts.tolist() == [2, 4]
+
+
+# ------------------------------------------------------------ errors
+
+
+SPRING = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2", name="spring"))
+
+
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-6, 1e-8, 1e-10])
+def test_errors_are_those_that_the_tolerance_allows(tolerance):
+    """A spring, at the ends of its steps and between them: an estimate of order 3 alone would leave errors a hundred times smaller."""
+    motion = ch.simulate(SPRING, {"x": 1, "x'": 0}, (0, 10), tolerance=tolerance, method=ch.Implicit())
+    times = np.linspace(0, 10, 1001)
+    nodes, between = np.abs(motion["x"] - np.cos(motion.t)).max(), np.abs(motion.at(times)["x"] - np.cos(times)).max()
+    assert 0.02 * tolerance < nodes < tolerance
+    assert between < 1.5 * tolerance
+
+
+def test_steps_grow_with_the_sixth_power_of_the_tolerance():
+    """Four digits more take about five times as many steps; with an estimate of order 3 they take ten times as many."""
+    steps = [
+        ch.simulate(SPRING, {"x": 1, "x'": 0}, (0, 50), tolerance=tolerance, method=ch.Implicit()).counts["accepted"]
+        for tolerance in (1e-5, 1e-9)
+    ]
+    assert 4 < steps[1] / steps[0] < 6.5
+
+
+@pytest.mark.parametrize(("length", "time"), [(1.0, 1.0), (1e-6, 1e6), (1e6, 1e-6)])
+def test_a_stiff_motion_in_other_units(length, time):
+    """A mass on a spring and a stiff damper with a cubic force, beside SciPy's Radau: as many steps in any units, and the same errors."""
+    law = "-s*x' - k*x - g*x^3 + a*cos(w*t)"
+    equations = ch.derive(ch.System("x", "s k g a w", lagrangian="x'^2/2", forces={"x": law}))
+    values = {"s": 1e4 / time, "k": 3e3 / time**2, "g": 2e3 / (length * time) ** 2, "a": 5e3 * length / time**2, "w": 7.0 / time}
+    start = {"x": length, "x'": -2.0 * length / time}
+    motion = ch.simulate(equations, start, (0, 5 * time), parameters=values, tolerance=1e-8, method=ch.Implicit())
+
+    def rates(t, y):
+        return [y[1], -1e4 * y[1] - 3e3 * y[0] - 2e3 * y[0] ** 3 + 5e3 * np.cos(7 * t)]
+
+    times = np.linspace(0, 5, 101)
+    exact = solve_ivp(rates, (0, 5), [1.0, -2.0], method="Radau", rtol=1e-12, atol=1e-15, t_eval=times)
+    assert motion.at(times * time)["x"] / length == pytest.approx(exact.y[0], abs=3e-8)
+    assert motion.certificate.ok
+    assert motion.counts["accepted"] == pytest.approx(530, rel=0.02)
+
+
+def test_a_ripple_beside_a_large_slow_motion_is_followed():
+    """A fast force a ten-thousandth as large as a slow one, whose error the slow motion must not hide, and SciPy's method of order 8."""
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^2/2", forces={"x": "cos(40*t)"}))
+    times = np.linspace(0, 20, 401)
+    exact = solve_ivp(
+        lambda t, y: [y[1], np.cos(40 * t) - y[0]], (0, 20), [1.0, 0.0], method="DOP853", rtol=1e-13, atol=1e-15, t_eval=times
+    )
+    for tolerance in (1e-5, 1e-7, 1e-9):
+        motion = ch.simulate(equations, {"x": 1, "x'": 0}, (0, 20), tolerance=tolerance, method=ch.Implicit())
+        assert np.abs(motion.at(times)["x"] - exact.y[0]).max() < 5 * tolerance

@@ -308,7 +308,7 @@ def log_scales(present: Numbers, sums: Matrix) -> Matrix:
     # each connected part has one free factor between rows and columns: fix one scale, and remove the mean afterwards
     held = np.unique(part, return_index=True)[1]
     free = np.setdiff1d(np.arange(len(counts)), held)
-    found = np.zeros_like(sums)
+    found = np.zeros(sums.shape)
     if len(free):
         found[:, free] = splu(normal[free][:, free].tocsc()).solve(np.ascontiguousarray(sums[:, free].T)).T
     signs = np.where(np.arange(len(counts)) < m, 1.0, -1.0)
