@@ -31,8 +31,8 @@ class Implicit(Method):
     """For stiff systems, where an explicit method takes very many small steps: `simulate(..., method=Implicit())`.
 
     Radau IIA of order 5, on compiled rates with their exact Jacobian. Events, switching, resets and projection work as with the default
-    method. Tolerances mean the same, but errors are larger for the same tolerance; states between the nodes come from polynomials of
-    degree 4 and are less exact than the nodes, and so are the times of events that neither end nor change the motion.
+    method, and errors are about as large for the same tolerance. States between the nodes come from polynomials of degree 4, and so do the
+    times of events that neither end nor change the motion.
 
     Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.8.
     """
