@@ -9,7 +9,8 @@ from scipy.linalg import expm
 
 import chetaev as ch
 from chetaev.numerics.methods import elimination, implicit
-from chetaev.numerics.methods.compiled_steps import bands
+from chetaev.numerics.methods.compiled_steps import bands, step_matrices
+from chetaev.numerics.methods.compiled_steps import radau_tableau as tableau
 
 N = 15
 SHAPES = [(1, 0, 0), (2, 1, 1), (5, 4, 4), (9, 2, 1), (9, 1, 3), (12, 0, 2), (12, 2, 0), (30, 7, 5), (8, 7, 7)]
@@ -121,6 +122,37 @@ def test_what_is_eliminated():
     assert found.followed.tolist() == [[3, 3], [0, 1], [0, 1]]
     assert found.columns.tolist() == [2, 3, 0, 2]
     assert found.starts.tolist() == [2, 4]
+
+
+@njit
+def _solved_steps(h, newton, one, x, y):
+    known = step_matrices.factored(h, newton)
+    step_matrices.solve(newton, one)
+    step_matrices.solve_complex(newton, x, y)
+    return known
+
+
+@pytest.mark.parametrize(("n", "entries"), [(1, 1), (2, 2), (5, 9), (8, 40), (20, 30), (40, 60)])
+@pytest.mark.parametrize("seed", range(3))
+def test_steps_with_components_eliminated_are_solved_as_dense_ones(n, entries, seed):
+    """Jacobians with entries at random places; half of the rows have one entry only, so that their components follow others."""
+    random = np.random.default_rng([n, entries, seed])
+    matrix = np.zeros((n, n))
+    matrix[random.integers(n, size=entries), random.integers(n, size=entries)] = 1.0
+    for i in random.permutation(n)[: n // 2]:
+        matrix[i] = 0.0
+        matrix[i, random.integers(n)] = 1.0
+    found = elimination.elimination_of(ca.sparsify(ca.DM(matrix)).sparsity())
+    rows, columns = (np.array(which, int) for which in ca.sparsify(ca.DM(matrix)).sparsity().get_triplet())
+    matrix[rows, columns] = random.normal(size=len(rows))
+    newton = implicit._room(n, found)
+    newton.jacobian[:] = matrix[rows[found.entries], columns[found.entries]]
+    one, x, y = random.normal(size=(3, n))
+    real, both = tableau.REAL / 0.1, complex(tableau.COMPLEX_REAL, tableau.COMPLEX_IMAGINARY) / 0.1
+    expected = np.linalg.solve(real * np.eye(n) - matrix, one), np.linalg.solve(both * np.eye(n) - matrix, x + 1j * y)
+    assert _solved_steps(0.1, newton, one, x, y)
+    assert one == pytest.approx(expected[0], rel=1e-9, abs=1e-12)
+    assert x + 1j * y == pytest.approx(expected[1], rel=1e-9, abs=1e-12)
 
 
 # ------------------------------------------------------------ errors
