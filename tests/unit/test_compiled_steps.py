@@ -12,7 +12,6 @@ from scipy.linalg import expm
 import chetaev as ch
 from chetaev.numerics.methods import python_loop
 from chetaev.numerics.methods.compiled_stepper import Strides
-from chetaev.numerics.methods.compiled_steps import matrices
 from chetaev.numerics.methods.taylor.series import series_of
 
 BOTH = [ch.Implicit(), ch.Taylor()]
@@ -93,32 +92,6 @@ def test_a_corner_has_no_series():
     t, y, p = ca.SX.sym("t"), ca.SX.sym("y", 1), ca.SX.sym("p", 1)
     with pytest.raises(ch.UsageError, match="fabs has no Taylor series"):
         series_of(ca.Function("rates", [t, y, p], [ca.fabs(y)]), 5)
-
-
-# ------------------------------------------------------------ linear systems
-
-
-@pytest.mark.parametrize("n", [1, 2, 5, 9])
-def test_real_and_complex_systems_are_solved(n):
-    random = np.random.default_rng(n)
-    a, b, x, y = random.normal(size=(n, n)), random.normal(size=(n, n)), random.normal(size=n), random.normal(size=n)
-    a[0, 0] = b[0, 0] = 0.0 if n > 1 else 1.0  # a pivot of zero has to be exchanged
-    right, pivots, factors = a @ x, np.zeros(n, np.int64), a.copy()
-    assert matrices.factor.py_func(factors, pivots)
-    matrices.solve.py_func(factors, pivots, right)
-    assert right == pytest.approx(x, rel=1e-9)
-    both = (a + 1j * b) @ (x + 1j * y)
-    real, imaginary, one, other = a.copy(), b.copy(), both.real.copy(), both.imag.copy()
-    assert matrices.factor_complex.py_func(real, imaginary, pivots)
-    matrices.solve_complex.py_func(real, imaginary, pivots, one, other)
-    assert one == pytest.approx(x, rel=1e-9)
-    assert other == pytest.approx(y, rel=1e-9)
-
-
-def test_a_singular_matrix_is_noticed():
-    pivots = np.zeros(2, np.int64)
-    assert not matrices.factor.py_func(np.array([[1.0, 2.0], [2.0, 4.0]]), pivots)
-    assert not matrices.factor_complex.py_func(np.zeros((2, 2)), np.zeros((2, 2)), pivots)
 
 
 # ------------------------------------------------------------ motions

@@ -235,17 +235,28 @@ def changes_much(tape: Evaluator, at: Point, numbers: Numbers) -> bool:
     The entries of the matrix are the last values of `tape`.
     """
     symbols = sorted(tape.symbols, key=lambda z: z.name)  # a mass log(c*d) - log(c) - log(d) contains no jet
+    point, turns = np.array([at[z] for z in symbols], dtype=float), np.array([math.cos(k) for k in range(len(symbols))])
+    entries = numbers_in(numbers)
     for nudge in _NUDGES:
-        moved = {**at, **{z: at[z] * (1 + nudge * math.cos(k)) for k, z in enumerate(symbols)}}
+        moved = point * (1 + nudge * turns)
         try:
-            values = tape.computed(moved) if is_stored_sparsely(numbers) else np.array(tape(moved), dtype=float)  # type: ignore[attr-defined]
+            values = _values(tape, symbols, moved, numbers)
         except Undefined:
             return True
-        entries = numbers_in(numbers)
         change = np.abs(values[values.size - entries.size :].reshape(entries.shape) - entries)
         if np.any(change > _CANCELLED_CHANGE * np.abs(entries)):
             return True
     return False
+
+
+def _values(tape: Evaluator, symbols: Sequence[Symbol], point: Matrix, numbers: Numbers) -> Matrix:
+    """The values of a tape at a point, as those of `numbers` were computed."""
+    if not is_stored_sparsely(numbers):
+        return np.array(tape(dict(zip(symbols, point.tolist(), strict=True))), dtype=float)
+    found: Matrix = tape.run(point)  # type: ignore[attr-defined]
+    if not np.isfinite(found).all():
+        raise Undefined("not a finite number")
+    return found
 
 
 def factored_at(

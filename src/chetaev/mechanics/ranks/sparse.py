@@ -117,6 +117,13 @@ def same_entries(a: Sparse, b: Sparse) -> bool:
     return np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices)
 
 
+def same_numbers(a: Numbers, b: Numbers) -> bool:
+    """Tell whether two matrices have the same numbers, and are stored in the same way."""
+    if is_stored_sparsely(a) and is_stored_sparsely(b):
+        return same_entries(a, b) and np.array_equal(a.data, b.data)
+    return not (is_stored_sparsely(a) or is_stored_sparsely(b)) and np.array_equal(a, b)
+
+
 def scaled(matrix: Numbers, down: Matrix, across: Matrix) -> Numbers:
     """The matrix with rows times `down` and columns times `across`."""
     if not is_stored_sparsely(matrix):
@@ -301,7 +308,7 @@ def log_scales(present: Numbers, sums: Matrix) -> Matrix:
     # each connected part has one free factor between rows and columns: fix one scale, and remove the mean afterwards
     held = np.unique(part, return_index=True)[1]
     free = np.setdiff1d(np.arange(len(counts)), held)
-    found = np.zeros_like(sums)
+    found = np.zeros(sums.shape)
     if len(free):
         found[:, free] = splu(normal[free][:, free].tocsc()).solve(np.ascontiguousarray(sums[:, free].T)).T
     signs = np.where(np.arange(len(counts)) < m, 1.0, -1.0)

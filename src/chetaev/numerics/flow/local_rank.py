@@ -8,7 +8,8 @@ The verdict is one of three: regular, of a smaller rank, or ill-conditioned, wit
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sympy import Symbol
@@ -18,11 +19,13 @@ from chetaev.core.symbols import Input, Jet, Place
 from chetaev.mechanics.ranks.factored import Factored, Flags, Matrix, open_jets
 from chetaev.mechanics.ranks.generic import changes_much
 from chetaev.mechanics.ranks.sizes import Sizes, largest_of_kind
-from chetaev.mechanics.ranks.sparse import Numbers, doubts_at, has_small_entry, is_sparse, regular_solver
+from chetaev.mechanics.ranks.sparse import Numbers, doubts_at, has_small_entry, is_sparse, regular_solver, same_numbers
 from chetaev.mechanics.tolerances import CUT
 from chetaev.numerics.flow.prolongation import Pair, Problem, Prolongation
 from chetaev.numerics.graphs.decided_by_data import decided_pivot
 from chetaev.numerics.graphs.rounding_bounds import EPSILON
+
+Solver = Callable[[Matrix], Matrix]
 
 _SMALL_SLOPE = 1e-10
 """Relative to the largest slope in their row or column: smaller slopes may be round-off, and their doubts are computed."""
@@ -36,11 +39,11 @@ _NAMED_WEIGHT = 0.2
 def factored_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> tuple[Matrix, Factored]:
     """Return residuals of some rows at a state, and their factored Jacobian; doubts are computed only where slopes are small."""
     values, jacobian = problem.numbers(pairs, unknowns, at)
-    found = Factored(jacobian)
-    if found.rank == min(jacobian.shape) and not may_be_round_off(jacobian[None])[0]:
-        tape: Any = problem.system.tape(pairs, unknowns)
-        if not changes_much(tape, {**problem.binding.at(tape.symbols, problem.t), **at}, jacobian):
-            return values, found
+    tape: Any = problem.system.tape(pairs, unknowns)
+    found = _made_once(_FACTORED, tape, jacobian, Factored)
+    clear = found.rank == min(jacobian.shape) and not may_be_round_off(jacobian[None])[0]
+    if clear and not changes_much(tape, {**problem.binding.at(tape.symbols, problem.t), **at}, jacobian):
+        return values, found
     return values, Factored(jacobian, doubts=_doubts_at(problem, pairs, unknowns, at))
 
 
@@ -49,9 +52,7 @@ def clearly_regular_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequen
     return solver_at(problem, pairs, unknowns, at) is not None
 
 
-def solver_at(
-    problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], at: Mapping[Jet, float]
-) -> tuple[Matrix, Callable[[Matrix], Matrix]] | None:
+def solver_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> tuple[Matrix, Solver] | None:
     """Return residuals of some rows at a state, and the function that solves linear equations with their Jacobian; None unless that is a
     large sparse matrix that clearly has full rank. Doubts are computed only where slopes are small.
     """
@@ -62,8 +63,27 @@ def solver_at(
     point, doubts = {**problem.binding.at(tape.symbols, problem.t), **at}, None
     if has_small_entry(jacobian, _SMALL_SLOPE) or changes_much(tape, point, jacobian):
         doubts = _doubts_at(problem, pairs, unknowns, at)
-    solve = regular_solver(jacobian, doubts, CUT)
+    solve = regular_solver(jacobian, doubts, CUT) if doubts is not None else _made_once(_SOLVERS, tape, jacobian, _solver_of)
     return None if solve is None else (values, solve)
+
+
+_T = TypeVar("_T")
+_Last = WeakKeyDictionary[Any, tuple[Numbers, _T]]
+_FACTORED: _Last[Factored] = WeakKeyDictionary()
+_SOLVERS: _Last[Solver | None] = WeakKeyDictionary()
+"""For each tape its last matrix and what was made of it: masses are most often constant, and a motion begins at many states."""
+
+
+def _made_once(known: _Last[_T], tape: Any, matrix: Numbers, make: Callable[[Numbers], _T]) -> _T:
+    """What is made of a matrix that a tape has given, or what was made of it before."""
+    last = known.get(tape)
+    if last is None or not same_numbers(last[0], matrix):
+        last = known[tape] = matrix, make(matrix)
+    return last[1]
+
+
+def _solver_of(matrix: Numbers) -> Solver | None:
+    return regular_solver(matrix, None, CUT)
 
 
 def _doubts_at(problem: Problem, pairs: Sequence[Pair], unknowns: Sequence[Jet], at: Mapping[Jet, float]) -> Numbers:

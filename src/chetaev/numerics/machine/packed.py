@@ -30,20 +30,21 @@ class Packed:
         self._row = np.zeros(end + 3, np.int64)  # two addresses, the arguments, what the call returns, and where these addresses point
         self._floats = self._row.view(np.float64)
         self._places: list[int] = []
-        place = 2
+        place, numbers = 2, []
         for kind in kinds:
             self._places.append(place)
-            place += 1 if kind in ("int", "float") else 5 + 2 * int(kind.rpartition(":")[2])
-        for k, value in enumerate(values, 2):
-            if isinstance(value, float):
-                self._floats[k] = value
-            else:
-                self._row[k] = 0 if value is None else value
+            if kind == "float":
+                numbers.append((place, values[place - 2]))
+                values[place - 2] = 0
+            place += _size(kind)
+        self._row[2:end] = values
+        for place, number in numbers:
+            self._floats[place] = number
         self._at = self._row.ctypes.data
         self._row[:2] = self._at + 8 * (end + 1), self._at + 8 * (end + 2)  # where numba leaves a result and an exception
-        self._enter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_entry(function.symbol, tuple(kinds)))  # type: ignore[attr-defined]
         self.entry = _entry(function.symbol, tuple(kinds))  # type: ignore[attr-defined]
         """The address of code that makes the call, for compiled callers: `void entry(void* row)`."""
+        self._enter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.entry)
         self.row = self._at
         """The address of the row."""
         self.returned = self._row[end : end + 1]
@@ -111,11 +112,17 @@ def turns_code() -> int:
 
 
 @cache
+def _size(kind: str) -> int:
+    """The places of an argument in the row."""
+    return 1 if kind in ("int", "float") else 5 + 2 * int(kind.rpartition(":")[2])
+
+
+@cache
 def _entry(symbol: str, kinds: Sequence[str]) -> int:
     """The address of code that reads arguments from a row and calls a function that is loaded already."""
     types = ["i64", "i64"]
     for kind in kinds:
-        types += ["i64" if kind == "int" else "double"] if kind in ("int", "float") else ["i64"] * (5 + 2 * int(kind.rpartition(":")[2]))
+        types += ["double" if kind == "float" else "i64"] * _size(kind)
     lines, names = [], []
     for k, kind in enumerate(types):
         lines += [f"%a{k} = getelementptr double, ptr %row, i64 {k}", f"%v{k} = load {kind}, ptr %a{k}"]

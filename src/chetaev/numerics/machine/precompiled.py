@@ -305,14 +305,14 @@ def _kind(dtype: np.dtype[Any], dimensions: int) -> str:
 
 def _flat(value: Any, kinds: list[str], values: list[Any]) -> None:
     """The kinds and the parts of an argument."""
-    if isinstance(value, tuple):
-        for field in value:
-            _flat(field, kinds, values)
-    elif isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray):
         if not value.flags.c_contiguous:
             raise TypeError("compiled functions take contiguous arrays")
         kinds.append(_kind(value.dtype, value.ndim))
-        values += [None, None, value.size, value.itemsize, value.__array_interface__["data"][0], *value.shape, *value.strides]
+        values += [0, 0, value.size, value.itemsize, value.__array_interface__["data"][0], *value.shape, *value.strides]
+    elif isinstance(value, tuple):
+        for field in value:
+            _flat(field, kinds, values)
     else:
         kinds.append(type(value).__name__)
         values.append(value)

@@ -18,14 +18,14 @@ from chetaev.numerics.methods.dop853.codes import AMONG as OF_KIND
 from chetaev.numerics.methods.dop853.codes import RUNNING, WORST
 from chetaev.numerics.methods.dop853.types import Array, Integers, Seen
 from chetaev.numerics.methods.sizes import Sizes
-from chetaev.numerics.methods.stepper import Quiet, Step, StepFailed, right_hand_side
+from chetaev.numerics.methods.stepper import Quiet, Step, StepFailed, Striding, right_hand_side
 
 _NUMBERS_PER_STRIDE, _FEWEST_STEPS, _MOST_STEPS = 1 << 18, 16, 8192
 """Numbers that a stride may keep (two megabytes), and its fewest and most steps: a pause between two strides takes as long as some hundred
 steps of a small system, and is when Ctrl-C is noticed, a hundredth of a second later at most."""
 
 
-class Strides:
+class Strides(Striding):
     """The stepper of a compiled method: single steps for `python_loop`, and strides of steps without an event.
 
     `word` is the name of the method in the compiled code, `kernel` the address of what it calls besides the rates, `rows` the order
@@ -73,7 +73,7 @@ class Strides:
     def _kept(self) -> Kept:
         """Room for the steps of a stride, and for their polynomials unless the run keeps the final state only."""
         rows, n, keeping = self._room.order, len(self.task.y0), self.task.keep != FINAL
-        most = min(max(_NUMBERS_PER_STRIDE // (rows * n), _FEWEST_STEPS), _MOST_STEPS)
+        most = min(max(_NUMBERS_PER_STRIDE // ((rows if keeping else 1) * n), _FEWEST_STEPS), _MOST_STEPS)
         return Kept(np.empty(most), np.empty((most, n)), np.empty((most if keeping else 0, rows, n)))
 
     @cached_property

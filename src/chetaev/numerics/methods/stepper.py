@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -69,10 +70,10 @@ class Quiet(NamedTuple):
     worst: float
 
 
-@runtime_checkable
-class Striding(Protocol):
+class Striding(ABC):
     """A stepper that makes strides."""
 
+    @abstractmethod
     def stride(self, seen: Seen, signs: Integers, limits: dop853.Limits | None, most: int) -> Quiet:
         """At most `most` steps without an event, rejected ones included; `seen` and `signs` are updated.
 

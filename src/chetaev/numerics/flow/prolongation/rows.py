@@ -50,6 +50,7 @@ class DifferentiatedRows:
         self._tapes: dict[tuple[tuple[Pair, ...], tuple[Jet, ...]], GraphTape] = {}
         self._curved: dict[tuple[tuple[Pair, ...], tuple[Jet, ...]], list[Jet]] = {}
         self._sizes: dict[tuple[tuple[str, float], ...], Sizes] = {}
+        self._symbols: dict[tuple[Pair, ...], frozenset[Symbol]] = {}
 
     def row(self, pair: Pair) -> Any:
         """Return a row, differentiated as often as the pair says."""
@@ -98,8 +99,11 @@ class DifferentiatedRows:
         return not any(isinstance(z, Jet) and not isinstance(z, Input) for z in self.algebra.symbols(row))
 
     def symbols(self, pairs: Sequence[Pair]) -> frozenset[Symbol]:
-        """The symbols that occur in some rows."""
-        return frozenset().union(*[self.algebra.symbols(self.row(pair)) for pair in pairs])
+        """The symbols that occur in some rows; remembered."""
+        key = tuple(pairs)
+        if key not in self._symbols:
+            self._symbols[key] = frozenset().union(*[self.algebra.symbols(self.row(pair)) for pair in pairs])
+        return self._symbols[key]
 
     @cached_property
     def reported(self) -> dict[Jet, int]:

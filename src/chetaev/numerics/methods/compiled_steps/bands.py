@@ -13,7 +13,7 @@ from chetaev.numerics.methods.dop853.types import Array, Integers, Matrix
 
 @part
 def factor_band(a: Matrix, lower: int, pivots: Integers) -> bool:
-    """Factor a matrix in place; whether it has no pivot of zero."""
+    """Factor a matrix in place, with inverses of its pivots; whether no pivot is zero."""
     n, reach = a.shape[0], a.shape[1] - lower
     for k in range(n):
         below, best = min(n, k + lower + 1), k
@@ -25,6 +25,7 @@ def factor_band(a: Matrix, lower: int, pivots: Integers) -> bool:
             return False
         _exchange(a, lower, k, best)
         inverse, count = 1.0 / a[k, lower], min(reach, n - k) - 1
+        a[k, lower] = inverse
         for i in range(k + 1, below):
             first = k - i + lower
             a[i, first] *= inverse
@@ -44,22 +45,25 @@ def _exchange(a: Matrix, lower: int, k: int, best: int) -> None:
 
 @part
 def solve_band(a: Matrix, lower: int, pivots: Integers, x: Array) -> None:
-    """Solve with the factors, in place."""
+    """Solve with the factors, in place; each number waits for the one before, and that one is added last."""
     n, reach = a.shape[0], a.shape[1] - lower
     for k in range(n):
         best = pivots[k]
-        x[k], x[best] = x[best], x[k]
+        found = x[best]
+        if best != k:
+            x[best], x[k] = x[k], found
         for i in range(k + 1, min(n, k + lower + 1)):
-            x[i] -= a[i, k - i + lower] * x[k]
+            x[i] -= a[i, k - i + lower] * found
     for i in range(n - 1, -1, -1):
-        for j in range(1, min(reach, n - i)):
-            x[i] -= a[i, lower + j] * x[i + j]
-        x[i] /= a[i, lower]
+        found = x[i]
+        for j in range(min(reach, n - i) - 1, 0, -1):
+            found -= a[i, lower + j] * x[i + j]
+        x[i] = found * a[i, lower]
 
 
 @part
 def factor_complex_band(a: Matrix, b: Matrix, lower: int, pivots: Integers) -> bool:
-    """Factor the matrix a + ib in place; whether it has no pivot of zero."""
+    """Factor the matrix a + ib in place, with inverses of its pivots; whether no pivot is zero."""
     n, reach = a.shape[0], a.shape[1] - lower
     for k in range(n):
         below, best, largest = min(n, k + lower + 1), k, 0.0
@@ -74,6 +78,7 @@ def factor_complex_band(a: Matrix, b: Matrix, lower: int, pivots: Integers) -> b
         if not size > 0.0:
             return False
         real, imaginary, count = a[k, lower] / size, -b[k, lower] / size, min(reach, n - k) - 1
+        a[k, lower], b[k, lower] = real, imaginary
         for i in range(k + 1, below):
             first = k - i + lower
             p = a[i, first] * real - b[i, first] * imaginary
@@ -93,18 +98,19 @@ def solve_complex_band(a: Matrix, b: Matrix, lower: int, pivots: Integers, x: Ar
     n, reach = a.shape[0], a.shape[1] - lower
     for k in range(n):
         best = pivots[k]
-        x[k], x[best] = x[best], x[k]
-        y[k], y[best] = y[best], y[k]
+        real, imaginary = x[best], y[best]
+        if best != k:
+            x[best], x[k] = x[k], real
+            y[best], y[k] = y[k], imaginary
         for i in range(k + 1, min(n, k + lower + 1)):
             p, q = a[i, k - i + lower], b[i, k - i + lower]
-            x[i] -= p * x[k] - q * y[k]
-            y[i] -= p * y[k] + q * x[k]
+            x[i] -= p * real - q * imaginary
+            y[i] -= p * imaginary + q * real
     for i in range(n - 1, -1, -1):
-        for j in range(1, min(reach, n - i)):
+        real, imaginary = x[i], y[i]
+        for j in range(min(reach, n - i) - 1, 0, -1):
             p, q = a[i, lower + j], b[i, lower + j]
-            x[i] -= p * x[i + j] - q * y[i + j]
-            y[i] -= p * y[i + j] + q * x[i + j]
+            real -= p * x[i + j] - q * y[i + j]
+            imaginary -= p * y[i + j] + q * x[i + j]
         p, q = a[i, lower], b[i, lower]
-        size, real, imaginary = p * p + q * q, x[i], y[i]
-        x[i] = (real * p + imaginary * q) / size
-        y[i] = (imaginary * p - real * q) / size
+        x[i], y[i] = real * p - imaginary * q, real * q + imaginary * p

@@ -191,8 +191,9 @@ def series_stride(
 
 @inner
 def _remember_polynomial(path: Path, room: Room, newton: Newton) -> None:
-    """Keep the polynomial of a step, and where it begins, for the first guess of the next one."""
+    """Keep the polynomial of a step, where it begins, and its estimated errors, for the next one."""
     copy(path.y, newton.past)
+    copy(newton.error, newton.error_before)
     for j in range(path.y.size):
         copy(room.rows[j], newton.before[j])
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from chetaev.numerics.machine.native import part
 from chetaev.numerics.methods.compiled_steps import radau_tableau as c
-from chetaev.numerics.methods.compiled_steps.bands import factor_band, factor_complex_band, solve_band, solve_complex_band
 from chetaev.numerics.methods.compiled_steps.codes import (
     ATOL,
     BEFORE,
@@ -30,8 +29,8 @@ from chetaev.numerics.methods.compiled_steps.codes import (
     REJECTED,
     TYPICAL,
 )
-from chetaev.numerics.methods.compiled_steps.matrices import factor, factor_complex, solve, solve_complex
 from chetaev.numerics.methods.compiled_steps.sizes import find_typical, show_sizes
+from chetaev.numerics.methods.compiled_steps.step_matrices import factored, solve, solve_complex
 from chetaev.numerics.methods.compiled_steps.types import Newton, Path, Room
 from chetaev.numerics.methods.dop853.calls import call, finite
 from chetaev.numerics.methods.dop853.codes import NOT_FINITE, RUNNING, STEP_TOO_SMALL
@@ -45,11 +44,19 @@ _SMALLEST, _LARGEST = 0.2, 10.0
 """Bounds of the ratio of the next step to this one: the usual numbers of this method."""
 _SAFETY = 0.9
 """Ratio of the next step to the step whose error would equal the tolerance."""
+_POWER = 0.2
+"""One over the power of the step with which the estimated error grows, which is between 4 and 6."""
 _LEAST_ERROR = 1e-2
 """Lower limit of the error, in units of the tolerance, that the next step length uses: without a force an error may be 1e-30, and the ratio
 of the next error to it would shorten steps without need. The number of RADAU5."""
 _FINEST = 100 * 2.0**-52
 """The smallest relative tolerance: below it the iterations do not converge, because of round-off."""
+_MARGIN = 2.0
+"""Factor of the sharpened estimate, which is about thirty times the error of a step of a linear system already: errors add up, and
+with 1 those of the steps of ten oscillations exceed the tolerance."""
+_LEAST_GAIN = 0.125
+"""Least ratio of the error of a step to an estimate with one power of the step less: where a small fast motion hides beside a large slow
+one, an error may be larger than its estimate by one over it."""
 _PATIENCE = 200
 """Trial steps in a row that may fail. Each is at most half as long as the one before: a motion that needs more has ended."""
 
@@ -74,7 +81,7 @@ def radau_step(system: System, slopes: int, control: Control, path: Path, room: 
         clock[NEW] = end if (t + direction * length - end) * direction >= 0.0 else t + direction * length
         h = clock[NEW] - t
         length = abs(h)
-        iterations = _solved(system, control, t, h, path, newton) if _factored(h, newton) else 0
+        iterations = _solved(system, control, t, h, path, newton) if factored(h, newton) else 0
         if iterations == 0:
             path.counts[REJECTED] += 1
             length *= 0.5
@@ -103,81 +110,8 @@ def _factor(clock: Array, length: float, error: float, known: bool) -> float:
         return np.inf
     trend = 1.0
     if known and clock[BEFORE_ERROR] > 0.0:
-        trend = length / clock[BEFORE] * (clock[BEFORE_ERROR] / error) ** 0.25
-    return min(1.0, trend) * error**-0.25
-
-
-@part
-def _factored(h: float, newton: Newton) -> bool:
-    """Factor the real and the complex matrix of a step."""
-    if newton.order.size > 0:
-        return _factored_bands(h, newton)
-    n = newton.slope.size
-    for i in range(n):
-        for j in range(n):
-            entry = -newton.jacobian[j * n + i]
-            newton.real[i, j] = newton.complex_real[i, j] = entry
-            newton.complex_imaginary[i, j] = 0.0
-        newton.real[i, i] += c.REAL / h
-        newton.complex_real[i, i] += c.COMPLEX_REAL / h
-        newton.complex_imaginary[i, i] = c.COMPLEX_IMAGINARY / h
-    one = factor(newton.real, newton.pivots)
-    return one and factor_complex(newton.complex_real, newton.complex_imaginary, newton.complex_pivots)
-
-
-@part
-def _factored_bands(h: float, newton: Newton) -> bool:
-    """The same for matrices that are bands."""
-    real, a, b, width = newton.real, newton.complex_real, newton.complex_imaginary, newton.real.shape[1]
-    newton.diagonal[0], newton.diagonal[1], newton.diagonal[2] = c.REAL / h, c.COMPLEX_REAL / h, c.COMPLEX_IMAGINARY / h
-    for i in range(real.shape[0]):
-        for j in range(width):
-            real[i, j] = a[i, j] = b[i, j] = 0.0
-        real[i, newton.lower], a[i, newton.lower], b[i, newton.lower] = newton.diagonal[0], newton.diagonal[1], newton.diagonal[2]
-    for k in range(newton.places.size):
-        i, j = newton.places[k] // width, newton.places[k] % width
-        real[i, j] -= newton.jacobian[k]
-        a[i, j] -= newton.jacobian[k]
-    return factor_band(real, newton.lower, newton.pivots) and factor_complex_band(a, b, newton.lower, newton.complex_pivots)
-
-
-@part
-def _solve(newton: Newton, x: Array) -> None:
-    """Solve with the real matrix, in place."""
-    if newton.order.size == 0:
-        solve(newton.real, newton.pivots, x)
-        return
-    row = newton.sorted[0]
-    for k in range(row.size):
-        row[k] = x[newton.order[k]]
-    solve_band(newton.real, newton.lower, newton.pivots, row)
-    for k in range(row.size):
-        x[newton.order[k]] = row[k]
-    for k in range(newton.rows.size):
-        x[newton.rows[k]] += newton.jacobian[newton.places.size + k] * x[newton.columns[k]]
-    for k in newton.found:
-        x[k] /= newton.diagonal[0]
-
-
-@part
-def _solve_complex(newton: Newton, x: Array, y: Array) -> None:
-    """Solve for x + iy with the complex matrix, in place."""
-    if newton.order.size == 0:
-        solve_complex(newton.complex_real, newton.complex_imaginary, newton.complex_pivots, x, y)
-        return
-    one, other = newton.sorted[0], newton.sorted[1]
-    for k in range(one.size):
-        one[k], other[k] = x[newton.order[k]], y[newton.order[k]]
-    solve_complex_band(newton.complex_real, newton.complex_imaginary, newton.lower, newton.complex_pivots, one, other)
-    for k in range(one.size):
-        x[newton.order[k]], y[newton.order[k]] = one[k], other[k]
-    for k in range(newton.rows.size):
-        slope, column = newton.jacobian[newton.places.size + k], newton.columns[k]
-        x[newton.rows[k]] += slope * x[column]
-        y[newton.rows[k]] += slope * y[column]
-    p, q = newton.diagonal[1], newton.diagonal[2]
-    for k in newton.found:
-        x[k], y[k] = (x[k] * p + y[k] * q) / (p * p + q * q), (y[k] * p - x[k] * q) / (p * p + q * q)
+        trend = length / clock[BEFORE] * (clock[BEFORE_ERROR] / error) ** _POWER
+    return min(1.0, trend) * error**-_POWER
 
 
 @part
@@ -193,21 +127,23 @@ def _first_guess(clock: Array, h: float, y: Array, newton: Newton) -> None:
         theta = 1.0 + place * h / clock[LAST]
         for j in range(y.size):
             row = newton.before[j]
-            newton.z[i, j] = newton.past[j] - y[j] + theta * (row[0] + theta * (row[1] + theta * row[2]))
+            newton.z[i, j] = newton.past[j] - y[j] + theta * (row[0] + theta * (row[1] + theta * (row[2] + theta * row[3])))
 
 
 @part
 def _solved(system: System, control: Control, t: float, h: float, path: Path, newton: Newton) -> int:
     """Solve for the stages: the number of iterations, 0 if they do not converge."""
-    y, n, w, z, f, d = path.y, path.y.size, newton.w, newton.z, newton.f, newton.d
+    y, n, w, z, f, d, weights = path.y, path.y.size, newton.w, newton.z, newton.f, newton.d, newton.weights
     rtol = max(control.rtol, _FINEST)
     enough = max(10.0 * EPSILON / rtol, min(0.03, np.sqrt(rtol)))
+    for j in range(n):
+        weights[j] = 1.0 / (_allowed(control, path, j) + rtol * abs(y[j]))
     _first_guess(path.clock, h, y, newton)
     for j in range(n):
         w[0, j] = c.U11 * z[0, j] + c.U12 * z[1, j] + c.U13 * z[2, j]
         w[1, j] = c.U21 * z[0, j] + c.U22 * z[1, j] + c.U23 * z[2, j]
         w[2, j] = c.U31 * z[0, j] + c.U32 * z[1, j] + c.U33 * z[2, j]
-    before, real, one, other = 0.0, c.REAL / h, c.COMPLEX_REAL / h, c.COMPLEX_IMAGINARY / h
+    before, real, p, q = 0.0, newton.diagonal[0], newton.diagonal[1], newton.diagonal[2]
     for k in range(_ITERATIONS):
         for i in range(3):
             for j in range(n):
@@ -217,15 +153,14 @@ def _solved(system: System, control: Control, t: float, h: float, path: Path, ne
         path.counts[EVALUATIONS] += 3
         for j in range(n):
             d[0, j] = c.U11 * f[0, j] + c.U12 * f[1, j] + c.U13 * f[2, j] - real * w[0, j]
-            d[1, j] = c.U21 * f[0, j] + c.U22 * f[1, j] + c.U23 * f[2, j] - (one * w[1, j] - other * w[2, j])
-            d[2, j] = c.U31 * f[0, j] + c.U32 * f[1, j] + c.U33 * f[2, j] - (one * w[2, j] + other * w[1, j])
-        _solve(newton, d[0])
-        _solve_complex(newton, d[1], d[2])
+            d[1, j] = c.U21 * f[0, j] + c.U22 * f[1, j] + c.U23 * f[2, j] - (p * w[1, j] - q * w[2, j])
+            d[2, j] = c.U31 * f[0, j] + c.U32 * f[1, j] + c.U33 * f[2, j] - (p * w[2, j] + q * w[1, j])
+        solve(newton, d[0])
+        solve_complex(newton, d[1], d[2])
         total = 0.0
         for j in range(n):
-            allowed = _allowed(control, path, j) + rtol * abs(y[j])
-            for i in range(3):
-                total += (d[i, j] / allowed) ** 2
+            one, other, third = d[0, j] * weights[j], d[1, j] * weights[j], d[2, j] * weights[j]
+            total += one * one + other * other + third * third
         size = np.sqrt(total / (3 * n))
         rate = size / before if k > 0 else 0.0
         if not size < np.inf or rate >= 1.0 or rate ** (_ITERATIONS - k) / (1.0 - rate) * size > enough:
@@ -252,13 +187,14 @@ def _allowed(control: Control, path: Path, j: int) -> float:
 @part
 def _estimate(system: System, control: Control, t: float, h: float, rejected: bool, path: Path, room: Room, newton: Newton) -> float:
     """The end of the step in `room.free`; its estimated error, in units of what is allowed."""
-    y, z, error = path.y, newton.z, newton.error
+    y, z, error, rtol = path.y, newton.z, newton.error, max(control.rtol, _FINEST)
     for j in range(y.size):
         room.free[j] = y[j] + z[2, j]
+        newton.weights[j] = 1.0 / (_allowed(control, path, j) + rtol * max(abs(y[j]), abs(room.free[j])))
         newton.d[0, j] = (c.E1 * z[0, j] + c.E2 * z[1, j] + c.E3 * z[2, j]) / h
         error[j] = newton.slope[j] + newton.d[0, j]
-    _solve(newton, error)
-    size = _norm(control, path, room, error)
+    solve(newton, error)
+    size = _norm(newton, error)
     if rejected and size > 1.0:
         for j in range(y.size):
             error[j] += y[j]
@@ -266,27 +202,58 @@ def _estimate(system: System, control: Control, t: float, h: float, rejected: bo
         path.counts[EVALUATIONS] += 1
         for j in range(y.size):
             error[j] = newton.d[1, j] + newton.d[0, j]
-        _solve(newton, error)
-        size = _norm(control, path, room, error)
-    return size
+        solve(newton, error)
+        size = _norm(newton, error)
+    return _sharpened(path, h, size, newton) if path.clock[LAST] != 0.0 else size
 
 
 @part
-def _norm(control: Control, path: Path, room: Room, error: Array) -> float:
-    """The root mean square in units of what is allowed."""
-    total, rtol = 0.0, max(control.rtol, _FINEST)
+def _sharpened(path: Path, h: float, size: float, newton: Newton) -> float:
+    r"""The estimate of an error that grows with the sixth power of the step, from one that grows with the fourth.
+
+    The estimated error is that of an embedded method of order 3, $ch^4y^{(4)}$. That of the step has two powers of h more: $h^2y^{(6)}$,
+    $hJ\,hy^{(5)}$ and $(hJ)^2y^{(4)}$. Of either power one factor is seen here, as the change of the estimate since the step before and
+    as its product with $hJ$, damped by $(1 - hJ/\gamma)^{-1}$ so that stiff components do not count more than once; what is
+    seen once is taken twice. Components of which the step sees no motion, or only a fast one, keep the first estimate.
+    """
+    last, error, seen, other = path.clock[LAST], newton.error, newton.d[0], newton.d[1]
+    ratio = h / last
+    old, apart = ratio * ratio * ratio * ratio, 2.0 * ratio / (ratio + 1.0)
     for j in range(error.size):
-        allowed = _allowed(control, path, j) + rtol * max(abs(path.y[j]), abs(room.free[j]))
-        total += (error[j] / allowed) ** 2
+        other[j] = error[j] * newton.diagonal[0]
+    solve(newton, other)
+    for j in range(error.size):
+        changed, coupled = apart * abs(error[j] - old * newton.error_before[j]), c.REAL * abs(error[j] - other[j])
+        seen[j] = max(changed, coupled)
+    found = _norm(newton, seen)
+    if not found < size:
+        return size
+    return min(size, _MARGIN * found * max(found / size, _LEAST_GAIN))
+
+
+@part
+def _norm(newton: Newton, error: Array) -> float:
+    """The root mean square in units of what is allowed."""
+    total, weights = 0.0, newton.weights
+    for j in range(error.size):
+        size = error[j] * weights[j]
+        total += size * size
     return np.sqrt(total / error.size)
 
 
 @part
 def _polynomial(y: Array, room: Room, newton: Newton) -> None:
-    """The polynomial of degree 3 through the beginning and the stages."""
+    r"""The polynomial of degree 4 through the beginning and the stages, with the slopes of the stages.
+
+    That of degree 3 differs from it by a multiple of $\theta^4/4 - 3\theta^3/5 + 9\theta^2/20 - \theta/10$, whose slope vanishes at the
+    stages and whose value at the end. With the multiple given by the estimated error it has the slope of the motion at the beginning too,
+    where the motion is not stiff.
+    """
     rows, z = room.rows, newton.z
     for j in range(y.size):
-        rows[j, 0] = c.P11 * z[0, j] + c.P21 * z[1, j] + c.P31 * z[2, j]
-        rows[j, 1] = c.P12 * z[0, j] + c.P22 * z[1, j] + c.P32 * z[2, j]
-        rows[j, 2] = c.P13 * z[0, j] + c.P23 * z[1, j] + c.P33 * z[2, j]
-        rows[j, 2] += room.free[j] - y[j] - (rows[j, 0] + rows[j, 1] + rows[j, 2])
+        more = -10.0 * c.REAL * newton.error[j]
+        rows[j, 0] = c.P11 * z[0, j] + c.P21 * z[1, j] + c.P31 * z[2, j] - 0.1 * more
+        rows[j, 1] = c.P12 * z[0, j] + c.P22 * z[1, j] + c.P32 * z[2, j] + 0.45 * more
+        rows[j, 2] = c.P13 * z[0, j] + c.P23 * z[1, j] + c.P33 * z[2, j] - 0.6 * more
+        rows[j, 3] = 0.25 * more
+        rows[j, 2] += room.free[j] - y[j] - (rows[j, 0] + rows[j, 1] + rows[j, 2] + rows[j, 3])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from chetaev.numerics.methods.dop853.types import Array, Integers, Matrix, Stack
+from chetaev.numerics.methods.dop853.types import Array, Integers, Matrix, Stack, Table
 
 
 class Path(NamedTuple):
@@ -58,21 +58,23 @@ class Kept(NamedTuple):
 
 
 class Newton(NamedTuple):
-    """Room for Newton's method of Radau IIA: the Jacobian, column by column, the factors of the real and of the complex matrix and their
-    pivots, the stages in both bases, the rates there and the corrections, the slope at the start, the estimated error, and the polynomial
-    of the step before with the state at its beginning.
+    """Room for Newton's method of Radau IIA: the entries of the Jacobian that may differ from zero, the factors of the real and of the
+    complex matrix and their pivots, the stages in both bases, the rates there and the corrections, one over the error that is allowed for
+    each component, the slope at the start, the estimated errors of this step and of the one before, and the polynomial of the step
+    before with the state at its beginning.
 
-    With an `order` of the components the matrices are bands (`bands`), `lower` entries wide below the diagonal; the Jacobian has its
-    entries that may differ from zero, which stand at `places` of the bands, and `sorted` has room for two vectors in that order. Components
-    that no rate reads, such as work, are not in the order: the entries of their `rows` and `columns` are the last of the Jacobian, and
-    they are `found` last, with the three numbers of the `diagonal`. Without an order the matrices are dense.
+    `lower`, `order`, `places`, `filled`, `followed`, `found`, `starts` and `columns` are those of `methods.elimination`; `diagonal` holds
+    the numbers that are added to the diagonals of the matrices, the real one and the parts of the complex one, and their inverses;
+    `sorted` has room for two vectors in the order of the matrices.
     """
 
     lower: int
     order: Integers
-    places: Integers
+    places: Table
+    filled: Table
+    followed: Table
     found: Integers
-    rows: Integers
+    starts: Integers
     columns: Integers
     diagonal: Array
     sorted: Matrix
@@ -80,13 +82,14 @@ class Newton(NamedTuple):
     real: Matrix
     complex_real: Matrix
     complex_imaginary: Matrix
-    pivots: Integers
-    complex_pivots: Integers
+    pivots: Table
     z: Matrix
     w: Matrix
     f: Matrix
     d: Matrix
+    weights: Array
     slope: Array
     error: Array
+    error_before: Array
     before: Matrix
     past: Array
