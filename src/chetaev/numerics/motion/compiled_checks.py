@@ -26,6 +26,8 @@ from chetaev.numerics.start.direct_completion import positive
 
 _MOST_COMPILED = 1000
 """Most instructions of compiled checks; these take 50 ms to compile, and a microsecond to run."""
+LARGEST = float(np.finfo(float).max)
+"""Larger numbers are infinite."""
 NO_LIMIT = 1e100
 """Stands for no limit of an error: products with infinity would be no numbers."""
 
@@ -84,13 +86,16 @@ def on_the_way(row: ca.SX, way: Way, allowed: Allowed) -> list[ca.SX]:
     ]
 
 
-def hidden_by_rounding(row: ca.SX, first: int, rows: int, allowed: float) -> ca.SX:
+def hidden_by_rounding(row: ca.SX, first: int, rows: int, beside: int, allowed: float) -> ca.SX:
     """Zero where rounding hides no row that does not hold (`rounding.rows_in_doubt`): behind `first` are the rows that restrict the state
-    plus bounds of their errors, minus these bounds, the rows themselves, and the rows at a neighbouring state.
+    plus bounds of their errors, minus these bounds, the rows themselves, and the rows at some states `beside`.
     """
-    above, below, values, moved = (row[first + k * rows : first + (k + 1) * rows] for k in range(4))
-    terms = ca.fabs(moved - values) / DISTANCE_FOR_TERMS
-    return positive(ca.vertsplit(ca.fabs(above - below) / 2 - allowed * terms))
+    above, below, values, *moved = (row[first + k * rows : first + (k + 1) * rows] for k in range(3 + beside))
+    terms, without = ca.SX(0), ca.SX(0)
+    for there in moved:
+        terms = ca.fmax(terms, ca.fabs(there - values) / DISTANCE_FOR_TERMS)
+        without += ca.sum1(ca.if_else(ca.fabs(there) <= LARGEST, 0, 1))  # a maximum would pass over what is no number
+    return without + positive(ca.vertsplit(ca.fabs(above - below) / 2 - allowed * terms))
 
 
 def placed(kernels: Sequence[Kernel], row: Array, first: int) -> tuple[list[tuple[Kernel, Array]], list[Array]]:
@@ -102,8 +107,8 @@ def placed(kernels: Sequence[Kernel], row: Array, first: int) -> tuple[list[tupl
 
 
 def in_turn(calls: Sequence[tuple[int, Array, Array]], judge: ca.Function, row: Array, p: Array, found: Array) -> Callable[[float], None]:
-    """What calls code at some addresses at a time, each with the places of its state and of its results, and then a function of (t, row, p).
-    A large one is left to CasADi: compiling it would take long, and it takes longer than the call.
+    """What calls code at some addresses at a time, each with the places of its state and of its results, and then a function of a time,
+    `row` and `p`. A large one is left to CasADi: compiling it would take long, and it takes longer than the call.
     """
     before = [(address, y, p, out) for address, y, out in calls]
     if judge.n_instructions() <= _MOST_COMPILED:

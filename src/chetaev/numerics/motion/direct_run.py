@@ -39,13 +39,11 @@ from chetaev.numerics.methods.dop853.repeated_calls import Runner, state_row
 from chetaev.numerics.methods.dop853.types import Seen
 from chetaev.numerics.motion import step_evidence
 from chetaev.numerics.motion.certification import balance_allowed, left_allowed, left_at_the_end
-from chetaev.numerics.motion.compiled_checks import NO_LIMIT, Allowed, Way, in_turn, left_in, on_the_way, placed
+from chetaev.numerics.motion.compiled_checks import LARGEST, NO_LIMIT, Allowed, Way, in_turn, left_in, on_the_way, placed
 from chetaev.numerics.start.direct_completion import ROUND_OFF_RESIDUAL, excesses, positive
 
 _PROJECTIONS = 3
 """Most projections of a start; each squares the relative residual, which is at most 1e-8 at first."""
-_LARGEST = float(np.finfo(float).max)
-"""Larger parameters are infinite."""
 _CACHE_SIZE = 64
 """Size of the caches by vectors of parameters, and by numbers of steps."""
 
@@ -101,7 +99,7 @@ class Straight:
         below = positive(excesses([system.row(pair) for pair in system.hidden()], ROUND_OFF_RESIDUAL))
         below = ca.substitute(below, flow.x, held.arguments[1][: self.size])
         for k, z in enumerate(system.equations.system.parameters):
-            good = ca.fabs(flow.p[k]) <= _LARGEST
+            good = ca.fabs(flow.p[k]) <= LARGEST
             below += ca.if_else(ca.logic_and(good, flow.p[k] > 0) if z.is_positive else good, 0, 1)  # 1 for what is no number, too
         t, state_and_rates, p = held.arguments
         row, end = ca.SX.sym("row", layout.size), ca.SX.sym("end", len(_End._fields))

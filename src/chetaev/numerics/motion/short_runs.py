@@ -69,8 +69,8 @@ class ShortRuns:
         self.whole = self.size + len(self.stepping.like)
         self.width, self.rows = width_of(self.whole), len(self.flow.system.hidden())
         self.room = len(self.flow.arguments) + 1
-        self.beside = neighbours(self.size)[0]
-        """Factors that give a neighbouring state."""
+        self.beside = neighbours(self.size)
+        """Factors that give neighbouring states, a line each."""
         self.calls = self.doubts = 0
         self._threads = threading.local()
 
@@ -90,7 +90,7 @@ class ShortRuns:
         """The row of a thread."""
         rates, measures = self.stepping.at_state.n_out, self.compiled.measure.n_out
         rows = self.width + sum(kernel.n_out for kernel in self.kernels)
-        seen = width_of(rows + 4 * self.rows)
+        seen = width_of(rows + (3 + len(self.beside)) * self.rows)
         return _Layout(self.width + rates, rows, seen, seen + places_in_room(self.whole, measures)[-1])
 
     @cached_property
@@ -101,7 +101,7 @@ class ShortRuns:
         row, allowed = ca.SX.sym("row", layout.size), ca.SX.sym("allowed", len(Allowed._fields))
         found = ca.substitute(left_in(held), state_and_rates, row[: state_and_rates.numel()])
         if self.rows:
-            found += hidden_by_rounding(row, layout.rows, self.rows, ROWS)
+            found += hidden_by_rounding(row, layout.rows, self.rows, len(self.beside), ROWS)
         return self.flow.graph.function("sound", [t, row, ca.vertcat(p, allowed)], found)
 
     @cached_property
@@ -178,7 +178,7 @@ class _Thread:
         self.parameters = np.zeros(of.room + len(Allowed._fields))
         self.p, self.allowed = self.parameters[: of.room], self.parameters[of.room :]
         self.row = row = state_row(layout.size)
-        self.y, self.whole, self.beside = row[: of.size], row[: of.whole], np.zeros(of.size)
+        self.y, self.whole, self.beside = row[: of.size], row[: of.whole], np.zeros(of.beside.shape)
         self.seen = seen_in(row[layout.seen :], of.whole, compiled.measure.n_out)
         begin, (_, self.measured, self.watched, *self.lowest) = placed(of.kernels, row, of.width)
         end, _ = placed(of.kernels[:2], row, of.width)
@@ -196,11 +196,9 @@ class _Thread:
         restricting, rows, first = of.compiled.restricting, of.rows, of.layout.rows
         places = [(address, row, out) for address, out in calls]
         if rows:
-            places += [
-                (doubting(restricting), row, row[first : first + 2 * rows]),
-                (restricting.address, row, row[first + 2 * rows : first + 3 * rows]),
-                (restricting.address, self.beside, row[first + 3 * rows : first + 4 * rows]),
-            ]
+            places.append((doubting(restricting), row, row[first : first + 2 * rows]))
+            for k, state in enumerate([row, *self.beside], 2):
+                places.append((restricting.address, state, row[first + k * rows : first + (k + 1) * rows]))
         return in_turn(places, judge, row, self.parameters, self.fault)
 
     def run(self, x: Array, values: Array, asked: Short, choice: Choice) -> Ended | None:
