@@ -39,7 +39,7 @@ from chetaev.numerics.methods.dop853.repeated_calls import Runner, state_row
 from chetaev.numerics.methods.dop853.types import Seen
 from chetaev.numerics.motion import step_evidence
 from chetaev.numerics.motion.certification import balance_allowed, left_allowed, left_at_the_end
-from chetaev.numerics.motion.compiled_checks import LARGEST, NO_LIMIT, Allowed, Way, in_turn, left_in, on_the_way, placed
+from chetaev.numerics.motion.compiled.compiled_checks import LARGEST, NO_LIMIT, Allowed, Way, in_turn, left_in, on_the_way, placed
 from chetaev.numerics.start.direct_completion import ROUND_OFF_RESIDUAL, excesses, positive
 
 _PROJECTIONS = 3
@@ -120,7 +120,8 @@ class Straight:
         t, state_and_rates, p = held.arguments
         row, end = ca.SX.sym("row", layout.size), ca.SX.sym("end", len(_End._fields))
         way = Way(layout.seen, layout.ended, self.whole, self.states, self.compiled.measure.n_out)
-        allowed = Allowed(*ca.vertsplit(end), self.defect, self.rounding)
+        known = _End(*ca.vertsplit(end))
+        allowed = Allowed(known.steps, known.balance_allowed, known.left_allowed, self.defect, self.rounding)
         found = [ca.substitute(left_in(held), state_and_rates, row[: state_and_rates.numel()]), *on_the_way(row, way, allowed)]
         return self.flow.graph.function("sound_at_the_end", [t, row, ca.vertcat(p, end)], ca.vertcat(*found))
 
@@ -228,9 +229,9 @@ class _Thread:
         end, (_, self.ended, self.given) = placed(layout.ends, row, of.width)
         self.sound, self.faults = np.zeros(4), np.zeros(4)
         inputs = [] if of.input_kernel is None else [(of.input_kernel, self.p[of.parameters :])]
-        begin, end = ([(kernel.address, row, out) for kernel, out in [*inputs, *calls]] for calls in (begin, end))
-        self._begin = in_turn(begin, of.sound, row, parameters, self.sound)
-        self._end = in_turn(end, of.sound_at_the_end, row, parameters, self.faults)
+        begins, ends = ([(kernel.address, row, out) for kernel, out in [*inputs, *calls]] for calls in (begin, end))
+        self._begin = in_turn(begins, of.sound, row, parameters, self.sound)
+        self._end = in_turn(ends, of.sound_at_the_end, row, parameters, self.faults)
         self._moved = np.zeros(of.size)
         self._project = None if compiled.project is None else _into(compiled.project, self.y, self.p, self._moved)
         self.balance = len(compiled.labels) - 1

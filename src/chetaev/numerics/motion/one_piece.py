@@ -34,10 +34,10 @@ from chetaev.numerics.methods.accuracy import Accuracy
 from chetaev.numerics.methods.base import NESTED, Wide, angles_of, columns_read, ends_kernel
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.motion.certification import Net
+from chetaev.numerics.motion.compiled.short_runs import Short, ShortRuns
 from chetaev.numerics.motion.outcomes import Ending, verdict
 from chetaev.numerics.motion.progress import Progress
 from chetaev.numerics.motion.record import Record, keep_of
-from chetaev.numerics.motion.short_runs import Short, ShortRuns
 from chetaev.numerics.motion.trajectory import Trajectory, with_late_records
 from chetaev.numerics.slopes.augmented import slopes_with_state
 from chetaev.numerics.slopes.directions import Directions, given_slopes, read_directions

@@ -1,6 +1,6 @@
 """Prepared motions: equations, an interval and outputs in, a value out that computes ends of motions from arrays (`prepare`).
 
-`differentiated` gives the derivatives of the ends, `carried` the growth of frames. Motions in one piece run in compiled code
+`differentiated` gives the derivatives of the ends, `carried` the growth of frames, `rates` those of single states. Motions in one piece run in compiled code
 (`chetaev.numerics.motion.direct_run`); all others, and all errors, are those of `simulate`.
 """
 

@@ -29,7 +29,16 @@ from chetaev.numerics.methods.dop853.arguments import places_in_room, seen_in, w
 from chetaev.numerics.methods.dop853.repeated_calls import Room, state_row, with_stages
 from chetaev.numerics.motion import step_evidence
 from chetaev.numerics.motion.certification import ROWS, balance_allowed, left_allowed
-from chetaev.numerics.motion.compiled_checks import NO_LIMIT, Allowed, Way, hidden_by_rounding, in_turn, left_in, on_the_way, placed
+from chetaev.numerics.motion.compiled.compiled_checks import (
+    NO_LIMIT,
+    Allowed,
+    Way,
+    hidden_by_rounding,
+    in_turn,
+    left_in,
+    on_the_way,
+    placed,
+)
 from chetaev.numerics.smooth_pieces.rounding import neighbours
 
 _DOUBTS = 16
