@@ -77,6 +77,8 @@ class OnePiece:
         self._last: tuple[tuple[Accuracy, float, int, tuple[int, ...]], dop853.Limits] | None = None
         self.useful = True
         """Whether motions are tried here: not after a long one had to begin anew."""
+        self.nodes = False
+        """Whether the checks of a motion needed its nodes; the next ones keep them, as in `chetaev.numerics.motion.run`."""
         self.short = None if inputs or compiled.flow.inputs else ShortRuns(compiled)
         """Runs that keep their ends only; None where inputs drive the motion, which are computed in another way where it begins."""
 
@@ -124,6 +126,7 @@ class OnePiece:
         if (motion.certificate.ok and not net.unsettled) or run.status is dop853.Status.INTERRUPTED:
             return motion
         self.useful = run.accepted <= _MOST_LOST_STEPS
+        self.nodes = self.nodes or net.unsettled
         return None
 
     def _state(self, problem: Problem, data: Data) -> Array | None:
@@ -202,7 +205,7 @@ class OnePiece:
         lasting = lowest is not None and bool(lowest(wanted.times[0], y, p)[0] > floor)
         touching = not lasting and self._touching(here.binding, (float(wanted.times[0]), float(wanted.times[-1])))
         watching = dop853.Watching() if lasting else dop853.Watching(terminal=[True, False], floor=[0.0, floor])
-        keep = keep_of(wanted.final, wanted.times)
+        keep = keep_of(wanted.final, wanted.times, self.nodes)
         with progress, ExitStack() as stack:
 
             def paused(t: float) -> None:

@@ -281,26 +281,26 @@ class _Nodes:
         If they are `bounded`, the rates are those in pairs of doubles, None without a value anywhere; whether their errors do not matter is
         told too. If these do, they are added to the errors.
         """
-        setting, n, found, moved = self.piece.setting, len(self.scale), [], np.zeros(len(self.scale))
+        setting, n, moved = self.piece.setting, len(self.scale), np.zeros(len(self.scale))
+        signs = np.vstack([np.zeros(_SIGNS.shape[1]), *(_SIGNS if beside else ())])
+        times = self.times[k] * (1 + EPSILON * signs[:, 0])
+        states = self.states[k] * (1 + EPSILON * np.array([np.resize(line[1:], self.states.shape[1]) for line in signs]))
+        p = setting.parameters(float(self.times[k]), self.piece.reference)
+        rates, found, certain = self._at(times, states)[0], [], True
         first: tuple[Array, Array] | None = None
-        certain = True
-        for signs in (np.zeros(_SIGNS.shape[1]), *(_SIGNS if beside else ())):
-            t, y = (
-                float(self.times[k] * (1 + EPSILON * signs[0])),
-                self.states[k] * (1 + EPSILON * np.resize(signs[1:], self.states.shape[1])),
-            )
-            given = t, y, setting.parameters(t, self.piece.reference), needed
-            right = exact.enclosed(*given) if bounded else exact.with_zeros(*given)
+        for t, y, rate in zip(times.tolist(), states, rates, strict=True):
+            p = setting.parameters(t, self.piece.reference) if setting.flow.inputs else p
+            right = (exact.enclosed if bounded else exact.with_zeros)(t, y, p, needed)
             if right is None and (first is None or bounded):
-                return None
-            if right is not None and not np.isfinite(right[1][:n]).all():
                 return None
             if right is None:
                 continue
+            if not np.isfinite(right[1][:n]).all():
+                return None
             first = right if first is None else first
             (values, doubts), (others, before) = right, first
             certain = certain and not doubts.any()
-            error = self._at(np.array([t]), y[None, :])[0][0] - values[:n]
+            error = rate - values[:n]
             found.append(error + np.copysign(doubts[:n], error))
             moved = np.maximum(moved, np.maximum(np.abs(values - others) - doubts - before, 0.0)[:n])
         errors = np.array(found)
