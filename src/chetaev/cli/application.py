@@ -170,4 +170,7 @@ def main() -> None:
         warnings.simplefilter("ignore")
         warnings.simplefilter("default", ChetaevWarning)
         warnings.showwarning = lambda message, *_: click.echo(f"note: {message}", err=True)
-    application(prog_name="chetaev")
+    try:
+        application(prog_name="chetaev")
+    finally:
+        gc.freeze()  # Python looks through all objects twice when it ends; memory is returned to the system as a whole
