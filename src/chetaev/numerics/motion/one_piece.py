@@ -7,7 +7,7 @@ motions of these equations are not tried here again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -122,6 +122,8 @@ class OnePiece:
             return None
         net = Net(wanted.accuracy.relative, True)
         piece = Piece(here, run, NESTED, self.compiled.project, energy, 0.0, t0, float(run.t), y)
+        if wide is None and not wanted.final and run.status is dop853.Status.FINISHED and self._is_well(piece, p, wanted):
+            return self._late(lambda: self._recorded(piece, net, wanted), net.tolerance, run.nodes, run.states, piece.end, run.y)
         motion = self._recorded(piece, net, wanted, directions, wide)
         if (motion.certificate.ok and not net.unsettled) or run.status is dop853.Status.INTERRUPTED:
             return motion
@@ -158,20 +160,29 @@ class OnePiece:
             piece = Piece(here, run, NESTED, self.compiled.project, ended.energy, 0.0, interval[0], run.t, first)
             return self._recorded(piece, Net(tolerance, True), wanted)
 
-        outcome, message = verdict(dop853.Status.FINISHED, Ending(interval[1]))
         t, end = ended.clock[codes.NOW], ended.row[: self.flow.size]
+        return self._late(records, tolerance, np.array([t]), np.array([end]), t, end)
+
+    def _is_well(self, piece: Piece, p: Array, wanted: Wanted) -> bool:
+        """Whether compiled checks find no doubt about a motion."""
+        short = self.short
+        return short is not None and short.useful and short.is_well(piece.run, piece.first, p, piece.begin, wanted.accuracy.relative)
+
+    def _late(self, records: Callable[[], Trajectory], tolerance: float, t: Array, states: Array, end: float, last: Array) -> Trajectory:
+        """A motion that reached its end and passed its checks; `records` returns all of it."""
+        outcome, message = verdict(dop853.Status.FINISHED, Ending(end))
         return with_late_records(
             records,
             equations=self.switched.original,
-            t=np.array([t]),
-            states=np.array([end]),
-            end=(t, end.copy()),
+            t=np.array(t),
+            states=np.array(states),
+            end=(end, last.copy()),
             jets=self.flow.state,
             outcome=outcome,
             message=message,
             events=(),
             tolerance=tolerance,
-            pieces=np.zeros(1, np.int64),
+            pieces=np.zeros(len(t), np.int64),
         )
 
     def _recorded(

@@ -1,4 +1,4 @@
-"""Short runs that keep their ends only, with compiled checks: what `simulate` does for most motions of regular equations.
+"""Short runs that keep their ends only, and compiled checks of all runs: what `simulate` does for most motions of regular equations.
 
 A run is accepted if compiled checks that are at least as strict as those of its certificate find no doubt (`compiled_checks`): at both ends
 the rates satisfy the rows of motion, and rounding hides no row on the state; no pivot is small; the loop reaches the end; the motion
@@ -28,7 +28,7 @@ from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.dop853.arguments import places_in_room, seen_in, width_of
 from chetaev.numerics.methods.dop853.repeated_calls import Room, state_row, with_stages
 from chetaev.numerics.motion import step_evidence
-from chetaev.numerics.motion.certification import ROWS, balance_allowed, left_allowed
+from chetaev.numerics.motion.certification import ROWS, balance_allowed, checked_nodes, left_allowed
 from chetaev.numerics.motion.compiled.compiled_checks import (
     NO_LIMIT,
     Allowed,
@@ -125,14 +125,28 @@ class ShortRuns:
 
     def run(self, x: Array, values: Array, asked: Short, choice: Choice) -> Ended | None:
         """The end of a motion from a state; None if anything about it is in doubt."""
+        found = self._here.run(x, values, asked, choice)
+        self._count(found is None)
+        return found
+
+    def is_well(self, run: dop853.Run, first: Array, p: Array, t0: float, tolerance: float) -> bool:
+        """Whether nothing about a run that reached its end is in doubt; `first` is the state where it began, with parameters `p`."""
+        found = bool(run.looked) and self._here.is_well(run, first, p, t0, tolerance)
+        self._count(not found)
+        return found
+
+    @property
+    def _here(self) -> _Thread:
+        """The room of this thread."""
         try:
             here: _Thread = self._threads.found
         except AttributeError:
             here = self._threads.found = _Thread(self)
-        found = here.run(x, values, asked, choice)
+        return here
+
+    def _count(self, doubtful: bool) -> None:
         self.calls += 1
-        self.doubts += found is None
-        return found
+        self.doubts += doubtful
 
     def as_run(self, ended: Ended) -> dop853.Run:
         """What a run left, as the loop gives it."""
@@ -233,6 +247,31 @@ class _Thread:
         if self.fault.item() != 0.0:
             return None
         return Ended(self.row.copy(), counts, room.progress.clock.tolist(), room.tube.notes.tolist(), energy)
+
+    def is_well(self, run: dop853.Run, first: Array, p: Array, t0: float, tolerance: float) -> bool:
+        nodes = checked_nodes(len(run.nodes), 0)
+        self.p[:] = p
+        for t, state in ((t0, first), *zip(run.nodes[nodes].tolist(), run.states[nodes], strict=True)):
+            self._place(state)
+            self._begin(t)
+            if self.fault.item() != 0.0:
+                return False
+        n, seen = self.of.size, self.seen
+        seen.minima[:n], seen.maxima[:n], seen.measured[:], seen.inside[: codes.INSIDE, :n] = (
+            run.minima,
+            run.maxima,
+            run.measured,
+            run.inside,
+        )
+        self._judge(tolerance, int(run.accepted))
+        self._place(run.y)
+        self._end(float(run.t))
+        return bool(self.fault.item() == 0.0)
+
+    def _place(self, state: Array) -> None:
+        """Write a state, and those beside it."""
+        self.y[:] = state
+        np.multiply(state, self.of.beside, self.beside)
 
     def _ready(self, lasting: bool, floor: float, asked: Short, choice: Choice) -> Room:
         """The room of a run that is about to begin; pivots that last are not watched. It pauses where rounding would be looked for."""
