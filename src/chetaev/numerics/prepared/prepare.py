@@ -240,9 +240,8 @@ class Prepared:
             threads: The number of threads.
 
         Raises:
-            UsageError: If the shapes do not fit.
-            InitialError: If a number in a state is not finite.
-            ParameterError: If a parameter is not finite.
+            UsageError: If the shapes do not fit, or if an argument is no array of real numbers. A motion that would raise an InitialError,
+                a ParameterError, a StateError or an UnfinishedError in a single call has a line of NaN instead.
         """
         found, given = _real_numbers(y0), _real_numbers(p)
         if found is None or given is None:
@@ -284,6 +283,9 @@ class Prepared:
             t: The time.
             y: The state, in the order of `state`.
             p: The parameters, in the order of `parameters`.
+
+        Raises:
+            UsageError: If the time, the state or the parameters are no real numbers, or if their shapes do not fit.
         """
         if type(t) is not float:
             try:
