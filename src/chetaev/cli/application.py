@@ -19,8 +19,8 @@ from chetaev.core.support.version import VERSION
 _NEW_OBJECTS_BEFORE_COLLECTION = 50_000
 """Number of new objects after which Python collects cyclic garbage. With the default of 700 or 2000 a report spends a twentieth of its time
 on that; with many more a long fit would waste some tens of megabytes."""
-_NEW_OBJECTS_BEFORE_FIRST_COLLECTION = 1_000_000
-"""The same for the first time: modules and a report make 400,000 objects, which stay. To look through them takes a tenth of a second."""
+_NEW_OBJECTS_BEFORE_FIRST_COLLECTION = 500_000
+"""The same for the first time: modules and a report make 350,000 objects, which stay. To look through them takes a tenth of a second."""
 _VERBS = {
     "derive": "the equations of motion, as text, LaTeX or code",
     "analyze": "is the motion unique? hidden constraints, free data",
