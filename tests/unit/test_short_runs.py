@@ -1,4 +1,4 @@
-"""Motions that compiled code decides: their checks see every fault, and their records are those that are computed at once."""
+"""Motions that quick checks decide: these see every fault, and the records are those that are computed at once."""
 
 import pickle
 from dataclasses import replace
@@ -84,8 +84,8 @@ def test_the_checks_see_every_fault(name):
     def fault(place, value):
         row = here.row.copy()
         row[place] = value if value is np.nan else row[place] + value
-        found = float(short.sound_at_the_end(0.4, row, given))
-        return found != 0.0  # as for what is no number
+        found = float(short.sound(0.4, row, given)), float(short.way(0.4, row, given))
+        return found != (0.0, 0.0)  # as for what is no number
 
     assert not fault(0, 0.0)
     minima, _, measured, _, inside, _ = (layout.seen + place for place in places_in_room(short.whole, short.compiled.measure.n_out))
@@ -104,7 +104,7 @@ def test_the_checks_see_every_fault(name):
 
 
 def test_a_motion_in_doubt_is_decided_as_before(monkeypatch):
-    """Where the compiled checks allow nothing, motions are those of the other way, and after some no more are tried."""
+    """Where the quick checks allow nothing, motions are those of the other way, and after some no more are tried."""
     model, equations, piece = known("sleigh")
 
     def run():

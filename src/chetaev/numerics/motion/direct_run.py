@@ -39,7 +39,7 @@ from chetaev.numerics.methods.dop853.repeated_calls import Runner, state_row
 from chetaev.numerics.methods.dop853.types import Seen
 from chetaev.numerics.motion import step_evidence
 from chetaev.numerics.motion.certification import balance_allowed, left_allowed, left_at_the_end
-from chetaev.numerics.motion.compiled.compiled_checks import LARGEST, NO_LIMIT, Allowed, Way, in_turn, left_in, on_the_way, placed
+from chetaev.numerics.motion.quick.checks import LARGEST, NO_LIMIT, Allowed, Way, in_turn, left_in, on_the_way, placed
 from chetaev.numerics.start.direct_completion import ROUND_OFF_RESIDUAL, excesses, positive
 
 _PROJECTIONS = 3
@@ -230,8 +230,8 @@ class _Thread:
         self.sound, self.faults = np.zeros(4), np.zeros(4)
         inputs = [] if of.input_kernel is None else [(of.input_kernel, self.p[of.parameters :])]
         begins, ends = ([(kernel.address, row, out) for kernel, out in [*inputs, *calls]] for calls in (begin, end))
-        self._begin = in_turn(begins, of.sound, row, parameters, self.sound)
-        self._end = in_turn(ends, of.sound_at_the_end, row, parameters, self.faults)
+        self._begin = in_turn(begins, [(of.sound, self.sound)], row, parameters)
+        self._end = in_turn(ends, [(of.sound_at_the_end, self.faults)], row, parameters)
         self._moved = np.zeros(of.size)
         self._project = None if compiled.project is None else _into(compiled.project, self.y, self.p, self._moved)
         self.balance = len(compiled.labels) - 1

@@ -34,9 +34,9 @@ from chetaev.numerics.methods.accuracy import Accuracy
 from chetaev.numerics.methods.base import NESTED, Wide, angles_of, columns_read, ends_kernel
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.motion.certification import Net
-from chetaev.numerics.motion.compiled.short_runs import Short, ShortRuns
 from chetaev.numerics.motion.outcomes import Ending, verdict
 from chetaev.numerics.motion.progress import Progress
+from chetaev.numerics.motion.quick.short_runs import Short, ShortRuns
 from chetaev.numerics.motion.record import Record, keep_of
 from chetaev.numerics.motion.trajectory import Trajectory, with_late_records
 from chetaev.numerics.slopes.augmented import slopes_with_state
@@ -164,7 +164,7 @@ class OnePiece:
         return self._late(records, tolerance, np.array([t]), np.array([end]), t, end)
 
     def _is_well(self, piece: Piece, p: Array, wanted: Wanted) -> bool:
-        """Whether compiled checks find no doubt about a motion."""
+        """Whether quick checks find no doubt about a motion."""
         short = self.short
         return short is not None and short.useful and short.is_well(piece.run, piece.first, p, piece.begin, wanted.accuracy.relative)
 

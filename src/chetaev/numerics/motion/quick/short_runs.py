@@ -1,10 +1,10 @@
-"""Short runs that keep their ends only, and compiled checks of all runs: what `simulate` does for most motions of regular equations.
+"""Short runs that keep their ends only, and quick checks of all runs: what `simulate` does for most motions of regular equations.
 
-A run is accepted if compiled checks that are at least as strict as those of its certificate find no doubt (`compiled_checks`): at both ends
+A run is accepted if checks that are at least as strict as those of its certificate find no doubt (`checks`): at both ends
 the rates satisfy the rows of motion, and rounding hides no row on the state; no pivot is small; the loop reaches the end; the motion
 follows the equations inside its steps, with rates that have enough digits; the energy balances. The certificate itself, and the other
 records of the motion, are computed if they are read, from what the run left. Any other run is left to `one_piece`, and has the same bits
-there.
+there. CasADi's own machine evaluates the checks, which shares no code with the kernels, and nothing has to be compiled for them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import casadi as ca
@@ -29,7 +30,7 @@ from chetaev.numerics.methods.dop853.arguments import places_in_room, seen_in, w
 from chetaev.numerics.methods.dop853.repeated_calls import Room, state_row, with_stages
 from chetaev.numerics.motion import step_evidence
 from chetaev.numerics.motion.certification import ROWS, balance_allowed, checked_nodes, left_allowed
-from chetaev.numerics.motion.compiled.compiled_checks import (
+from chetaev.numerics.motion.quick.checks import (
     NO_LIMIT,
     Allowed,
     Way,
@@ -37,7 +38,6 @@ from chetaev.numerics.motion.compiled.compiled_checks import (
     in_turn,
     left_in,
     on_the_way,
-    placed,
 )
 from chetaev.numerics.smooth_pieces.rounding import neighbours
 
@@ -114,14 +114,13 @@ class ShortRuns:
         return self.flow.graph.function("sound", [t, row, ca.vertcat(p, allowed)], found)
 
     @cached_property
-    def sound_at_the_end(self) -> ca.Function:
-        """The same, and zero where the motion on the way is in order as well."""
+    def way(self) -> ca.Function:
+        """Zero where the motion on the way, and its energy at the end, are in order."""
         layout = self.layout
         row, p = ca.SX.sym("row", layout.size), ca.SX.sym("p", self.room + len(Allowed._fields))
         way = Way(layout.seen, layout.ended, self.whole, self.states, self.compiled.measure.n_out)
-        t = ca.SX.sym("t")
-        found = sum(on_the_way(row, way, Allowed(*ca.vertsplit(p[self.room :]))), self.sound(t, row, p))
-        return ca.Function("sound_at_the_end", [t, row, p], [found])
+        found = sum(on_the_way(row, way, Allowed(*ca.vertsplit(p[self.room :]))), ca.SX(0))
+        return ca.Function("way", [ca.SX.sym("t"), row, p], [found])
 
     def run(self, x: Array, values: Array, asked: Short, choice: Choice) -> Ended | None:
         """The end of a motion from a state; None if anything about it is in doubt."""
@@ -203,26 +202,27 @@ class _Thread:
         self.row = row = state_row(layout.size)
         self.y, self.whole, self.beside = row[: of.size], row[: of.whole], np.zeros(of.beside.shape)
         self.seen = seen_in(row[layout.seen :], of.whole, compiled.measure.n_out)
-        begin, (_, self.measured, self.watched, *self.lowest) = placed(of.kernels, row, of.width)
-        end, _ = placed(of.kernels[:2], row, of.width)
-        self.fault = np.zeros(1)
-        self._begin, self._end = (
-            self._in_turn([(kernel.address, out) for kernel, out in calls], judge)
-            for calls, judge in ((begin, of.sound), (end, of.sound_at_the_end))
-        )
+        places = np.cumsum([of.width, *[kernel.n_out for kernel in of.kernels]]).tolist()
+        rows = [row[first:last] for first, last in pairwise(places)]
+        _, self.measured, self.watched, *self.lowest = rows
+        calls = [(kernel.early, row, out) for kernel, out in zip(of.kernels, rows, strict=True)]
+        self.fault = np.zeros(2)
+        sound, way = (of.sound, self.fault[:1]), (of.way, self.fault[1:])
+        self._begin = in_turn([*calls, *self._restricting()], [sound], row, self.parameters, most=0)
+        self._end = in_turn([*calls[:2], *self._restricting()], [sound, way], row, self.parameters, most=0)
         self.rooms: dict[tuple[bool, bool], tuple[Room, list[Any]]] = {}
         self.judged: tuple[float, int] | None = None
 
-    def _in_turn(self, calls: list[tuple[int, Array]], judge: ca.Function) -> Callable[[float], None]:
-        """What computes everything at an end of a motion, and judges it."""
+    def _restricting(self) -> list[tuple[int, Array, Array]]:
+        """Calls that compute the rows which restrict the state, with bounds of their errors, and beside the state."""
         of, row = self.of, self.row
         restricting, rows, first = of.compiled.restricting, of.rows, of.layout.rows
-        places = [(address, row, out) for address, out in calls]
-        if rows:
-            places.append((doubting(restricting), row, row[first : first + 2 * rows]))
-            for k, state in enumerate([row, *self.beside], 2):
-                places.append((restricting.address, state, row[first + k * rows : first + (k + 1) * rows]))
-        return in_turn(places, judge, row, self.parameters, self.fault)
+        if not rows:
+            return []
+        found = [(doubting(restricting), row, row[first : first + 2 * rows])]
+        for k, state in enumerate([row, *self.beside], 2):
+            found.append((restricting.early, state, row[first + k * rows : first + (k + 1) * rows]))
+        return found
 
     def run(self, x: Array, values: Array, asked: Short, choice: Choice) -> Ended | None:
         y, p = self.y, self.p
@@ -230,7 +230,7 @@ class _Thread:
         np.multiply(y, self.of.beside, self.beside)
         self._begin(asked.t0)
         pivot = self.watched.item(1)
-        if self.fault.item() != 0.0 or not pivot > WORST_PIVOT:
+        if self.fault.item(0) != 0.0 or not pivot > WORST_PIVOT:
             return None
         energy = p[-1] = self.measured.item(self.measured.size // 2 - 1)
         floor = WORST_PIVOT * min(1.0, pivot)
@@ -244,7 +244,7 @@ class _Thread:
         self._judge(asked.tolerance, counts[codes.ACCEPTED])
         np.multiply(y, self.of.beside, self.beside)
         self._end(asked.t1)
-        if self.fault.item() != 0.0:
+        if self.fault.tolist() != [0.0, 0.0]:
             return None
         return Ended(self.row.copy(), counts, room.progress.clock.tolist(), room.tube.notes.tolist(), energy)
 
@@ -254,7 +254,7 @@ class _Thread:
         for t, state in ((t0, first), *zip(run.nodes[nodes].tolist(), run.states[nodes], strict=True)):
             self._place(state)
             self._begin(t)
-            if self.fault.item() != 0.0:
+            if self.fault.item(0) != 0.0:
                 return False
         n, seen = self.of.size, self.seen
         seen.minima[:n], seen.maxima[:n], seen.measured[:], seen.inside[: codes.INSIDE, :n] = (
@@ -266,7 +266,7 @@ class _Thread:
         self._judge(tolerance, int(run.accepted))
         self._place(run.y)
         self._end(float(run.t))
-        return bool(self.fault.item() == 0.0)
+        return bool(self.fault.tolist() == [0.0, 0.0])
 
     def _place(self, state: Array) -> None:
         """Write a state, and those beside it."""

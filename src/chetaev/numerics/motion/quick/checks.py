@@ -1,4 +1,4 @@
-"""Checks of short motions in compiled code: what decides whether a motion ended well, as graphs of one row of memory.
+"""Checks of motions as graphs of one row of memory: what decides whether a motion ended well.
 
 Each graph is zero where nothing is in doubt, and not a number where something has no value. The checks are at least as strict as those of a
 certificate (`certification`), so that a motion that passes has a certificate that is ok.
@@ -106,19 +106,27 @@ def placed(kernels: Sequence[Kernel], row: Array, first: int) -> tuple[list[tupl
     return [(joined, row[first:])] if joined is not None else list(zip(kernels, rows, strict=True)), rows
 
 
-def in_turn(calls: Sequence[tuple[int, Array, Array]], judge: ca.Function, row: Array, p: Array, found: Array) -> Callable[[float], None]:
-    """What calls code at some addresses at a time, each with the places of its state and of its results, and then a function of a time,
-    `row` and `p`. A large one is left to CasADi: compiling it would take long, and it takes longer than the call.
+def in_turn(
+    calls: Sequence[tuple[int, Array, Array]],
+    judges: Sequence[tuple[ca.Function, Array]],
+    row: Array,
+    p: Array,
+    most: int = _MOST_COMPILED,
+) -> Callable[[float], None]:
+    """What calls code at some addresses at a time, each with the places of its state and of its results, and then functions of a time,
+    `row` and `p`. Those with more than `most` instructions are left to CasADi: compiling them takes long, and saves a microsecond.
     """
-    before = [(address, y, p, out) for address, y, out in calls]
-    if judge.n_instructions() <= _MOST_COMPILED:
-        return InTurn([*before, (compile_kernel(judge, fusing=False).address, row, p, found)])
-    t = np.zeros(1)
-    compute, evaluate = InTurn(before), Buffered(judge).placed([t, row, p], found)
+    before, t = [(address, y, p, out) for address, y, out in calls], np.zeros(1)
+    small, large = ([(judge, out) for judge, out in judges if (judge.n_instructions() <= most) is wanted] for wanted in (True, False))
+    compute = InTurn([*before, *[(compile_kernel(judge, fusing=False).address, row, p, out) for judge, out in small]])
+    if not large:
+        return compute
+    evaluate = [Buffered(judge).placed([t, row, p], out) for judge, out in large]
 
     def call(at: float) -> None:
         compute(at)
         t[0] = at
-        evaluate()
+        for each in evaluate:
+            each()
 
     return call
