@@ -46,6 +46,8 @@ _PROGRAMS: Remembered[Program] = Remembered(64)
 _IN_TWO_DOUBLES: Remembered[InTwoDoubles | None] = Remembered(64)
 _CERTAIN = 1e-18
 """Relative bound of the error of a result in pairs of doubles that has all digits of a double, up to half a unit of the last one."""
+_FIRST_DIGITS = 1e-6
+"""Relative bound of the errors of results in pairs of doubles that take the place of those with the fewest digits, which have no bounds."""
 _PART_OF_ALLOWED = 1e-2
 """Largest error of a residual, in units of the largest one allowed."""
 _CERTAIN_BESIDE_NEEDED = 0.1
@@ -105,7 +107,8 @@ class Exact:
         def compute(mp: mpmath.MPContext) -> Sequence[Any]:
             return self._values([mp.mpf(float(v)) for v in (t, *y[: self._states], *p[:-1])], mp)
 
-        return with_enough_digits(compute, needed, None if known is None else known[0])
+        before = None if known is None or not (known[1] <= _FIRST_DIGITS * np.abs(known[0])).all() else known[0]
+        return with_enough_digits(compute, needed, before)
 
     def with_zeros(self, t: float, y: Array, p: Array, needed: Needed = 0.0) -> tuple[Array, Array] | None:
         """The same, with zeros for bounds of errors that do not matter."""
