@@ -120,10 +120,13 @@ class OnePiece:
         if run.status not in (dop853.Status.FINISHED, dop853.Status.INTERRUPTED):
             self.useful = run.accepted <= _MOST_LOST_STEPS
             return None
-        net = Net(wanted.accuracy.relative, True)
+        tolerance = wanted.accuracy.relative
         piece = Piece(here, run, NESTED, self.compiled.project, energy, 0.0, t0, float(run.t), y)
         if wide is None and not wanted.final and run.status is dop853.Status.FINISHED and self._is_well(piece, p, wanted):
-            return self._late(lambda: self._recorded(piece, net, wanted), net.tolerance, run.nodes, run.states, piece.end, run.y)
+            return self._late(
+                lambda: self._recorded(piece, Net(tolerance, True), wanted), tolerance, run.nodes, run.states, piece.end, run.y
+            )
+        net = Net(tolerance, True)
         motion = self._recorded(piece, net, wanted, directions, wide)
         if (motion.certificate.ok and not net.unsettled) or run.status is dop853.Status.INTERRUPTED:
             return motion
