@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -18,6 +19,8 @@ from chetaev.core.support.version import VERSION
 _NEW_OBJECTS_BEFORE_COLLECTION = 50_000
 """Number of new objects after which Python collects cyclic garbage. With the default of 700 or 2000 a report spends a twentieth of its time
 on that; with many more a long fit would waste some tens of megabytes."""
+_NEW_OBJECTS_BEFORE_FIRST_COLLECTION = 500_000
+"""The same for the first time: modules and a report make 350,000 objects, which stay. To look through them takes a tenth of a second."""
 _VERBS = {
     "derive": "the equations of motion, as text, LaTeX or code",
     "analyze": "is the motion unique? hidden constraints, free data",
@@ -148,9 +151,16 @@ def application(extensions: bool) -> None:
         import_extensions()
 
 
+def _collect_more_often(phase: str, info: Mapping[str, int]) -> None:
+    """After the first collection, collect garbage of fewer objects."""
+    gc.callbacks.remove(_collect_more_often)
+    gc.set_threshold(_NEW_OBJECTS_BEFORE_COLLECTION, *gc.get_threshold()[1:])
+
+
 def main() -> None:
     """The entry point."""
-    gc.set_threshold(_NEW_OBJECTS_BEFORE_COLLECTION, *gc.get_threshold()[1:])
+    gc.set_threshold(_NEW_OBJECTS_BEFORE_FIRST_COLLECTION, *gc.get_threshold()[1:])
+    gc.callbacks.append(_collect_more_often)
     # further threads of linear algebra wait actively: a tenth of a second of CPU time from the start, for matrices of a few rows
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):
@@ -160,4 +170,7 @@ def main() -> None:
         warnings.simplefilter("ignore")
         warnings.simplefilter("default", ChetaevWarning)
         warnings.showwarning = lambda message, *_: click.echo(f"note: {message}", err=True)
-    application(prog_name="chetaev")
+    try:
+        application(prog_name="chetaev")
+    finally:
+        gc.freeze()  # Python looks through all objects twice when it ends; memory is returned to the system as a whole

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chetaev.core.errors import UsageError
 from chetaev.core.fixes import InPython, SetArgument
+from chetaev.core.support.lazy import made_by
 from chetaev.core.system import System
 from chetaev.mechanics.tolerances import ALMOST_ZERO
-from chetaev.numerics.ensemble.result import Ensemble
 from chetaev.numerics.motion.trajectory import Section, Trajectory
+
+if TYPE_CHECKING:
+    from chetaev.numerics.ensemble.result import Ensemble
 
 Array = NDArray[np.float64]
 
@@ -102,7 +105,7 @@ def by_label(motions: Any, where: str) -> dict[str, Trajectory]:
     """
     if isinstance(motions, Trajectory):
         return {str(motions.equations.principle): motions}
-    found = _members(motions) if isinstance(motions, Ensemble) else getattr(motions, "motions", motions)
+    found = _members(motions) if made_by(motions, "chetaev.numerics.ensemble.result", "Ensemble") else getattr(motions, "motions", motions)
     if isinstance(found, list | tuple) and all(isinstance(m, Trajectory) for m in found):
         names = [str(m.equations.principle) for m in found]
         found = dict(zip(names if len(set(names)) == len(names) else map(str, range(len(names))), found, strict=True))

@@ -10,13 +10,12 @@ import numpy as np
 from chetaev.core.errors import UsageError
 from chetaev.core.fixes import InPython
 from chetaev.core.notation.formula import estimated_width
+from chetaev.core.support.lazy import made_by
 from chetaev.core.support.public import public
 from chetaev.core.support.text import in_mathtext
 from chetaev.mechanics.quantities import unit_of
-from chetaev.numerics.ensemble import Ensemble
 from chetaev.numerics.motion.trajectory import Outcome, Section, Trajectory
 from chetaev.plot.curves import broken, by_label, smooth, usual
-from chetaev.plot.ensembles import curves as thin_curves
 from chetaev.plot.style import (
     ALERT,
     COLOURS,
@@ -83,7 +82,9 @@ def series(
     >>> [axes.get_ylabel() for axes in picture.axes]
     ['$x$', '']
     """
-    if isinstance(motion, Ensemble) and ax is None:
+    if ax is None and made_by(motion, "chetaev.numerics.ensemble.result", "Ensemble"):
+        from chetaev.plot.ensembles import curves as thin_curves
+
         listed = [names] if isinstance(names, str) else names
         flat = None if listed is None else [name for group in listed for name in ([group] if isinstance(group, str) else group)]
         return thin_curves(motion, flat, columns)

@@ -19,13 +19,12 @@ from typing import Any
 
 from chetaev.core.errors import UsageError
 from chetaev.core.support.files import require_ending, write_text
-from chetaev.core.support.lazy import make_callable
+from chetaev.core.support.lazy import made_by, make_callable
 from chetaev.core.support.public import public
 from chetaev.core.support.version import VERSION
 from chetaev.io.writing import dumps
 from chetaev.mechanics.analysis import Analysis
 from chetaev.mechanics.model import Model
-from chetaev.numerics.identification.result import Fit
 from chetaev.numerics.motion.trajectory import Trajectory
 
 
@@ -129,7 +128,7 @@ def report(
 
     settings = {"parameters": parameters, "inputs": inputs, "tolerance": tolerance, "scale": scale, "method": method, "events": events}
     settings |= {"branch": branch, "gauge": gauge, "conserve": conserve, "max_step": max_step}
-    fitted = model if isinstance(model, Fit) else None
+    fitted = model if made_by(model, "chetaev.numerics.identification.result", "Fit") else None
     subject = subject_of(model if fitted is None else fitted.model, start, t, settings)
     parts = [
         ("system", "System", sections.system(subject)),

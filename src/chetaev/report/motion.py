@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,14 +12,12 @@ from chetaev.core.certificate import allowed_residual
 from chetaev.core.display.html import counted, number, set_formula, set_name, set_symbol, size
 from chetaev.core.support.budget import size as nodes_of
 from chetaev.numerics.comparison.compare import same_motions
-from chetaev.numerics.identification.result import Fit
 from chetaev.numerics.motion.run_settings import plain
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory
 from chetaev.numerics.motion.verification.labels import Label
 from chetaev.plot.accuracy import balance, drift
 from chetaev.plot.animation import animate
 from chetaev.plot.comparison import compare
-from chetaev.plot.fitted import residuals
 from chetaev.plot.over_time import series
 from chetaev.plot.plane import path, phase, places
 from chetaev.report.html_text import sentence, set_unit, table
@@ -27,6 +25,9 @@ from chetaev.report.page import drawn
 from chetaev.report.prose import line
 from chetaev.report.sections import labelled, names_of
 from chetaev.report.subject import Subject
+
+if TYPE_CHECKING:
+    from chetaev.numerics.identification.result import Fit
 
 _MOST_EVENTS = 12
 """Largest number of events and switches in the table; the number of further ones is stated."""
@@ -251,6 +252,8 @@ def _side_by_side(pictures: list[Any]) -> str:
 
 def fit_section(found: Fit) -> str:
     """Return the values of a fit, the sum of squares, combinations that the data do not determine, and a picture of data and residuals."""
+    from chetaev.plot.fitted import residuals
+
     rows = []
     for name, v in found.values.items():
         low, high = found.interval(name)

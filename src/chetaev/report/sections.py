@@ -21,7 +21,6 @@ from chetaev.mechanics.analysis import Analysis, Verdict
 from chetaev.mechanics.equations import Equations
 from chetaev.mechanics.origins import Origin, Variation
 from chetaev.mechanics.singular_locus import no_formula
-from chetaev.plot.manifolds import tree
 from chetaev.report.html_text import sentence, set_general_form, set_relation, set_unit
 from chetaev.report.page import drawn
 from chetaev.report.prose import line, prose
@@ -156,15 +155,22 @@ def _multipliers(found: Equations) -> str:
     return f"The multipliers belong to the {rows} rows in their order."
 
 
+def _tree(found: Analysis, caption: str) -> str:
+    from chetaev.plot.manifolds import tree
+
+    return drawn(tree(found, title=""), "tree", caption)
+
+
 def analysis(subject: Subject) -> str:
     """Return the verdict and its evidence."""
     found = subject.analysis
     html = _verdict(found)
     if found.tree is not None and len(found.tree.entries) > 1:
-        caption = "The constraints that each step of the algorithm adds, and the manifolds that remain; dimensions include time."
-        html += drawn(tree(found, title=""), "tree", caption)
+        html += _tree(
+            found, "The constraints that each step of the algorithm adds, and the manifolds that remain; dimensions include time."
+        )
     elif found.branches:
-        html += drawn(tree(found, title=""), "tree", "The families of states that were found.")
+        html += _tree(found, "The families of states that were found.")
     for k, branch in enumerate(found.branches):
         special = found.verdict is Verdict.INCONSISTENT
         html += f"<h3>{'Motions that remain' if special else f'Branch {k}'}</h3>" + _verdict(branch)

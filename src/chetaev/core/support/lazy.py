@@ -21,6 +21,12 @@ def lazily(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any]
     return get, lambda: sorted(home), sorted(home)
 
 
+def made_by(value: object, module: str, name: str) -> bool:
+    """Tell whether `value` is an instance of a class in a module that need not be loaded; no value is until it is."""
+    loaded = sys.modules.get(module)
+    return loaded is not None and isinstance(value, getattr(loaded, name))
+
+
 def make_callable(package: str, function: Callable[..., Any]) -> None:
     """Make a package callable as its public `function` of the same name, which importing the package would otherwise hide."""
 

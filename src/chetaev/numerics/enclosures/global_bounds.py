@@ -7,14 +7,13 @@ square: $(y/m) y + 1/M$ is positive.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import exp, inf, isnan, sqrt
 from typing import NamedTuple
 
 import casadi as ca
 from sympy import Symbol
 
-from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.graphs.identity_cache import Remembered
@@ -29,7 +28,6 @@ _LARGEST_EXPONENT = 709.0
 """The largest exponent whose exponential is a double."""
 
 _KNOWN: Remembered[bool] = Remembered(256)
-_TIMED: Remembered[bool] = Remembered(256)
 _Pivots = tuple[list[Symbol], ca.Function, list[Line] | None]
 """Pivots as a function of the symbols in them, with its tape unless that is too long."""
 _PIVOTS: Remembered[_Pivots | None] = Remembered(64)
@@ -37,19 +35,20 @@ _PIVOTS: Remembered[_Pivots | None] = Remembered(64)
 
 def may_vanish(flow: Flow, parameters: Mapping[Symbol, Range], interval: Range = _EVERYTHING) -> bool:
     """Whether a pivot of the system Jacobian may be zero at some state, with parameters and time between bounds; cached."""
-    timed = _TIMED.get(flow, (), lambda: TIME in flow.graph.symbols_of(flow.solved.pivots))
-    ranges = {**parameters, TIME: (min(interval), max(interval))} if timed else parameters
-    return _KNOWN.get(flow, Frozen(ranges), lambda: _may_vanish(flow, ranges))
-
-
-def _may_vanish(flow: Flow, ranges: Mapping[Symbol, Range]) -> bool:
     found = _PIVOTS.get(flow, (), lambda: _pivots(flow))
     if found is None:
         return False
     symbols, function, lines = found
     if lines is None:
         return True
-    leaves = [_fixed(ranges[z]) if z in ranges and z != TIME else _moving(ranges.get(z, _EVERYTHING)) for z in symbols]
+    known = {**parameters, TIME: (min(interval), max(interval))}
+    ranges = tuple(known.get(z, _EVERYTHING) for z in symbols)
+    fixed = tuple(z in parameters and z != TIME for z in symbols)
+    return _KNOWN.get(flow, (ranges, fixed), lambda: _may_vanish(function, lines, ranges, fixed))
+
+
+def _may_vanish(function: ca.Function, lines: list[Line], ranges: Sequence[Range], fixed: Sequence[bool]) -> bool:
+    leaves = [_fixed(each) if known else _moving(each) for each, known in zip(ranges, fixed, strict=True)]
     return any(low <= 0 <= high for low, high in _run(function, lines, leaves))
 
 

@@ -46,16 +46,21 @@ _PROGRAMS: Remembered[Program] = Remembered(64)
 _IN_TWO_DOUBLES: Remembered[InTwoDoubles | None] = Remembered(64)
 _CERTAIN = 1e-18
 """Relative bound of the error of a result in pairs of doubles that has all digits of a double, up to half a unit of the last one."""
+_FIRST_DIGITS = 1e-6
+"""Relative bound of the errors of results in pairs of doubles that take the place of those with the fewest digits, which have no bounds."""
 _PART_OF_ALLOWED = 1e-2
 """Largest error of a residual, in units of the largest one allowed."""
 _CERTAIN_BESIDE_NEEDED = 0.1
 """The same relative to an error that does not matter: the bound is a proof, where digits only agree, and far above the error itself."""
 
 
-def with_enough_digits(compute: Callable[[mpmath.MPContext], Sequence[Any]], needed: Needed = 0.0) -> Array | None:
-    """Numbers that are computed with more and more digits, until they agree; None where they have no value, or too many digits cancel."""
-    before: Array | None = None
-    for digits in _DIGITS_TRIED:
+def with_enough_digits(
+    compute: Callable[[mpmath.MPContext], Sequence[Any]], needed: Needed = 0.0, before: Array | None = None
+) -> Array | None:
+    """Numbers that are computed with more and more digits, until they agree; None where they have no value, or too many digits cancel. If
+    given, `before` were computed with the fewest of these digits.
+    """
+    for digits in _DIGITS_TRIED if before is None else _DIGITS_TRIED[1:]:
         try:
             found = np.array([float(v) for v in compute(many_digits(digits)[0])])
         except _NO_VALUE:
@@ -95,16 +100,30 @@ class Exact:
 
     def __call__(self, t: float, y: Array, p: Array, needed: Needed = 0.0) -> Array | None:
         """The values at a state, if they have any (`with_enough_digits`). The entries of p for inputs are not read."""
-        if self._quick is not None:
-            found, bounds = self._quick(np.array([t, *y[: self._states], *p[:-1]]))
-            allowed = np.maximum(_CERTAIN * np.abs(found), _CERTAIN_BESIDE_NEEDED * np.asarray(_errors(needed, found)))
-            if (bounds <= allowed).all() and np.isfinite(found).all():
-                return found
+        known = self.enclosed(t, y, p, needed)
+        if known is not None and not known[1].any():
+            return known[0]
 
         def compute(mp: mpmath.MPContext) -> Sequence[Any]:
             return self._values([mp.mpf(float(v)) for v in (t, *y[: self._states], *p[:-1])], mp)
 
-        return with_enough_digits(compute, needed)
+        before = None if known is None or not (known[1] <= _FIRST_DIGITS * np.abs(known[0])).all() else known[0]
+        return with_enough_digits(compute, needed, before)
+
+    def with_zeros(self, t: float, y: Array, p: Array, needed: Needed = 0.0) -> tuple[Array, Array] | None:
+        """The same, with zeros for bounds of errors that do not matter."""
+        found = self(t, y, p, needed)
+        return None if found is None else (found, np.zeros(len(found)))
+
+    def enclosed(self, t: float, y: Array, p: Array, needed: Needed = 0.0) -> tuple[Array, Array] | None:
+        """The values in pairs of doubles, and bounds of their errors, all zero where none matters; None where not all have a value."""
+        if self._quick is None:
+            return None
+        found, bounds = self._quick(np.array([t, *y[: self._states], *p[:-1]]))
+        if not np.isfinite(found).all():
+            return None
+        allowed = np.maximum(_CERTAIN * np.abs(found), _CERTAIN_BESIDE_NEEDED * np.asarray(_errors(needed, found)))
+        return found, np.zeros(len(found)) if (bounds <= allowed).all() else bounds
 
     def along(self, t: float, y: Array, p: Array, of_state: Array, of_parameters: Array) -> Array | None:
         """The derivatives of the values along a direction of state and parameters: differences of states that are close together beside

@@ -99,7 +99,9 @@ def bind(system: System, parameters: Mapping[str, Any] | None, inputs: Mapping[s
     if missing:
         place = about(where, "parameters", missing)
         raise ParameterError(f"no value for {_listed('parameter', missing)}.", where=place, hint=SetParameter(tuple(missing)))
-    numbers = {known[name]: _value_of(name, v, where) for name, v in given.items()}
+    numbers = {
+        known[name]: v if type(v) is float and math.isfinite(v) else _value_of(name, v, where) for name, v in given.items()
+    }  # most values are numbers, for which calls of functions would take longer than all else here
     for symbol, v in numbers.items():
         if symbol.is_positive and v <= 0:
             raise ParameterError(

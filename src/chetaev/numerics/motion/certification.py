@@ -37,6 +37,7 @@ from chetaev.numerics.machine.kernels import Foreign, Kernel, compile_kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import usual_sizes
 from chetaev.numerics.methods.dop853.codes import WHEN
+from chetaev.numerics.methods.dop853.types import Integers
 from chetaev.numerics.motion import step_evidence
 from chetaev.numerics.motion.step_evidence import measured_by
 from chetaev.numerics.slopes.directions import Directions
@@ -103,6 +104,11 @@ def _held(flow: Flow) -> ca.Function:
     return rows.function([*map(ca.fabs, rows.residuals), *rows.sizes], "held")
 
 
+def checked_nodes(count: int, seed: int) -> Integers:
+    """The nodes of a piece at which its rows are checked, of so many."""
+    return (_DICE[seed % len(_DICE)] * count).astype(np.int64) if count else np.zeros(0, np.int64)
+
+
 Figures = tuple[float, str, float | None]
 """The largest relative size, the row or jet it belongs to, and the time."""
 
@@ -112,9 +118,9 @@ class Evidence:
 
     def __init__(self, piece: Piece, seed: int) -> None:
         self.piece = piece
-        run, dice = piece.run, _DICE[seed % len(_DICE)]
+        run = piece.run
         nodes, states = np.asarray(run.nodes), np.asarray(run.states)
-        some = (dice * len(nodes)).astype(np.int64) if len(nodes) else np.zeros(0, np.int64)
+        some = checked_nodes(len(nodes), seed)
         self.times = np.concatenate([[piece.begin], nodes[some], [piece.end]])
         self.states = np.concatenate([piece.first[None, :], states[some].reshape(len(some), len(run.y)), run.y[None, :]])
         self.p = _parameters(piece, self.times)

@@ -12,7 +12,6 @@ import ctypes
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import casadi as ca
@@ -24,11 +23,10 @@ from chetaev.core.symbols import Parameter
 from chetaev.numerics.enclosures.global_bounds import may_vanish
 from chetaev.numerics.enclosures.kernels import nodes_kernel, turns_kernel
 from chetaev.numerics.flow.compiled import Array, Compiled
-from chetaev.numerics.flow.held_rows import HeldRows, held_rows
+from chetaev.numerics.flow.held_rows import held_rows
 from chetaev.numerics.flow.pivot_choice import WORST_PIVOT
 from chetaev.numerics.graphs.binding import Binding
-from chetaev.numerics.graphs.buffered import Buffered
-from chetaev.numerics.machine.kernels import Kernel, compile_kernel, joined_kernel
+from chetaev.numerics.machine.kernels import Kernel, compile_kernel
 from chetaev.numerics.machine.packed import InTurn
 from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.methods import dop853
@@ -41,15 +39,11 @@ from chetaev.numerics.methods.dop853.repeated_calls import Runner, state_row
 from chetaev.numerics.methods.dop853.types import Seen
 from chetaev.numerics.motion import step_evidence
 from chetaev.numerics.motion.certification import balance_allowed, left_allowed, left_at_the_end
-from chetaev.numerics.start.clear_states import HOLDS
+from chetaev.numerics.motion.quick.checks import LARGEST, NO_LIMIT, Allowed, Way, in_turn, left_in, on_the_way, placed
 from chetaev.numerics.start.direct_completion import ROUND_OFF_RESIDUAL, excesses, positive
 
 _PROJECTIONS = 3
 """Most projections of a start; each squares the relative residual, which is at most 1e-8 at first."""
-_LARGEST = float(np.finfo(float).max)
-"""Larger parameters are infinite."""
-_MOST_COMPILED = 1000
-"""Most instructions of compiled checks; these take 50 ms to compile, and a microsecond to run."""
 _CACHE_SIZE = 64
 """Size of the caches by vectors of parameters, and by numbers of steps."""
 
@@ -105,7 +99,7 @@ class Straight:
         below = positive(excesses([system.row(pair) for pair in system.hidden()], ROUND_OFF_RESIDUAL))
         below = ca.substitute(below, flow.x, held.arguments[1][: self.size])
         for k, z in enumerate(system.equations.system.parameters):
-            good = ca.fabs(flow.p[k]) <= _LARGEST
+            good = ca.fabs(flow.p[k]) <= LARGEST
             below += ca.if_else(ca.logic_and(good, flow.p[k] > 0) if z.is_positive else good, 0, 1)  # 1 for what is no number, too
         t, state_and_rates, p = held.arguments
         row, end = ca.SX.sym("row", layout.size), ca.SX.sym("end", len(_End._fields))
@@ -113,7 +107,7 @@ class Straight:
         limit, large = WORST_PIVOT * ca.fmin(1.0, pivot), pivot > WORST_PIVOT
         if self.compiled.lowest_pivot is not None:
             large = ca.logic_and(large, row[layout.pivots + self.compiled.watch().n_out] > limit)
-        found = ca.substitute(ca.vertcat(below, _left(held)), state_and_rates, row[: state_and_rates.numel()])
+        found = ca.substitute(ca.vertcat(below, left_in(held)), state_and_rates, row[: state_and_rates.numel()])
         return self.flow.graph.function("sound", [t, row, ca.vertcat(p, end)], ca.vertcat(found, ca.if_else(large, 0, 1), limit))
 
     @cached_property
@@ -123,24 +117,12 @@ class Straight:
         digits; the energy balances on the way; and at the end.
         """
         held, layout = held_rows(self.flow, self.width), self.layout
-        balance, measures = len(self.compiled.labels) - 1, self.compiled.measure.n_out
         t, state_and_rates, p = held.arguments
         row, end = ca.SX.sym("row", layout.size), ca.SX.sym("end", len(_End._fields))
-        minima, maxima, measured, _, inside, _ = (layout.seen + place for place in places_in_room(self.whole, measures))
+        way = Way(layout.seen, layout.ended, self.whole, self.states, self.compiled.measure.n_out)
         known = _End(*ca.vertsplit(end))
-
-        def jets(first: int) -> ca.SX:
-            return row[first : first + self.states]
-
-        off, rounded = (jets(inside + k * self.whole) for k in (codes.OFF, codes.ROUNDED))
-        sizes, on_the_way, at_the_end = ca.fmax(-jets(minima), jets(maxima)), row[measured:][:measures], row[layout.ended :][:measures]
-        unlike = [*ca.vertsplit(off - self.defect * sizes), *ca.vertsplit(known.steps * rounded - self.rounding * sizes * sizes)]
-        found = [
-            ca.substitute(_left(held), state_and_rates, row[: state_and_rates.numel()]),
-            positive(unlike),
-            positive([on_the_way[balance] - known.balance_allowed * on_the_way[-1]]),
-            positive([ca.fabs(at_the_end[balance]) - known.left_allowed * ca.fmin(at_the_end[-1], on_the_way[-1])]),
-        ]
+        allowed = Allowed(known.steps, known.balance_allowed, known.left_allowed, self.defect, self.rounding)
+        found = [ca.substitute(left_in(held), state_and_rates, row[: state_and_rates.numel()]), *on_the_way(row, way, allowed)]
         return self.flow.graph.function("sound_at_the_end", [t, row, ca.vertcat(p, end)], ca.vertcat(*found))
 
     @cached_property
@@ -243,12 +225,13 @@ class _Thread:
         self.y, self._whole = row[: of.size], row[: of.whole]
         self.seen = seen_in(row[layout.seen :], of.whole, compiled.measure.n_out)
         self._state, self._parameters = self.y[: of.states], self.p[: of.parameters]
-        begin, (_, self.begun, self.watched, *self.lowest) = _placed(layout.begins, row, of.width)
-        end, (_, self.ended, self.given) = _placed(layout.ends, row, of.width)
+        begin, (_, self.begun, self.watched, *self.lowest) = placed(layout.begins, row, of.width)
+        end, (_, self.ended, self.given) = placed(layout.ends, row, of.width)
         self.sound, self.faults = np.zeros(4), np.zeros(4)
         inputs = [] if of.input_kernel is None else [(of.input_kernel, self.p[of.parameters :])]
-        self._begin = _in_turn([*inputs, *begin], of.sound, row, parameters, self.sound)
-        self._end = _in_turn([*inputs, *end], of.sound_at_the_end, row, parameters, self.faults)
+        begins, ends = ([(kernel.address, row, out) for kernel, out in [*inputs, *calls]] for calls in (begin, end))
+        self._begin = in_turn(begins, [(of.sound, self.sound)], row, parameters)
+        self._end = in_turn(ends, [(of.sound_at_the_end, self.faults)], row, parameters)
         self._moved = np.zeros(of.size)
         self._project = None if compiled.project is None else _into(compiled.project, self.y, self.p, self._moved)
         self.balance = len(compiled.labels) - 1
@@ -319,7 +302,7 @@ class _Thread:
         """Compute what judges the end of the latest run, which took some steps."""
         if steps != self.known[0]:
             on_the_way, at_the_end = self.of.allowed(steps)
-            self.known[:] = steps, on_the_way, min(at_the_end, _NO_LIMIT)
+            self.known[:] = steps, on_the_way, min(at_the_end, NO_LIMIT)
         self._end(self.of.t1)
 
     def _projected(self, t: float) -> bool:
@@ -350,42 +333,10 @@ class _Thread:
         return bool(left_at_the_end(residual, terms, integral, span, begun) <= self.of.allowed(int(self.known[0]))[1])
 
 
-_NO_LIMIT = 1e100
-"""Stands for no limit of an error: products with infinity would be no numbers."""
 _DOUBTS = 16
 """Motions in doubt, if they are half of all, after which a thread no longer runs motions in one call: those in doubt are run twice then."""
 PROJECTED = 1e-8
 """Largest residual of a start that is projected, relative to the sum of the terms of its row; more contradicts the row."""
-
-
-def _left(held: HeldRows) -> ca.SX:
-    """Zero where the rows of motion leave no more than round-off."""
-    return positive([ca.fabs(row) - HOLDS * size for row, size in zip(held.residuals, held.sizes, strict=True)])
-
-
-def _placed(kernels: Sequence[Kernel], row: Array, first: int) -> tuple[list[tuple[Kernel, Array]], list[Array]]:
-    """Kernels that compute, all together, a row of values for each from the place `first` on, and these rows."""
-    places = np.cumsum([first, *[kernel.n_out for kernel in kernels]]).tolist()
-    rows = [row[begin:end] for begin, end in pairwise(places)]
-    joined = joined_kernel(*zip(kernels, [place - first for place in places], strict=False))
-    return [(joined, row[first:])] if joined is not None else list(zip(kernels, rows, strict=True)), rows
-
-
-def _in_turn(kernels: Sequence[tuple[Kernel, Array]], judge: ca.Function, row: Array, p: Array, found: Array) -> Callable[[float], None]:
-    """What computes kernels at a time, and then a function of (t, row, p). A large one is left to CasADi: compiling it would take long, and
-    it takes longer than the call.
-    """
-    if judge.n_instructions() <= _MOST_COMPILED:
-        return InTurn([(kernel.address, row, p, out) for kernel, out in [*kernels, (compile_kernel(judge, fusing=False), found)]])
-    t = np.zeros(1)
-    compute, evaluate = InTurn([(kernel.address, row, p, out) for kernel, out in kernels]), Buffered(judge).placed([t, row, p], found)
-
-    def call(at: float) -> None:
-        compute(at)
-        t[0] = at
-        evaluate()
-
-    return call
 
 
 def _into(kernel: Kernel, y: Array, p: Array, out: Array) -> Callable[[float], None]:

@@ -7,7 +7,7 @@ motions of these equations are not tried here again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -32,18 +32,21 @@ from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy
 from chetaev.numerics.methods.base import NESTED, Wide, angles_of, columns_read, ends_kernel
+from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.motion.certification import Net
 from chetaev.numerics.motion.outcomes import Ending, verdict
 from chetaev.numerics.motion.progress import Progress
+from chetaev.numerics.motion.quick.short_runs import Short, ShortRuns
 from chetaev.numerics.motion.record import Record, keep_of
-from chetaev.numerics.motion.trajectory import Trajectory
+from chetaev.numerics.motion.trajectory import Trajectory, with_late_records
 from chetaev.numerics.slopes.augmented import slopes_with_state
 from chetaev.numerics.slopes.directions import Directions, given_slopes, read_directions
 from chetaev.numerics.slopes.start_slopes import first_slopes
 from chetaev.numerics.slopes.variation import from_lanes
 from chetaev.numerics.smooth_pieces.piece import Piece, Setting
 from chetaev.numerics.start.clear_states import Clear, clear_states
-from chetaev.numerics.start.data import read_state
+from chetaev.numerics.start.conditions import Alone
+from chetaev.numerics.start.data import Data, read_state
 from chetaev.numerics.verdict.branch_choice import decided_by_numbers
 
 _MOST_LOST_STEPS = 64
@@ -74,6 +77,10 @@ class OnePiece:
         self._last: tuple[tuple[Accuracy, float, int, tuple[int, ...]], dop853.Limits] | None = None
         self.useful = True
         """Whether motions are tried here: not after a long one had to begin anew."""
+        self.nodes = False
+        """Whether the checks of a motion needed its nodes; the next ones keep them, as in `chetaev.numerics.motion.run`."""
+        self.short = None if inputs or compiled.flow.inputs else ShortRuns(compiled)
+        """Runs that keep their ends only; None where inputs drive the motion, which are computed in another way where it begins."""
 
     @cached_property
     def ready(self) -> bool:
@@ -89,17 +96,18 @@ class OnePiece:
         self, start: State | Mapping[str, object], binding: Binding, wanted: Wanted, where: str, progress: Progress
     ) -> Trajectory | None:
         """The motion from a user's data, or the part of it before Ctrl-C; None if anything about it is in doubt."""
-        flow, t0 = self.flow, float(wanted.times[0])
+        t0 = float(wanted.times[0])
         data = read_state(self.switched.original, start, binding, where, expressions=True)
         if data.demands or not {*data.fixed, *data.guess} <= self.clear.places or (data.guess and wanted.slopes is not None):
             return None
-        problem = Problem(self.clear.system, binding, t0, where)
-        if data.guess:
-            jets = self.clear.completed(problem, data)
-        else:
-            jets = None if (found := self.clear.at(problem, data.fixed)) is None else found.state
-        if jets is None:
+        state = self._state(Problem(self.clear.system, binding, t0, where), data)
+        if state is None:
             return None
+        if wanted.final and wanted.slopes is None and self.short is not None and self.short.useful:
+            found = self._in_short(state, binding, wanted, self.short)
+            if found is not None:
+                return found
+        jets = dict(zip(self.flow.state, state.tolist(), strict=True))
         here = Setting(self.switched, (), binding, self.compiled)
         y, p = here.native(jets, 0.0), here.parameters(t0)
         pivot = float(self.compiled.watch()(t0, y, p)[1])
@@ -112,19 +120,89 @@ class OnePiece:
         if run.status not in (dop853.Status.FINISHED, dop853.Status.INTERRUPTED):
             self.useful = run.accepted <= _MOST_LOST_STEPS
             return None
-        dense = not wanted.final and len(wanted.times) == 2
-        net = Net(wanted.accuracy.relative, True)
-        record = Record(self.switched, binding, wanted.final, dense, wanted.accuracy.relative, net)
-        record.directions = directions
+        tolerance = wanted.accuracy.relative
         piece = Piece(here, run, NESTED, self.compiled.project, energy, 0.0, t0, float(run.t), y)
-        record.add(piece)
-        if wide is not None and directions is not None:
-            net.differentiated(piece, directions, from_lanes(wide.usual, len(directions)))
-        motion = record.joined(flow.state, verdict(dop853.Status(run.status), Ending(float(run.t))))
+        if wide is None and not wanted.final and run.status is dop853.Status.FINISHED and self._is_well(piece, p, wanted):
+            return self._late(
+                lambda: self._recorded(piece, Net(tolerance, True), wanted), tolerance, run.nodes, run.states, piece.end, run.y
+            )
+        net = Net(tolerance, True)
+        motion = self._recorded(piece, net, wanted, directions, wide)
         if (motion.certificate.ok and not net.unsettled) or run.status is dop853.Status.INTERRUPTED:
             return motion
         self.useful = run.accepted <= _MOST_LOST_STEPS
+        self.nodes = self.nodes or net.unsettled
         return None
+
+    def _state(self, problem: Problem, data: Data) -> Array | None:
+        """The jets of the state; None if there is no clear state with these data."""
+        if data.guess:
+            jets = self.clear.completed(problem, data)
+            return None if jets is None else np.array([jets[z] for z in self.flow.state])
+        found = self.clear.numbers(Alone(problem, self.flow.state), data.fixed)
+        return None if found is None else found[0][0]
+
+    def _in_short(self, state: Array, binding: Binding, wanted: Wanted, short: ShortRuns) -> Trajectory | None:
+        """The end of a motion of not too many steps; None if anything about it is in doubt."""
+        interval, tolerance = (float(wanted.times[0]), float(wanted.times[-1])), wanted.accuracy.relative
+
+        def choice(lasting: bool) -> tuple[bool, dop853.Code]:
+            touching = not lasting and self._touching(binding, interval)
+            return touching, self._code(lasting, touching, self.compiled.stepping)
+
+        limits = self._limits(wanted.accuracy, wanted.max_step, wanted.max_steps, self.compiled.stepping)
+        values = np.array([binding.parameters[z] for z in self.flow.system.equations.system.parameters])
+        ended = short.run(state, values, Short(*interval, limits, tolerance), choice)
+        if ended is None:
+            return None
+
+        def records() -> Trajectory:
+            here, first = Setting(self.switched, (), binding, self.compiled), np.zeros(self.flow.size)
+            first[: len(state)] = state
+            run = short.as_run(ended)
+            piece = Piece(here, run, NESTED, self.compiled.project, ended.energy, 0.0, interval[0], run.t, first)
+            return self._recorded(piece, Net(tolerance, True), wanted)
+
+        t, end = ended.clock[codes.NOW], ended.row[: self.flow.size]
+        return self._late(records, tolerance, np.array([t]), np.array([end]), t, end)
+
+    def _is_well(self, piece: Piece, p: Array, wanted: Wanted) -> bool:
+        """Whether quick checks find no doubt about a motion."""
+        short = self.short
+        return short is not None and short.useful and short.is_well(piece.run, piece.first, p, piece.begin, wanted.accuracy.relative)
+
+    def _late(self, records: Callable[[], Trajectory], tolerance: float, t: Array, states: Array, end: float, last: Array) -> Trajectory:
+        """A motion that reached its end and passed its checks; `records` returns all of it."""
+        outcome, message = verdict(dop853.Status.FINISHED, Ending(end))
+        return with_late_records(
+            records,
+            equations=self.switched.original,
+            t=np.array(t),
+            states=np.array(states),
+            end=(end, last.copy()),
+            jets=self.flow.state,
+            outcome=outcome,
+            message=message,
+            events=(),
+            tolerance=tolerance,
+            pieces=np.zeros(len(t), np.int64),
+        )
+
+    def _recorded(
+        self, piece: Piece, net: Net, wanted: Wanted, directions: Directions | None = None, wide: Wide | None = None
+    ) -> Trajectory:
+        """The records of a motion, which the net checks."""
+        dense = not wanted.final and len(wanted.times) == 2
+        record = Record(self.switched, piece.setting.binding, wanted.final, dense, wanted.accuracy.relative, net)
+        record.directions = directions
+        record.add(piece)
+        if wide is not None and directions is not None:
+            net.differentiated(piece, directions, from_lanes(wide.usual, len(directions)))
+        return record.joined(self.flow.state, verdict(dop853.Status(piece.run.status), Ending(piece.end)))
+
+    def _touching(self, binding: Binding, interval: tuple[float, float]) -> bool:
+        """Whether a pivot may vanish at some state."""
+        return may_vanish(self.flow, {z: (v, v) for z, v in binding.parameters.items()}, interval)
 
     def _wide(
         self, here: Setting, jets: Mapping[Jet, float], start: Any, binding: Binding, directions: Directions, times: Array, where: str
@@ -139,10 +217,9 @@ class OnePiece:
     ) -> dop853.Run:
         lowest = self.compiled.lowest_pivot
         lasting = lowest is not None and bool(lowest(wanted.times[0], y, p)[0] > floor)
-        interval = float(wanted.times[0]), float(wanted.times[-1])
-        touching = not lasting and may_vanish(self.flow, {z: (v, v) for z, v in here.binding.parameters.items()}, interval)
+        touching = not lasting and self._touching(here.binding, (float(wanted.times[0]), float(wanted.times[-1])))
         watching = dop853.Watching() if lasting else dop853.Watching(terminal=[True, False], floor=[0.0, floor])
-        keep = keep_of(wanted.final, wanted.times)
+        keep = keep_of(wanted.final, wanted.times, self.nodes)
         with progress, ExitStack() as stack:
 
             def paused(t: float) -> None:

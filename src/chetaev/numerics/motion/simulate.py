@@ -35,7 +35,7 @@ from chetaev.numerics.motion.outcomes import not_certified
 from chetaev.numerics.motion.progress import Progress
 from chetaev.numerics.motion.run import follow, stopped
 from chetaev.numerics.motion.settings import MOST_STEPS, MOST_TIMES, Asked, plain_settings, settled
-from chetaev.numerics.motion.trajectory import Outcome, Trajectory
+from chetaev.numerics.motion.trajectory import Outcome, Trajectory, asked_for
 from chetaev.numerics.slopes.directions import given_slopes, read_directions
 from chetaev.numerics.slopes.start_slopes import first_slopes
 from chetaev.numerics.smooth_pieces.events import On, read_events
@@ -167,8 +167,8 @@ def simulate(
         short = known.motion(start, binding, Wanted(times, accuracy, final, steps, longest, slopes), where, shown)
         if short is not None:
             settings, unwritten = plain_settings(accuracy, short, steps, longest, final)
-            short = _with_labels(short, equations)
-            return _unless_interrupted(replace(short, asked=_asked(start, times, Explicit(), settings, unwritten), scene=scene))
+            asked = _asked(start, times, Explicit(), settings, unwritten)
+            return _unless_interrupted(asked_for(short, _labelled(short.equations, equations), asked, scene))
     wish = Selection({} if start is None else start, float(times[0]), branch, gauge, where, "simulate")
     with setting_up(progress, title):
         stated, meant = equations, chosen(equations, binding, wish)
@@ -261,9 +261,15 @@ def _followed(request: Request, begun: Start, surfaces: Surfaces, progress: bool
 
 def _with_labels(motion: Trajectory, given: Equations) -> Trajectory:
     """Return the motion with the equations that were given where equal ones, with other units or texts, were compiled before."""
-    own = motion.equations.system
+    found = _labelled(motion.equations, given)
+    return motion if found is motion.equations else replace(motion, equations=given)
+
+
+def _labelled(compiled: Equations, given: Equations) -> Equations:
+    """Return the equations that were given where equal ones, with other units or texts, were compiled before."""
+    own = compiled.system
     same = own is given.system or (own.units, own.written) == (given.system.units, given.system.written)
-    return motion if same or motion.equations != given else replace(motion, equations=given)
+    return compiled if same or compiled != given else given
 
 
 def _planned(equations: Equations, given: Mapping[str, Any], times: Array, tolerance: Any, where: str) -> Schedule:

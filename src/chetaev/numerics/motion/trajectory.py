@@ -385,6 +385,48 @@ class Trajectory(GroupColumns):
         return "\n".join(lines)
 
 
+_LATE = ("drift", "extrema", "counts", "reader", "enclosed", "scales", "certificate")
+"""Records that a short motion computes when one of them is read."""
+
+
+class _Late:
+    """One of these records: a value that is stored in the motion hides it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, motion: Trajectory | None, kind: type[Trajectory]) -> Any:
+        if motion is None:
+            return self
+        records = motion.__dict__.get("_records")
+        if records is None:
+            raise AttributeError(self._name)
+        whole = records()
+        for name in _LATE:
+            motion.__dict__.setdefault(name, getattr(whole, name))
+        return motion.__dict__[self._name]
+
+
+for _name in _LATE:
+    setattr(Trajectory, _name, _Late(_name))
+
+
+def with_late_records(records: Callable[[], Trajectory], **known: Any) -> Trajectory:
+    """A motion whose other fields are those of what `records` returns, which is called when one of them is read."""
+    found = Trajectory(**known, **dict.fromkeys(_LATE))  # type: ignore[arg-type]
+    for name in _LATE:
+        del found.__dict__[name]
+    found.__dict__["_records"] = records
+    return found
+
+
+def asked_for(motion: Trajectory, equations: Equations, asked: Any, scene: Scene | None) -> Trajectory:
+    """The motion with what was asked for, which leaves other records for later."""
+    found: Trajectory = object.__new__(Trajectory)
+    found.__dict__.update(motion.__dict__, equations=equations, asked=asked, scene=scene)
+    return found
+
+
 def largest_residuals(drift: Mapping[str, float], most: int) -> tuple[list[str], int, float]:
     """The labels of the balance and of at most `most` rows, those that are least satisfied, in the order of the system; the number of the
     others, and the largest residual among them.

@@ -87,7 +87,7 @@ def rounding_of(piece: Piece, scale: Array, allowed: float, stiff: bool, exact: 
     worst = int(np.argmax(by_random_rounding))
     if by_random_rounding[worst] > allowed or exact:
         return float(by_random_rounding[worst]), worst, at
-    errors, at = checked.wrong(allowed)
+    errors, at = checked.wrong(allowed, allowed - by_random_rounding)
     total = errors + by_random_rounding
     worst = int(np.argmax(total))
     return float(total[worst]), worst, at
@@ -201,36 +201,58 @@ class _Nodes:
             found: Array = np.nan_to_num((rates - self.rates) / step[:, None], nan=0.0, posinf=0.0, neginf=0.0)
         return found
 
-    def wrong(self, allowed: float) -> tuple[Array, float]:
-        """The errors of the state by errors of the rates along the piece, relative to each component, and the time of the largest."""
+    def wrong(self, allowed: float, most: Array) -> tuple[Array, float]:
+        """The errors of the state by errors of the rates along the piece, relative to each component, and the time of the largest.
+
+        Bounds of the errors, from pairs of doubles, are enough if they do not exceed `most`.
+        """
+        bounded = self._summed(allowed, bounded=True)
+        if bounded is not None and (bounded[0] <= most).all():
+            return bounded
+        return self._summed(allowed, bounded=False) or (np.zeros(len(self.scale)), self.piece.begin)
+
+    def _summed(self, allowed: float, bounded: bool) -> tuple[Array, float] | None:
+        """These errors. If they are `bounded` and pairs of doubles do not give all that matters of the rates, the largest errors that agree
+        with their bounds; None if that is not known.
+        """
         piece, setting = self.piece, self.piece.setting
         needed = np.zeros(setting.compiled.size)
         needed[: len(self.scale)] = _NEGLIGIBLE * allowed * self.scale / max(abs(piece.end - piece.begin), ALMOST_ZERO)
         needed[len(self.scale) :] = np.inf
         exact = exact_rates(setting.compiled, setting.binding)
-        shares = self.lengths * self.doubts / self.scale
-        sums, squares = np.zeros(len(self.scale)), np.zeros((2, len(self.scale)))
+        shares, certain = self.lengths * self.doubts / self.scale, True
+        sums, sizes, squares = np.zeros(len(self.scale)), np.zeros(len(self.scale)), np.zeros((2, len(self.scale)))
         largest, when = 0.0, piece.begin
         count = int(np.clip(_MOST_WORK // max((1 + len(_SIGNS)) * exact.length, 1), _FEWEST_LOOKS, _MOST_LOOKS))
         weights = np.minimum(shares.max(axis=1), allowed)  # larger bounds carry no more information: every such node may be wrong
         for group, k in _groups(weights, count):
-            errors = self._errors(exact, k, needed, (shares[group].sum(axis=0) > _NEGLIGIBLE * allowed).any())
-            if errors is None:
+            found = self._errors(exact, k, needed, (shares[group].sum(axis=0) > _NEGLIGIBLE * allowed).any(), bounded)
+            if found is None and bounded:
+                return None
+            if found is None:
                 continue
-            looks = {k: errors}
+            looks = {k: found[0]}
+            certain = certain and found[1]
             here = self._of_group(looks, group)
+            if not certain and np.abs(here).max() > allowed:
+                return None  # the errors themselves decide at which further nodes they are looked for
             while np.abs(here).max() > allowed and len(looks) < _FEWEST_LOOKS:
                 doubtful = int(group[np.argmax(shares[group, np.argmax(np.abs(here).max(axis=0))])])
-                again = None if doubtful in looks else self._errors(exact, doubtful, needed, beside=True)
-                if again is None:
+                again = None if doubtful in looks else self._errors(exact, doubtful, needed, True, bounded)
+                if again is None or not again[1]:
+                    if bounded and doubtful not in looks:
+                        return None
                     break
-                looks[doubtful] = again
+                looks[doubtful] = again[0]
                 here = self._of_group(looks, group)
             usual = np.sqrt((here**2).mean(axis=0))
             sums += here.mean(axis=0)
+            sizes += np.abs(here).mean(axis=0)
             squares += [usual**2, usual**2 / (len(group) * self.every)]
             if usual.max() > largest:
                 largest, when = float(usual.max()), float(self.times[k])
+        if not certain:  # signs may be others
+            return sizes + np.sqrt(squares[1]), when
         return np.maximum(np.abs(sums) - _DEVIATIONS_BY_CHANCE * np.sqrt(squares[0]), 0.0) + np.sqrt(squares[1]), when
 
     def _of_group(self, looks: Mapping[int, Array], group: NDArray[np.int64]) -> Array:
@@ -252,28 +274,38 @@ class _Nodes:
         found: Array = np.sign(part) * (each * self.lengths[group] / self.scale).sum(axis=1)
         return found
 
-    def _errors(self, exact: Exact, k: int, needed: Array, beside: bool) -> Array | None:
+    def _errors(self, exact: Exact, k: int, needed: Array, beside: bool, bounded: bool) -> tuple[Array, bool] | None:
         """The errors of the rates at node `k`, and with `beside` at neighbouring states, since a single one may be right by chance; None
         without a value at the node. Errors up to the effect of the last digits of the state on the exact rates do not count.
+
+        If they are `bounded`, the rates are those in pairs of doubles, None without a value anywhere; whether their errors do not matter is
+        told too. If these do, they are added to the errors.
         """
-        setting, n, found, moved = self.piece.setting, len(self.scale), [], np.zeros(len(self.scale))
-        first: Array | None = None
-        for signs in (np.zeros(_SIGNS.shape[1]), *(_SIGNS if beside else ())):
-            t, y = (
-                float(self.times[k] * (1 + EPSILON * signs[0])),
-                self.states[k] * (1 + EPSILON * np.resize(signs[1:], self.states.shape[1])),
-            )
-            right = exact(t, y, setting.parameters(t, self.piece.reference), needed)
-            if right is None and first is None:
+        setting, n, moved = self.piece.setting, len(self.scale), np.zeros(len(self.scale))
+        signs = np.vstack([np.zeros(_SIGNS.shape[1]), *(_SIGNS if beside else ())])
+        times = self.times[k] * (1 + EPSILON * signs[:, 0])
+        states = self.states[k] * (1 + EPSILON * np.array([np.resize(line[1:], self.states.shape[1]) for line in signs]))
+        p = setting.parameters(float(self.times[k]), self.piece.reference)
+        rates, found, certain = self._at(times, states)[0], [], True
+        first: tuple[Array, Array] | None = None
+        for t, y, rate in zip(times.tolist(), states, rates, strict=True):
+            p = setting.parameters(t, self.piece.reference) if setting.flow.inputs else p
+            right = (exact.enclosed if bounded else exact.with_zeros)(t, y, p, needed)
+            if right is None and (first is None or bounded):
                 return None
             if right is None:
                 continue
+            if not np.isfinite(right[1][:n]).all():
+                return None
             first = right if first is None else first
-            found.append(self._at(np.array([t]), y[None, :])[0][0] - right[:n])
-            moved = np.maximum(moved, np.abs(right - first)[:n])
+            (values, doubts), (others, before) = right, first
+            certain = certain and not doubts.any()
+            error = rate - values[:n]
+            found.append(error + np.copysign(doubts[:n], error))
+            moved = np.maximum(moved, np.maximum(np.abs(values - others) - doubts - before, 0.0)[:n])
         errors = np.array(found)
         excused: Array = np.sign(errors) * np.maximum(np.abs(errors) - _ROUNDING_MULTIPLE * moved, 0.0)
-        return np.where(np.isfinite(excused), excused, 0.0)
+        return np.where(np.isfinite(excused), excused, 0.0), certain
 
 
 def _largest(changes: Sequence[Array]) -> Array:

@@ -15,11 +15,13 @@ import numpy as np
 from sympy import expand
 
 from chetaev.core.errors import StateError
+from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME, Jet, jets_in, moved_by
 from chetaev.numerics.corners.mode import SLIDING, Configuration, Direction, Mode, Touch
 from chetaev.numerics.corners.modes import Switched
-from chetaev.numerics.flow.compiled import Array
+from chetaev.numerics.flow.compiled import Array, Compiled
 from chetaev.numerics.graphs.binding import Binding
+from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.graphs.rounding_bounds import EPSILON
 from chetaev.numerics.smooth_pieces.momentum_jumps import has_jump
 from chetaev.numerics.smooth_pieces.piece import ComponentState, Setting, setting
@@ -57,6 +59,9 @@ _NOT_DECREASING = 0.5
 _CONTINUOUS = 1e-3
 """Difference of the rates on the two sides of a surface, relative to the rates where the piece began, up to which they are continuous: cube
 roots of round-off are 1e-5, and near a pole a force is much larger than usual."""
+
+_TABLES: Remembered[tuple[Compiled, ca.Function]] = Remembered(64)
+"""Switching functions with their slopes, beside the compiled equations whose identity is a part of the key."""
 
 Jets = Callable[[Setting], Mapping[Jet, float]]
 """The state in a setting: the same in all settings, or completed from initial data by the constraints of each."""
@@ -339,7 +344,8 @@ class SurfaceValues:
     def _new_table(self, here: Setting, t: float, native: Array) -> Table:
         kind = (id(here.compiled), self.switched.kind(here.configuration))
         if kind not in self._tables:
-            self._tables[kind] = here, _values_and_slopes(here)
+            key = (*kind, Frozen(here.binding.inputs))
+            self._tables[kind] = here, _TABLES.get(self.switched, key, lambda: (here.compiled, _values_and_slopes(here)))[1]
         p = here.parameters(t)
         found = np.array(self._tables[kind][1](t, native, p))
         values, slopes = found[:, 0], found[:, 1:]

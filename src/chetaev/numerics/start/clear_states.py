@@ -92,19 +92,25 @@ class Clear:
 
     def at(self, problem: Problem, fixed: Mapping[Jet, float], digits: bool = False) -> ClearState | None:
         """The state for given values of some of its jets; None if it is not clear in every respect. With `digits` also check round-off."""
-        state = self.completion.state
-        x, points = np.array([[fixed.get(z, 0.0) for z in state]]), Alone(problem, state)
+        state, points = self.completion.state, Alone(problem, self.completion.state)
+        found = self.numbers(points, fixed)
+        if found is None:
+            return None
+        x, above = found
+        values = dict(zip(state, x[0].tolist(), strict=True))
+        known = {**values, **dict(zip(self.above, above.tolist(), strict=True))}
+        kept = digits and not problem.binding.inputs and self.keeps_digits(points, x)  # inputs are computed, and have errors too
+        return ClearState(values, {z: known[z] for z in self.reported}, kept)
+
+    def numbers(self, points: Alone, fixed: Mapping[Jet, float]) -> tuple[Matrix, Matrix] | None:
+        """The state as one line, and the jets above it; None if it is not clear in every respect."""
+        x = np.array([[fixed.get(z, 0.0) for z in self.completion.state]])
         try:
             done = self.completion.complete(points, fixed, x, _FIRST)
             above = self.values(points, x) if done is not None and done[0] else None
         except Undefined:  # an input or one of its derivatives has no value
             return None
-        if above is None:
-            return None
-        values = dict(zip(state, x[0].tolist(), strict=True))
-        known = {**values, **dict(zip(self.above, above.tolist(), strict=True))}
-        kept = digits and not problem.binding.inputs and self.keeps_digits(points, x)  # inputs are computed, and have errors too
-        return ClearState(values, {z: known[z] for z in self.reported}, kept)
+        return None if above is None else (x, above)
 
     def completed(self, problem: Problem, data: Data) -> Mapping[Jet, float] | None:
         """The jets of the state for data with guesses, as the general completion finds them; None if there is no state, or the system

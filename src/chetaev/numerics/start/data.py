@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any
 
 from sympy import Expr
@@ -86,7 +87,8 @@ def _read(
         for key, v in given.items():
             plain = names.get(key) if isinstance(key, str) else None
             if plain is not None and plain not in values and not demands:
-                values[plain] = number(v, binding.parameters, f"{where}, {key}", InitialError)
+                usual = type(v) is float and isfinite(v)
+                values[plain] = v if usual else number(v, binding.parameters, f"{where}, {key}", InitialError)
                 continue
             group = equations.system.groups.get(spell(str(key)))
             if group is not None:

@@ -246,6 +246,8 @@ class _Work:
         self, rows: Rows, unguessed: Sequence[Jet], missing: Sequence[Jet], trial: Matrix, jacobian: Matrix, cut: float
     ) -> list[Jet]:
         """The unknowns at a turning point; a member that may be at one is continued alone."""
+        if not unguessed:
+            return []
         found, usual, _ = ranks_beside(rows, self._columns(unguessed), trial, self.which, jacobian, cut)
         suspicious = found < usual
         if not suspicious.any():
@@ -258,6 +260,8 @@ class _Work:
         columns = self._columns(unguessed)
         _, jacobian, finite = rows.look(trial, self.which)
         self._require_finite(rows, trial, finite, first)
+        if not columns:
+            return []
         slopes = jacobian[:, :, columns]
         stack = FactoredStack(slopes)
         m, n = slopes.shape[1:]

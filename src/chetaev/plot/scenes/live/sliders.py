@@ -10,7 +10,6 @@ from chetaev.core.errors import InitialError, UsageError, did_you_mean
 from chetaev.core.fixes import Fix, SetArgument, sentences
 from chetaev.core.notation.lexer import spell
 from chetaev.core.state import State
-from chetaev.export.problem import right_hand_side
 from chetaev.mechanics.model import Model
 from chetaev.numerics.graphs.binding import number_of
 from chetaev.numerics.motion.trajectory import Trajectory
@@ -81,6 +80,8 @@ def _require_free(name: str, now: float, limits: tuple[float, float], model: Mod
 
     Values beside the present one are tried first: a constraint such as x^2 + y^2 = l^2 may allow these, and neither end of the range.
     """
+    from chetaev.export.problem import right_hand_side
+
     fixed = {key: value for key, value in model.start.fixed.items() if spell(str(key)) != name}
     guess = {key: value for key, value in model.start.guess.items() if spell(str(key)) != name}
     beside = _BESIDE * (limits[1] - limits[0])
