@@ -14,7 +14,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from chetaev.numerics.machine.lane_rows import LANES, Rows, column_in, column_out, column_to, moment
+from chetaev.numerics.machine.lane_rows import LANES, Rows, column_in, column_out, column_to, fetch, moment
 from chetaev.numerics.machine.native import inner, part
 from chetaev.numerics.methods.dop853.calls import call as call_one
 from chetaev.numerics.methods.dop853.codes import ACCEPTED, CHANGE, LOOK, LOOKED, OFF, ROUNDED, WHEN
@@ -85,15 +85,16 @@ of lanes whose mask is 5; and in `out` whether the projection moved the end of a
 
 
 @inner
-def remember_step(m: Matrix, lane: int, seen: Matrix, column: int, at: Places, doubting: bool) -> None:
+def remember_step(m: Matrix, lane: int, seen: Matrix, column: int, at: Places, doubting: bool, inside: Stack) -> None:
     """Copy the step just made in a lane into a column, where it waits for its comparison, and update the lane as after this comparison.
     `changes_inside` has left in FIRST whether the projection moved the end of the step. MASK becomes 1.
     """
-    n, number = at.n, m[COUNT + ACCEPTED, lane]
+    n, number, found = at.n, m[COUNT + ACCEPTED, lane], inside[int(m[MEMBER, lane])]
+    fetch(found.ctypes, found.size)
     for row in (T, STEP, MEMBER, COUNT + ACCEPTED, COUNT + LOOKED):
         seen[row, column] = m[row, lane]
     column_to(m.ctypes, lane, seen.ctypes, column, at.y, 2 * n)  # with the first row of k, which follows
-    column_to(m.ctypes, lane, seen.ctypes, column, at.k + 3 * n, 9 * n)  # rows 1 and 2 of k are not used
+    column_to(m.ctypes, lane, seen.ctypes, column, at.k + 5 * n, 7 * n)  # interpolants do not read rows 1 to 4
     column_to(m.ctypes, lane, seen.ctypes, column, at.free, 2 * n)
     column_to(m.ctypes, lane, seen.ctypes, column, at.slope, n)
     column_to(m.ctypes, lane, seen.ctypes, column, at.p, at.parameters)
@@ -228,7 +229,7 @@ def compare_together(wide: Wide, m: Matrix, at: Places, system: System, room: tu
     for lane in range(count):
         found = inside[int(m[MEMBER, lane])]
         for j in range(n):
-            more = found[OFF, j] < m[off + j, lane] < np.inf
+            more = (found[OFF, j] < m[off + j, lane]) & (m[off + j, lane] < np.inf)
             found[OFF, j] = m[off + j, lane] if more else found[OFF, j]
             found[CHANGE, j] = m[change + j, lane] if more else found[CHANGE, j]
             found[WHEN, j] = m[AT, lane] if more else found[WHEN, j]
