@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -179,8 +180,9 @@ def _hold_by_casadi(compiled: Compiled, t: Array, y: Array, p: Array) -> Mask:
     return np.zeros(len(t), bool) if held is None else _hold(mapped(held[0], t, y, p))
 
 
+@lru_cache(maxsize=64)
 def _sample(size: int) -> Indices:
-    """The places of some members among all."""
+    """The places of some members among all; not to be written to."""
     return np.unique(np.linspace(0, size - 1, _ASKED).astype(np.int64))
 
 

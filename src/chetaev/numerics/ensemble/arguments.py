@@ -94,6 +94,8 @@ class Given:
 
     def part(self, first: int, last: int) -> Given:
         """The members from `first` up to `last`, counted from `first`; their vectors p are those of all members, not copies."""
+        if first == 0 and last == self.size:
+            return self
         groups = tuple(part for group in self.groups if (part := group.part(first, last)) is not None)
         notes = {k - first: note for k, note in self.notes.items() if first <= k < last}
         batch = Batch(self.batch.compiled, self.batch.p[first:last], self.batch.written)

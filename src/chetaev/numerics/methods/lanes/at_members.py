@@ -14,9 +14,8 @@ from chetaev.numerics.methods.lanes.layout import EndCode
 
 
 @inner
-def _arrange(room: Matrix, first: int, t: Array, y: Matrix, p: Matrix, behind: int) -> None:
-    """Times, states, and `behind` rows further parameters, of members from `first` on; the last member fills up the table."""
-    n = y.shape[1]
+def _arrange(room: Matrix, first: int, t: Array, y: Matrix, n: int, p: Matrix, behind: int) -> None:
+    """Times, states of n numbers, and `behind` rows further parameters, of members from `first` on; the last member fills up the table."""
     for lane in range(LANES):
         member = min(first + lane, y.shape[0] - 1)
         room[0, lane] = t[member]
@@ -29,20 +28,34 @@ def evaluate_members(address: int, t: Array, y: Matrix, p: Matrix, room: Matrix,
     x, at_p = room.ctypes, 1 + y.shape[1]
     at = at_p + p.shape[1]
     for first in range(0, y.shape[0], LANES):
-        _arrange(room, first, t, y, p, 0)
+        _arrange(room, first, t, y, y.shape[1], p, 0)
         call_lanes(address, x, room[1:].ctypes, room[at_p:].ctypes, room[at:].ctypes)
         for lane in range(min(LANES, y.shape[0] - first)):
             column_out(x, at, out.shape[1], lane, out[first + lane].ctypes)
 
 
+def extend_members(address: int, t: Array, y: Matrix, p: Matrix, room: Matrix, out: Matrix) -> None:
+    """The state of every member, with the results of code at it behind, in rows."""
+    n, x, at_p = y.shape[1], room.ctypes, 1 + y.shape[1]
+    at = at_p + p.shape[1]
+    for first in range(0, y.shape[0], LANES):
+        _arrange(room, first, t, y, n, p, 0)
+        call_lanes(address, x, room[1:].ctypes, room[at_p:].ctypes, room[at:].ctypes)
+        for lane in range(min(LANES, y.shape[0] - first)):
+            for j in range(n):
+                out[first + lane, j] = y[first + lane, j]
+            for j in range(n, out.shape[1]):
+                out[first + lane, j] = room[at + j - n, lane]
+
+
 def check_ends(
     code: EndCode, t: Array, y: Matrix, p: Matrix, neighbours: Matrix, room: Matrix, clear: Flags, last: Array, terms: Array
 ) -> None:
-    """Whether the rows of every member hold at its state, up to round-off that hides nothing: residuals of the rows of motion with the
+    """Whether the rows of every member hold at its state, the first numbers of a row of y, up to round-off that hides nothing: residuals of the rows of motion with the
     computed rates, and doubts of the rows on the state, are small beside their terms. The second are the changes of these rows between the
     state and some `neighbours`, given by factors. Also the last residual that is measured, and the size of its terms.
     """
-    n, rows, half = y.shape[1], code.rows, code.n_held // 2
+    n, rows, half = neighbours.shape[1], code.rows, code.n_held // 2
     x, at_p = room.ctypes, 1 + 2 * n
     held = at_p + p.shape[1]
     measured = held + code.n_held
@@ -50,7 +63,7 @@ def check_ends(
     there, sizes = moved + n, moved + n + rows
     time, state, parameters = x, room[1:].ctypes, room[at_p:].ctypes
     for first in range(0, y.shape[0], LANES):
-        _arrange(room, first, t, y, p, n)
+        _arrange(room, first, t, y, n, p, n)
         call_lanes(code.rates, time, state, parameters, room[1 + n :].ctypes)
         call_lanes(code.held, time, state, parameters, room[held:].ctypes)
         call_lanes(code.measure, time, state, parameters, room[measured:].ctypes)

@@ -38,7 +38,7 @@ LANE_LOOP = _Lanes(
 
 AT_MEMBERS = Precompiled(
     "chetaev.numerics.methods.lanes.at_members",
-    ("evaluate_members", "check_ends", "compare_inside"),
+    ("evaluate_members", "extend_members", "check_ends", "compare_inside"),
     sorted(
         {
             _HERE.with_name("at_members.py"),

@@ -405,7 +405,7 @@ def integrate_lanes(wide: Wide, task: Task, results: Results, series: Stack, one
                 column = following % LANES
                 m[DETOURS, lane] = 0.0
                 if together and new[ALIVE, column] != 0.0:
-                    take_new(new, column, m, lane, at, keep, times, t0, series)
+                    take_new(new, column, m, lane, at, keep, times, t0, series, results.inside)
                 else:
                     begin(m, at, lane, 0 if wide.rhs != 0 else _NEVER, one, following, t0, y0[following], p[following], results, series)
                 following, waiting, young = following + 1, waiting - 1, True
