@@ -4,7 +4,7 @@
 positions of its numbers, `calls` calls that code, `control` decides about all lanes at once, `starts` begins several members together,
 `inside_steps` compares inside several steps together, `dense` has polynomials between the nodes, `lane_transfer` moves the run of a lane
 into the loop for one state and back, `loaded` loads the machine code. `stages` makes one function of all stages of a step. `at_members`
-evaluates code for several states at one state of every member, and judges it, in compiled code, which `together` calls.
+evaluates code for several states at one state of every member, and judges it (`held_rows`), in compiled code, which `together` calls.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from chetaev.numerics.machine.precompiled import Precompiled
 from chetaev.numerics.methods.dop853.loaded import LOOP
 
 _HERE = Path(__file__)
-_ELSEWHERE = ("__init__.py", "at_members.py", "blocks.py", "loaded.py", "stages.py", "together.py")
+_ELSEWHERE = ("__init__.py", "at_members.py", "blocks.py", "held_rows.py", "loaded.py", "stages.py", "together.py")
 """Files that the machine code of the loop does not depend on."""
 
 _BUILDING_BLOCKS = ("lane_rows.py", "processor.py")
@@ -42,6 +42,7 @@ AT_MEMBERS = Precompiled(
     sorted(
         {
             _HERE.with_name("at_members.py"),
+            _HERE.with_name("held_rows.py"),
             _HERE.with_name("layout.py"),
             *(Path(precompiled.__file__).with_name(name) for name in _BUILDING_BLOCKS),
             *(file for file in LOOP.sources if file.name in ("codes.py", "types.py")),

@@ -34,15 +34,25 @@ def judge_together(code: EndCode, t: Array, states: Array, p: Array, neighbours:
     y, parameters = _whole(states), solid(p)
     size, n = states.shape
     clear, last, terms = np.empty(size, bool), np.empty(size), np.empty(size)
-    room = _room(2 + 3 * n + parameters.shape[1] + code.n_held + code.n_measure + 5 * code.rows)
+    room = _room(3 + 3 * n + parameters.shape[1] + code.n_held + code.n_measure + 5 * code.rows)
     AT_MEMBERS.check_ends(code, solid(t), y, parameters, solid(neighbours), room, clear, last, terms)
     return clear, last, terms
 
 
-def small_inside(inside: Stack, minima: Array, maxima: Array, steps: Integers, limits: tuple[float, float], n: int) -> Flags:
-    """Which members have defects inside their steps, and round-off, within limits relative to the extremes of the first n components."""
+def small_inside(
+    inside: Stack,
+    minima: Array,
+    maxima: Array,
+    steps: Integers,
+    limits: tuple[float, float, float],
+    n: int,
+    balance: tuple[Array, Array, Array],
+) -> Flags:
+    """Which members have defects inside their steps, round-off, and errors of the balance within limits (`at_members.compare_inside`)."""
     small = np.empty(len(minima), bool)
-    AT_MEMBERS.compare_inside(_whole(inside), _whole(minima), _whole(maxima), np.ascontiguousarray(steps), *limits, n, small)
+    measured, last, terms = map(solid, balance)
+    whole = _whole(inside), _whole(minima), _whole(maxima), np.ascontiguousarray(steps)
+    AT_MEMBERS.compare_inside(*whole, *limits, n, measured, last, terms, small)
     return small
 
 
