@@ -17,8 +17,6 @@ from numba.extending import intrinsic
 
 from chetaev.numerics.machine.processor import LANES
 
-_LINE = 8
-"""Numbers in a line of the cache."""
 _FOLD = 4
 """Partial sums of squares, as the blocks for one state have them: one for each of four columns."""
 
@@ -550,26 +548,6 @@ def _column_to(typingctx: Any, m: Any, lane: Any, other: Any, to: Any, row: Any,
 
 column_to: Callable[..., None] = intrinsic(_column_to)
 """`column_to(m, lane, other, to, row, n)`: n rows of a lane, from `row` on, into the lane `to` of another table."""
-
-
-def _fetch(typingctx: Any, numbers: Any, size: Any) -> tuple[Any, Callable[..., Any]]:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        base, size = arguments
-        byte = ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [byte, _INT, _INT, _INT])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        flags = [ir.Constant(_INT, number) for number in (1, 3, 1)]  # for writing, into the nearest cache, of data
-        lines = builder.udiv(builder.add(size, size.type(_LINE - 1)), size.type(_LINE))
-        with cgutils.for_range(builder, lines) as loop:
-            place = builder.gep(base, [builder.mul(loop.index, size.type(_LINE))])
-            builder.call(function, [builder.bitcast(place, byte), *flags])
-        return context.get_dummy_value()
-
-    return types.void(_POINTER, _ROW), generate
-
-
-fetch: Callable[..., None] = intrinsic(_fetch)
-"""`fetch(numbers.ctypes, size)`: numbers that will be read and written later are brought into the cache meanwhile."""
 
 
 def _raise_among(

@@ -14,7 +14,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from chetaev.numerics.machine.lane_rows import LANES, Rows, column_in, column_out, column_to, fetch, moment
+from chetaev.numerics.machine.lane_rows import LANES, Rows, column_in, column_out, column_to, moment
 from chetaev.numerics.machine.native import inner, part
 from chetaev.numerics.methods.dop853.calls import call as call_one
 from chetaev.numerics.methods.dop853.codes import ACCEPTED, CHANGE, LOOK, LOOKED, OFF, ROUNDED, WHEN
@@ -85,12 +85,11 @@ of lanes whose mask is 5; and in `out` whether the projection moved the end of a
 
 
 @inner
-def remember_step(m: Matrix, lane: int, seen: Matrix, column: int, at: Places, doubting: bool, inside: Stack) -> None:
+def remember_step(m: Matrix, lane: int, seen: Matrix, column: int, at: Places, doubting: bool) -> None:
     """Copy the step just made in a lane into a column, where it waits for its comparison, and update the lane as after this comparison.
     `changes_inside` has left in FIRST whether the projection moved the end of the step. MASK becomes 1.
     """
-    n, number, found = at.n, m[COUNT + ACCEPTED, lane], inside[int(m[MEMBER, lane])]
-    fetch(found.ctypes, found.size)
+    n, number = at.n, m[COUNT + ACCEPTED, lane]
     for row in (T, STEP, MEMBER, COUNT + ACCEPTED, COUNT + LOOKED):
         seen[row, column] = m[row, lane]
     column_to(m.ctypes, lane, seen.ctypes, column, at.y, 2 * n)  # with the first row of k, which follows

@@ -438,7 +438,7 @@ def integrate_lanes(wide: Wide, task: Task, results: Results, series: Stack, one
                 changes_inside(x, MASK, at.y, at.end, at.free, at.moved, at.n, FIRST)
                 asking = lanes_where(x, MASK, 5.0)
                 while asking != 0:
-                    remember_step(m, lowest_lane(asking), seen, looks, at, one.system.doubting != 0, results.inside)
+                    remember_step(m, lowest_lane(asking), seen, looks, at, one.system.doubting != 0)
                     asking, looks = asking & (asking - 1), looks + 1
                     if looks == LANES:
                         compare_together(wide, seen, at, one.system, room, looks, results.inside)
