@@ -284,8 +284,8 @@ def _ended(
 
 ended: Callable[..., None] = intrinsic(_ended)
 """`ended(m, (total, fifth, third), n, y, (free, end), (absolute, sizes, noise), h, finite, five, three, (relative, weight, tiny))`: the end
-of a step, twice, from the weighed sum of its stages; `finite` is zero in lanes where all of it is. And the sums of squares of both estimates
-of the error of the step, as `native.sum_squares` has them."""
+of a step, twice, from the weighed sum of its stages; `finite` is zero in lanes where all of it is. And the sums of squares of both
+estimates of the error of the step, as `native.sum_squares` has them."""
 
 
 def _judged(typingctx: Any, m: Any, five: Any, three: Any, h: Any, error: Any, growth: Any, numbers: Any) -> tuple[Any, Callable[..., Any]]:
@@ -550,9 +550,7 @@ column_to: Callable[..., None] = intrinsic(_column_to)
 """`column_to(m, lane, other, to, row, n)`: n rows of a lane, from `row` on, into the lane `to` of another table."""
 
 
-def _raise_among(
-    typingctx: Any, m: Any, mask: Any, y: Any, among: Any, n: Any, kinds: Any, room: Any
-) -> tuple[Any, Callable[..., Any]]:
+def _raise_among(typingctx: Any, m: Any, mask: Any, y: Any, among: Any, n: Any, kinds: Any, room: Any) -> tuple[Any, Callable[..., Any]]:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         base, mask, y, among, n, kinds, room = arguments
         table = Rows(builder, base)

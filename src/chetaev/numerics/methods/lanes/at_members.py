@@ -52,9 +52,10 @@ def extend_members(address: int, t: Array, y: Matrix, p: Matrix, room: Matrix, o
 def check_ends(
     code: EndCode, t: Array, y: Matrix, p: Matrix, neighbours: Matrix, room: Matrix, clear: Flags, last: Array, terms: Array
 ) -> None:
-    """Whether the rows of every member hold at its state, the first numbers of a row of y, up to round-off that hides nothing: residuals of the rows of motion with the
-    computed rates, and doubts of the rows on the state, are small beside their terms. The second are the changes of these rows between the
-    state and some `neighbours`, given by factors. Also the last residual that is measured, and the size of its terms.
+    """Whether the rows of every member hold at its state, the first numbers of a row of y, up to round-off that hides nothing: residuals of
+    the rows of motion with the computed rates, and doubts of the rows on the state, are small beside their terms. The second are the
+    changes of these rows between the state and some `neighbours`, given by factors. Also the last residual that is measured, and the size
+    of its terms.
     """
     n, rows, half = neighbours.shape[1], code.rows, code.n_held // 2
     x, at_p = room.ctypes, 1 + 2 * n

@@ -196,9 +196,9 @@ def _corrected(typingctx: Any, m: Any, begins: Any, n: Any, near: Any, huge: Any
 
 
 corrected: Callable[..., bool] = intrinsic(_corrected)
-"""`corrected(m, begins, n, near, huge, settled)`: after a call of the projection, with squares of sizes as `dop853.calls.settle`: FIRST is 1
-in lanes that adopt the correction, ACTIVE in lanes that need another one; MASK becomes 2 where a correction is not the usual small one, the
-first one below `near`. Returns whether some lane needs another one."""
+"""`corrected(m, begins, n, near, huge, settled)`: after a call of the projection, with squares of sizes as `dop853.calls.settle`: FIRST is
+1 in lanes that adopt the correction, ACTIVE in lanes that need another one; MASK becomes 2 where a correction is not the usual small one,
+the first one below `near`. Returns whether some lane needs another one."""
 
 
 def _quiet(

@@ -99,9 +99,9 @@ class _LaneStages(Stages):
                 self._store_row(f"%l{which}.{j}.at", "%sums", which * self._n + j, total)
         result = ["ret i64 1"]
         if self._sizes:
-            last = sine.Lines("%near")
-            flags = f"bitcast <{LANES} x i1> {last.is_near(self._sizes[0])} to i{LANES}"
-            self._lines += map(widened, last.text)
+            near = sine.Lines("%near")
+            flags = f"bitcast <{LANES} x i1> {near.is_near(self._sizes[0])} to i{LANES}"
+            self._lines += map(widened, near.text)
             result = [f"%bits = {flags}", f"%all = icmp eq i{LANES} %bits, -1", "%result = zext i1 %all to i64", "ret i64 %result"]
         head = {_FUSED, sine.DECLARATION, *[DECLARATIONS[o] for o in self._called & DECLARATIONS.keys()]}
         define = f"define i64 @{NAME}({_SIGNATURE}) nounwind {{"
