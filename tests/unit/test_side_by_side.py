@@ -237,6 +237,25 @@ def test_a_member_has_the_bits_of_its_own_run_and_stops_where_that_stops(backwar
     assert len(set(found.status.tolist())) >= 1
 
 
+@pytest.mark.parametrize("many", [1, 15, 41])
+def test_a_stopped_run_has_results_of_all_members(many):
+    """The loop writes all results, also those of members that never moved: nothing else does."""
+    code, wide = _oscillator()
+    k, y0 = np.linspace(0.3, 90.0, many), np.column_stack([np.linspace(1, 2, many), np.linspace(0.1, 0.2, many)])
+    for _ in range(3):  # rooms are used again, with other numbers in them
+        run_side_by_side(code, wide, 0.0, 3.0, y0, k[:, None], Limits(rtol=1e-9))
+        found = run_side_by_side(code, wide, 0.5, 3.0, y0, k[:, None], Limits(rtol=1e-9), flag=np.ones(1, np.int64))
+        assert (found.status == Status.INTERRUPTED).all() and (found.t == 0.5).all()
+        assert all(_same(rows, y0) for rows in (found.y, found.minima, found.maxima))
+        for i in range(many):
+            one = run_one(code, 0.5, 3.0, y0[i], k[i : i + 1], Limits(rtol=1e-9), flag=np.ones(1, np.int64))
+            assert _same(found.inside[i].reshape(one.inside.shape), one.inside) and found.index[i] == one.index
+            assert (found.accepted[i], found.rejected[i], found.evaluations[i]) == (one.accepted, one.rejected, one.evaluations)
+            assert (found.projections[i], found.shortened[i], found.usual[i], found.worst[i]) == (
+                one.projections, one.shortened, one.usual, one.worst,
+            )  # fmt: skip
+
+
 def test_a_rate_that_is_no_number_in_one_lane_leaves_the_others_alone():
     t, y, p = ca.SX.sym("t"), ca.SX.sym("y", 1), ca.SX.sym("p", 1)
     rhs = _program([ca.sqrt(p[0] - t) - y[0]], t, y, p)
