@@ -19,7 +19,11 @@ from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.machine.vectors.states import LANES, code_in_lanes, doubts_in_lanes, runs_in_lanes, text_in_lanes
 from chetaev.numerics.methods.dop853 import Code, Limits, Status, Watching
 from chetaev.numerics.methods.dop853 import run as run_one
+from chetaev.numerics.methods.dop853.repeated_calls import LAST_SUMS, NODES, SUMS
 from chetaev.numerics.methods.lanes import ONE_BY_ONE, run_side_by_side, suits
+from chetaev.numerics.methods.lanes.stages import lane_stages_code
+from chetaev.numerics.methods.lanes.together import small_inside
+from chetaev.numerics.motion import certification
 
 pytestmark = pytest.mark.skipif(not runs_in_lanes(), reason="no vectors with this version of LLVM")
 MEMBERS = 150
@@ -139,6 +143,29 @@ def test_many_angles_are_computed_by_calls_with_the_same_bits():
         assert _same(kernel(0.0, states[:, lane], []), out[:, lane])
 
 
+@pytest.mark.parametrize("angle", [2.0**30, -(2.0**30), 1e300, np.inf, -np.inf, np.nan])
+def test_stages_in_one_function_notice_an_angle_that_is_too_large_in_any_lane(angle):
+    t, y, p = ca.SX.sym("t"), ca.SX.sym("y", 3), ca.SX.sym("p", 0)
+    kernel = _program([y[1], -ca.sin(y[0]) * ca.cos(y[2]), 0 * y[2]], t, y, p)
+    address = lane_stages_code(kernel.program, 3, SUMS, NODES, LAST_SUMS)
+    if not address:
+        pytest.skip("no registers of 512 bits")
+    stages = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 7)(address)
+    time, step, k, sums = np.zeros(LANES), np.full(LANES, 1e-3), np.zeros((48, LANES)), np.zeros((9, LANES))
+
+    def result(states):
+        rows = (time, step, states, np.zeros(LANES), k, k, sums)
+        return stages(*[row.ctypes.data for row in rows])
+
+    usual = np.random.default_rng(2).uniform(-5, 5, (3, LANES))
+    usual[2, 3] = np.nextafter(2.0**30, 0)
+    assert result(usual) == 1
+    for row, lane in ((0, 0), (2, 5), (0, LANES - 1)):
+        far = usual.copy()
+        far[row, lane] = angle
+        assert result(far) == 0
+
+
 def test_bounds_of_round_off_have_the_bits_of_one_state_in_every_lane():
     t, y, p = ca.SX.sym("t"), ca.SX.sym("y", 3), ca.SX.sym("p", 2)
     a, b = y[0], y[1]
@@ -208,6 +235,25 @@ def test_a_member_has_the_bits_of_its_own_run_and_stops_where_that_stops(backwar
             assert _same(found.inside[i], one.inside) and (found.usual[i], found.worst[i]) == (one.usual, one.worst)
             assert _same(found.minima[i], one.minima) and _same(found.maxima[i], one.maxima)
     assert len(set(found.status.tolist())) >= 1
+
+
+@pytest.mark.parametrize("many", [1, 15, 41])
+def test_a_stopped_run_has_results_of_all_members(many):
+    """The loop writes all results, also those of members that never moved: nothing else does."""
+    code, wide = _oscillator()
+    k, y0 = np.linspace(0.3, 90.0, many), np.column_stack([np.linspace(1, 2, many), np.linspace(0.1, 0.2, many)])
+    for _ in range(3):  # rooms are used again, with other numbers in them
+        run_side_by_side(code, wide, 0.0, 3.0, y0, k[:, None], Limits(rtol=1e-9))
+        found = run_side_by_side(code, wide, 0.5, 3.0, y0, k[:, None], Limits(rtol=1e-9), flag=np.ones(1, np.int64))
+        assert (found.status == Status.INTERRUPTED).all() and (found.t == 0.5).all()
+        assert all(_same(rows, y0) for rows in (found.y, found.minima, found.maxima))
+        for i in range(many):
+            one = run_one(code, 0.5, 3.0, y0[i], k[i : i + 1], Limits(rtol=1e-9), flag=np.ones(1, np.int64))
+            assert _same(found.inside[i].reshape(one.inside.shape), one.inside) and found.index[i] == one.index
+            assert (found.accepted[i], found.rejected[i], found.evaluations[i]) == (one.accepted, one.rejected, one.evaluations)
+            assert (found.projections[i], found.shortened[i], found.usual[i], found.worst[i]) == (
+                one.projections, one.shortened, one.usual, one.worst,
+            )  # fmt: skip
 
 
 def test_a_rate_that_is_no_number_in_one_lane_leaves_the_others_alone():
@@ -293,6 +339,49 @@ def test_rows_that_casadi_finds_broken_are_judged_one_by_one(monkeypatch):
     monkeypatch.setattr(agreement, "_hold_by_casadi", lambda compiled, t, y, p: asked.append(len(t)) or np.zeros(len(t), bool))
     found = _many("sleigh")
     assert asked[0] == 32 and len(asked) == 3 and (found.outcome == "finished").all()
+
+
+def test_members_are_clear_by_limits_that_no_other_limit_is_below():
+    """One member is within all limits; each other one is beyond one of them, or is no number there."""
+    inside, low, high = np.zeros((9, 4, 3)), np.full((9, 3), -1.0), np.ones((9, 3))
+    measured, last, terms, steps = np.full((9, 4), 0.5), np.full(9, 1e-7), np.ones(9), np.full(9, 20)
+    measured[:, :2] = 1e-7
+    inside[1, 0, 1] = 2e-3
+    inside[2, 1, 0] = np.nan
+    inside[3, 3, 2] = 1e-6
+    low[4, 1] = np.nan
+    measured[5, 1] = 1.1e-6
+    last[6] = -2e-6
+    terms[7] = np.nan
+    last[8] = np.nan
+    found = small_inside(inside, low, high, steps, (1e-3, 1e-4, 2e-6), 3, (measured, last, terms))
+    assert found.tolist() == [True, *[False] * 8]
+    wide = np.concatenate([inside, np.full((9, 4, 1), np.nan)], axis=2)  # components behind the own ones do not count
+    assert small_inside(wide, low, high, steps, (1e-3, 1e-4, 2e-6), 3, (measured, last, terms)).tolist() == found.tolist()
+
+
+@pytest.mark.parametrize("part", ["measured", "terms", "inside", "rounded"])
+def test_members_that_are_not_clear_are_judged_by_the_limits_of_simulate(part, monkeypatch):
+    """A wrong record of one member is found, with all others clear; a balance beyond the least limit and within its own is none."""
+    kept, agreeing = [], run.agreeing
+    monkeypatch.setattr(run, "agreeing", lambda own, members: kept.append(own) or agreeing(own, members))
+    _many("sleigh", threads=1)
+    own, members = kept[0], np.arange(MEMBERS)
+    assert agreeing(own, members).all()
+    limit = certification.balance_allowed(1e-8, int(own.counts[7, 0]))
+    least = certification.balance_allowed(1e-8, int(own.counts[:, 0].min()))
+    column, scale = own.measured.shape[1] // 2 - 1, own.measured[7, -1]
+    own.measured[7, column] = 0.999 * max(limit, least) * scale
+    assert agreeing(own, members).all()
+    if part == "measured":
+        own.measured[7, column] = 1.001 * limit * scale
+    elif part == "terms":
+        own.measured[7, -1] = np.nan
+    elif part == "inside":
+        own.inside[7, 0, 2] = 1.0
+    else:
+        own.inside[7, 3, 2] = 1e6
+    assert np.flatnonzero(~agreeing(own, members)).tolist() == [7]
 
 
 def test_sleighs_side_by_side_against_their_reduced_equations():

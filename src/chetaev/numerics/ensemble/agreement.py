@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 _ASKED = 16
 """Members of a block whose rows are evaluated by CasADi too, and not only by machine code."""
 
+_NEARLY = 0.99
+"""Part of the least limit of the balance below which an error is within every limit, whatever the rounding of the quotient is."""
+
 _Ends = tuple[tuple[Array, Array], tuple[Array, Array]]
 """Times and states where motions begin, and where they end."""
 _Checked = tuple[Mask, Array, Array]
@@ -52,19 +56,20 @@ class _Agreement:
 
     def members(self, members: Indices) -> Mask:
         """Return which members pass the checks of `simulate`: inside their steps, their rows at both ends, and their balance."""
-        here = as_slice(members)
-        rows, scales = (self.of.measured[here, k] for k in (self.of.measured.shape[1] // 2 - 1, -1))
-        agree: Mask = relative(rows, scales) <= balance_allowed(self.of.tolerance, self.of.counts[here, 0])
         if not len(members):
-            return agree
-        agree &= self._follow_the_equations(members)
+            return np.zeros(0, bool)
         ends = (np.full(self.of.read.size, self.of.read.t), self.of.completion.states), (self.of.at, self.of.y)
         checked = self._checked_together(members, ends) or [None, None]
         (first, _, begun), (last, residual, terms) = (
             self._at_an_end(members, *end, found) for end, found in zip(ends, checked, strict=True)
         )
-        agree &= first & last & self._balanced(members, begun, residual, terms)
-        return agree & self._signs_certain(members)
+        clear = self._clearly_follow(members, residual, terms)
+        rest = np.flatnonzero(~clear)
+        if len(rest):
+            some = members[rest]
+            clear[rest] = self._keep_the_balance(some) & self._follow_the_equations(some)
+            clear[rest] &= self._balanced(some, begun[rest], residual[rest], terms[rest])
+        return first & last & clear & self._signs_certain(members)
 
     def _checked_together(self, members: Indices, ends: _Ends) -> Sequence[_Checked | None]:
         """What is clear about both ends of members at once; None where there is no code for that, or CasADi disagrees with it."""
@@ -110,6 +115,22 @@ class _Agreement:
         bounds = self.of.low[members], self.of.high[members], np.full(len(members), self.of.read.t), self.of.at[members]
         return ~signs_in_doubt(kernels.watch, kernels.changing, *bounds, self.of.parameters_of(kernels, members))
 
+    def _clearly_follow(self, members: Indices, residual: Array, terms: Array) -> Mask:
+        """Return which members follow the equations inside their steps, and keep their balance, by limits that need to know less of them
+        than those of `simulate`, and are not larger. `residual` is the error of the balance at the end, beside its `terms`.
+        """
+        here, tolerance, steps = as_slice(members), self.of.tolerance, self.of.counts[as_slice(members), 0]
+        limits = *step_evidence.clear_limits(tolerance), _NEARLY * balance_allowed(tolerance, int(steps.min()))
+        kept = self.of.inside[here], self.of.low[here], self.of.high[here]
+        n = len(self.of.pivoted[0].compiled.flow.state)
+        return small_inside(*kept, steps, limits, n, (self.of.measured[here], residual, terms))
+
+    def _keep_the_balance(self, members: Indices) -> Mask:
+        """Return which members keep the balance on the way."""
+        here = as_slice(members)
+        rows, scales = (self.of.measured[here, k] for k in (self.of.measured.shape[1] // 2 - 1, -1))
+        return np.asarray(relative(rows, scales) <= balance_allowed(self.of.tolerance, self.of.counts[here, 0]))
+
     def _balanced(self, members: Indices, begun: Array, residual: Array, terms: Array) -> Mask:
         """Return which members end with an error of the balance within its limit; `begun` are the terms of the energy at their starts."""
         here = as_slice(members)
@@ -119,23 +140,16 @@ class _Agreement:
 
     def _follow_the_equations(self, members: Indices) -> Mask:
         """Return which members follow the equations inside their steps, with rates that have enough digits."""
-        here, low, high = as_slice(members), self.of.low, self.of.high
-        state, span = self.of.pivoted[0].compiled.flow.state, self.of.at[here] - self.of.read.t
-        n, steps, limits = len(state), self.of.counts[here, 0], step_evidence.clear_limits(self.of.tolerance)
-        found: Mask = small_inside(self.of.inside[here], low[here], high[here], steps, limits, n)
-        rest = np.flatnonzero(~found)
-        sizes = np.maximum(np.abs(low[here][rest]), np.abs(high[here][rest]))
+        here, state = as_slice(members), self.of.pivoted[0].compiled.flow.state
+        n, steps, span = len(state), self.of.counts[here, 0][:, None], self.of.at[here] - self.of.read.t
+        seen, sizes = self.of.inside[here], np.maximum(np.abs(self.of.low[here]), np.abs(self.of.high[here]))
 
         def usual() -> Array:
-            return usual_sizes(sizes, state, span[rest])
+            return usual_sizes(sizes, state, span)
 
-        if len(rest):
-            seen = self.of.inside[members[rest]]
-            off = step_evidence.defects(seen, sizes, usual)[:, :n] <= step_evidence.defect_allowed(self.of.tolerance)
-            taken = steps[rest][:, None]
-            rounded = step_evidence.roundings(seen, sizes, usual, taken)[:, :n] <= step_evidence.rounding_allowed(self.of.tolerance, taken)
-            found[rest] = (off & rounded).all(axis=1)
-        return found
+        off = step_evidence.defects(seen, sizes, usual)[:, :n] <= step_evidence.defect_allowed(self.of.tolerance)
+        rounded = step_evidence.roundings(seen, sizes, usual, steps)[:, :n] <= step_evidence.rounding_allowed(self.of.tolerance, steps)
+        return np.asarray((off & rounded).all(axis=1))
 
     def _rows_hold(self, members: Indices, kernels: Pivoted, t: Array, states: Array) -> Mask:
         """Whether the compiled rates satisfy the rows, at one state of each member."""
@@ -179,8 +193,9 @@ def _hold_by_casadi(compiled: Compiled, t: Array, y: Array, p: Array) -> Mask:
     return np.zeros(len(t), bool) if held is None else _hold(mapped(held[0], t, y, p))
 
 
+@lru_cache(maxsize=64)
 def _sample(size: int) -> Indices:
-    """The places of some members among all."""
+    """The places of some members among all; not to be written to."""
     return np.unique(np.linspace(0, size - 1, _ASKED).astype(np.int64))
 
 

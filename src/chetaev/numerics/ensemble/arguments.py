@@ -94,6 +94,8 @@ class Given:
 
     def part(self, first: int, last: int) -> Given:
         """The members from `first` up to `last`, counted from `first`; their vectors p are those of all members, not copies."""
+        if first == 0 and last == self.size:
+            return self
         groups = tuple(part for group in self.groups if (part := group.part(first, last)) is not None)
         notes = {k - first: note for k, note in self.notes.items() if first <= k < last}
         batch = Batch(self.batch.compiled, self.batch.p[first:last], self.batch.written)
@@ -146,7 +148,7 @@ def read(
     size = int(np.prod(shape))
     if not size or (listed is not None and size != len(listed)):
         raise UsageError("no members are given." if not size else "more parameters than starts.", where=where, hint="one length for all")
-    values = np.array([np.broadcast_to(a, shape).ravel() for a in arrays.values()], dtype=float).reshape(len(arrays), size).T
+    values = np.array([_spread(a, shape, size) for a in arrays.values()], dtype=float).reshape(len(arrays), size).T
     groups = [together.group(np.arange(size), shape, values)] if together else _grouped(listed or [], given, values, where)
     compiled = known or _on_component(switched, groups, values, t, where)
     p = np.zeros((size, len(compiled.flow.arguments) + 1))
@@ -259,9 +261,8 @@ class _Columns:
 
     def group(self, members: Indices, shape: tuple[int, ...], parameters: Array) -> Group:
         """The data of several members; texts may contain parameters."""
-        columns = [
-            np.array(np.broadcast_to(v, shape).ravel()) if isinstance(v, np.ndarray) else self._computed(v, parameters) for v in self.values
-        ]
+        size = len(members)
+        columns = [np.array(_spread(v, shape, size)) if isinstance(v, np.ndarray) else self._computed(v, parameters) for v in self.values]
         return Group(members, {z: columns[k] for z, k in self.fixed.items()}, {z: columns[k] for z, k in self.guess.items()})
 
     def _computed(self, expression: Expr, parameters: Array) -> Array:
@@ -312,6 +313,10 @@ def _one_column(first: Any, values: list[Any]) -> Any:
 def _impossible(equations: Equations, parameters: Array, groups: Sequence[Group]) -> Notes:
     """Members with values that are not finite or, for a positive parameter, not positive."""
     notes: Notes = {}
+    given = [column for group in groups for columns in (group.fixed, group.guess) for column in columns.values()]
+    positive = (column for z, column in zip(equations.system.parameters, parameters.T, strict=True) if z.is_positive)
+    if all(np.isfinite(column).all() for column in (parameters, *given)) and all((column > 0).all() for column in positive):
+        return notes  # the usual case
     for z, column in zip(equations.system.parameters, parameters.T, strict=True):
         for k in np.flatnonzero(~np.isfinite(column)):
             notes.setdefault(int(k), (Outcome.LEFT_DOMAIN, f"{z.name} = {column[k]:g} is not finite."))
@@ -324,6 +329,13 @@ def _impossible(equations: Equations, parameters: Array, groups: Sequence[Group]
                 note = f"{jet.name} = {column[k]:g} at the start is not finite."
                 notes.setdefault(int(group.members[k]), (Outcome.LEFT_DOMAIN, note))
     return notes
+
+
+def _spread(values: Array, shape: tuple[int, ...], size: int) -> Array:
+    """Values for all members; not to be written to."""
+    if values.shape == shape:
+        return values.ravel()
+    return np.full(size, values) if not values.ndim else np.broadcast_to(values, shape).ravel()
 
 
 def _numbers(given: Any, where: str, kind: type[ChetaevError]) -> Array:

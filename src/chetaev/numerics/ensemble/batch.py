@@ -16,6 +16,7 @@ from sympy import Expr
 from chetaev.core.calculus import total_derivative
 from chetaev.core.symbols import TIME, Input
 from chetaev.numerics.flow.compiled import Compiled
+from chetaev.numerics.graphs.buffered import Buffered
 from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.machine.vectors.states import code_in_lanes, is_made
 from chetaev.numerics.methods import dop853
@@ -28,6 +29,8 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
+_FEW = 256
+"""Most points at which CasADi evaluates a function in place: the arrays of the last call are kept."""
 _SEVERAL = 256
 """Fewest points for which code for several states is used: to arrange the numbers takes as long as some tens of evaluations."""
 
@@ -97,6 +100,8 @@ def all_in_rows(found: Mask) -> Mask:
 def mapped(function: ca.Function, *columns: Array) -> Array:
     """Evaluate a function at many points: arguments and result have one row per point."""
     size = len(columns[0])
+    if size <= _FEW and all(c.size for c in columns) and (few := _at_few(function, size)) is not None:
+        return few(*[np.ascontiguousarray(c, np.float64) for c in columns]).reshape(size, -1)
     found: Array = _at_points(function, size)(*[c[None, :] if c.ndim == 1 else c.T for c in columns]).full()
     return np.ascontiguousarray(found.T)
 
@@ -104,6 +109,14 @@ def mapped(function: ca.Function, *columns: Array) -> Array:
 @lru_cache(maxsize=64)
 def _at_points(function: ca.Function, size: int) -> ca.Function:
     return function.map(size)
+
+
+@lru_cache(maxsize=64)
+def _at_few(function: ca.Function, size: int) -> Buffered | None:
+    """The function at some points, in place; None if not all its arguments and results are dense."""
+    arguments = [function.sparsity_in(k) for k in range(function.n_in())]
+    dense = all(pattern.is_dense() for pattern in [*arguments, function.sparsity_out(0)])
+    return Buffered(function.map(size)) if dense else None
 
 
 def each(kernel: Kernel, t: Array, states: Array, p: Array) -> Array:

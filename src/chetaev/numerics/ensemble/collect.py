@@ -7,6 +7,7 @@ of its result and of one block.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -85,8 +86,7 @@ class Collection:
         """The ensemble under the names of the system."""
         read, compiled = self.read, read_first(self.compiled, self.read)
         flow = compiled.flow
-        usual = {int(s): outcomes.verdict(s, Ending(0.0))[0] for s in Status} | {NOT_STARTED: Outcome.INTERRUPTED}
-        first = int(self.status[0])
+        usual, first = _outcomes(), int(self.status[0])
         outcome = np.empty(read.size, object)
         outcome.fill(str(usual[first]))
         if (self.status != first).any():
@@ -119,6 +119,12 @@ class Collection:
             members=members,
             motions=None if settings.slopes is None else Frozen(self.alone),
         )
+
+
+@cache
+def _outcomes() -> Mapping[int, Outcome]:
+    """What each status of the loop means for a motion without events."""
+    return {int(s): outcomes.verdict(s, Ending(0.0))[0] for s in Status} | {NOT_STARTED: Outcome.INTERRUPTED}
 
 
 def read_first(compiled: Mapping[PivotOrder, Compiled], read: Given) -> Compiled:

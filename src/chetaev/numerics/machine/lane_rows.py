@@ -229,29 +229,6 @@ totals: Callable[..., None] = intrinsic(_totals)
 r"""`totals(m, out, k, n, (rows, weights))`: $out = \sum_i w_i k_i$."""
 
 
-def _ending(typingctx: Any, m: Any, free: Any, end: Any, y: Any, h: Any, total: Any, n: Any, finite: Any) -> tuple[Any, Callable[..., Any]]:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        base, free, end, y, h, total, n, finite = arguments
-        table = Rows(builder, base)
-        step = table.load(h)
-        seen = cgutils.alloca_once_value(builder, table.equal(0.0))
-        with cgutils.for_range(builder, n) as loop:
-            j = loop.index
-            new = builder.fadd(table.load(table.next(y, j)), builder.fmul(step, table.load(table.next(total, j))))
-            table.store(new, table.next(free, j))
-            table.store(new, table.next(end, j))
-            builder.store(table.fused(new, table.equal(0.0), builder.load(seen)), seen)
-        table.store(builder.load(seen), finite)
-        return context.get_dummy_value()
-
-    return types.void(_POINTER, *[_ROW] * 7), generate
-
-
-ending: Callable[..., None] = intrinsic(_ending)
-"""`ending(m, free, end, y, h, total, n, finite)`: the end of a step, twice, from the weighed sum of its stages; `finite` is zero in lanes
-where all of it is."""
-
-
 def _finite(typingctx: Any, m: Any, x: Any, n: Any, out: Any) -> tuple[Any, Callable[..., Any]]:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         base, x, n, out = arguments
@@ -269,34 +246,46 @@ finite_lanes: Callable[..., None] = intrinsic(_finite)
 """`finite_lanes(m, x, n, out)`: zero in lanes where n rows are finite."""
 
 
-def _errors(
-    typingctx: Any, m: Any, fifth: Any, third: Any, n: Any, y: Any, free: Any, absolute: Any, sizes: Any, noise: Any, h: Any, five: Any,
-    three: Any, numbers: Any,
+def _ended(
+    typingctx: Any, m: Any, sums: Any, n: Any, y: Any, ends: Any, sizes: Any, h: Any, finite: Any, five: Any, three: Any, numbers: Any,
 ) -> tuple[Any, Callable[..., Any]]:  # fmt: skip
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        base, fifth, third, n, y, free, absolute, sizes, noise, h, five, three, numbers = arguments
-        table = Rows(builder, base)
+        base, sums, n, y, ends, sizes, h, finite, five, three, numbers = arguments
+        b, table = builder, Rows(builder, base)
+        total, fifth, third = cgutils.unpack_tuple(builder, sums)
+        free, end = cgutils.unpack_tuple(builder, ends)
+        absolute, usually, noise = cgutils.unpack_tuple(builder, sizes)
         factor, weight, least = (table.spread(number) for number in cgutils.unpack_tuple(builder, numbers))
-        step = table.size(table.load(h))
-        sums = [table.sums(), table.sums()]
+        step = table.load(h)
+        length = table.size(step)
+        squares = [table.sums(), table.sums()]
+        seen = cgutils.alloca_once_value(builder, table.equal(0.0))
+        b.store(table.equal(0.0), seen)
         with cgutils.for_range(builder, n) as loop:
             j = loop.index
-            start, end, fixed, usual, more = (table.load(table.next(row, j)) for row in (y, free, absolute, sizes, noise))
-            usual = table.fused(weight, usual, table.larger(table.size(start), table.size(end)))
-            unit = table.fused(factor, usual, builder.fadd(table.fused(step, more, fixed), least))
-            inverse = builder.fdiv(table.equal(1.0), unit)
-            for estimate, room in zip((fifth, third), sums, strict=True):
-                table.add_square(room, j, builder.fmul(table.load(table.next(estimate, j)), inverse))
-        for row, room in zip((five, three), sums, strict=True):
+            start, fixed, usual, more = (table.load(table.next(row, j)) for row in (y, absolute, usually, noise))
+            new = b.fadd(start, b.fmul(step, table.load(table.next(total, j))))
+            for row in (free, end):
+                table.store(new, table.next(row, j))
+            b.store(table.fused(new, table.equal(0.0), b.load(seen)), seen)
+            usual = table.fused(weight, usual, table.larger(table.size(start), table.size(new)))
+            unit = table.fused(factor, usual, b.fadd(table.fused(length, more, fixed), least))
+            inverse = b.fdiv(table.equal(1.0), unit)
+            for estimate, room in zip((fifth, third), squares, strict=True):
+                table.add_square(room, j, b.fmul(table.load(table.next(estimate, j)), inverse))
+        table.store(b.load(seen), finite)
+        for row, room in zip((five, three), squares, strict=True):
             table.store(table.total(room), row)
         return context.get_dummy_value()
 
-    return types.void(_POINTER, *[_ROW] * 11, types.UniTuple(types.float64, 3)), generate
+    groups = types.UniTuple(_ROW, 3), _ROW, _ROW, types.UniTuple(_ROW, 2), types.UniTuple(_ROW, 3)
+    return types.void(_POINTER, *groups, *[_ROW] * 4, types.UniTuple(types.float64, 3)), generate
 
 
-errors: Callable[..., None] = intrinsic(_errors)
-"""`errors(m, fifth, third, n, y, free, absolute, sizes, noise, h, five, three, (relative, weight, tiny))`: the sums of squares of both
-estimates of the error of a step, as `native.sum_squares` has them."""
+ended: Callable[..., None] = intrinsic(_ended)
+"""`ended(m, (total, fifth, third), n, y, (free, end), (absolute, sizes, noise), h, finite, five, three, (relative, weight, tiny))`: the end
+of a step, twice, from the weighed sum of its stages; `finite` is zero in lanes where all of it is. And the sums of squares of both
+estimates of the error of the step, as `native.sum_squares` has them."""
 
 
 def _judged(typingctx: Any, m: Any, five: Any, three: Any, h: Any, error: Any, growth: Any, numbers: Any) -> tuple[Any, Callable[..., Any]]:
@@ -331,7 +320,11 @@ def _relative(typingctx: Any, m: Any, x: Any, y: Any, sizes: Any, n: Any, out: A
             j = loop.index
             new, old, usual = (table.load(table.next(row, j)) for row in (x, y, sizes))
             unit = builder.fadd(builder.fadd(table.size(old), usual), least)
-            table.add_square(room, j, builder.fdiv(builder.fsub(new, old), unit))
+            change = builder.fsub(new, old)
+            # a component that is the same in all lanes adds zero, unless its unit is no number
+            moved = builder.or_(builder.fcmp_unordered("!=", change, table.equal(0.0)), builder.fcmp_unordered("uno", unit, unit))
+            with builder.if_then(table.any(moved)):
+                table.add_square(room, j, builder.fdiv(change, unit))
         table.store(table.total(room), out)
         return context.get_dummy_value()
 
@@ -557,23 +550,27 @@ column_to: Callable[..., None] = intrinsic(_column_to)
 """`column_to(m, lane, other, to, row, n)`: n rows of a lane, from `row` on, into the lane `to` of another table."""
 
 
-def _raise_among(typingctx: Any, m: Any, mask: Any, y: Any, among: Any, n: Any, kinds: Any) -> tuple[Any, Callable[..., Any]]:
+def _raise_among(typingctx: Any, m: Any, mask: Any, y: Any, among: Any, n: Any, kinds: Any, room: Any) -> tuple[Any, Callable[..., Any]]:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        base, mask, y, among, n, kinds = arguments
+        base, mask, y, among, n, kinds, room = arguments
         table = Rows(builder, base)
         which = table.chosen(mask)
-        with cgutils.for_range(builder, n) as outer:
-            size = table.size(table.load(table.next(y, outer.index)))
-            grew = builder.and_(which, builder.fcmp_ordered(">", size, table.load(table.next(among, outer.index))))
-            own = builder.load(builder.gep(kinds, [outer.index]))
-            with builder.if_then(table.any(grew)), cgutils.for_range(builder, n) as inner:
-                same = builder.icmp_signed("==", own, builder.load(builder.gep(kinds, [inner.index])))
-                with builder.if_then(same):
-                    table.blend(grew, size, table.next(among, inner.index))
+
+        def largest(j: Any) -> Any:
+            return builder.add(room, builder.load(builder.gep(kinds, [j])))
+
+        with cgutils.for_range(builder, n) as loop:
+            table.store(table.load(table.next(among, loop.index)), largest(loop.index))
+        with cgutils.for_range(builder, n) as loop:
+            place = largest(loop.index)
+            table.store(table.larger(table.load(place), table.size(table.load(table.next(y, loop.index)))), place)
+        with cgutils.for_range(builder, n) as loop:
+            table.blend(which, table.load(largest(loop.index)), table.next(among, loop.index))
         return context.get_dummy_value()
 
-    return types.void(_POINTER, *[_ROW] * 4, types.CPointer(types.int64)), generate
+    return types.void(_POINTER, *[_ROW] * 4, types.CPointer(types.int64), _ROW), generate
 
 
 raise_among: Callable[..., None] = intrinsic(_raise_among)
-"""`raise_among(m, mask, y, among, n, kinds.ctypes)`: components that have become large: those of their kinds are measured by them."""
+"""`raise_among(m, mask, y, among, n, kinds.ctypes, room)`: components that have become large: those of their kinds are measured by them. In
+`among` components of a kind have equal entries. Kinds are numbers below n, and `room` is for a row of each: no branch depends on a lane."""

@@ -120,6 +120,22 @@ class Lines:
         low = self.value(f"fcmp ogt double {x}, {bits(-_LARGEST)}")
         return self.value(f"and i1 {high}, {low}")
 
+    def size(self, x: str) -> str:
+        """The bits of |x|, which are in the order of these numbers; those of NaN are the largest."""
+        whole = self.value(f"bitcast double {x} to i64")
+        return self.value(f"and i64 {whole}, {2**63 - 1}")
+
+    def larger(self, sizes: Sequence[str]) -> str:
+        """The largest of one or two `size`s."""
+        first, *others = sizes
+        for other in others:
+            first = self.value(f"select i1 {self.value(f'icmp sgt i64 {other}, {first}')}, i64 {other}, i64 {first}")
+        return first
+
+    def is_near(self, size: str) -> str:
+        """Whether an argument of that `size` is small enough."""
+        return self.value(f"icmp slt i64 {size}, {int(bits(_LARGEST), 16)}")
+
     def sine_and_cosine(self, x: str) -> tuple[str, str]:
         """Both, of an argument that is small enough."""
         rounded = self.fused(x, bits(2 / 3.141592653589793), bits(_ROUNDING))

@@ -80,7 +80,9 @@ class Completion:
         if solution is None:
             return None
         found = points.values(solution.tape, x, which)
-        clear: Flags = np.asarray((found[:, -1] == 0.0) & np.isfinite(found).all(axis=1))
+        clear: Flags = np.asarray(found[:, -1] == 0.0)
+        for column in found.T[:-1]:  # column by column takes a fifth of the time
+            clear &= np.isfinite(column)
         if solution.missing:
             x[:, solution.missing] = np.where(clear[:, None], found[:, :-1], 0.0)
         return clear

@@ -149,7 +149,7 @@ def text_in_lanes(program: bytes, otherwise: int | None = None, bounds: int = 0)
     doubts: list[str] = []
     called: set[int] = set()
     circles: dict[str, tuple[str, str]] = {}
-    near = ""
+    sizes: list[str] = []
     for k, (operation, a, b, c) in enumerate(lines_of(np.frombuffer(program, np.int32).reshape(-1, 4))):
         name = f"%v{k}"
         if operation == CONST:
@@ -171,8 +171,7 @@ def text_in_lanes(program: bytes, otherwise: int | None = None, bounds: int = 0)
                     circles[names[a]] = new.called(names[a])
                     lines += [widened(line).replace(f"@{sine.NAME}(", f"@{_CIRCLE}(") for line in new.text]
                 else:
-                    here = new.near(names[a])
-                    near = new.value(f"and i1 {near}, {here}") if near else here
+                    sizes = [new.larger([*sizes, new.size(names[a])])]
                     circles[names[a]] = new.sine_and_cosine(names[a])
                     lines += map(widened, new.text)
             name = circles[names[a]][TURNING.index(operation)]
@@ -191,7 +190,10 @@ def text_in_lanes(program: bytes, otherwise: int | None = None, bounds: int = 0)
     end = ["ret void", "}", ""]
     if circles and otherwise is not None:
         head |= {widened(sine.DECLARATION)}
+        last = sine.Lines("%near")
+        near = last.is_near(sizes[0])
         end = [
+            *map(widened, last.text),
             f"%bits = bitcast {_wide('i1')} {near} to i{LANES}",
             f"%all = icmp eq i{LANES} %bits, -1",
             "br i1 %all, label %end, label %otherwise",

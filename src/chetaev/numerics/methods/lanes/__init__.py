@@ -4,7 +4,7 @@
 positions of its numbers, `calls` calls that code, `control` decides about all lanes at once, `starts` begins several members together,
 `inside_steps` compares inside several steps together, `dense` has polynomials between the nodes, `lane_transfer` moves the run of a lane
 into the loop for one state and back, `loaded` loads the machine code. `stages` makes one function of all stages of a step. `at_members`
-evaluates code for several states at one state of every member, and judges it, in compiled code, which `together` calls.
+evaluates code for several states at one state of every member, and judges it (`held_rows`), in compiled code, which `together` calls.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chetaev.numerics.machine.processor import LANES
-from chetaev.numerics.methods.dop853 import Ensemble, ensemble_of, evaluate, results_for, with_room_behind
+from chetaev.numerics.methods.dop853 import Ensemble, ensemble_of, evaluate, with_room_behind
 from chetaev.numerics.methods.dop853.arguments import (
     ANY_CHANGE,
     USUAL_LIMITS,
@@ -30,12 +30,12 @@ from chetaev.numerics.methods.dop853.arguments import (
     solid,
     width_of,
 )
-from chetaev.numerics.methods.dop853.codes import FINAL, TIMES
+from chetaev.numerics.methods.dop853.codes import FINAL, INSIDE, TIMES
 from chetaev.numerics.methods.dop853.repeated_calls import Room, state_row
-from chetaev.numerics.methods.dop853.types import Array, Integers
+from chetaev.numerics.methods.dop853.types import Array, Integers, Results
 from chetaev.numerics.methods.lanes.layout import One, Places, Tables, Task, Wide, places_of
 from chetaev.numerics.methods.lanes.loaded import LANE_LOOP
-from chetaev.numerics.methods.lanes.together import evaluate_together
+from chetaev.numerics.methods.lanes.together import extend_together
 
 __all__ = ["ONE_BY_ONE", "Wide", "run_side_by_side", "suits"]
 
@@ -80,7 +80,7 @@ def run_side_by_side(
     starts = _begun(code, wide, float(t0), given, parameters)
     kept = series if series is None or n == own else np.full((members, wanted.size, n), np.nan)
     limits, n_parameters = limits._replace(before=0.0), parameters.shape[1]
-    results = results_for(starts, float(t0), code.n_measure)
+    results = _room_for_results(members, n, code.n_measure)
     stop = np.zeros(1, np.int64) if flag is None else flag
     with _room(code, n, n_parameters, keep, wanted.size) as (room, places, tables):
         first = starts[0] if members else np.zeros(n)
@@ -99,16 +99,34 @@ def run_side_by_side(
     return ensemble_of(results, own)
 
 
+def _room_for_results(members: int, n: int, measures: int) -> Results:
+    """Room in which the loop writes all results of every member."""
+    whole, number = (members, n), np.int64
+    return Results(
+        status=np.empty(members, number),
+        index=np.empty(members, number),
+        t=np.empty(members),
+        y=np.empty(whole),
+        minima=np.empty(whole),
+        maxima=np.empty(whole),
+        measured=np.empty((members, measures)),
+        counts=np.empty((members, 4), number),
+        shortened=np.empty(members, number),
+        worst=np.empty(members),
+        usual=np.empty(members),
+        inside=np.empty((members, INSIDE, n)),
+    )
+
+
 def _begun(code: Code, wide: Wide, t0: float, states: Array, p: Array) -> Array:
     """States with the further components of a run."""
     if not code.begin:
         return states
     n, times = states.shape[1], np.full(len(states), t0)
-    found = with_room_behind(states, code.size(n))
     if wide.begin:
-        found[:, n:] = evaluate_together(wide.begin, times, states, p, len(code.like))
-    else:
-        found[:, n:] = evaluate(code.begin, times, states, p, len(code.like))
+        return extend_together(wide.begin, times, states, p, len(code.like))
+    found = with_room_behind(states, code.size(n))
+    found[:, n:] = evaluate(code.begin, times, states, p, len(code.like))
     return found
 
 

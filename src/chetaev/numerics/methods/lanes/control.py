@@ -173,34 +173,32 @@ any_above: Callable[..., bool] = intrinsic(_any_above)
 """`any_above(m, row, number)`: whether some entry of a row is above a number."""
 
 
-def _corrected(typingctx: Any, m: Any, again: Any, n: Any, rtol: Any, far: Any, huge: Any, settled: Any) -> tuple[Any, Callable[..., Any]]:
+def _corrected(typingctx: Any, m: Any, begins: Any, n: Any, near: Any, huge: Any, settled: Any) -> tuple[Any, Callable[..., Any]]:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        base, again, n, rtol, far, huge, settled = arguments
+        base, begins, n, near, huge, settled = arguments
         b, x = builder, Rows(builder, base)
         total, active, one, zero = x.load(_row(SIZE)), x.chosen(_row(ACTIVE)), x.equal(1.0), x.equal(0.0)
-        size = x.function("sqrt", b.fdiv(total, x.spread(n)))
-        scale, limit = x.spread(rtol), x.spread(far)
-        near = b.and_(b.fcmp_ordered("<", size, b.fmul(limit, scale)), b.fcmp_ordered("<=", b.fdiv(size, scale), limit))
-        near = b.or_(near, b.fcmp_ordered("!=", x.spread(again), zero))
-        usual = b.and_(b.fcmp_ordered("<", total, x.spread(huge)), near)
+        square = b.fdiv(total, x.spread(n))
+        limit = x.spread(b.select(begins, near, ir.Constant(ir.DoubleType(), float("inf"))))
+        usual = b.and_(b.fcmp_ordered("<", total, x.spread(huge)), b.fcmp_ordered("<", square, limit))
         odd = b.and_(active, b.not_(usual))
         x.blend(odd, x.equal(2.0), _row(MASK))
         x.store(b.fadd(x.load(_row(CALLS)), b.select(active, one, zero)), _row(CALLS))
         before = x.load(_row(PREVIOUS))
-        adopted = b.and_(b.and_(active, usual), b.fcmp_ordered("<", size, before))
+        adopted = b.and_(b.and_(active, usual), b.fcmp_ordered("<", square, before))
         x.store(b.select(adopted, one, zero), _row(FIRST))
-        x.blend(adopted, size, _row(PREVIOUS))
-        going = b.and_(adopted, b.not_(b.fcmp_ordered("<", size, x.spread(settled))))
+        x.blend(adopted, square, _row(PREVIOUS))
+        going = b.and_(adopted, b.not_(b.fcmp_ordered("<", square, x.spread(settled))))
         x.store(b.select(going, one, zero), _row(ACTIVE))
         return x.any(going)
 
-    return types.boolean(_POINTER, *[types.float64] * 6), generate
+    return types.boolean(_POINTER, types.boolean, *[types.float64] * 4), generate
 
 
 corrected: Callable[..., bool] = intrinsic(_corrected)
-"""`corrected(m, again, n, rtol, far, huge, settled)`: after a call of the projection: FIRST is 1 in lanes that adopt the correction, ACTIVE
-in lanes that need another one; MASK becomes 2 where a correction is not the usual small one. Returns whether some lane needs another
-one."""
+"""`corrected(m, begins, n, near, huge, settled)`: after a call of the projection, with squares of sizes as `dop853.calls.settle`: FIRST is
+1 in lanes that adopt the correction, ACTIVE in lanes that need another one; MASK becomes 2 where a correction is not the usual small one,
+the first one below `near`. Returns whether some lane needs another one."""
 
 
 def _quiet(

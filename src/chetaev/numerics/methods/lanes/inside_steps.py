@@ -93,7 +93,7 @@ def remember_step(m: Matrix, lane: int, seen: Matrix, column: int, at: Places, d
     for row in (T, STEP, MEMBER, COUNT + ACCEPTED, COUNT + LOOKED):
         seen[row, column] = m[row, lane]
     column_to(m.ctypes, lane, seen.ctypes, column, at.y, 2 * n)  # with the first row of k, which follows
-    column_to(m.ctypes, lane, seen.ctypes, column, at.k + 3 * n, 9 * n)  # rows 1 and 2 of k are not used
+    column_to(m.ctypes, lane, seen.ctypes, column, at.k + 5 * n, 7 * n)  # interpolants do not read rows 1 to 4
     column_to(m.ctypes, lane, seen.ctypes, column, at.free, 2 * n)
     column_to(m.ctypes, lane, seen.ctypes, column, at.slope, n)
     column_to(m.ctypes, lane, seen.ctypes, column, at.p, at.parameters)
@@ -228,7 +228,7 @@ def compare_together(wide: Wide, m: Matrix, at: Places, system: System, room: tu
     for lane in range(count):
         found = inside[int(m[MEMBER, lane])]
         for j in range(n):
-            more = found[OFF, j] < m[off + j, lane] < np.inf
+            more = (found[OFF, j] < m[off + j, lane]) & (m[off + j, lane] < np.inf)
             found[OFF, j] = m[off + j, lane] if more else found[OFF, j]
             found[CHANGE, j] = m[change + j, lane] if more else found[CHANGE, j]
             found[WHEN, j] = m[AT, lane] if more else found[WHEN, j]

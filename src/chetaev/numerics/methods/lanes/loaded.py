@@ -11,7 +11,7 @@ from chetaev.numerics.machine.precompiled import Precompiled
 from chetaev.numerics.methods.dop853.loaded import LOOP
 
 _HERE = Path(__file__)
-_ELSEWHERE = ("__init__.py", "at_members.py", "blocks.py", "loaded.py", "stages.py", "together.py")
+_ELSEWHERE = ("__init__.py", "at_members.py", "blocks.py", "held_rows.py", "loaded.py", "stages.py", "together.py")
 """Files that the machine code of the loop does not depend on."""
 
 _BUILDING_BLOCKS = ("lane_rows.py", "processor.py")
@@ -38,10 +38,11 @@ LANE_LOOP = _Lanes(
 
 AT_MEMBERS = Precompiled(
     "chetaev.numerics.methods.lanes.at_members",
-    ("evaluate_members", "check_ends", "compare_inside"),
+    ("evaluate_members", "extend_members", "check_ends", "compare_inside"),
     sorted(
         {
             _HERE.with_name("at_members.py"),
+            _HERE.with_name("held_rows.py"),
             _HERE.with_name("layout.py"),
             *(Path(precompiled.__file__).with_name(name) for name in _BUILDING_BLOCKS),
             *(file for file in LOOP.sources if file.name in ("codes.py", "types.py")),

@@ -19,8 +19,7 @@ from chetaev.numerics.machine.lane_rows import (
     column_in,
     column_out,
     commit,
-    ending,
-    errors,
+    ended,
     judged,
     measured,
     moment,
@@ -131,9 +130,8 @@ def _try(wide: Wide, m: Matrix, at: Places, first_input: int, rtol: float) -> No
         totals(x, at.fifth, k, n, c8.E5)
         totals(x, at.third, k, n, c8.E3)
     moment(x, AT, T, STEP, 1.0)
-    ending(x, at.free, at.end, y, STEP, at.total, n, FINITE)
-    numbers = (rtol, WEIGHT, TINY)
-    errors(x, at.fifth, at.third, n, y, at.free, at.absolute, at.sizes, at.noise, STEP, FIVE, THREE, numbers)
+    sums, sizes = (at.total, at.fifth, at.third), (at.absolute, at.sizes, at.noise)
+    ended(x, sums, n, y, (at.free, at.end), sizes, STEP, FINITE, FIVE, THREE, (rtol, WEIGHT, TINY))
     judged(x, FIVE, THREE, STEP, ERROR, GROWTH, (float(n), GROWS, SAFETY, 1.0 / 3.0))
 
 
@@ -226,7 +224,7 @@ def _project(wide: Wide, m: Matrix, at: Places, first_input: int, rtol: float) -
     while going and calls < 3:
         call(wide.project, wide, m, at, first_input, AT, at.end, at.trial)
         relative(m.ctypes, at.trial, at.end, at.among, at.n, SIZE, TINY)
-        going = corrected(m.ctypes, float(calls), float(at.n), rtol, FAR, HUGE**2, SQUARE_SETTLED)
+        going = corrected(m.ctypes, calls == 0, float(at.n), (FAR * rtol) ** 2, HUGE**2, SQUARE_SETTLED**2)
         calls += 1
         adopt(m.ctypes, FIRST, at.trial, at.end, at.n)
 
@@ -407,7 +405,7 @@ def integrate_lanes(wide: Wide, task: Task, results: Results, series: Stack, one
                 column = following % LANES
                 m[DETOURS, lane] = 0.0
                 if together and new[ALIVE, column] != 0.0:
-                    take_new(new, column, m, lane, at, keep, times, t0, series)
+                    take_new(new, column, m, lane, at, keep, times, t0, series, results.inside)
                 else:
                     begin(m, at, lane, 0 if wide.rhs != 0 else _NEVER, one, following, t0, y0[following], p[following], results, series)
                 following, waiting, young = following + 1, waiting - 1, True
@@ -461,7 +459,7 @@ def integrate_lanes(wide: Wide, task: Task, results: Results, series: Stack, one
                     m[MASK, lane] = 0.0
                     fill = True
         if remember(x, MASK, at.largest, at.sizes, at.given, at.among, at.end, at.n, GREW, (MEMORY, SMALL_PART, MUCH_LARGER)):
-            raise_among(x, GREW, at.end, at.among, at.n, control.kinds.ctypes)
+            raise_among(x, GREW, at.end, at.among, at.n, control.kinds.ctypes, at.stage)
         if keep == TIMES:  # after the sizes are known by which projections are measured
             _keep(wide, m, at, first_input, times, series, one)
         if commit(x, MASK, at.y, at.end, at.k, at.slope, at.minima, at.maxima, at.bound, at.turns, codes.DOUBLE_TURN, at.n):

@@ -46,25 +46,32 @@ def lane_stages_code(program: bytes, n: int, sums: Sums, nodes: Sequence[float],
 class _Angles(Circle):
     """Sines and cosines in line, one angle of all members after another: each fills a vector."""
 
-    def __init__(self, prefix: str, lines: list[str]) -> None:
+    def __init__(self, prefix: str, lines: list[str], sizes: list[str]) -> None:
         super().__init__(True, prefix)
-        self._wide = lines
+        self._wide, self._sizes = lines, sizes
 
     def begin(self, arguments: Sequence[str]) -> None:
         """Nothing is computed beforehand."""
 
     def value(self, place: int, x: str) -> str:
         """The sine (0) or cosine (1) of a value."""
-        found = super().value(place, x)
-        self._wide += map(widened, self.lines)
-        self.lines.clear()
-        return found
+        if x not in self._known:
+            new = sine.Lines(f"%{self._prefix}a{len(self._known)}")
+            self._sizes[:] = [new.larger([*self._sizes, new.size(x)])]
+            self._known[x] = new.sine_and_cosine(x)
+            self._wide += map(widened, new.text)
+        return self._known[x][place]
 
 
 class _LaneStages(Stages):
     """The lines of the function. The rows of k have two names, so that LLVM reads them where they are used: it would keep far more of them
     than there are registers.
     """
+
+    def __init__(self, table: list[tuple[int, int, int, int]], n: int) -> None:
+        super().__init__(table, n)
+        self._sizes: list[str] = []
+        """The largest size of an angle so far: one number is compared at the end, and no bits are kept for each of them."""
 
     def whole_text(self, sums: Sums, nodes: Sequence[float], last_sums: Sums) -> str:
         """The whole function."""
@@ -90,13 +97,11 @@ class _LaneStages(Stages):
             totals = self._weighed_columns(f"%l{which}", range(self._n), list(zip(places, weights, strict=True)))
             for j, total in totals.items():
                 self._store_row(f"%l{which}.{j}.at", "%sums", which * self._n + j, total)
-        near = ""
-        for k, each in enumerate(self._near):
-            self._add(f"%near{k} = and i1 {near or each}, {each}")
-            near = f"%near{k}"
         result = ["ret i64 1"]
-        if near:
-            flags = f"bitcast <{LANES} x i1> {near} to i{LANES}"
+        if self._sizes:
+            near = sine.Lines("%near")
+            flags = f"bitcast <{LANES} x i1> {near.is_near(self._sizes[0])} to i{LANES}"
+            self._lines += map(widened, near.text)
             result = [f"%bits = {flags}", f"%all = icmp eq i{LANES} %bits, -1", "%result = zext i1 %all to i64", "ret i64 %result"]
         head = {_FUSED, sine.DECLARATION, *[DECLARATIONS[o] for o in self._called & DECLARATIONS.keys()]}
         define = f"define i64 @{NAME}({_SIGNATURE}) nounwind {{"
@@ -106,7 +111,7 @@ class _LaneStages(Stages):
         self._lines.append(widened(line))
 
     def _circle(self, prefix: str) -> Circle:
-        return _Angles(prefix, self._lines)
+        return _Angles(prefix, self._lines, self._sizes)
 
     def _row(self, name: str, pointer: str, place: int) -> str:
         self._lines.append(f"{name}.at = getelementptr {_ROW}, ptr {pointer}, i64 {place}")

@@ -249,7 +249,7 @@ def _sizes(m: Matrix, at: Places, one: One) -> None:
     equal, zeros = (at.largest, at.minima, at.maxima), (at.among, at.noise, at.moved, at.turns)
     _begin_sizes(m.ctypes, at.y, at.given, at.sizes, at.trial, equal, zeros, at.n)
     _zeros(m.ctypes, at.measured, at.residual)
-    raise_among(m.ctypes, MASK, at.trial, at.among, at.n, one.control.kinds.ctypes)
+    raise_among(m.ctypes, MASK, at.trial, at.among, at.n, one.control.kinds.ctypes, at.stage)
 
 
 @inner
@@ -279,10 +279,13 @@ def _first_steps(wide: Wide, m: Matrix, at: Places, one: One, t0: float, t1: flo
 
 
 @inner
-def take_new(source: Matrix, column: int, m: Matrix, lane: int, at: Places, keep: int, times: Array, t0: float, series: Stack) -> None:
-    """A member that has begun into a lane."""
+def take_new(
+    source: Matrix, column: int, m: Matrix, lane: int, at: Places, keep: int, times: Array, t0: float, series: Stack, inside: Stack
+) -> None:
+    """A member that has begun into a lane; nothing was compared inside its steps."""
     x, new = m.ctypes, source.ctypes
-    column_to(new, column, x, lane, 0, FIRST_ROW)
+    column_to(new, column, x, lane, T, 2)  # with H, which follows
+    column_to(new, column, x, lane, INTEGRAL, FIRST_ROW - INTEGRAL)  # the rows between are of a trial step
     column_to(new, column, x, lane, at.y, 2 * at.n)
     column_to(new, column, x, lane, at.p, at.noise - at.p)
     column_fill(x, at.noise, 2 * at.n, lane, 0.0)
@@ -290,6 +293,9 @@ def take_new(source: Matrix, column: int, m: Matrix, lane: int, at: Places, keep
     column_fill(x, at.moved, at.n, lane, 0.0)
     column_to(new, column, x, lane, at.before, at.box - at.before)
     size, member = 0, int(m[MEMBER, lane])
+    for k in range(inside.shape[1]):
+        for j in range(inside.shape[2]):
+            inside[member, k, j] = 0.0
     while keep == TIMES and size < times.size and times[size] == t0:
         for j in range(at.n):
             series[member, size, j] = m[at.y + j, lane]

@@ -21,20 +21,38 @@ def evaluate_together(address: int, t: Array, states: Array, p: Array, outputs: 
     return found
 
 
+def extend_together(address: int, t: Array, states: Array, p: Array, outputs: int) -> Array:
+    """States in rows, with the results of code at them behind."""
+    y, parameters = solid(states), solid(p)
+    found = np.empty((len(y), y.shape[1] + outputs))
+    AT_MEMBERS.extend_members(address, solid(t), y, parameters, _room(1 + y.shape[1] + parameters.shape[1] + outputs), found)
+    return found
+
+
 def judge_together(code: EndCode, t: Array, states: Array, p: Array, neighbours: Array) -> tuple[Flags, Array, Array]:
     """Which states are clear, and the last residual and the size of its terms at each (`at_members.check_ends`)."""
-    y, parameters = solid(states), solid(p)
-    size, n = y.shape
+    y, parameters = _whole(states), solid(p)
+    size, n = states.shape
     clear, last, terms = np.empty(size, bool), np.empty(size), np.empty(size)
-    room = _room(2 + 3 * n + parameters.shape[1] + code.n_held + code.n_measure + 5 * code.rows)
+    room = _room(3 + 3 * n + parameters.shape[1] + code.n_held + code.n_measure + 5 * code.rows)
     AT_MEMBERS.check_ends(code, solid(t), y, parameters, solid(neighbours), room, clear, last, terms)
     return clear, last, terms
 
 
-def small_inside(inside: Stack, minima: Array, maxima: Array, steps: Integers, limits: tuple[float, float], n: int) -> Flags:
-    """Which members have defects inside their steps, and round-off, within limits relative to the extremes of the first n components."""
+def small_inside(
+    inside: Stack,
+    minima: Array,
+    maxima: Array,
+    steps: Integers,
+    limits: tuple[float, float, float],
+    n: int,
+    balance: tuple[Array, Array, Array],
+) -> Flags:
+    """Which members have defects inside their steps, round-off, and errors of the balance within limits (`at_members.compare_inside`)."""
     small = np.empty(len(minima), bool)
-    AT_MEMBERS.compare_inside(_whole(inside), _whole(minima), _whole(maxima), np.ascontiguousarray(steps), *limits, n, small)
+    measured, last, terms = map(solid, balance)
+    whole = _whole(inside), _whole(minima), _whole(maxima), np.ascontiguousarray(steps)
+    AT_MEMBERS.compare_inside(*whole, *limits, n, measured, last, terms, small)
     return small
 
 
