@@ -7,7 +7,8 @@ import pytest
 from chetaev.numerics.machine.kernels import compile_kernel, program_at
 from chetaev.numerics.methods.dop853 import FINAL, STEPS, Code, Limits, repeated_calls, run, run_many, stages_of
 from chetaev.numerics.methods.dop853.repeated_calls import Runner, state_row
-from chetaev.numerics.methods.stage_code import LONGEST, stages_code
+from chetaev.numerics.methods.dop853.step_code import step_code
+from chetaev.numerics.methods.stage_code import LONGEST
 
 T, P = ca.SX.sym("t"), ca.SX.sym("p", 2)
 
@@ -125,9 +126,9 @@ def test_a_prepared_run_uses_them_from_then_on(fresh, monkeypatch):
 
 def test_long_programs_and_unknown_code_have_none(fresh):
     long = kernel_of(1, lambda y: [sum((ca.exp(y[0] * (k + 2)) for k in range(LONGEST)), ca.SX(0))])
-    assert stages_code(long.program, 1, (), (), ()) == 0
+    assert step_code(long.program, 1, None) == 0
     turning = kernel_of(13, lambda y: [ca.sin(y[k]) for k in range(13)])
-    assert stages_code(turning.program, 13, (), (), ()) == 0
+    assert step_code(turning.program, 13, None) == 0
     assert program_at(12345) is None
     assert stages_of(Code(12345), 1) == 0
     short = kernel_of(2, SYSTEMS["pendulum"][1])

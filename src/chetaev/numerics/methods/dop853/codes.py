@@ -61,6 +61,8 @@ UPPER_BOUND, LOWER_BOUND, SEEN_VALUE, BOUND_OVER_STEP, EDGE, LARGEST_VALUE = ran
 step, the bound over the whole step, the value at which an unseen feature begins, and the largest value at a single point."""
 MOVED_BY, FIFTH, THIRD = 13, 14, 15
 """Rows of `k` that hold the change of the state in a step, and the error estimates of orders 5 and 3, until the interpolant is made."""
+WHOLE = 2
+"""The first result of code for whole steps (`step_code`), less the number of calls of the projection, if it did all that a step needs."""
 NODE_ROWS = 6
 """The number of rows of data about the nodes."""
 WORST, LEAPED_NODE, TURN, MIDDLE = range(4)

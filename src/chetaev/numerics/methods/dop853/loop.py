@@ -61,7 +61,7 @@ from chetaev.numerics.methods.dop853.enclosure.proof import all_decided, level_p
 from chetaev.numerics.methods.dop853.enclosure.tube import around_in_line, may_leap, safe_part
 from chetaev.numerics.methods.dop853.scale_constants import TIME_LEFT
 from chetaev.numerics.methods.dop853.scales import begin_sizes, fold, make_whole, onto_rows, put_back, sizes_again, unfold
-from chetaev.numerics.methods.dop853.step import ACCURATE, BROKEN, DRIFTED, EPSILON, attempt, factor, first_step
+from chetaev.numerics.methods.dop853.step import ACCURATE, BROKEN, DRIFTED, EPSILON, attempt, first_step
 from chetaev.numerics.methods.dop853.types import (
     Array,
     Control,
@@ -289,8 +289,7 @@ def _follow(
         last = (t + stretched - t1) * direction >= 0.0
         t_new = t1 if last else t + h
         step = t_new - t
-        verdict, error = attempt(system, control, t, step, y, work, counts)
-        growth = factor(verdict, error)
+        verdict, growth = attempt(system, control, t, step, y, work, counts)
         if verdict != ACCURATE:
             counts[REJECTED] += 1
             broken += verdict == BROKEN

@@ -10,7 +10,6 @@ import numpy as np
 
 from chetaev.numerics.machine.packed import Packed
 from chetaev.numerics.methods.dop853 import codes
-from chetaev.numerics.methods.dop853 import tableau as c
 from chetaev.numerics.methods.dop853.arguments import (
     NEVER,
     Code,
@@ -52,39 +51,44 @@ _KEEP = _CONTROL + len(Control._fields) + len(Watches._fields)
 _PAYS = 1 << 20
 """Steps with a right-hand side after which all stages of a step are compiled into one function: this takes 10 to 80 ms to make and saves 10
 to 40 ns in each."""
-SUMS = (c.A1, c.A2, c.A3, c.A4, c.A5, c.A6, c.A7, c.A8, c.A9, c.A10, c.A11)
-NODES = (c.C1, c.C2, c.C3, c.C4, c.C5, c.C6, c.C7, c.C8, c.C9, c.C10, c.C11)
-"""The earlier stages that each stage adds, with their weights, and the times of the stages."""
-LAST_SUMS = (c.B, c.E5, c.E3)
-"""What the end of a step adds, and what both estimates of its error add, in the order of the last rows of `k` (`codes`)."""
-_stages: dict[tuple[int, int], int] = {}
+_stages: dict[tuple[int, ...], int] = {}
 _steps: dict[tuple[int, int], int] = {}
 
 
 def stages_of(code: Code, n: int) -> int:
-    """The address of the stages in one function, with the same bits, for a run of n components; 0 where nothing would be gained."""
+    """The address of the stages in one function, with the same bits, for a run of n components, and of what follows them as far as that is
+    possible; 0 where nothing would be gained.
+    """
     # Imported here: the environment that builds a wheel has neither CasADi nor SymPy, and imports this package to compile its loop.
     from chetaev.numerics.machine.kernels import program_at
-    from chetaev.numerics.methods.stage_code import stages_code
+    from chetaev.numerics.methods.dop853.step_code import Ends, step_code
 
-    key = code.rhs, n
+    key = _key(code, n)
     if key not in _stages:
         program = None if code.inputs else program_at(code.rhs)
-        _stages[key] = 0 if program is None else stages_code(program, n, SUMS, NODES, LAST_SUMS)
+        at_end = code.ends or (0 if code.n_watch or code.n_measure else code.rhs)
+        ends, project = program_at(at_end), program_at(code.project) if code.project else b""
+        whole = None if ends is None or project is None or code.own not in (0, n) else Ends(project, ends)
+        _stages[key] = 0 if program is None else step_code(program, n, whole)
     return _stages[key]
+
+
+def _key(code: Code, n: int) -> tuple[int, ...]:
+    """What code for whole steps depends on."""
+    return code.rhs, code.project, code.ends, code.own, code.n_watch + code.n_measure, n
 
 
 def with_stages(code: Code, n: int) -> Code:
     """The same code, with the stages in one function if that exists."""
-    stages = 0 if code.inputs else _stages.get((code.rhs, n), 0)
+    stages = 0 if code.inputs else _stages.get(_key(code, n), 0)
     return code if stages == code.stages else code._replace(stages=stages)
 
 
 def _has_stages(code: Code, n: int, steps: int) -> bool:
     """Whether code for all stages exists after `steps` further steps; it is made for a right-hand side with which many steps were taken."""
-    key = code.rhs, n
-    if key in _stages:
+    if _key(code, n) in _stages:
         return True
+    key = code.rhs, n
     _steps[key] = taken = _steps.get(key, 0) + steps
     if taken >= _PAYS:
         stages_of(code, n)
@@ -240,20 +244,3 @@ class Runner:
     def took(self, runs: int) -> None:
         """Count the steps of the last run, for as many runs like it: after many steps other code is used."""
         self.room.after(runs * self.counts.item(codes.ACCEPTED))
-
-
-__all__ = [
-    "LAST_SUMS",
-    "NEVER",
-    "NODES",
-    "PORTION",
-    "SUMS",
-    "Room",
-    "Runner",
-    "interpolated",
-    "room_for",
-    "stages_of",
-    "state_row",
-    "with_more_room",
-    "with_stages",
-]
