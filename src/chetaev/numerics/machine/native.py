@@ -63,9 +63,12 @@ The address is an argument and not part of the caller's code, so one compiled ca
 
 
 def _call_step(
-    typingctx: Any, address: Any, t: Any, h: Any, relative: Any, y: Any, p: Any, k: Any, free: Any, end: Any, ends: Any, scales: Any
-) -> tuple[Any, Callable[..., Any]]:
-    rows = {"y": y, "p": p, "k": k, "free": free, "end": end, "ends": ends, "scales": scales}
+    typingctx: Any, address: Any, t: Any, h: Any, relative: Any, y: Any, p: Any, k: Any, free: Any, end: Any, ends: Any, scales: Any,
+    inside: Any, notes: Any, before: Any,
+) -> tuple[Any, Callable[..., Any]]:  # fmt: skip
+    rows = {
+        "y": y, "p": p, "k": k, "free": free, "end": end, "ends": ends, "scales": scales, "inside": inside, "notes": notes, "before": before,
+    }  # fmt: skip
     for name, kind in rows.items():
         _check_pointer("call_step", name, kind)
 
@@ -79,8 +82,8 @@ def _call_step(
 
 
 call_step: Callable[..., tuple[int, float]] = intrinsic(_call_step)
-"""`call_step(address, t, h, relative, y, p, k, free, end, ends, scales)`, rows given by `.ctypes`: a function of `dop853.step_code`, and
-what it returns.
+"""`call_step(address, t, h, relative, y, p, k, free, end, ends, scales, inside, notes, before)`, rows given by `.ctypes`: a function of
+`dop853.step_code`, and what it returns.
 """
 
 

@@ -53,6 +53,11 @@ class InLine:
         return sum(self._moving)
 
     @property
+    def reads(self) -> list[int]:
+        """The places of the state that the program reads."""
+        return sorted({a for operation, a, *_ in self._table if operation == STATE})
+
+    @property
     def lines(self) -> list[str]:
         """The lines of the function so far."""
         return self._lines
@@ -68,7 +73,11 @@ class InLine:
 
     def at(self, prefix: str, fixed: list[str], time: str, state: Sequence[str]) -> list[str]:
         """Write the rest, at a time and a state; the names of what the program stores."""
-        return self._program(prefix, fixed, True, time, dict(enumerate(state)))[1]
+        return self.at_places(prefix, fixed, time, dict(enumerate(state)))
+
+    def at_places(self, prefix: str, fixed: list[str], time: str, state: Mapping[int, str]) -> list[str]:
+        """The same, with those numbers of the state that the program reads, by their places."""
+        return self._program(prefix, fixed, True, time, state)[1]
 
     def near(self, prefix: str) -> str:
         """Write whether all angles were small enough for sines and cosines in line."""

@@ -34,6 +34,12 @@ class Stages(InLine):
         """The rates of stages so far, in vectors: by stage and block."""
 
     @property
+    def rates(self) -> list[list[str]]:
+        """The rates in the stages written so far, each in vectors."""
+        count = 1 + max((stage for stage, _ in self._rows), default=-1)
+        return [[self._rows[stage, block] for block in self._blocks] for stage in range(count)]
+
+    @property
     def length(self) -> int:
         """The number of instructions of a stage, to be compared with `LONGEST`."""
         return self.moving + ANGLES * -(-self.angles // MOST_TOGETHER)

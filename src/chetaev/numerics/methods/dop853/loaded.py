@@ -7,7 +7,7 @@ from pathlib import Path
 from chetaev.numerics.machine.precompiled import Precompiled
 
 _HERE = Path(__file__)
-_IN_PYTHON = ("__init__.py", "loaded.py", "repeated_calls.py", "step_code.py")
+_IN_PYTHON = ("__init__.py", "loaded.py", "repeated_calls.py", "step_code.py", "look_code.py")
 """Files that the machine code does not depend on."""
 
 LOOP = Precompiled(

@@ -15,6 +15,7 @@ from chetaev.numerics.methods.dop853.codes import (
     ACCEPTED,
     AGAIN,
     BOUND,
+    CALM,
     DOUBLE_TURN,
     DRIFT,
     EVALUATIONS,
@@ -289,17 +290,18 @@ def _follow(
         last = (t + stretched - t1) * direction >= 0.0
         t_new = t1 if last else t + h
         step = t_new - t
-        verdict, growth = attempt(system, control, t, step, y, work, counts)
+        verdict, growth, known = attempt(system, control, t, step, y, work, seen, tube, counts)
         if verdict != ACCURATE:
             counts[REJECTED] += 1
             broken += verdict == BROKEN
             drifted += verdict == DRIFTED
             rejected, h = True, step * min(0.9, growth)
             continue
-        boxed = enclosed
+        calm = known & CALM != 0 and counts[ACCEPTED] > 0  # at the first step the values before it are not known yet
+        boxed = enclosed and not calm
         if boxed:
             around_in_line(t, step, y, work, tube)
-        if tube.nodes != 0 and may_leap(system, tube):
+        if tube.nodes != 0 and not calm and may_leap(system, tube):
             boxed = False
             whole = safe_part(system, t, step, y, work, tube, counts)
             if whole < 1.0:
@@ -312,14 +314,14 @@ def _follow(
         if watched > 0:
             left = begin(system, control, t, step, y, closely, work, counts) if counts[ACCEPTED] == 0 else 0.0
             resolving = closely and shortened < _SHORTENED and abs(step) > 1e6 * EPSILON * abs(t)
-            if resolving and (sampled or not (boxed and all_decided(system, watches, tube))):
+            if resolving and (sampled or not (calm or (boxed and all_decided(system, watches, tube)))):
                 whole, boxed = resolved_part(system, watches, t, step, y, work, tube, counts), False
                 if whole < 1.0:
                     counts[REJECTED] += 1
                     shortened += 1
                     rejected, h = True, step * whole
                     continue
-            if tube.determinant != 0 and may_touch(system, t, step, y, work, tube, boxed):
+            if tube.determinant != 0 and not calm and may_touch(system, t, step, y, work, tube, boxed):
                 whole = level_part(system, t, step, y, work, tube, counts)
                 if whole < 1.0:
                     counts[REJECTED] += 1
@@ -343,7 +345,7 @@ def _follow(
                     sizes_again(control, y, seen.minima, seen.maxima)
                     shortened, again, rejected, h, status = 1, again + 1, True, t_new - t, RUNNING
                     continue
-        compared = status != WATCH and is_compared(step, last, y, work.end, seen, counts)
+        compared = status != WATCH and is_compared(step, last, y, work.end, seen, counts, known)
         if compared or (keep == STEPS and t_new != t):
             interpolant_in_line(system, t, step, y, work, counts)
         if compared:

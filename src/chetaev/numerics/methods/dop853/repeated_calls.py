@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,6 +31,9 @@ from chetaev.numerics.methods.dop853.arguments import (
 )
 from chetaev.numerics.methods.dop853.loaded import LOOP
 from chetaev.numerics.methods.dop853.types import Array, Control, Found, Integers, Kept, Progress, Seen, System, Tube, Watches, Work
+
+if TYPE_CHECKING:
+    from chetaev.numerics.methods.dop853.look_code import Looks
 
 PORTION = 1 << 16
 """Steps between two pauses, in which Python handles signals such as Ctrl-C: some tens of milliseconds for a small system."""
@@ -68,14 +72,27 @@ def stages_of(code: Code, n: int) -> int:
         program = None if code.inputs else program_at(code.rhs)
         at_end = code.ends or (0 if code.n_watch or code.n_measure else code.rhs)
         ends, project = program_at(at_end), program_at(code.project) if code.project else b""
-        whole = None if ends is None or project is None or code.own not in (0, n) else Ends(project, ends)
+        whole = None if ends is None or project is None or code.own not in (0, n) else Ends(project, ends, _looks_of(code, n))
         _stages[key] = 0 if program is None else step_code(program, n, whole)
     return _stages[key]
 
 
+def _looks_of(code: Code, n: int) -> Looks | None:
+    """The programs of what the loop asks of a tube; None if one is not known."""
+    from chetaev.numerics.machine.kernels import program_at
+    from chetaev.numerics.methods.dop853.look_code import Looks
+
+    addresses = code.nodes, code.bounds, code.turns, code.determinant
+    nodes, bounds, turns, determinant = (program_at(address) if address else b"" for address in addresses)
+    if nodes is None or bounds is None or turns is None or determinant is None:
+        return None
+    return Looks(nodes, bounds, turns, determinant, code.n_nodes, code.boxed or n)
+
+
 def _key(code: Code, n: int) -> tuple[int, ...]:
     """What code for whole steps depends on."""
-    return code.rhs, code.project, code.ends, code.own, code.n_watch + code.n_measure, n
+    steps = code.rhs, code.project, code.ends, code.own, code.n_watch, code.n_measure, n
+    return *steps, code.nodes, code.bounds, code.turns, code.determinant, code.n_nodes, code.boxed
 
 
 def with_stages(code: Code, n: int) -> Code:

@@ -7,7 +7,7 @@ import numpy as np
 from chetaev.numerics.machine.native import add_row, add_rows, all_finite, call_step, copy_row, inner, part, sum_rows, sum_squares
 from chetaev.numerics.methods.dop853 import tableau as c
 from chetaev.numerics.methods.dop853.calls import bounded, call, finite, settle_in_line
-from chetaev.numerics.methods.dop853.codes import AMONG, ATOL, EVALUATIONS, FIFTH, MOVED_BY, PROJECTIONS, ROUND_OFF, SIZES, THIRD, WHOLE
+from chetaev.numerics.methods.dop853.codes import AMONG, ATOL, EVALUATIONS, CALLS, FIFTH, GREW, MOVED_BY, PROJECTIONS, ROUND_OFF, SIZES, THIRD, WHOLE
 from chetaev.numerics.methods.dop853.scale_constants import (
     BESIDE,
     FAR,
@@ -22,8 +22,8 @@ from chetaev.numerics.methods.dop853.scale_constants import (
     TINY,
     WEIGHT,
 )
-from chetaev.numerics.methods.dop853.scales import EPSILON, measure_round_off, remember_sizes, round_off_of_projection, unresolved
-from chetaev.numerics.methods.dop853.types import Array, Control, Integers, System, Work
+from chetaev.numerics.methods.dop853.scales import EPSILON, measure_round_off, raise_largest, remember_sizes, round_off_of_projection, unresolved
+from chetaev.numerics.methods.dop853.types import Array, Control, Integers, Seen, System, Tube, Work
 
 ACCURATE, INACCURATE, DRIFTED, BROKEN = range(4)
 """Verdicts on a trial step."""
@@ -74,11 +74,11 @@ def first_step(system: System, control: Control, t: float, y: Array, span: float
 
 
 @inner
-def _at_once(system: System, control: Control, t: float, h: float, y: Array, work: Work) -> tuple[int, float]:
+def _at_once(system: System, control: Control, t: float, h: float, y: Array, work: Work, seen: Seen, tube: Tube) -> tuple[int, float]:
     """How far code for the whole step came, and the ratio of the next step to this one if it is done."""
     return call_step(
         system.stages, t, h, control.rtol, y.ctypes, system.p.ctypes, work.k.ctypes, work.free.ctypes, work.end.ctypes, work.slope.ctypes,
-        control.rows.ctypes,
+        control.rows.ctypes, seen.inside.ctypes, tube.notes.ctypes, work.before.ctypes,
     )  # fmt: skip
 
 
@@ -170,23 +170,26 @@ def _ends(system: System, t: float, work: Work) -> None:
 
 
 @inner
-def attempt(system: System, control: Control, t: float, h: float, y: Array, work: Work, counts: Integers) -> tuple[int, float]:
-    """A trial step to `work.end` with its slope, watched functions and residuals there; a verdict, and the ratio of the next step to this
-    one. The error is estimated before the projection.
+def attempt(
+    system: System, control: Control, t: float, h: float, y: Array, work: Work, seen: Seen, tube: Tube, counts: Integers
+) -> tuple[int, float, int]:
+    """A trial step to `work.end` with its slope, watched functions and residuals there; a verdict, the ratio of the next step to this one,
+    and what is known of the step from code for whole steps (`codes.WHOLE` and bits beside it). The error is estimated before the projection.
     """
     work.ready[0] = False
     counts[EVALUATIONS] += 11
     made, growth = 0, 0.0
     if system.stages != 0:
-        made, growth = _at_once(system, control, t, h, y, work)
+        made, growth = _at_once(system, control, t, h, y, work, seen, tube)
     if made >= WHOLE:
         counts[EVALUATIONS] += 1
-        counts[PROJECTIONS] += made - WHOLE
+        counts[PROJECTIONS] += (made & CALLS) - WHOLE
         work.inaccurate[0] = False
-        remember_sizes(control, work.end)
-        return ACCURATE, growth
+        if made & GREW != 0:
+            raise_largest(control, work.end)
+        return ACCURATE, growth, made
     verdict, error = _judged(system, control, t, h, y, work, counts, made > 0)
-    return verdict, factor(verdict, error)
+    return verdict, factor(verdict, error), 0
 
 
 @inner

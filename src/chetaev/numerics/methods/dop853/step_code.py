@@ -12,13 +12,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from chetaev.numerics.machine import sine
 from chetaev.numerics.machine.engine import CALLED, NAME, bind, machine_code
-from chetaev.numerics.machine.tape import lines_of
-from chetaev.numerics.methods.dop853.codes import AMONG, ATOL, ROUND_OFF, SIZES, WHOLE
-from chetaev.numerics.methods.dop853.scale_constants import FAR, GROWS, HUGE, SAFETY, SQUARE_SETTLED, TINY, WEIGHT
+from chetaev.numerics.methods.dop853.codes import AMONG, ATOL, CALM, GIVEN, GREW, LARGEST, MOVED, MOVED_FURTHER, ROUND_OFF, SIZES, WHOLE
+from chetaev.numerics.methods.dop853.look_code import LookLines, Looks, table_of
+from chetaev.numerics.methods.dop853.scale_constants import (
+    FAR,
+    FURTHER,
+    GROWS,
+    HUGE,
+    MEMORY,
+    MUCH_LARGER,
+    SAFETY,
+    SMALL_PART,
+    SQUARE_SETTLED,
+    TINY,
+    WEIGHT,
+)
 from chetaev.numerics.methods.dop853.tableau import LAST_SUMS, NODES, SUMS
 from chetaev.numerics.methods.in_line import BLOCK, VECTOR, ZEROS, InLine
 from chetaev.numerics.methods.stage_code import LONGEST, Stages, spread
@@ -29,8 +39,8 @@ _SIGNATURE = ", ".join(
     [
         *[f"double %{name}" for name in ("t", "h", "relative")],
         *[f"ptr noalias readonly %{name}" for name in ("y", "p")],
-        *[f"ptr noalias %{name}" for name in ("k", "free", "end", "ends")],
-        "ptr noalias readonly %scales",
+        *[f"ptr noalias %{name}" for name in ("k", "free", "end", "ends", "scales")],
+        *[f"ptr noalias readonly %{name}" for name in ("inside", "notes", "before")],
     ]
 )
 _RESULT = "{ i64, double }"
@@ -42,14 +52,14 @@ lines of the cache, where a processor waits for them much longer."""
 _MOST_CALLS = 3
 """Most calls of the projection, as in `calls.settle`."""
 
-Program = list[tuple[int, int, int, int]]
-
-
 class Ends(NamedTuple):
-    """Programs for the end of a step: the projection, empty if there is none, and the rates together with watched functions and residuals."""
+    """Programs for the end of a step: the projection, empty if there is none; the rates together with watched functions and residuals; what
+    the loop asks of the tube of the step, None if that is not known.
+    """
 
     project: bytes
     ends: bytes
+    looks: Looks | None
 
 
 def step_code(rates: bytes, n: int, ends: Ends | None) -> int:
@@ -57,9 +67,10 @@ def step_code(rates: bytes, n: int, ends: Ends | None) -> int:
 
     Its first result is 0 if an angle is too large for sines and cosines in line, so that nothing it wrote means anything; 1 if only the
     rows of k are right; and `codes.WHOLE` plus the number of calls of the projection if all is done: then `free`, `end` and the row of
-    `ends` are right too, the error is allowed, and the second result is the ratio of the next step to this one.
+    `ends` are right too, the error is allowed, the sizes are renewed, and the second result is the ratio of the next step to this one.
+    Bits say what the loop need not find out itself: `CALM`, `GREW` and `MOVED_FURTHER`.
     """
-    stages = Stages(_table(rates), n)
+    stages = Stages(table_of(rates), n)
     if stages.length > LONGEST or (stages.angles and not sine.IN_LINE):
         return 0
     last = None if ends is None else _Last(stages, n, ends)
@@ -67,10 +78,6 @@ def step_code(rates: bytes, n: int, ends: Ends | None) -> int:
     for name in CALLED.findall(text):
         bind(name)
     return machine_code(text, optimised=True)
-
-
-def _table(program: bytes) -> Program:
-    return list(lines_of(np.frombuffer(program, np.int32).reshape(-1, 4)))
 
 
 def _text(stages: Stages, last: _Last | None) -> str:
@@ -94,9 +101,11 @@ class _Last(InLine):
     """The lines behind the stages."""
 
     def __init__(self, stages: Stages, n: int, ends: Ends) -> None:
-        super().__init__(_table(ends.ends), n, stages)
-        self._project = InLine(_table(ends.project), n, stages) if ends.project else None
-        self._n_rows = BLOCK * len(self._blocks)
+        super().__init__(table_of(ends.ends), n, stages)
+        self._project = InLine(table_of(ends.project), n, stages) if ends.project else None
+        self._n_rows, self._stages = BLOCK * len(self._blocks), stages
+        looks = None if ends.looks is None else LookLines(self, n, ends.looks)
+        self._looks = looks if looks is not None and looks.is_short else None
 
     @property
     def is_short(self) -> bool:
@@ -118,10 +127,10 @@ class _Last(InLine):
         fixed = self.fixed("wf")
         if self._project is None:
             self._add("br i1 %usual, label %done, label %left")
-            self._at_end(fixed, [([name], ["begin"]) for name in free], "0")
+            self._at_end(fixed, free, [([name], ["begin"]) for name in free], "0")
         else:
             end = self._settled(self._project, free)
-            self._at_end(fixed, end, "%calls")
+            self._at_end(fixed, free, end, "%calls")
         self._add("left:")
         self._add(f"%made = zext i1 {near} to i64")
         self._add(_returned("partly", "%made", "%growth"))
@@ -222,7 +231,7 @@ class _Last(InLine):
         ]
         return [([old[b], moved[b]], ["not", "moved"]) for b in self._blocks]
 
-    def _at_end(self, fixed: list[str], sources: Sequence[tuple[list[str], list[str]]], calls: str) -> None:
+    def _at_end(self, fixed: list[str], free: Sequence[str], sources: Sequence[tuple[list[str], list[str]]], calls: str) -> None:
         """As `step._ends`, with the end of the step, and the result."""
         self._add("done:")
         end = [f"%end{b}" for b in self._blocks]
@@ -241,9 +250,59 @@ class _Last(InLine):
             f"%complete = and i1 {self._finite('slope', slope)}, {self.near('w')}",
             "br i1 %complete, label %whole, label %left",
             "whole:",
-            f"%result = add i64 {calls}, {WHOLE}",
-            _returned("all", "%result", "%growth"),
         ]
+        flags = {GREW: self._renewed(end), MOVED_FURTHER: self._moved_further(end)}
+        if self._looks is not None:
+            after = found[self._n_rows] if len(found) > self._n_rows else ""
+            flags[CALM] = self._looks.write(self._stages.rates, free, end, slope, after)
+        self._add(f"%result0 = add i64 {calls}, {WHOLE}")
+        for k, (bit, flag) in enumerate(flags.items()):
+            self._add(f"%flag{k} = select i1 {flag}, i64 {bit}, i64 0")
+            self._add(f"%result{k + 1} = add i64 %result{k}, %flag{k}")
+        self._add(_returned("all", f"%result{len(flags)}", "%growth"))
+
+    def _renewed(self, end: Sequence[str]) -> str:
+        """As `native.renew_largest` for `scales.remember_sizes`."""
+        grew = ZEROS
+        for b in self._blocks:
+            name = f"%size{b}"
+            largest, sizes, given, among = (self._scale(f"{name}.{row}", row, b) for row in (LARGEST, SIZES, GIVEN, AMONG))
+            size = self._size(f"{name}.now", end[b])
+            self._add(f"{name}.much = fmul {VECTOR} {spread(MUCH_LARGER)}, {among}")
+            self._add(f"{name}.above = fcmp ogt {VECTOR} {size}, {name}.much")
+            self._add(f"{name}.grew = or <{BLOCK} x i1> {grew}, {name}.above")
+            grew = f"{name}.grew"
+            new = self._larger(f"{name}.new", largest, size)
+            self._add(f"{name}.memory = fmul {VECTOR} {spread(MEMORY)}, {sizes}")
+            self._add(f"{name}.part = fmul {VECTOR} {spread(SMALL_PART)}, {new}")
+            usual = self._larger(f"{name}.usual", self._larger(f"{name}.faded", f"{name}.memory", f"{name}.part"), size)
+            self._add(f"{name}.own = fcmp olt {VECTOR} {given}, {ZEROS}")
+            self._add(f"{name}.chosen = select <{BLOCK} x i1> {name}.own, {VECTOR} {usual}, {VECTOR} {sizes}")
+            self._put(new, "%scales", LARGEST * self._n_rows + BLOCK * b, f"{name}.new.to")
+            self._put(f"{name}.chosen", "%scales", SIZES * self._n_rows + BLOCK * b, f"{name}.to")
+        return self._any("%grew", grew)
+
+    def _moved_further(self, end: Sequence[str]) -> str:
+        """As `dense.is_compared`: whether a component changes much more than in the steps compared so far."""
+        far = ZEROS
+        for b in self._blocks:
+            name, first = f"%far{b}", MOVED * self._n + BLOCK * b
+            if BLOCK * (b + 1) <= self._n:
+                moved = self._load(f"{name}.moved", "%inside", first, VECTOR)
+            else:
+                there = range(BLOCK * b, self._n)
+                moved = self._gathered(f"{name}.all", b, [""] * BLOCK * b + [self._load(f"{name}.m{j}", "%inside", MOVED * self._n + j, "double") for j in there])
+            self._add(f"{name}.by = fsub {VECTOR} {end[b]}, %y{b}")
+            self._add(f"{name}.limit = fmul {VECTOR} {spread(FURTHER)}, {moved}")
+            self._add(f"{name}.above = fcmp ogt {VECTOR} {self._size(f'{name}.size', f'{name}.by')}, {name}.limit")
+            self._add(f"{name}.some = or <{BLOCK} x i1> {far}, {name}.above")
+            far = f"{name}.some"
+        return self._any("%far", far)
+
+    def _any(self, name: str, flags: str) -> str:
+        self._add(f"{name}.bits = bitcast <{BLOCK} x i1> {flags} to i{BLOCK}")
+        self._add(f"{name}.any = icmp ne i{BLOCK} {name}.bits, 0")
+        return f"{name}.any"
 
     # -- vectors
 
