@@ -133,10 +133,10 @@ class _Last(InLine):
             self._at_end(fixed, free, end, "%calls")
         self._add("left:")
         self._add(f"%made = zext i1 {near} to i64")
-        self._add(_returned("partly", "%made", "%growth"))
+        self._add(_returned("partly", "%made", "0.0"))
 
     def _error(self, free: Sequence[str], fifth: Sequence[str], third: Sequence[str]) -> str:
-        """As `step._error` and `step.factor`; whether the error is allowed."""
+        """As `step._error`; whether the error is allowed."""
         self._add("%step = call double @llvm.fabs.f64(double %h)")
         step, relative = self._spread("%step"), self._spread("%relative")
         totals = {"five": ZEROS, "three": ZEROS}
@@ -166,13 +166,6 @@ class _Last(InLine):
             "%e.none = fmul double 0.0, %three",
             "%e.zero = fcmp oeq double %five, 0.0",
             "%error = select i1 %e.zero, double %e.none, double %e.ratio",
-            "%g.two = call double @llvm.sqrt.f64(double %error)",
-            "%g.four = call double @llvm.sqrt.f64(double %g.two)",
-            "%g.eight = call double @llvm.sqrt.f64(double %g.four)",
-            f"%g.most = fmul double {sine.bits(GROWS)}, %g.eight",
-            f"%g.grows = fcmp olt double %g.most, {sine.bits(SAFETY)}",
-            f"%g.ratio = fdiv double {sine.bits(SAFETY)}, %g.eight",
-            f"%growth = select i1 %g.grows, double {sine.bits(GROWS)}, double %g.ratio",
             "%e.small = fcmp ole double %error, 1.0",
             f"%e.five = fcmp olt double %five, {sine.bits(HUGE**2)}",
             f"%e.three = fcmp olt double %three, {sine.bits(HUGE**2)}",
@@ -259,7 +252,22 @@ class _Last(InLine):
         for k, (bit, flag) in enumerate(flags.items()):
             self._add(f"%flag{k} = select i1 {flag}, i64 {bit}, i64 0")
             self._add(f"%result{k + 1} = add i64 %result{k}, %flag{k}")
+        self._growth()
         self._add(_returned("all", f"%result{len(flags)}", "%growth"))
+
+    def _growth(self) -> None:
+        """As `step.factor`. A processor has room for some hundred instructions that wait: the roots stand where enough of the others are done
+        that the following ones, up to the next step, find room beside them.
+        """
+        self._lines += [
+            "%g.two = call double @llvm.sqrt.f64(double %error)",
+            "%g.four = call double @llvm.sqrt.f64(double %g.two)",
+            "%g.eight = call double @llvm.sqrt.f64(double %g.four)",
+            f"%g.most = fmul double {sine.bits(GROWS)}, %g.eight",
+            f"%g.grows = fcmp olt double %g.most, {sine.bits(SAFETY)}",
+            f"%g.ratio = fdiv double {sine.bits(SAFETY)}, %g.eight",
+            f"%growth = select i1 %g.grows, double {sine.bits(GROWS)}, double %g.ratio",
+        ]
 
     def _renewed(self, end: Sequence[str]) -> str:
         """As `native.renew_largest` for `scales.remember_sizes`."""
