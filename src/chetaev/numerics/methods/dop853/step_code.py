@@ -244,6 +244,7 @@ class _Last(InLine):
             "br i1 %complete, label %whole, label %left",
             "whole:",
         ]
+        self._growth()
         flags = {GREW: self._renewed(end), MOVED_FURTHER: self._moved_further(end)}
         if self._looks is not None:
             after = found[self._n_rows] if len(found) > self._n_rows else ""
@@ -252,7 +253,6 @@ class _Last(InLine):
         for k, (bit, flag) in enumerate(flags.items()):
             self._add(f"%flag{k} = select i1 {flag}, i64 {bit}, i64 0")
             self._add(f"%result{k + 1} = add i64 %result{k}, %flag{k}")
-        self._growth()
         self._add(_returned("all", f"%result{len(flags)}", "%growth"))
 
     def _growth(self) -> None:
