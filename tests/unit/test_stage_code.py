@@ -4,7 +4,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
+import chetaev as ch
 from chetaev.numerics.machine.kernels import compile_kernel, program_at
+from chetaev.numerics.methods import base, dop853
 from chetaev.numerics.methods.dop853 import FINAL, STEPS, Code, Limits, repeated_calls, run, run_many, stages_of
 from chetaev.numerics.methods.dop853.repeated_calls import Runner, state_row
 from chetaev.numerics.methods.dop853.step_code import step_code
@@ -147,3 +149,76 @@ def test_a_long_run_uses_them_before_its_end(fresh, monkeypatch):
     assert any(seen)
     assert not seen[0]
     assert equal(plain, again)
+
+
+# ------------------------------------------------------------ whole steps
+
+SYSTEMS_WITH_ENDS = {
+    "sleigh": 3.0,
+    "rocard": 3.0,
+    "leaning_disk": 2.0,
+    "cartesian_pendulum": 4.0,
+    "lagrange_top": 0.3,
+    "double_pendulum": 2.0,
+    "cart_pendulum": 3.0,
+    "heisenberg": 2.0,
+    "viscous_particle": 3.0,
+    "cawley": 1.0,
+    "knife_edge": 3.0,
+    "greidanus": 3.0,
+    "spherical_pendulum": 3.0,
+    "appell_hamel": 2.0,
+    "roller_racer": 2.0,
+}
+"""Systems of the gallery and times: with projections, watched functions, residuals, nodes, determinants, and further components."""
+
+
+def calls_of(name, tolerance, monkeypatch):
+    """What `simulate` asks of the loop, with the code for many steps."""
+    model, calls = ch.gallery(name), []
+    equations, original = ch.derive(model), dop853.run
+
+    def recorded(*arguments, **options):
+        calls.append((arguments, options))
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(base, "_FIRST_STEPS", 10**9)
+    with monkeypatch.context() as patched:
+        patched.setattr(dop853, "run", recorded)
+        ch.simulate(equations, model.start, (0.0, SYSTEMS_WITH_ENDS[name]), parameters=model.parameters, tolerance=tolerance)
+    assert calls
+    return calls
+
+
+def whole(found):
+    """All that a run leaves, but for its statistics of time."""
+    return [
+        *ends_of(found), found.status, found.index, found.found_times, found.found_states, found.minima, found.maxima, found.measured,
+        found.next_step, found.projections, found.shortened, found.worst, found.usual, found.looked,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SYSTEMS_WITH_ENDS)
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-11])
+def test_a_run_of_whole_steps_has_the_same_bits(fresh, monkeypatch, name, tolerance):
+    for (code, *rest), options in calls_of(name, tolerance, monkeypatch):
+        for keep in (FINAL, STEPS):
+            repeated_calls._stages.clear()
+            wanted = options | {"keep": keep, "times": (), "paused": None, "led": None}
+            plain = run(code, *rest, **wanted)
+            assert stages_of(code, code.size(len(rest[2]))) != 0
+            fast = run(code, *rest, **wanted)
+            assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(whole(plain), whole(fast), strict=True))
+
+
+@pytest.mark.parametrize("name", SYSTEMS_WITH_ENDS)
+def test_the_ends_of_whole_steps_need_no_other_code(fresh, monkeypatch, name):
+    ((code, *rest), options), *_ = calls_of(name, 1e-8, monkeypatch)
+    n, options = code.size(len(rest[2])), options | {"keep": FINAL, "times": (), "paused": None, "led": None}
+    address, right = stages_of(code, n), run(code, *rest, **options)
+    outputs = -(-n // 4) * 4 + code.n_watch + code.n_measure
+    nowhere = compile_kernel(ca.Function("f", [T, ca.SX.sym("y", n), P], [ca.SX(outputs, 1) + np.nan]))
+    wrong = code._replace(ends=nowhere.address)
+    assert run(wrong, *rest, **options).status != right.status
+    repeated_calls._stages[repeated_calls._key(wrong, n)] = address
+    assert equal(right, run(wrong, *rest, **options))

@@ -67,7 +67,8 @@ def _call_step(
     inside: Any, notes: Any, before: Any,
 ) -> tuple[Any, Callable[..., Any]]:  # fmt: skip
     rows = {
-        "y": y, "p": p, "k": k, "free": free, "end": end, "ends": ends, "scales": scales, "inside": inside, "notes": notes, "before": before,
+        "y": y, "p": p, "k": k, "free": free, "end": end, "ends": ends, "scales": scales, "inside": inside, "notes": notes,
+        "before": before,
     }  # fmt: skip
     for name, kind in rows.items():
         _check_pointer("call_step", name, kind)

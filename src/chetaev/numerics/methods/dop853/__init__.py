@@ -63,6 +63,7 @@ from chetaev.numerics.machine.engine import address_of, entry_of
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.dop853.arguments import (
     ANY_CHANGE,
+    NEVER,
     USUAL_LIMITS,
     Code,
     Limits,
@@ -82,7 +83,6 @@ from chetaev.numerics.methods.dop853.arguments import (
 from chetaev.numerics.methods.dop853.codes import FINAL, NODES, STEPS, TIMES
 from chetaev.numerics.methods.dop853.loaded import LOOP
 from chetaev.numerics.methods.dop853.repeated_calls import (
-    NEVER,
     Room,
     interpolated,
     room_for,

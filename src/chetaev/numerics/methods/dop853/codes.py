@@ -64,9 +64,8 @@ MOVED_BY, FIFTH, THIRD = 13, 14, 15
 WHOLE = 2
 """The first result of code for whole steps (`step_code`), less the number of calls of the projection, if it did all that a step needs."""
 CALLS, CALM, GREW, MOVED_FURTHER = 63, 64, 128, 256
-"""All bits of that number, and bits beside it: the step is calm (`look_code`), a component became the largest of its kind, and some change is larger than those of the
-steps compared so far.
-"""
+"""All bits of that number, and bits beside it: the step is calm (`look_code`), a component became the largest of its kind, and some change
+is much larger than those in the steps compared so far."""
 NODE_ROWS = 6
 """The number of rows of data about the nodes."""
 WORST, LEAPED_NODE, TURN, MIDDLE = range(4)

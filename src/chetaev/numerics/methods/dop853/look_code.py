@@ -50,9 +50,8 @@ class LookLines:
 
     def __init__(self, lines: InLine, n: int, looks: Looks) -> None:
         self._write, self._looks, self._n = lines, looks, n
-        nodes, bounds, turns, determinant = (
-            InLine(table_of(program), n, lines) if program else None for program in (looks.nodes, looks.bounds, looks.turns, looks.determinant)
-        )
+        programs = looks.nodes, looks.bounds, looks.turns, looks.determinant
+        nodes, bounds, turns, determinant = (InLine(table_of(program), n, lines) if program else None for program in programs)
         self._nodes, self._bounds, self._turns, self._determinant = nodes, bounds, turns, determinant
         self._parts = [part for part in (nodes, bounds, turns, determinant) if part is not None]
 
@@ -173,9 +172,7 @@ class LookLines:
         self._write.lines.append(f"{name} = or i1 {name}.either, {name}.zero")
         return name
 
-    def _no_touch(
-        self, determinant: InLine, rates: Sequence[str], end: Sequence[str], slope: Sequence[str], after: str, turn: str
-    ) -> str:
+    def _no_touch(self, determinant: InLine, rates: Sequence[str], end: Sequence[str], slope: Sequence[str], after: str, turn: str) -> str:
         """As `proof.may_touch`, the opposite of it."""
         add = self._write.lines.append
         add(f"%middle.h = fmul double {sine.bits(0.125)}, %h")

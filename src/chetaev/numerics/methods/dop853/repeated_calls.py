@@ -12,7 +12,6 @@ import numpy as np
 from chetaev.numerics.machine.packed import Packed
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.dop853.arguments import (
-    NEVER,
     Code,
     Limits,
     Watching,

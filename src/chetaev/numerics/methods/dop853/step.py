@@ -7,7 +7,20 @@ import numpy as np
 from chetaev.numerics.machine.native import add_row, add_rows, all_finite, call_step, copy_row, inner, part, sum_rows, sum_squares
 from chetaev.numerics.methods.dop853 import tableau as c
 from chetaev.numerics.methods.dop853.calls import bounded, call, finite, settle_in_line
-from chetaev.numerics.methods.dop853.codes import AMONG, ATOL, EVALUATIONS, CALLS, FIFTH, GREW, MOVED_BY, PROJECTIONS, ROUND_OFF, SIZES, THIRD, WHOLE
+from chetaev.numerics.methods.dop853.codes import (
+    AMONG,
+    ATOL,
+    CALLS,
+    EVALUATIONS,
+    FIFTH,
+    GREW,
+    MOVED_BY,
+    PROJECTIONS,
+    ROUND_OFF,
+    SIZES,
+    THIRD,
+    WHOLE,
+)
 from chetaev.numerics.methods.dop853.scale_constants import (
     BESIDE,
     FAR,
@@ -22,7 +35,14 @@ from chetaev.numerics.methods.dop853.scale_constants import (
     TINY,
     WEIGHT,
 )
-from chetaev.numerics.methods.dop853.scales import EPSILON, measure_round_off, raise_largest, remember_sizes, round_off_of_projection, unresolved
+from chetaev.numerics.methods.dop853.scales import (
+    EPSILON,
+    measure_round_off,
+    raise_largest,
+    remember_sizes,
+    round_off_of_projection,
+    unresolved,
+)
 from chetaev.numerics.methods.dop853.types import Array, Control, Integers, Seen, System, Tube, Work
 
 ACCURATE, INACCURATE, DRIFTED, BROKEN = range(4)
@@ -84,8 +104,9 @@ def _at_once(system: System, control: Control, t: float, h: float, y: Array, wor
 
 @inner
 def _stages(system: System, control: Control, t: float, h: float, y: Array, work: Work, made: bool) -> bool:
-    """Stages 1-11 from stage 0, what they sum to in the last rows of `k`, and the end of the step in `free`; whether that is finite. `made`:
-    the rows of `k` are there already.
+    """Stages 1-11 from stage 0, what they sum to in the last rows of `k`, and the end of the step in `free`; whether that is finite.
+
+    `made`: the rows of `k` are there already.
     """
     k, width = work.k, work.k.shape[1]
     moved, fifth, third = k[MOVED_BY], k[FIFTH], k[THIRD]
@@ -174,7 +195,7 @@ def attempt(
     system: System, control: Control, t: float, h: float, y: Array, work: Work, seen: Seen, tube: Tube, counts: Integers
 ) -> tuple[int, float, int]:
     """A trial step to `work.end` with its slope, watched functions and residuals there; a verdict, the ratio of the next step to this one,
-    and what is known of the step from code for whole steps (`codes.WHOLE` and bits beside it). The error is estimated before the projection.
+    and what code for whole steps found (`codes.WHOLE` and bits beside it). The error is estimated before the projection.
     """
     work.ready[0] = False
     counts[EVALUATIONS] += 11
@@ -193,9 +214,7 @@ def attempt(
 
 
 @inner
-def _judged(
-    system: System, control: Control, t: float, h: float, y: Array, work: Work, counts: Integers, made: bool
-) -> tuple[int, float]:
+def _judged(system: System, control: Control, t: float, h: float, y: Array, work: Work, counts: Integers, made: bool) -> tuple[int, float]:
     """The same in several calls: a verdict and the error. `made`: the stages are there already."""
     ends = _stages(system, control, t, h, y, work, made)
     error = _error(control, h, y, work)
