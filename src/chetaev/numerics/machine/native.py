@@ -84,7 +84,7 @@ def _call_step(
 
 call_step: Callable[..., tuple[int, float]] = intrinsic(_call_step)
 """`call_step(address, t, h, relative, y, p, k, free, end, ends, scales, inside, notes, before)`, rows given by `.ctypes`: a function of
-`dop853.step_code`, and what it returns.
+`dop853.whole_steps.step_code`, and what it returns.
 """
 
 

@@ -32,7 +32,7 @@ from chetaev.numerics.methods.dop853.loaded import LOOP
 from chetaev.numerics.methods.dop853.types import Array, Control, Found, Integers, Kept, Progress, Seen, System, Tube, Watches, Work
 
 if TYPE_CHECKING:
-    from chetaev.numerics.methods.dop853.look_code import Looks
+    from chetaev.numerics.methods.dop853.whole_steps.look_code import Looks
 
 PORTION = 1 << 16
 """Steps between two pauses, in which Python handles signals such as Ctrl-C: some tens of milliseconds for a small system."""
@@ -64,7 +64,7 @@ def stages_of(code: Code, n: int) -> int:
     """
     # Imported here: the environment that builds a wheel has neither CasADi nor SymPy, and imports this package to compile its loop.
     from chetaev.numerics.machine.kernels import program_at
-    from chetaev.numerics.methods.dop853.step_code import Ends, step_code
+    from chetaev.numerics.methods.dop853.whole_steps.step_code import Ends, step_code
 
     key = _key(code, n)
     if key not in _stages:
@@ -79,7 +79,7 @@ def stages_of(code: Code, n: int) -> int:
 def _looks_of(code: Code, n: int) -> Looks | None:
     """The programs of what the loop asks of a tube; None if one is not known."""
     from chetaev.numerics.machine.kernels import program_at
-    from chetaev.numerics.methods.dop853.look_code import Looks
+    from chetaev.numerics.methods.dop853.whole_steps.look_code import Looks
 
     addresses = code.nodes, code.bounds, code.turns, code.determinant
     nodes, bounds, turns, determinant = (program_at(address) if address else b"" for address in addresses)
