@@ -15,7 +15,6 @@ from typing import NamedTuple
 from chetaev.numerics.machine import sine
 from chetaev.numerics.machine.engine import CALLED, NAME, bind, machine_code
 from chetaev.numerics.methods.dop853.codes import AMONG, ATOL, CALM, GIVEN, GREW, LARGEST, MOVED, MOVED_FURTHER, ROUND_OFF, SIZES, WHOLE
-from chetaev.numerics.methods.dop853.whole_steps.look_code import LookLines, Looks, table_of
 from chetaev.numerics.methods.dop853.scale_constants import (
     FAR,
     FURTHER,
@@ -30,6 +29,7 @@ from chetaev.numerics.methods.dop853.scale_constants import (
     WEIGHT,
 )
 from chetaev.numerics.methods.dop853.tableau import LAST_SUMS, NODES, SUMS
+from chetaev.numerics.methods.dop853.whole_steps.look_code import LookLines, Looks, table_of
 from chetaev.numerics.methods.in_line import BLOCK, VECTOR, ZEROS, InLine
 from chetaev.numerics.methods.stage_code import LONGEST, Stages, spread
 
