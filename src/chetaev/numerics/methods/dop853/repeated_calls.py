@@ -45,8 +45,8 @@ _MOST = 1 << 22
 steps do."""
 _END, _CONTROL = len(System._fields), len(System._fields) + 2
 """Places of arguments of the loop: the last time, and what `Control` holds. Another order would pass a pointer for a number."""
-_STAGES = System._fields.index("stages")
-"""The place of the code of all stages."""
+_MADE = {name: System._fields.index(name) for name in ("stages", "doubting")}
+"""The places of code that is made where many steps were taken."""
 _KEEP = _CONTROL + len(Control._fields) + len(Watches._fields)
 """The place after them: what is kept, wanted times, the flag, room for what is kept."""
 
@@ -55,6 +55,8 @@ _PAYS = 1 << 20
 """Steps with a right-hand side after which all stages of a step are compiled into one function: this takes 10 to 80 ms to make and saves 10
 to 40 ns in each."""
 _stages: dict[tuple[int, ...], int] = {}
+_doubting: dict[int, int] = {}
+"""Code of bounds for one program, by the address of code that reads programs."""
 _steps: dict[tuple[int, int], int] = {}
 
 
@@ -64,6 +66,7 @@ def stages_of(code: Code, n: int) -> int:
     """
     # Imported here: the environment that builds a wheel has neither CasADi nor SymPy, and imports this package to compile its loop.
     from chetaev.numerics.machine.kernels import program_at
+    from chetaev.numerics.machine.rounding_bounds import compiled_doubts
     from chetaev.numerics.methods.dop853.whole_steps.step_code import Ends, step_code
 
     key = _key(code, n)
@@ -73,6 +76,8 @@ def stages_of(code: Code, n: int) -> int:
         ends, project = program_at(at_end), program_at(code.project) if code.project else b""
         whole = None if ends is None or project is None or code.own not in (0, n) else Ends(project, ends, _looks_of(code, n))
         _stages[key] = 0 if program is None else step_code(program, n, whole)
+        if _stages[key] and code.doubting:
+            _doubting[code.doubting] = compiled_doubts(code.doubting)
     return _stages[key]
 
 
@@ -95,9 +100,9 @@ def _key(code: Code, n: int) -> tuple[int, ...]:
 
 
 def with_stages(code: Code, n: int) -> Code:
-    """The same code, with the stages in one function if that exists."""
+    """The same code, with whole steps in one function if that exists."""
     stages = 0 if code.inputs else _stages.get(_key(code, n), 0)
-    return code if stages == code.stages else code._replace(stages=stages)
+    return code if stages == code.stages else code._replace(stages=stages, doubting=_doubting.get(code.doubting, code.doubting))
 
 
 def _has_stages(code: Code, n: int, steps: int) -> bool:
@@ -159,8 +164,8 @@ class Room:
         """Use code for all stages once many steps were taken with a right-hand side, of which these are the latest."""
         if not self.code.stages and _has_stages(self.code, self.y.size, steps):
             self.code = with_stages(self.code, self.y.size)
-            if self.code.stages:
-                self.run.set(_STAGES, self.code.stages)
+            for name, place in _MADE.items() if self.code.stages else ():
+                self.run.set(place, getattr(self.code, name))
 
     @property
     def size(self) -> int:
