@@ -35,6 +35,8 @@ class InLine:
         self._order = in_order(table)
         self._lines: list[str] = [] if within is None else within._lines
         self._called: set[int] = set() if within is None else within._called
+        self._lasting: dict[tuple[object, ...], str] = {} if within is None else within._lasting
+        """Values that depend on neither time nor state, by their operation and operands: programs share them."""
         self._stored = 1 + max((a for operation, a, *_ in table if operation == STORE), default=-1)
         self._near: list[str] = []
         self._moving: list[bool] = []
@@ -121,14 +123,23 @@ class InLine:
             elif operation in TURNING:
                 names[k] = angles.value(TURNING.index(operation), names[a])
             else:
-                names[k] = f"%{prefix}v{k}"
-                self._called.add(operation)
-                if operation == PARAMETER:
-                    self._parameter(names[k], a)
-                else:
-                    self._add(CASES[operation].format(r=names[k], a=names[a], b=names[b], c=names[c]))
+                names[k] = self._value(f"%{prefix}v{k}", operation, a, [names[v] for v in operands(operation, a, b, c)], moving)
         self._near += [angles.near] if angles.near else []
         return names, stored
+
+    def _value(self, name: str, operation: int, place: int, given: list[str], moving: bool) -> str:
+        """The name of a value; of one that lasts perhaps that of another program."""
+        key = (operation, place, *given) if operation == PARAMETER else (operation, *given)
+        if not moving and key in self._lasting:
+            return self._lasting[key]
+        self._called.add(operation)
+        if operation == PARAMETER:
+            self._parameter(name, place)
+        else:
+            self._add(CASES[operation].format(r=name, **dict(zip("abc", given, strict=False))))
+        if not moving:
+            self._lasting[key] = name
+        return name
 
     def _circle(self, prefix: str) -> Circle:
         """Sines and cosines in line, with names of their own in each stage."""
