@@ -21,8 +21,6 @@ from chetaev.numerics.methods.stage_code import spread
 
 LONGEST_LOOKS = 300
 """Most instructions of the programs that read a tube, and of the determinant."""
-_STAGES = 12
-"""Rows of k with the rates at the stages, as `tube.STAGES`."""
 
 Table = list[tuple[int, int, int, int]]
 
@@ -106,7 +104,7 @@ class LookLines:
         """As `native.reach_columns`: the least and the largest states in the step, then the least and the largest rates."""
         name, start = f"%reach{block}", f"%y{block}"
         slow = fast = slope
-        for k, rate in enumerate(rates[:_STAGES]):
+        for k, rate in enumerate(rates):
             slow, fast = self._smaller(f"{name}.slow{k}", slow, rate), self._larger(f"{name}.fast{k}", fast, rate)
         moved = [self._two(f"{name}.moved{k}", "fmul", "%h.all", rate) for k, rate in enumerate((slow, fast))]
         down = self._smaller(f"{name}.down", ZEROS, self._smaller(f"{name}.less", *moved))
