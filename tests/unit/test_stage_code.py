@@ -4,10 +4,15 @@ import casadi as ca
 import numpy as np
 import pytest
 
+import chetaev as ch
+from chetaev.numerics.machine.engine import entry_of
 from chetaev.numerics.machine.kernels import compile_kernel, program_at
+from chetaev.numerics.machine.rounding_bounds import compiled_doubts, doubting
+from chetaev.numerics.methods import base, dop853
 from chetaev.numerics.methods.dop853 import FINAL, STEPS, Code, Limits, repeated_calls, run, run_many, stages_of
 from chetaev.numerics.methods.dop853.repeated_calls import Runner, state_row
-from chetaev.numerics.methods.stage_code import LONGEST, stages_code
+from chetaev.numerics.methods.dop853.whole_steps.step_code import step_code
+from chetaev.numerics.methods.stage_code import LONGEST
 
 T, P = ca.SX.sym("t"), ca.SX.sym("p", 2)
 
@@ -125,9 +130,9 @@ def test_a_prepared_run_uses_them_from_then_on(fresh, monkeypatch):
 
 def test_long_programs_and_unknown_code_have_none(fresh):
     long = kernel_of(1, lambda y: [sum((ca.exp(y[0] * (k + 2)) for k in range(LONGEST)), ca.SX(0))])
-    assert stages_code(long.program, 1, (), (), ()) == 0
+    assert step_code(long.program, 1, None) == 0
     turning = kernel_of(13, lambda y: [ca.sin(y[k]) for k in range(13)])
-    assert stages_code(turning.program, 13, (), (), ()) == 0
+    assert step_code(turning.program, 13, None) == 0
     assert program_at(12345) is None
     assert stages_of(Code(12345), 1) == 0
     short = kernel_of(2, SYSTEMS["pendulum"][1])
@@ -146,3 +151,157 @@ def test_a_long_run_uses_them_before_its_end(fresh, monkeypatch):
     assert any(seen)
     assert not seen[0]
     assert equal(plain, again)
+
+
+# ------------------------------------------------------------ whole steps
+
+SYSTEMS_WITH_ENDS = {
+    "sleigh": 3.0,
+    "rocard": 3.0,
+    "leaning_disk": 2.0,
+    "cartesian_pendulum": 4.0,
+    "lagrange_top": 0.3,
+    "double_pendulum": 2.0,
+    "cart_pendulum": 3.0,
+    "heisenberg": 2.0,
+    "viscous_particle": 3.0,
+    "cawley": 1.0,
+    "knife_edge": 3.0,
+    "greidanus": 3.0,
+    "spherical_pendulum": 3.0,
+    "appell_hamel": 2.0,
+    "roller_racer": 2.0,
+}
+"""Systems of the gallery and times: with projections, watched functions, residuals, nodes, determinants, and further components."""
+
+
+def calls_of(name, tolerance, monkeypatch):
+    """What `simulate` asks of the loop for a system of the gallery, with the code for many steps."""
+    model = ch.gallery(name)
+    end, settings = SYSTEMS_WITH_ENDS[name], {"parameters": model.parameters, "tolerance": tolerance}
+    return recorded(monkeypatch, lambda: ch.simulate(ch.derive(model), model.start, (0.0, end), **settings))
+
+
+def recorded(monkeypatch, simulate):
+    """The calls of the loop meanwhile."""
+    calls, original = [], dop853.run
+
+    def run_and_keep(*arguments, **options):
+        calls.append((arguments, options))
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(base, "_FIRST_STEPS", 10**9)
+    with monkeypatch.context() as patched:
+        patched.setattr(dop853, "run", run_and_keep)
+        simulate()
+    assert calls
+    return calls
+
+
+def whole(found):
+    """All that a run leaves, but for its statistics of time."""
+    return [
+        *ends_of(found), found.status, found.index, found.found_times, found.found_states, found.minima, found.maxima, found.measured,
+        found.next_step, found.projections, found.shortened, found.worst, found.usual, found.looked,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SYSTEMS_WITH_ENDS)
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-11])
+def test_a_run_of_whole_steps_has_the_same_bits(fresh, monkeypatch, name, tolerance):
+    for (code, *rest), options in calls_of(name, tolerance, monkeypatch):
+        for keep in (FINAL, STEPS):
+            repeated_calls._stages.clear()
+            wanted = options | {"keep": keep, "times": (), "paused": None, "led": None}
+            plain = run(code, *rest, **wanted)
+            assert stages_of(code, code.size(len(rest[2]))) != 0
+            fast = run(code, *rest, **wanted)
+            assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(whole(plain), whole(fast), strict=True))
+
+
+ROUGH = {
+    "a barrier at 500": lambda: moved("q", "q'^2/2 - exp(-(20*(q - 500))^2)", {"q": 0, "q'": 1}, 600.0),
+    "a wall, an event": lambda: moved("q v", "q'^2/2 + v'^2/2 - q^4", {"q": 0, "q'": 1, "v": 0, "v'": 2}, 9.0, events=["v - 3", "q*v"]),
+    "friction and its corner": lambda: moved("q", "q'^2/2 - q^2/2", {"q": 2, "q'": 0}, 12.0, forces={"q": "-0.1*sign(q')"}),
+    "a determinant that touches zero": lambda: moved("q", "(1 - q)^2*q'^2/2", {"q": 0, "q'": 1}, 3.0),
+    "a mass that turns back": lambda: moved("q", "(1.001 + cos(q))*q'^2/2", {"q": 0, "q'": 1}, 9.0),
+    "an angle that turns": lambda: moved("q", "q'^2/2 + cos(q)", {"q": 0, "q'": 5}, 60.0),
+}
+
+
+def moved(names, lagrangian, start, end, events=(), **parts):
+    return ch.simulate(ch.derive(ch.System(names, lagrangian=lagrangian, **parts)), start, (0, end), events=events, progress=False)
+
+
+@pytest.mark.parametrize("name", ROUGH)
+def test_rough_motions_of_whole_steps_have_the_same_bits(fresh, monkeypatch, name):
+    """Steps that are shortened, cut at roots, or end where a determinant vanishes."""
+    some = 0
+    for (code, *rest), options in recorded(monkeypatch, ROUGH[name]):
+        repeated_calls._stages.clear()
+        wanted = options | {"keep": STEPS, "times": (), "paused": None, "led": None}
+        plain = run(code, *rest, **wanted)
+        some += stages_of(code, code.size(len(rest[2]))) != 0
+        fast = run(code, *rest, **wanted)
+        assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(whole(plain), whole(fast), strict=True))
+    assert some
+
+
+@pytest.mark.parametrize("name", SYSTEMS_WITH_ENDS)
+def test_the_ends_of_whole_steps_need_no_other_code(fresh, monkeypatch, name):
+    ((code, *rest), options), *_ = calls_of(name, 1e-8, monkeypatch)
+    n, options = code.size(len(rest[2])), options | {"keep": FINAL, "times": (), "paused": None, "led": None}
+    address, right = stages_of(code, n), run(code, *rest, **options)
+    outputs = -(-n // 4) * 4 + code.n_watch + code.n_measure
+    nowhere = compile_kernel(ca.Function("f", [T, ca.SX.sym("y", n), P], [ca.SX(outputs, 1) + np.nan]))
+    wrong = code._replace(ends=nowhere.address)
+    assert run(wrong, *rest, **options).status != right.status
+    repeated_calls._stages[repeated_calls._key(wrong, n)] = address
+    assert equal(right, run(wrong, *rest, **options))
+
+
+# ------------------------------------------------------------ bounds of rounding errors
+
+
+ALL_KINDS = {
+    "arithmetic": lambda y: [
+        y[0] + 0.1,
+        y[0] - y[1],
+        y[0] * y[1] + y[2],
+        y[0] / y[1],
+        1 / y[2],
+        y[0] ** 2 - y[1] ** 2,
+        -y[0],
+        2 * y[0] + T,
+    ],
+    "choices": lambda y: [ca.fabs(y[0]), ca.fmin(y[0], y[1]), ca.fmax(y[1], y[2]), ca.sign(y[0]), ca.if_else(y[0] < y[1], y[2], y[1])],
+    "functions": lambda y: [ca.exp(y[0]), ca.log(ca.fabs(y[1])), ca.tan(y[2]), ca.sqrt(ca.fabs(y[0])), ca.atan2(y[0], y[1]), ca.tanh(y[2])],
+    "angles": lambda y: [ca.sin(y[0]) * ca.cos(y[0]), ca.cos(y[1] + ca.sin(y[2])) / P[0], ca.sin(P[1]) * y[2]],
+}
+
+
+@pytest.mark.parametrize("name", ALL_KINDS)
+def test_bounds_of_one_program_have_the_bits_of_those_that_are_interpreted(name):
+    kernel = kernel_of(3, ALL_KINDS[name])
+    read = doubting(kernel, often=True)
+    made = compiled_doubts(read)
+    assert made != read
+    rng, found = np.random.default_rng(1), np.zeros((2, 2 * kernel.n_out))
+    states = [
+        *rng.standard_normal((50, 3)),
+        *(10.0 ** rng.uniform(-9, 9, (50, 3))),
+        np.zeros(3),
+        np.array([1.0, 1.0, -0.0]),
+        [np.inf, 1e300, np.nan],
+    ]
+    for t, y in enumerate(np.array(states)):
+        p = rng.uniform(0.5, 2.0, 2)
+        for address, row in zip((read, made), found, strict=True):
+            entry_of(address)(float(t), y.ctypes.data, p.ctypes.data, row.ctypes.data)
+        assert np.array_equal(*found, equal_nan=True)
+
+
+def test_long_programs_keep_the_code_that_reads_them():
+    long = kernel_of(1, lambda y: [sum((ca.exp(y[0] * (k + 2)) for k in range(200)), ca.SX(0))])
+    assert compiled_doubts(doubting(long, often=True)) == doubting(long, often=True)
+    assert compiled_doubts(12345) == 12345

@@ -231,11 +231,11 @@ def cosine(a: Interval) -> Interval:
 
 
 def tangent(a: Interval) -> Interval:
-    """All tangents; unbounded if the interval contains a pole."""
+    """All tangents; unbounded if the interval contains a pole. Quotients, since sines and cosines are computed inline."""
     if a.single:
         return single(ca.SX.unary(ca.OP_TAN, a.low))
     pole = _passes(a, pi / 2, pi)
-    low, high = (ca.SX.unary(ca.OP_TAN, end) for end in (a.low, a.high))
+    low, high = (ca.SX.unary(ca.OP_SIN, end) / ca.SX.unary(ca.OP_COS, end) for end in (a.low, a.high))
     return Interval(chosen(pole, ca.SX(-inf), low), chosen(pole, ca.SX(inf), high))
 
 

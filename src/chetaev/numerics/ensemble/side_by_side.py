@@ -8,7 +8,7 @@ from chetaev.numerics.machine.kernels import Foreign, Kernel
 from chetaev.numerics.machine.processor import LANES
 from chetaev.numerics.machine.rounding_bounds import program_with_inputs
 from chetaev.numerics.machine.vectors.states import code_in_lanes, doubts_in_lanes, is_made, runs_in_lanes
-from chetaev.numerics.methods.dop853.repeated_calls import LAST_SUMS, NODES, SUMS
+from chetaev.numerics.methods.dop853.tableau import LAST_SUMS, NODES, SUMS
 from chetaev.numerics.methods.lanes import ONE_BY_ONE, Wide
 from chetaev.numerics.methods.lanes.stages import lane_stages_code
 

@@ -62,19 +62,30 @@ The address is an argument and not part of the caller's code, so one compiled ca
 """
 
 
-def _call_stages(typingctx: Any, address: Any, t: Any, h: Any, y: Any, p: Any, k: Any) -> tuple[Any, Callable[..., Any]]:
-    for name, kind in (("y", y), ("p", p), ("k", k)):
-        _check_pointer("call_stages", name, kind)
+def _call_step(
+    typingctx: Any, address: Any, t: Any, h: Any, relative: Any, y: Any, p: Any, k: Any, free: Any, end: Any, ends: Any, scales: Any,
+    inside: Any, notes: Any, before: Any,
+) -> tuple[Any, Callable[..., Any]]:  # fmt: skip
+    rows = {
+        "y": y, "p": p, "k": k, "free": free, "end": end, "ends": ends, "scales": scales, "inside": inside, "notes": notes,
+        "before": before,
+    }  # fmt: skip
+    for name, kind in rows.items():
+        _check_pointer("call_step", name, kind)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kind = ir.FunctionType(ir.IntType(64), [_DOUBLE, _DOUBLE, *[_DOUBLE.as_pointer()] * 3])
-        return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
+        result = ir.LiteralStructType([ir.IntType(64), _DOUBLE])
+        kind = ir.FunctionType(result, [*[_DOUBLE] * 3, *[_DOUBLE.as_pointer()] * len(rows)])
+        found = builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
+        return context.make_tuple(builder, signature.return_type, [builder.extract_value(found, i) for i in range(2)])
 
-    return types.int64(types.intp, types.float64, types.float64, *[_POINTER] * 3), generate
+    return types.Tuple((types.int64, types.float64))(types.intp, *[types.float64] * 3, *[_POINTER] * len(rows)), generate
 
 
-call_stages: Callable[[int, float, float, Any, Any, Any], int] = intrinsic(_call_stages)
-"""`call_stages(address, t, h, y.ctypes, p.ctypes, k.ctypes)`: a function of `stage_code`, and what it returns."""
+call_step: Callable[..., tuple[int, float]] = intrinsic(_call_step)
+"""`call_step(address, t, h, relative, y, p, k, free, end, ends, scales, inside, notes, before)`, rows given by `.ctypes`: a function of
+`dop853.whole_steps.step_code`, and what it returns.
+"""
 
 
 def _add_rows(typingctx: Any, out: Any, y: Any, h: Any, k: Any, width: Any, rows: Any) -> tuple[Any, Callable[..., Any]]:

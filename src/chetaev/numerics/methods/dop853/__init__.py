@@ -14,7 +14,7 @@ alive.
 | `measure` | residuals whose largest absolute values are reported |
 | `doubting` | $y'$ plus, then minus, bounds of its rounding errors (`chetaev.numerics.machine.rounding_bounds`; 0 = not asked for) |
 | `ends` | the rates, watched functions and residuals together, each with the bits of its own kernel (`types.System`) |
-| `stages` | the rates in all stages of a step, with the bits of `rhs`; made where many steps were taken (`repeated_calls.stages_of`) |
+| `stages` | all stages of a step and what follows them, with the same bits; made where many steps were taken (`whole_steps`) |
 | `nodes` | largest and smallest absolute values of functions over a tube |
 | `bounds` | bounds of watched functions and of their rates over a tube |
 | `turns` | how far angles turn in a tube, at most |
@@ -44,7 +44,7 @@ is. `directions` are meant along the motion, forwards or backwards. `floor` is t
 **Modules.** `loop` makes the steps, each by `step` with the numbers of `tableau` and the `calls` of kernels. `scales` measures errors, with
 `scale_constants`; `watched_functions` finds roots by the rules of `location`; `enclosure` bounds what a step did not evaluate and
 decides what the bounds prove. `dense` has the polynomials between the nodes. `types`, `codes` and `arguments` hold the arguments, `loaded`
-the compiled code, `repeated_calls` repeats calls.
+the compiled code, `repeated_calls` repeats calls. `whole_steps` has code for steps of one system.
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ from chetaev.numerics.machine.engine import address_of, entry_of
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.dop853.arguments import (
     ANY_CHANGE,
+    NEVER,
     USUAL_LIMITS,
     Code,
     Limits,
@@ -82,7 +83,6 @@ from chetaev.numerics.methods.dop853.arguments import (
 from chetaev.numerics.methods.dop853.codes import FINAL, NODES, STEPS, TIMES
 from chetaev.numerics.methods.dop853.loaded import LOOP
 from chetaev.numerics.methods.dop853.repeated_calls import (
-    NEVER,
     Room,
     interpolated,
     room_for,

@@ -6,13 +6,8 @@ import numpy as np
 
 from chetaev.numerics.machine.native import call_kernel, copy_fresh, inner, part, sum_relative
 from chetaev.numerics.methods.dop853.codes import AMONG, ATOL, ROUND_OFF
-from chetaev.numerics.methods.dop853.scale_constants import TINY
+from chetaev.numerics.methods.dop853.scale_constants import HUGE, SQUARE_SETTLED, TINY
 from chetaev.numerics.methods.dop853.types import Array, Control, System
-
-HUGE = 1e100
-"""Limit of the ratio of an error to its tolerance; the square of the limit does not overflow."""
-SQUARE_SETTLED = 3e-9
-"""A relative correction of Newton's method after which the next one, of the order of its square, is round-off."""
 
 
 @part

@@ -61,6 +61,11 @@ UPPER_BOUND, LOWER_BOUND, SEEN_VALUE, BOUND_OVER_STEP, EDGE, LARGEST_VALUE = ran
 step, the bound over the whole step, the value at which an unseen feature begins, and the largest value at a single point."""
 MOVED_BY, FIFTH, THIRD = 13, 14, 15
 """Rows of `k` that hold the change of the state in a step, and the error estimates of orders 5 and 3, until the interpolant is made."""
+WHOLE = 2
+"""The first result of code for whole steps (`step_code`), less the number of calls of the projection, if it did all that a step needs."""
+CALLS, CALM, GREW, MOVED_FURTHER = 63, 64, 128, 256
+"""All bits of that number, and bits beside it: the step is calm (`look_code`), a component became the largest of its kind, and some change
+is much larger than those in the steps compared so far."""
 NODE_ROWS = 6
 """The number of rows of data about the nodes."""
 WORST, LEAPED_NODE, TURN, MIDDLE = range(4)
@@ -87,6 +92,13 @@ TRIES = 1000
 FALL = 1e-2
 """A determinant that falls below this part of both its values at the ends of a step touches zero, or comes so close to it that the step
 must be examined."""
+PARABOLA = 0.75
+"""As `FALL`, for the lowest value of a parabola: below it the determinant is evaluated at more points. It is larger than `FALL` because a
+cosine is no parabola."""
+CLOSE = 0.1
+"""A determinant that is smaller than this part of another of its values in the step is evaluated at more points too."""
+MARGIN = 0.1
+"""How far beyond the ends of a step the lowest value of the parabola may lie, in halves of the step."""
 EVEN = 0.75
 """Second difference, in parts of the largest value, below which three roots of a determinant may belong to a square that vanishes between
 them. Determinants that change by less than a factor of five in a step are above it; with 0.5, squares of parabolas are missed."""

@@ -27,11 +27,13 @@ from chetaev.numerics.methods.dop853.codes import (
     LOOK,
     LOOKED,
     MOVED,
+    MOVED_FURTHER,
     OFF,
     ROUNDED,
     SLOPE,
     SPACE,
     WHEN,
+    WHOLE,
 )
 from chetaev.numerics.methods.dop853.scale_constants import (
     DIGITS,
@@ -149,13 +151,15 @@ def begin_comparisons(seen: Seen, counts: Integers) -> None:
 
 
 @inner
-def is_compared(h: float, last: bool, y: Array, end: Array, seen: Seen, counts: Integers) -> bool:
+def is_compared(h: float, last: bool, y: Array, end: Array, seen: Seen, counts: Integers, known: int) -> bool:
     """Whether the run compares inside a step of length h from y to `end`: if its number is due, if it is the `last` step, if it is much
-    shorter than the steps compared so far, or changes a component much more.
+    shorter than the steps compared so far, or changes a component much more. `known`: what code for whole steps found.
     """
     if counts[LOOKED] == 0:
         return last or counts[ACCEPTED] >= counts[LOOK]
     far = abs(h) < MUCH_SHORTER * seen.roots[SPACE] or counts[ACCEPTED] >= counts[LOOK]
+    if known >= WHOLE:
+        return far or known & MOVED_FURTHER != 0
     for j in range(seen.inside.shape[1]):
         far |= abs(end[j] - y[j]) > FURTHER * seen.inside[MOVED, j]
     return far

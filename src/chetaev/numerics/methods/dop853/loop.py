@@ -15,6 +15,7 @@ from chetaev.numerics.methods.dop853.codes import (
     ACCEPTED,
     AGAIN,
     BOUND,
+    CALM,
     DOUBLE_TURN,
     DRIFT,
     EVALUATIONS,
@@ -61,7 +62,7 @@ from chetaev.numerics.methods.dop853.enclosure.proof import all_decided, level_p
 from chetaev.numerics.methods.dop853.enclosure.tube import around_in_line, may_leap, safe_part
 from chetaev.numerics.methods.dop853.scale_constants import TIME_LEFT
 from chetaev.numerics.methods.dop853.scales import begin_sizes, fold, make_whole, onto_rows, put_back, sizes_again, unfold
-from chetaev.numerics.methods.dop853.step import ACCURATE, BROKEN, DRIFTED, EPSILON, attempt, factor, first_step
+from chetaev.numerics.methods.dop853.step import ACCURATE, BROKEN, DRIFTED, EPSILON, attempt, first_step
 from chetaev.numerics.methods.dop853.types import (
     Array,
     Control,
@@ -289,18 +290,18 @@ def _follow(
         last = (t + stretched - t1) * direction >= 0.0
         t_new = t1 if last else t + h
         step = t_new - t
-        verdict, error = attempt(system, control, t, step, y, work, counts)
-        growth = factor(verdict, error)
+        verdict, growth, known = attempt(system, control, t, step, y, work, seen, tube, counts)
         if verdict != ACCURATE:
             counts[REJECTED] += 1
             broken += verdict == BROKEN
             drifted += verdict == DRIFTED
             rejected, h = True, step * min(0.9, growth)
             continue
-        boxed = enclosed
+        calm = known & CALM != 0 and counts[ACCEPTED] > 0  # at the first step the values before it are not known yet
+        boxed = enclosed and not calm
         if boxed:
             around_in_line(t, step, y, work, tube)
-        if tube.nodes != 0 and may_leap(system, tube):
+        if tube.nodes != 0 and not calm and may_leap(system, tube):
             boxed = False
             whole = safe_part(system, t, step, y, work, tube, counts)
             if whole < 1.0:
@@ -313,14 +314,14 @@ def _follow(
         if watched > 0:
             left = begin(system, control, t, step, y, closely, work, counts) if counts[ACCEPTED] == 0 else 0.0
             resolving = closely and shortened < _SHORTENED and abs(step) > 1e6 * EPSILON * abs(t)
-            if resolving and (sampled or not (boxed and all_decided(system, watches, tube))):
+            if resolving and (sampled or not (calm or (boxed and all_decided(system, watches, tube)))):
                 whole, boxed = resolved_part(system, watches, t, step, y, work, tube, counts), False
                 if whole < 1.0:
                     counts[REJECTED] += 1
                     shortened += 1
                     rejected, h = True, step * whole
                     continue
-            if tube.determinant != 0 and may_touch(system, t, step, y, work, tube, boxed):
+            if tube.determinant != 0 and not calm and may_touch(system, t, step, y, work, tube, boxed):
                 whole = level_part(system, t, step, y, work, tube, counts)
                 if whole < 1.0:
                     counts[REJECTED] += 1
@@ -344,7 +345,7 @@ def _follow(
                     sizes_again(control, y, seen.minima, seen.maxima)
                     shortened, again, rejected, h, status = 1, again + 1, True, t_new - t, RUNNING
                     continue
-        compared = status != WATCH and is_compared(step, last, y, work.end, seen, counts)
+        compared = status != WATCH and is_compared(step, last, y, work.end, seen, counts, known)
         if compared or (keep == STEPS and t_new != t):
             interpolant_in_line(system, t, step, y, work, counts)
         if compared:

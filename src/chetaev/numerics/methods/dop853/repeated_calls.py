@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from chetaev.numerics.machine.packed import Packed
 from chetaev.numerics.methods.dop853 import codes
-from chetaev.numerics.methods.dop853 import tableau as c
 from chetaev.numerics.methods.dop853.arguments import (
-    NEVER,
     Code,
     Limits,
     Watching,
@@ -32,6 +31,9 @@ from chetaev.numerics.methods.dop853.arguments import (
 from chetaev.numerics.methods.dop853.loaded import LOOP
 from chetaev.numerics.methods.dop853.types import Array, Control, Found, Integers, Kept, Progress, Seen, System, Tube, Watches, Work
 
+if TYPE_CHECKING:
+    from chetaev.numerics.methods.dop853.whole_steps.look_code import Looks
+
 PORTION = 1 << 16
 """Steps between two pauses, in which Python handles signals such as Ctrl-C: some tens of milliseconds for a small system."""
 _ROOMS = 64
@@ -43,8 +45,8 @@ _MOST = 1 << 22
 steps do."""
 _END, _CONTROL = len(System._fields), len(System._fields) + 2
 """Places of arguments of the loop: the last time, and what `Control` holds. Another order would pass a pointer for a number."""
-_STAGES = System._fields.index("stages")
-"""The place of the code of all stages."""
+_MADE = {name: System._fields.index(name) for name in ("stages", "doubting")}
+"""The places of code that is made where many steps were taken."""
 _KEEP = _CONTROL + len(Control._fields) + len(Watches._fields)
 """The place after them: what is kept, wanted times, the flag, room for what is kept."""
 
@@ -52,39 +54,62 @@ _KEEP = _CONTROL + len(Control._fields) + len(Watches._fields)
 _PAYS = 1 << 20
 """Steps with a right-hand side after which all stages of a step are compiled into one function: this takes 10 to 80 ms to make and saves 10
 to 40 ns in each."""
-SUMS = (c.A1, c.A2, c.A3, c.A4, c.A5, c.A6, c.A7, c.A8, c.A9, c.A10, c.A11)
-NODES = (c.C1, c.C2, c.C3, c.C4, c.C5, c.C6, c.C7, c.C8, c.C9, c.C10, c.C11)
-"""The earlier stages that each stage adds, with their weights, and the times of the stages."""
-LAST_SUMS = (c.B, c.E5, c.E3)
-"""What the end of a step adds, and what both estimates of its error add, in the order of the last rows of `k` (`codes`)."""
-_stages: dict[tuple[int, int], int] = {}
+_stages: dict[tuple[int, ...], int] = {}
+_doubting: dict[int, int] = {}
+"""Code of bounds for one program, by the address of code that reads programs."""
 _steps: dict[tuple[int, int], int] = {}
 
 
 def stages_of(code: Code, n: int) -> int:
-    """The address of the stages in one function, with the same bits, for a run of n components; 0 where nothing would be gained."""
+    """The address of the stages in one function, with the same bits, for a run of n components, and of what follows them as far as that is
+    possible; 0 where nothing would be gained.
+    """
     # Imported here: the environment that builds a wheel has neither CasADi nor SymPy, and imports this package to compile its loop.
     from chetaev.numerics.machine.kernels import program_at
-    from chetaev.numerics.methods.stage_code import stages_code
+    from chetaev.numerics.machine.rounding_bounds import compiled_doubts
+    from chetaev.numerics.methods.dop853.whole_steps.step_code import Ends, step_code
 
-    key = code.rhs, n
+    key = _key(code, n)
     if key not in _stages:
         program = None if code.inputs else program_at(code.rhs)
-        _stages[key] = 0 if program is None else stages_code(program, n, SUMS, NODES, LAST_SUMS)
+        at_end = code.ends or (0 if code.n_watch or code.n_measure else code.rhs)
+        ends, project = program_at(at_end), program_at(code.project) if code.project else b""
+        whole = None if ends is None or project is None or code.own not in (0, n) else Ends(project, ends, _looks_of(code, n))
+        _stages[key] = 0 if program is None else step_code(program, n, whole)
+        if _stages[key] and code.doubting:
+            _doubting[code.doubting] = compiled_doubts(code.doubting)
     return _stages[key]
 
 
+def _looks_of(code: Code, n: int) -> Looks | None:
+    """The programs of what the loop asks of a tube; None if one is not known."""
+    from chetaev.numerics.machine.kernels import program_at
+    from chetaev.numerics.methods.dop853.whole_steps.look_code import Looks
+
+    addresses = code.nodes, code.bounds, code.turns, code.determinant
+    nodes, bounds, turns, determinant = (program_at(address) if address else b"" for address in addresses)
+    if nodes is None or bounds is None or turns is None or determinant is None:
+        return None
+    return Looks(nodes, bounds, turns, determinant, code.n_nodes, code.boxed or n)
+
+
+def _key(code: Code, n: int) -> tuple[int, ...]:
+    """What code for whole steps depends on."""
+    steps = code.rhs, code.project, code.ends, code.own, code.n_watch, code.n_measure, n
+    return *steps, code.nodes, code.bounds, code.turns, code.determinant, code.n_nodes, code.boxed
+
+
 def with_stages(code: Code, n: int) -> Code:
-    """The same code, with the stages in one function if that exists."""
-    stages = 0 if code.inputs else _stages.get((code.rhs, n), 0)
-    return code if stages == code.stages else code._replace(stages=stages)
+    """The same code, with whole steps in one function if that exists."""
+    stages = 0 if code.inputs else _stages.get(_key(code, n), 0)
+    return code if stages == code.stages else code._replace(stages=stages, doubting=_doubting.get(code.doubting, code.doubting))
 
 
 def _has_stages(code: Code, n: int, steps: int) -> bool:
     """Whether code for all stages exists after `steps` further steps; it is made for a right-hand side with which many steps were taken."""
-    key = code.rhs, n
-    if key in _stages:
+    if _key(code, n) in _stages:
         return True
+    key = code.rhs, n
     _steps[key] = taken = _steps.get(key, 0) + steps
     if taken >= _PAYS:
         stages_of(code, n)
@@ -139,8 +164,8 @@ class Room:
         """Use code for all stages once many steps were taken with a right-hand side, of which these are the latest."""
         if not self.code.stages and _has_stages(self.code, self.y.size, steps):
             self.code = with_stages(self.code, self.y.size)
-            if self.code.stages:
-                self.run.set(_STAGES, self.code.stages)
+            for name, place in _MADE.items() if self.code.stages else ():
+                self.run.set(place, getattr(self.code, name))
 
     @property
     def size(self) -> int:
@@ -240,20 +265,3 @@ class Runner:
     def took(self, runs: int) -> None:
         """Count the steps of the last run, for as many runs like it: after many steps other code is used."""
         self.room.after(runs * self.counts.item(codes.ACCEPTED))
-
-
-__all__ = [
-    "LAST_SUMS",
-    "NEVER",
-    "NODES",
-    "PORTION",
-    "SUMS",
-    "Room",
-    "Runner",
-    "interpolated",
-    "room_for",
-    "stages_of",
-    "state_row",
-    "with_more_room",
-    "with_stages",
-]

@@ -69,3 +69,16 @@ NEARER = 1e-3
 TIME_LEFT = 1e-3
 """Weight of the remaining time, beside the time itself, in the length below which a shortened step is too small. Without it, no step at t =
 0 would be too small."""
+HUGE = 1e100
+"""Limit of the ratio of an error to its tolerance; the square of the limit does not overflow."""
+SQUARE_SETTLED = 3e-9
+"""A relative correction of Newton's method after which the next one, of the order of its square, is round-off."""
+FAR = 10.0
+"""Largest correction by the projection, in units of the tolerance and of the correction that round-off alone causes; a larger one rejects
+the step."""
+GROWS = 6.0
+"""Largest ratio of a step to the step before. A larger one reaches the right length in fewer steps after a switch, and loses accuracy
+there."""
+SAFETY = 0.8
+"""Ratio of the next step to the step whose error would equal the tolerance. With 0.9 every fourth step of a double pendulum is rejected,
+with 0.8 every sixth: the number of evaluations is the same and errors are smaller."""

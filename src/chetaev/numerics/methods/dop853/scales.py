@@ -101,8 +101,14 @@ def remember_sizes(control: Control, y: Array) -> None:
     rows = control.rows
     pointers = (rows[LARGEST].ctypes, rows[SIZES].ctypes, rows[GIVEN].ctypes, rows[AMONG].ctypes, y.ctypes)
     if renew_largest(*pointers, (MEMORY, SMALL_PART, MUCH_LARGER), rows.shape[1]):
-        for j in range(y.size):
-            _raise_among(control, j, abs(y[j]))
+        raise_largest(control, y)
+
+
+@part
+def raise_largest(control: Control, y: Array) -> None:
+    """Note that some components of a state may be the largest of their kinds."""
+    for j in range(y.size):
+        _raise_among(control, j, abs(y[j]))
 
 
 @part

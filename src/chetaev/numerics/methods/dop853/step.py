@@ -4,29 +4,50 @@ from __future__ import annotations
 
 import numpy as np
 
-from chetaev.numerics.machine.native import add_row, add_rows, all_finite, call_stages, copy_row, inner, part, sum_rows, sum_squares
+from chetaev.numerics.machine.native import add_row, add_rows, all_finite, call_step, copy_row, inner, part, sum_rows, sum_squares
 from chetaev.numerics.methods.dop853 import tableau as c
-from chetaev.numerics.methods.dop853.calls import HUGE, bounded, call, finite, settle_in_line
-from chetaev.numerics.methods.dop853.codes import AMONG, ATOL, EVALUATIONS, FIFTH, MOVED_BY, PROJECTIONS, ROUND_OFF, SIZES, THIRD
+from chetaev.numerics.methods.dop853.calls import bounded, call, finite, settle_in_line
+from chetaev.numerics.methods.dop853.codes import (
+    AMONG,
+    ATOL,
+    CALLS,
+    EVALUATIONS,
+    FIFTH,
+    GREW,
+    MOVED_BY,
+    PROJECTIONS,
+    ROUND_OFF,
+    SIZES,
+    THIRD,
+    WHOLE,
+)
 from chetaev.numerics.methods.dop853.scale_constants import (
     BESIDE,
+    FAR,
+    GROWS,
     GUESS_AT_REST,
+    HUGE,
     LONGEST_GUESS,
     MOST_RATE_ATTEMPTS,
     NEARER,
     NEGLIGIBLE_TIME_SCALE,
+    SAFETY,
     TINY,
     WEIGHT,
 )
-from chetaev.numerics.methods.dop853.scales import EPSILON, measure_round_off, remember_sizes, round_off_of_projection, unresolved
-from chetaev.numerics.methods.dop853.types import Array, Control, Integers, System, Work
+from chetaev.numerics.methods.dop853.scales import (
+    EPSILON,
+    measure_round_off,
+    raise_largest,
+    remember_sizes,
+    round_off_of_projection,
+    unresolved,
+)
+from chetaev.numerics.methods.dop853.types import Array, Control, Integers, Seen, System, Tube, Work
 
 ACCURATE, INACCURATE, DRIFTED, BROKEN = range(4)
 """Verdicts on a trial step."""
 
-FAR = 10.0
-"""Largest correction by the projection, in units of the tolerance and of the correction that round-off alone causes; a larger one rejects
-the step."""
 SUSPECT = 1e3
 """Errors below this, in units of the tolerance, may be round-off of a component that vanishes by symmetry; so may every second error in a
 row."""
@@ -35,12 +56,6 @@ _BESIDE = 0.1
 double pendulum with the weight 1 need half as many steps again."""
 FINEST = 1e-16
 """Relative tolerance for the choice of the first step if the caller gives none."""
-GROWS = 6.0
-"""Largest ratio of a step to the step before. A larger one reaches the right length in fewer steps after a switch, and loses accuracy
-there."""
-SAFETY = 0.8
-"""Ratio of the next step to the step whose error would equal the tolerance. With 0.9 every fourth step of a double pendulum is rejected,
-with 0.8 every sixth: the number of evaluations is the same and errors are smaller."""
 
 
 @inner
@@ -79,11 +94,23 @@ def first_step(system: System, control: Control, t: float, y: Array, span: float
 
 
 @inner
-def _stages(system: System, control: Control, t: float, h: float, y: Array, work: Work) -> bool:
-    """Stages 1-11 from stage 0, what they sum to in the last rows of `k`, and the end of the step in `free`; whether that is finite."""
+def _at_once(system: System, control: Control, t: float, h: float, y: Array, work: Work, seen: Seen, tube: Tube) -> tuple[int, float]:
+    """How far code for the whole step came, and the ratio of the next step to this one if it is done."""
+    return call_step(
+        system.stages, t, h, control.rtol, y.ctypes, system.p.ctypes, work.k.ctypes, work.free.ctypes, work.end.ctypes, work.slope.ctypes,
+        control.rows.ctypes, seen.inside.ctypes, tube.notes.ctypes, work.before.ctypes,
+    )  # fmt: skip
+
+
+@inner
+def _stages(system: System, control: Control, t: float, h: float, y: Array, work: Work, made: bool) -> bool:
+    """Stages 1-11 from stage 0, what they sum to in the last rows of `k`, and the end of the step in `free`; whether that is finite.
+
+    `made`: the rows of `k` are there already.
+    """
     k, width = work.k, work.k.shape[1]
     moved, fifth, third = k[MOVED_BY], k[FIFTH], k[THIRD]
-    if system.stages == 0 or call_stages(system.stages, t, h, y.ctypes, system.p.ctypes, k.ctypes) == 0:
+    if not made:
         _one_by_one(system, t, h, y, work)
         sum_rows(moved.ctypes, h, k.ctypes, width, c.B)
         sum_rows(fifth.ctypes, 1.0, k.ctypes, width, c.E5)
@@ -164,13 +191,32 @@ def _ends(system: System, t: float, work: Work) -> None:
 
 
 @inner
-def attempt(system: System, control: Control, t: float, h: float, y: Array, work: Work, counts: Integers) -> tuple[int, float]:
-    """A trial step to `work.end` with its slope, watched functions and residuals there; a verdict and the error. The error is estimated
-    before the projection.
+def attempt(
+    system: System, control: Control, t: float, h: float, y: Array, work: Work, seen: Seen, tube: Tube, counts: Integers
+) -> tuple[int, float, int]:
+    """A trial step to `work.end` with its slope, watched functions and residuals there; a verdict, the ratio of the next step to this one,
+    and what code for whole steps found (`codes.WHOLE` and bits beside it). The error is estimated before the projection.
     """
     work.ready[0] = False
-    ends = _stages(system, control, t, h, y, work)
     counts[EVALUATIONS] += 11
+    made, growth = 0, 0.0
+    if system.stages != 0:
+        made, growth = _at_once(system, control, t, h, y, work, seen, tube)
+    if made >= WHOLE:
+        counts[EVALUATIONS] += 1
+        counts[PROJECTIONS] += (made & CALLS) - WHOLE
+        work.inaccurate[0] = False
+        if made & GREW != 0:
+            raise_largest(control, work.end)
+        return ACCURATE, growth, made
+    verdict, error = _judged(system, control, t, h, y, work, counts, made > 0)
+    return verdict, factor(verdict, error), 0
+
+
+@inner
+def _judged(system: System, control: Control, t: float, h: float, y: Array, work: Work, counts: Integers, made: bool) -> tuple[int, float]:
+    """The same in several calls: a verdict and the error. `made`: the stages are there already."""
+    ends = _stages(system, control, t, h, y, work, made)
     error = _error(control, h, y, work)
     if not (np.isfinite(error) and ends):
         return BROKEN, error

@@ -219,3 +219,9 @@ D6 = (
         -149.72683625798564,
     ),
 )
+
+SUMS = (A1, A2, A3, A4, A5, A6, A7, A8, A9, A10, A11)
+NODES = (C1, C2, C3, C4, C5, C6, C7, C8, C9, C10, C11)
+"""The earlier stages that each stage adds, with their weights, and the times of the stages."""
+LAST_SUMS = (B, E5, E3)
+"""What the end of a step adds, and what both estimates of its error add, in the order of the last rows of `k` (`codes`)."""

@@ -35,7 +35,7 @@ class System(NamedTuple):
     ends: int = 0
     doubting: int = 0
     stages: int = 0
-    """All stages of a step at once, with the bits of `rhs` (`chetaev.numerics.methods.stage_code`); only where there are no inputs."""
+    """All stages of a step at once, and what follows them, with the same bits (`step_code`); only where there are no inputs."""
     begin: int = 0
     """The last components of a state from the others, where a run begins."""
     further: int = 0

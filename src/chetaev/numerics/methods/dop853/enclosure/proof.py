@@ -13,10 +13,13 @@ from chetaev.numerics.machine.native import call_kernel, inner, part, rare
 from chetaev.numerics.methods.dop853 import location
 from chetaev.numerics.methods.dop853.calls import call
 from chetaev.numerics.methods.dop853.codes import (
+    CLOSE,
     FALL,
     LEVEL_ERROR,
     LONGEST_PART,
+    MARGIN,
     MIDDLE,
+    PARABOLA,
     RADIAN,
     SECTIONS,
     SHORTEST_LEVEL_PART,
@@ -32,13 +35,6 @@ _FEW_TRIES = 40
 """As `TRIES`, for a function whose bounds proved nothing in the last `_GIVEN_UP` steps, such as the round-off of zero."""
 _GIVEN_UP = 3.0
 """Steps in a row in which the bounds of a function proved nothing. With fewer, a function that vanishes once would get `_FEW_TRIES` too."""
-PARABOLA = 0.75
-"""As `FALL`, for the lowest value of a parabola: below it the determinant is evaluated at more points. It is larger than `FALL` because a
-cosine is no parabola."""
-CLOSE = 0.1
-"""A determinant that is smaller than this part of another of its values in the step is evaluated at more points too."""
-MARGIN = 0.1
-"""How far beyond the ends of a step the lowest value of the parabola may lie, in halves of the step."""
 _LOOKS, _MOST_LOOKS, _FIRST_SECTIONS = 9, 4000, 12
 """Fewest and most points at which a determinant that may touch zero is evaluated, and the number of golden sections after which the search
 ends if the determinant is not small."""
