@@ -2,7 +2,7 @@ r"""Bounds of a graph over all states: whether a pivot can vanish anywhere.
 
 The tape of the graph is run once in intervals, with all moving symbols between minus and plus infinity. Sine and cosine stay between -1 and
 1 and a square is not negative, which is enough for many mass matrices. A product of two multiples of the same number is a multiple of its
-square: $(y/m) y + 1/M$ is positive.
+square: $(y/m) y + 1/M$ is positive. Where these bounds do not suffice, a mass matrix that is positive definite does (`positive_inertia`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from sympy import Symbol
 
 from chetaev.core.support.frozen import Frozen
 from chetaev.core.symbols import TIME
+from chetaev.numerics.enclosures.positive_inertia import positive_pivots
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.machine.tape import Line, fold, lines_of, tape_of
@@ -43,7 +44,15 @@ def may_vanish(flow: Flow, parameters: Mapping[Symbol, Range], interval: Range =
 
 
 def _may_vanish(flow: Flow, ranges: Mapping[Symbol, Range]) -> bool:
-    found = _PIVOTS.get(flow, (), lambda: _pivots(flow))
+    if flow.extended is None and not _may_be_zero(flow, ranges, frozenset()):  # with intermediate results bounds show nothing
+        return False
+    shown = positive_pivots(flow, ranges)
+    return not (shown or flow.extended) or _may_be_zero(flow, ranges, shown)
+
+
+def _may_be_zero(flow: Flow, ranges: Mapping[Symbol, Range], shown: frozenset[int]) -> bool:
+    """Whether one of the pivots that are not `shown` to be different from zero may vanish, by its bounds."""
+    found = _PIVOTS.get(flow, (shown,), lambda: _pivots(flow, shown))
     if found is None:
         return False
     symbols, function, lines = found
@@ -53,9 +62,9 @@ def _may_vanish(flow: Flow, ranges: Mapping[Symbol, Range]) -> bool:
     return any(low <= 0 <= high for low, high in _run(function, lines, leaves))
 
 
-def _pivots(flow: Flow) -> _Pivots | None:
-    """The pivots; None if all are numbers."""
-    pivots = [e for e in flow.solved.pivots if not e.is_constant()]
+def _pivots(flow: Flow, shown: frozenset[int]) -> _Pivots | None:
+    """The pivots but those in some places; None if all are numbers."""
+    pivots = [e for k, e in enumerate(flow.solved.pivots) if k not in shown and not e.is_constant()]
     if not pivots:
         return None
     symbols = sorted(flow.graph.symbols_of(pivots), key=lambda z: z.name)
