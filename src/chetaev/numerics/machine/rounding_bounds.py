@@ -11,7 +11,8 @@ is lost already. The difference $1 - \cos x$ at $x = 10^{-9}$ is zero in doubles
 shows that no digit is correct (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 3.3).
 
 `chetaev.numerics.graphs.rounding_bounds` has the same in Python, for tapes that are asked once. Here the program of a kernel is read by an
-interpreter like that of `interpreter`, compiled once per process, so that no system has to compile anything for its bounds.
+interpreter like that of `interpreter`, compiled once per process, so that no system has to compile anything for its bounds; `doubting_code`
+makes code of a program's own for motions that are repeated very often.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ _ROUNDED, _CALLED = 2.0**-53, 2.0**-52
 
 _LOCK = threading.Lock()
 _ADDRESSES: dict[tuple[bytes, int, bool], int] = {}
+_PROGRAMS: dict[int, tuple[bytes, int]] = {}
+"""What the code at an address computes bounds of: a program, and the number of its results."""
 
 
 def doubting(kernel: Kernel, inputs: Kernel | None = None, first: int = 0, often: bool = False) -> int:
@@ -50,8 +53,14 @@ def doubting(kernel: Kernel, inputs: Kernel | None = None, first: int = 0, often
     with _LOCK:
         if (program, size, often) not in _ADDRESSES:
             code = np.frombuffer(program, np.int8).ctypes.data
-            _ADDRESSES[program, size, often] = _ENTRIES[often].address(code, len(program) // 16, size)
+            _ADDRESSES[program, size, often] = found = _ENTRIES[often].address(code, len(program) // 16, size)
+            _PROGRAMS[found] = program, size
         return _ADDRESSES[program, size, often]
+
+
+def doubted_at(address: int) -> tuple[bytes, int] | None:
+    """The program, and the number of its results, whose bounds the code at an address computes; None where it is other code."""
+    return _PROGRAMS.get(address)
 
 
 def program_with_inputs(kernel: Kernel, inputs: Kernel | None, first: int) -> bytes:

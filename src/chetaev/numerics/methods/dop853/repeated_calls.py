@@ -43,8 +43,8 @@ _MOST = 1 << 22
 steps do."""
 _END, _CONTROL = len(System._fields), len(System._fields) + 2
 """Places of arguments of the loop: the last time, and what `Control` holds. Another order would pass a pointer for a number."""
-_STAGES = System._fields.index("stages")
-"""The place of the code of all stages."""
+_STAGES, _DOUBTING = System._fields.index("stages"), System._fields.index("doubting")
+"""The places of the code of all stages, and of bounds of rounding errors."""
 _KEEP = _CONTROL + len(Control._fields) + len(Watches._fields)
 """The place after them: what is kept, wanted times, the flag, room for what is kept."""
 
@@ -59,11 +59,14 @@ LAST_SUMS = (c.B, c.E5, c.E3)
 """What the end of a step adds, and what both estimates of its error add, in the order of the last rows of `k` (`codes`)."""
 _stages: dict[tuple[int, int], int] = {}
 _steps: dict[tuple[int, int], int] = {}
+_doubting: dict[int, int] = {}
+"""Code of bounds for motions that are repeated very often, by the address of that for few motions, and by its own."""
 
 
 def stages_of(code: Code, n: int) -> int:
     """The address of the stages in one function, with the same bits, for a run of n components; 0 where nothing would be gained."""
     # Imported here: the environment that builds a wheel has neither CasADi nor SymPy, and imports this package to compile its loop.
+    from chetaev.numerics.machine.doubting_code import doubting_code
     from chetaev.numerics.machine.kernels import program_at
     from chetaev.numerics.methods.stage_code import stages_code
 
@@ -71,13 +74,16 @@ def stages_of(code: Code, n: int) -> int:
     if key not in _stages:
         program = None if code.inputs else program_at(code.rhs)
         _stages[key] = 0 if program is None else stages_code(program, n, SUMS, NODES, LAST_SUMS)
+    if code.doubting and code.doubting not in _doubting:
+        found = doubting_code(code.doubting)
+        _doubting[code.doubting] = _doubting[found] = found
     return _stages[key]
 
 
 def with_stages(code: Code, n: int) -> Code:
-    """The same code, with the stages in one function if that exists."""
-    stages = 0 if code.inputs else _stages.get((code.rhs, n), 0)
-    return code if stages == code.stages else code._replace(stages=stages)
+    """The same code, with the stages in one function, and code of its own for bounds of rounding errors, if they exist."""
+    stages, doubting = 0 if code.inputs else _stages.get((code.rhs, n), 0), _doubting.get(code.doubting, code.doubting)
+    return code if (stages, doubting) == (code.stages, code.doubting) else code._replace(stages=stages, doubting=doubting)
 
 
 def _has_stages(code: Code, n: int, steps: int) -> bool:
@@ -138,9 +144,11 @@ class Room:
     def after(self, steps: int) -> None:
         """Use code for all stages once many steps were taken with a right-hand side, of which these are the latest."""
         if not self.code.stages and _has_stages(self.code, self.y.size, steps):
-            self.code = with_stages(self.code, self.y.size)
-            if self.code.stages:
-                self.run.set(_STAGES, self.code.stages)
+            found = with_stages(self.code, self.y.size)
+            if found is not self.code:
+                self.code = found
+                self.run.set(_STAGES, found.stages)
+                self.run.set(_DOUBTING, found.doubting)
 
     @property
     def size(self) -> int:
@@ -174,7 +182,10 @@ def room_for(code: Code, n: int, parameters: int, keep: int, times: int) -> Iter
         room = Room(code, state_row(n), np.zeros(parameters), keep, times)
     yield room  # the room of a run that failed is not used again
     if (size := room.size) <= _MOST:
-        key = (room.code._replace(**{name: getattr(key[0], name) for name in ("columns", "angles")}), *key[1:])  # it may have got stages
+        key = (
+            room.code._replace(**{name: getattr(key[0], name) for name in ("columns", "angles")}),
+            *key[1:],
+        )  # it may have got other code
         with _lock:
             others = [other for several in _waiting.values() for other in several]
             if len(others) >= _ROOMS or (size > _SMALL and size + sum(other.size for other in others) > _MOST):
