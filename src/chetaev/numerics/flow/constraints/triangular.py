@@ -11,9 +11,9 @@ determines.
 
 A row $a_i X + a_j Y + d z = 0$ often stands before two lines $X' = X + \alpha z$, $Y' = Y + \beta z$ with $(\alpha, \beta) = d\,(a_i,
 a_j)$ and $\rho = 1$: an axle moves along its heading only. Then $X' = a_j l$ and $Y' = -a_i l$ with $l = a_j X - a_i Y$. So written, the
-lines have no differences, and bounds of rounding errors grow slowly; otherwise they double from line to line. Where X and Y come from such
-lines themselves, $l$ is a multiple of the $l$ before it, by the cosine of an angle between two axles: a processor then waits for one product
-from axle to axle, not for three operations.
+lines have no differences, and bounds of rounding errors grow slowly; otherwise they double from line to line. Where X and Y come from
+such lines themselves, $l$ is a multiple of the $l$ before it, by the cosine of an angle between two axles: a processor then waits for one
+product from axle to axle, not for three operations.
 """
 
 from __future__ import annotations
