@@ -28,6 +28,7 @@ from chetaev.numerics.flow.constraints.null_space import NullSpaceRows
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.graphs.arithmetic import NOTHING, is_nothing, plus, times
 from chetaev.numerics.graphs.identity_cache import Remembered
+from chetaev.numerics.graphs.rounding_bounds import values_and_doubts
 from chetaev.numerics.machine.tape import Line, fold, lines_of, tape_of
 
 Range = tuple[float, float]
@@ -69,17 +70,26 @@ class _Form:
         """Whether N, or -N, is positive definite for all values of the parameters between their bounds."""
         if not all(z in ranges and all(map(isfinite, ranges[z])) for z in self.parameters):
             return False
-        given = [(first := Fraction(low), first if low == high else Fraction(high)) for low, high in (ranges[z] for z in self.parameters)]
+        given = [ranges[z] for z in self.parameters]
         try:
-            found = fold(self.function, lambda _, k: given[k], _number, _bounds, self.lines)
+            if all(low == high for low, high in given):
+                found = values_and_doubts(self.function, np.array([low for low, _ in given]), np.zeros(len(given)), self.lines)
+            else:
+                found = self._between(given)
         except _NotShown:
             return False
         middle, radius = np.zeros((2, self.size, self.size))
-        for (i, j), one in zip(self.entries, found, strict=True):
-            low, high = one or (Fraction(0), Fraction(0))
-            middle[i, j] = middle[j, i] = float((low + high) / 2)
-            radius[i, j] = radius[j, i] = float((high - low) / 2)
+        rows, columns = np.array(self.entries).T
+        middle[rows, columns] = middle[columns, rows] = found[0]
+        radius[rows, columns] = radius[columns, rows] = found[1]
         return _is_definite(middle, radius) or _is_definite(-middle, radius)
+
+    def _between(self, bounds: Sequence[Range]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The middles of the entries for parameters between bounds, and their distances from these."""
+        given = [(first := Fraction(low), first if low == high else Fraction(high)) for low, high in bounds]
+        found = fold(self.function, lambda _, k: given[k], _number, _bounds, self.lines)
+        both = [one or (Fraction(0), Fraction(0)) for one in found]
+        return np.array([float((low + high) / 2) for low, high in both]), np.array([float((high - low) / 2) for low, high in both])
 
 
 def positive_pivots(flow: Flow, ranges: Mapping[Symbol, Range]) -> frozenset[int]:
