@@ -195,6 +195,14 @@ def test_operations_grow_like_the_number_of_trailers():
     assert small.rhs().n_instructions() < 100 * 12
 
 
+def test_axles_follow_from_each_other_by_one_product():
+    """All but those at both ends: the speed of an axle is a multiple of the speed before it."""
+    recursion = compile_equations(ch.derive(ch.gallery("trailer", n=12))).flow.extended.recursion
+    lengths = [len(step.others) for step in recursion.steps]
+    assert len(lengths) > 40
+    assert sum(length > 1 for length in lengths) < 8
+
+
 def test_bounds_of_rounding_errors_stay_small_along_a_train():
     """Where they doubled from axle to axle, every motion of forty trailers had to be checked in many digits."""
     model = ch.gallery("trailer", n=40)

@@ -7,7 +7,6 @@ import pytest
 import chetaev as ch
 from chetaev.numerics.machine.engine import entry_of
 from chetaev.numerics.machine.kernels import compile_kernel, program_at
-from chetaev.numerics.machine.rounding_bounds import compiled_doubts, doubting
 from chetaev.numerics.methods import base, dop853
 from chetaev.numerics.methods.dop853 import FINAL, STEPS, Code, Limits, repeated_calls, run, run_many, stages_of
 from chetaev.numerics.methods.dop853.repeated_calls import Runner, state_row
@@ -258,50 +257,3 @@ def test_the_ends_of_whole_steps_need_no_other_code(fresh, monkeypatch, name):
     assert run(wrong, *rest, **options).status != right.status
     repeated_calls._stages[repeated_calls._key(wrong, n)] = address
     assert equal(right, run(wrong, *rest, **options))
-
-
-# ------------------------------------------------------------ bounds of rounding errors
-
-
-ALL_KINDS = {
-    "arithmetic": lambda y: [
-        y[0] + 0.1,
-        y[0] - y[1],
-        y[0] * y[1] + y[2],
-        y[0] / y[1],
-        1 / y[2],
-        y[0] ** 2 - y[1] ** 2,
-        -y[0],
-        2 * y[0] + T,
-    ],
-    "choices": lambda y: [ca.fabs(y[0]), ca.fmin(y[0], y[1]), ca.fmax(y[1], y[2]), ca.sign(y[0]), ca.if_else(y[0] < y[1], y[2], y[1])],
-    "functions": lambda y: [ca.exp(y[0]), ca.log(ca.fabs(y[1])), ca.tan(y[2]), ca.sqrt(ca.fabs(y[0])), ca.atan2(y[0], y[1]), ca.tanh(y[2])],
-    "angles": lambda y: [ca.sin(y[0]) * ca.cos(y[0]), ca.cos(y[1] + ca.sin(y[2])) / P[0], ca.sin(P[1]) * y[2]],
-}
-
-
-@pytest.mark.parametrize("name", ALL_KINDS)
-def test_bounds_of_one_program_have_the_bits_of_those_that_are_interpreted(name):
-    kernel = kernel_of(3, ALL_KINDS[name])
-    read = doubting(kernel, often=True)
-    made = compiled_doubts(read)
-    assert made != read
-    rng, found = np.random.default_rng(1), np.zeros((2, 2 * kernel.n_out))
-    states = [
-        *rng.standard_normal((50, 3)),
-        *(10.0 ** rng.uniform(-9, 9, (50, 3))),
-        np.zeros(3),
-        np.array([1.0, 1.0, -0.0]),
-        [np.inf, 1e300, np.nan],
-    ]
-    for t, y in enumerate(np.array(states)):
-        p = rng.uniform(0.5, 2.0, 2)
-        for address, row in zip((read, made), found, strict=True):
-            entry_of(address)(float(t), y.ctypes.data, p.ctypes.data, row.ctypes.data)
-        assert np.array_equal(*found, equal_nan=True)
-
-
-def test_long_programs_keep_the_code_that_reads_them():
-    long = kernel_of(1, lambda y: [sum((ca.exp(y[0] * (k + 2)) for k in range(200)), ca.SX(0))])
-    assert compiled_doubts(doubting(long, often=True)) == doubting(long, often=True)
-    assert compiled_doubts(12345) == 12345

@@ -11,7 +11,8 @@ do polynomials of low degree and roots. For a system without other nodes no code
 
 `nodes` finds these functions, `interval` is interval arithmetic on graphs, `expression` encloses expressions and their rates,
 `removable_singularities` those with removable singularities, `kernels` makes machine code of enclosures, `global_bounds` bounds a graph
-over all states, `ranges` bounds an expression of one variable over a whole line.
+over all states, `positive_inertia` shows that a mass matrix is positive definite at all states, `ranges` bounds an expression of one
+variable over a whole line.
 
 R. E. Moore, R. B. Kearfott, M. J. Cloud, Introduction to Interval Analysis, SIAM 2009.
 """

@@ -2,7 +2,7 @@ r"""Bounds of a graph over all states: whether a pivot can vanish anywhere.
 
 The tape of the graph is run once in intervals, with all moving symbols between minus and plus infinity. Sine and cosine stay between -1 and
 1 and a square is not negative, which is enough for many mass matrices. A product of two multiples of the same number is a multiple of its
-square: $(y/m) y + 1/M$ is positive.
+square: $(y/m) y + 1/M$ is positive. Where these bounds do not suffice, a mass matrix that is positive definite does (`positive_inertia`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import casadi as ca
 from sympy import Symbol
 
 from chetaev.core.symbols import TIME
+from chetaev.numerics.enclosures.positive_inertia import positive_pivots
 from chetaev.numerics.flow.flow import Flow
 from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.machine.tape import Line, fold, lines_of, tape_of
@@ -35,7 +36,15 @@ _PIVOTS: Remembered[_Pivots | None] = Remembered(64)
 
 def may_vanish(flow: Flow, parameters: Mapping[Symbol, Range], interval: Range = _EVERYTHING) -> bool:
     """Whether a pivot of the system Jacobian may be zero at some state, with parameters and time between bounds; cached."""
-    found = _PIVOTS.get(flow, (), lambda: _pivots(flow))
+    if flow.extended is None and not _may_be_zero(flow, parameters, interval, frozenset()):  # with intermediate results bounds show nothing
+        return False
+    shown = positive_pivots(flow, parameters)
+    return not (shown or flow.extended) or _may_be_zero(flow, parameters, interval, shown)
+
+
+def _may_be_zero(flow: Flow, parameters: Mapping[Symbol, Range], interval: Range, shown: frozenset[int]) -> bool:
+    """Whether one of the pivots that are not `shown` to be different from zero may vanish, by its bounds."""
+    found = _PIVOTS.get(flow, (shown,), lambda: _pivots(flow, shown))
     if found is None:
         return False
     symbols, function, lines = found
@@ -44,17 +53,17 @@ def may_vanish(flow: Flow, parameters: Mapping[Symbol, Range], interval: Range =
     known = {**parameters, TIME: (min(interval), max(interval))}
     ranges = tuple(known.get(z, _EVERYTHING) for z in symbols)
     fixed = tuple(z in parameters and z != TIME for z in symbols)
-    return _KNOWN.get(flow, (ranges, fixed), lambda: _may_vanish(function, lines, ranges, fixed))
+    return _KNOWN.get(flow, (ranges, fixed, shown), lambda: _any_zero(function, lines, ranges, fixed))
 
 
-def _may_vanish(function: ca.Function, lines: list[Line], ranges: Sequence[Range], fixed: Sequence[bool]) -> bool:
+def _any_zero(function: ca.Function, lines: list[Line], ranges: Sequence[Range], fixed: Sequence[bool]) -> bool:
     leaves = [_fixed(each) if known else _moving(each) for each, known in zip(ranges, fixed, strict=True)]
     return any(low <= 0 <= high for low, high in _run(function, lines, leaves))
 
 
-def _pivots(flow: Flow) -> _Pivots | None:
-    """The pivots; None if all are numbers."""
-    pivots = [e for e in flow.solved.pivots if not e.is_constant()]
+def _pivots(flow: Flow, shown: frozenset[int]) -> _Pivots | None:
+    """The pivots but those in some places; None if all are numbers."""
+    pivots = [e for k, e in enumerate(flow.solved.pivots) if k not in shown and not e.is_constant()]
     if not pivots:
         return None
     symbols = sorted(flow.graph.symbols_of(pivots), key=lambda z: z.name)

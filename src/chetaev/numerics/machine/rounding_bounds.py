@@ -11,8 +11,8 @@ is lost already. The difference $1 - \cos x$ at $x = 10^{-9}$ is zero in doubles
 shows that no digit is correct (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 3.3).
 
 `chetaev.numerics.graphs.rounding_bounds` has the same in Python, for tapes that are asked once. Here the program of a kernel is read by an
-interpreter like that of `interpreter`, compiled once per process, so that no system has to compile anything for its bounds. Where they are
-asked for very often, the program has code of its own with the same bits (`compiled_doubts`).
+interpreter like that of `interpreter`, compiled once per process, so that no system has to compile anything for its bounds; `doubting_code`
+makes code of a program's own for motions that are repeated very often.
 """
 
 from __future__ import annotations
@@ -24,12 +24,10 @@ from functools import cache, lru_cache, partial
 import casadi
 import numpy as np
 
-from chetaev.numerics.machine import sine
-from chetaev.numerics.machine.engine import CALLED, NAME, bind, machine_code
+from chetaev.numerics.machine.engine import bind
 from chetaev.numerics.machine.instructions import (
     CASES,
     CONST,
-    DECLARATIONS,
     FUSED,
     LIBM,
     PARAMETER,
@@ -37,22 +35,18 @@ from chetaev.numerics.machine.instructions import (
     STORE,
     TIME,
     TURNING,
-    Circle,
     driven,
-    operands,
 )
 from chetaev.numerics.machine.interpreter import LABELS, MEMORY, NEEDED, Entries, addresses_of, interprets, loaded, loop_text
 from chetaev.numerics.machine.kernels import Foreign, Kernel
-from chetaev.numerics.machine.tape import lines_of
 
 _ROUNDED, _CALLED = 2.0**-53, 2.0**-52
 """Relative error of an arithmetic operation, and of a function of the mathematical library: half a unit and a unit in the last place."""
 
-_LONGEST = 200
-"""Most instructions of a program that gets code of its own, which is ten times as long; it takes some ten milliseconds to make."""
-
 _LOCK = threading.Lock()
 _ADDRESSES: dict[tuple[bytes, int, bool], int] = {}
+_PROGRAMS: dict[int, tuple[bytes, int]] = {}
+"""What the code at an address computes bounds of: a program, and the number of its results."""
 
 
 def doubting(kernel: Kernel, inputs: Kernel | None = None, first: int = 0, often: bool = False) -> int:
@@ -70,63 +64,14 @@ def doubting(kernel: Kernel, inputs: Kernel | None = None, first: int = 0, often
     with _LOCK:
         if (program, size, often) not in _ADDRESSES:
             code = np.frombuffer(program, np.int8).ctypes.data
-            _ADDRESSES[program, size, often] = _ENTRIES[often].address(code, len(program) // 16, size)
+            _ADDRESSES[program, size, often] = found = _ENTRIES[often].address(code, len(program) // 16, size)
+            _PROGRAMS[found] = program, size
         return _ADDRESSES[program, size, often]
 
 
-def compiled_doubts(address: int) -> int:
-    """The address of code for one program alone that does what code of `doubting` at an address does, to the last bit, in a third of the
-    time; that address itself for long programs.
-    """
-    with _LOCK:
-        known = next(((program, size) for (program, size, _), at in _ADDRESSES.items() if at == address), None)
-    if known is None or len(known[0]) // 16 > _LONGEST:
-        return address
-    text = _text(*known)
-    for name in CALLED.findall(text):
-        bind(name)
-    return machine_code(text, optimised=True)
-
-
-def _text(program: bytes, size: int) -> str:
-    """The text of that code: `_block` for one line of the program after another, with its operands in registers."""
-    circle, names, doubts, called = Circle(False), list[str](), list[str](), set[int]()
-    lines = circle.lines
-    for k, (operation, a, b, c) in enumerate(lines_of(np.frombuffer(program, np.int32).reshape(-1, 4))):
-        name, bound = f"%v{k}", "0.0"
-        if operation == CONST:
-            name, bound = f"0x{c & 0xFFFFFFFF:08X}{b & 0xFFFFFFFF:08X}", sine.bits(bound_of_constant(_number(b, c), b))
-        elif operation == TIME:
-            name = "%t"
-        elif operation in (STATE, PARAMETER):
-            lines.append(CASES[operation].format(r=name, i=a))
-        elif operation == STORE:
-            for how, place in (("fadd", a), ("fsub", size + a)):
-                lines.append(f"{name}.{how} = {how} double {names[b]}, {doubts[b]}")
-                lines.append(CASES[STORE].format(r=f"{name}.{how}.to", i=place, b=f"{name}.{how}"))
-        else:
-            used = dict(zip("abc", operands(operation, a, b, c), strict=False))
-            given = {z: names[v] for z, v in used.items()}
-            called.add(operation)
-            if operation in TURNING:
-                name = circle.value(TURNING.index(operation), given["a"])
-            else:
-                lines.append(CASES[operation].format(r=name, **given))
-            found, bound = bound_lines(
-                operation, given, {z: doubts[v] for z, v in used.items()}, f"%v{k}" if operation not in TURNING else name
-            )
-            lines += found
-        names.append(name)
-        doubts.append(bound)
-    head = {DECLARATIONS[operation] for operation in called.difference(TURNING) & DECLARATIONS.keys()}
-    head |= {circle.head} if called.intersection(TURNING) else set()
-    define = f"define void @{NAME}(double %t, ptr noalias readonly %y, ptr noalias readonly %p, ptr noalias writeonly %out) nounwind {{"
-    return "\n".join([*sorted(head), define, *lines, "ret void", "}", ""])
-
-
-def _number(low: int, high: int) -> float:
-    """A number by the halves of its bits."""
-    return float(np.array([low, high], np.int32).view(np.float64)[0])
+def doubted_at(address: int) -> tuple[bytes, int] | None:
+    """The program, and the number of its results, whose bounds the code at an address computes; None where it is other code."""
+    return _PROGRAMS.get(address)
 
 
 def program_with_inputs(kernel: Kernel, inputs: Kernel | None, first: int) -> bytes:

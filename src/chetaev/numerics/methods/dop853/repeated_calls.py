@@ -55,9 +55,9 @@ _PAYS = 1 << 20
 """Steps with a right-hand side after which all stages of a step are compiled into one function: this takes 10 to 80 ms to make and saves 10
 to 40 ns in each."""
 _stages: dict[tuple[int, ...], int] = {}
-_doubting: dict[int, int] = {}
-"""Code of bounds for one program, by the address of code that reads programs."""
 _steps: dict[tuple[int, int], int] = {}
+_doubting: dict[int, int] = {}
+"""Code of bounds for motions that are repeated very often, by the address of that for few motions, and by its own."""
 
 
 def stages_of(code: Code, n: int) -> int:
@@ -65,8 +65,8 @@ def stages_of(code: Code, n: int) -> int:
     possible; 0 where nothing would be gained.
     """
     # Imported here: the environment that builds a wheel has neither CasADi nor SymPy, and imports this package to compile its loop.
+    from chetaev.numerics.machine.doubting_code import doubting_code
     from chetaev.numerics.machine.kernels import program_at
-    from chetaev.numerics.machine.rounding_bounds import compiled_doubts
     from chetaev.numerics.methods.dop853.whole_steps.step_code import Ends, step_code
 
     key = _key(code, n)
@@ -76,8 +76,9 @@ def stages_of(code: Code, n: int) -> int:
         ends, project = program_at(at_end), program_at(code.project) if code.project else b""
         whole = None if ends is None or project is None or code.own not in (0, n) else Ends(project, ends, _looks_of(code, n))
         _stages[key] = 0 if program is None else step_code(program, n, whole)
-        if _stages[key] and code.doubting:
-            _doubting[code.doubting] = compiled_doubts(code.doubting)
+    if code.doubting and code.doubting not in _doubting:
+        found = doubting_code(code.doubting)
+        _doubting[code.doubting] = _doubting[found] = found
     return _stages[key]
 
 
@@ -100,9 +101,9 @@ def _key(code: Code, n: int) -> tuple[int, ...]:
 
 
 def with_stages(code: Code, n: int) -> Code:
-    """The same code, with whole steps in one function if that exists."""
-    stages = 0 if code.inputs else _stages.get(_key(code, n), 0)
-    return code if stages == code.stages else code._replace(stages=stages, doubting=_doubting.get(code.doubting, code.doubting))
+    """The same code, with whole steps in one function, and code of its own for bounds of rounding errors, if they exist."""
+    stages, doubting = 0 if code.inputs else _stages.get(_key(code, n), 0), _doubting.get(code.doubting, code.doubting)
+    return code if (stages, doubting) == (code.stages, code.doubting) else code._replace(stages=stages, doubting=doubting)
 
 
 def _has_stages(code: Code, n: int, steps: int) -> bool:
@@ -163,9 +164,11 @@ class Room:
     def after(self, steps: int) -> None:
         """Use code for all stages once many steps were taken with a right-hand side, of which these are the latest."""
         if not self.code.stages and _has_stages(self.code, self.y.size, steps):
-            self.code = with_stages(self.code, self.y.size)
-            for name, place in _MADE.items() if self.code.stages else ():
-                self.run.set(place, getattr(self.code, name))
+            found = with_stages(self.code, self.y.size)
+            if found is not self.code:
+                self.code = found
+                for name, place in _MADE.items():
+                    self.run.set(place, getattr(found, name))
 
     @property
     def size(self) -> int:
@@ -199,7 +202,10 @@ def room_for(code: Code, n: int, parameters: int, keep: int, times: int) -> Iter
         room = Room(code, state_row(n), np.zeros(parameters), keep, times)
     yield room  # the room of a run that failed is not used again
     if (size := room.size) <= _MOST:
-        key = (room.code._replace(**{name: getattr(key[0], name) for name in ("columns", "angles")}), *key[1:])  # it may have got stages
+        key = (
+            room.code._replace(**{name: getattr(key[0], name) for name in ("columns", "angles")}),
+            *key[1:],
+        )  # it may have got other code
         with _lock:
             others = [other for several in _waiting.values() for other in several]
             if len(others) >= _ROOMS or (size > _SMALL and size + sum(other.size for other in others) > _MOST):
