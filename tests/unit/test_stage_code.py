@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 import chetaev as ch
-from chetaev.numerics.machine.engine import entry_of
 from chetaev.numerics.machine.kernels import compile_kernel, program_at
 from chetaev.numerics.methods import base, dop853
 from chetaev.numerics.methods.dop853 import FINAL, STEPS, Code, Limits, repeated_calls, run, run_many, stages_of
