@@ -429,3 +429,27 @@ def test_faults_at_several_points_are_relative_to_terms_and_changes():
     assert ready.largest({x: 5.0, y: 0.4}) == math.inf
     assert Faults([x * y - 2]).largest({x: 1.0, y: 3.0}) == largest_fault([x * y - 2], {x: 1.0, y: 3.0}) == pytest.approx(1 / 12)
     assert Faults([x * y - 2]).largest({x: 1.0, y: 2.0}) == 0
+
+
+@pytest.mark.parametrize(
+    ("lagrangian", "wanted"),
+    [
+        ("y'^2/2 + a*x*y + a*x^2*y", {"a"}),  # a common factor of an equation
+        ("x'^2/2 + y'^2/2 + w*(x^2 + a^2*y^2)", {"a"}),  # a coefficient of a square
+        ("x'^2/2 + y'^2/2 + w*((x - y)^2 + a^2*(y - 1)^2)", {"a"}),
+        ("x'^2/2 + y'^2/2 + w*(x^2 + a^2)", {"a"}),
+        ("x'^2/2 + y'^2/2 + w*(y^2 + (a^2 + b^2)*x^2)", {"a**2 + b**2"}),
+        ("x'^2/2 + y'^2/2 + w*(x^2 + (a^2 + 1)*y^2)", set()),
+        ("x'^2/2 + y'^2/2 + w*(x^2 + y^2/c)", set()),
+    ],
+)
+def test_common_factors_and_coefficients_of_squares_are_assumed_not_to_vanish(lagrangian: str, wanted: set[str]) -> None:
+    """At a = 0 the first system leaves x free, and x^2 + a^2 y^2 = 0 leaves y free: the trees for numbers are other ones there."""
+    names = "x y" if "w" not in lagrangian else "x y w"
+    tree = ch.constraint_algorithm(ch.System(names, {"a": "real", "b": "real", "c": "positive"}, lagrangian=lagrangian))
+    assert tree.complete
+    assert {str(e) for e in tree.assumptions} == wanted
+    if wanted == {"a"}:
+        zero = ch.constraint_algorithm(ch.System(names, lagrangian=lagrangian.replace("a", "0")))
+        described = {(leaf.dimension, leaf.free_functions) for leaf in tree.leaves}
+        assert {(leaf.dimension, leaf.free_functions) for leaf in zero.leaves} != described

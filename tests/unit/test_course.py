@@ -1,7 +1,10 @@
 """How simulations run and end: words for outcomes, progress, interruption, memory of what was compiled."""
 
+import io
 import math
+import os
 import signal
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -95,6 +98,59 @@ def test_what_takes_long_before_a_run_is_named_with_its_time(capsys, monkeypatch
     while any(t.name == "chetaev-waiting" for t in threading.enumerate()) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not any(t.name == "chetaev-waiting" for t in threading.enumerate())
+
+
+@pytest.mark.parametrize("kind", ["closed", "without isatty", "gone"])
+def test_a_stream_that_cannot_be_written_ends_no_work(kind, monkeypatch):
+    """A process may close stderr or put an object of its own in its place, and a terminal may vanish while a motion is computed."""
+
+    class Plain:
+        def write(self, text):
+            return len(text)
+
+    class Gone(io.StringIO):
+        def isatty(self):
+            return True
+
+        def write(self, text):
+            raise OSError(5, "Input/output error")
+
+    stream = {"closed": io.StringIO(), "without isatty": Plain(), "gone": Gone()}[kind]
+    if kind == "closed":
+        stream.close()
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setattr(waiting, "SHOWN_AFTER", 0.0)
+    monkeypatch.setattr(waiting, "RENEWED_EVERY", 0.01)
+    assert waiting.output_is_watched() == (kind == "gone")
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2 - 3*x^2/2", name="far"), ch.Hamilton())
+    assert ch.evaluate(equations, {"x": 1, "x'": 0})["x''"] == -3
+    with waiting.setting_up(None, "far"):
+        time.sleep(0.1)
+    assert ch.simulate(equations, {"x": 1, "x'": 0}, (0, 1)).outcome == "finished"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_forked_process_watches_its_own_work(monkeypatch, capfd):
+    """The thread that looks does not exist there, and its lock may have been taken."""
+    monkeypatch.setattr(waiting, "SHOWN_AFTER", 0.0)
+    monkeypatch.setattr(waiting, "RENEWED_EVERY", 0.01)
+    with waiting.setting_up(True, "parent"), waiting._WATCH.lock:
+        child = os.fork()
+        if child == 0:
+            sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115 - the child ends without cleaning up
+            with waiting.setting_up(True, "child"):
+                time.sleep(0.3)
+            os._exit(0)
+        deadline = time.monotonic() + 30
+        while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        if ended == (0, 0):
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+    assert ended[1] == 0 and ended[0] == child
+    shown = capfd.readouterr().err
+    assert "child: setting up" in shown
 
 
 def test_the_first_motion_of_a_large_system_says_that_it_is_set_up(capsys, monkeypatch):

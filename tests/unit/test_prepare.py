@@ -320,6 +320,9 @@ NOT_NUMBERS = {
     "imaginary parts": np.array([1, 0, 0, 1 + 1j]),
     "a mask": np.ma.masked_array([1, 0, 0, 1.0], [0, 0, 1, 0]),
     "dates": np.array([1, 0, 0, 1], "M8[s]"),
+    "truth values": np.array([True, False, False, True]),
+    "a truth value among objects": np.array([1.0, True, 0, 0], dtype=object),
+    "an integer beyond doubles": [10**400, 0, 0, 1],
 }
 
 
@@ -337,7 +340,7 @@ def test_wrong_arguments_of_other_calls_are_refused():
         run.rates(0, y[:2], p)
     with pytest.raises(ch.UsageError, match="there are 3 parameters"):
         run.rates(0, y)
-    for t in ("a", [0.0, 1.0]):
+    for t in ("a", "0.5", b"0.5", [0.0, 1.0], True, np.complex128(1 + 2j), 10**400, None, np.float64(np.nan)):
         with pytest.raises(ch.UsageError, match="time is not a number"):
             run.rates(t, y, p)
     with pytest.raises(ch.UsageError, match="3 is no jet"):

@@ -205,7 +205,7 @@ class Zero:
     """A point of a finite field at which an irreducible polynomial vanishes."""
 
     def __init__(self, point: Sequence[int]) -> None:
-        self._powers = [[1, x] for x in point]
+        self._powers = [{1: x} for x in point]
 
     def value(self, f: Poly) -> int | None:
         """A polynomial at the point; None if a denominator of its coefficients vanishes in the field."""
@@ -218,9 +218,10 @@ class Zero:
                 numerator *= pow(denominator, -1, _PRIME)
             for powers, e in zip(self._powers, monomial, strict=True):
                 if e:
-                    while len(powers) <= e:
-                        powers.append(powers[-1] * powers[1] % _PRIME)
-                    numerator = numerator * powers[e] % _PRIME
+                    power = powers.get(e)
+                    if power is None:  # stored in one step: other threads may look for the same one
+                        power = powers[e] = pow(powers[1], e, _PRIME)
+                    numerator = numerator * power % _PRIME
             total += numerator
         return total % _PRIME
 

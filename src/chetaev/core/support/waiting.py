@@ -6,6 +6,7 @@ motion.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -31,10 +32,11 @@ def reading(title: str) -> Waiting:
 
 def output_is_watched() -> bool:
     """Tell whether there is a terminal or a notebook."""
-    shell = sys.modules.get("IPython")
-    if shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell":
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", None)  # missing while IPython is imported
+    if shell is not None and type(shell()).__name__ == "ZMQInteractiveShell":
         return True
-    return bool(sys.stderr is not None and sys.stderr.isatty())
+    is_terminal = getattr(sys.stderr, "isatty", None)  # streams of users need not have it
+    return bool(is_terminal is not None and not getattr(sys.stderr, "closed", False) and is_terminal())
 
 
 class Waiting:
@@ -48,14 +50,14 @@ class Waiting:
     def __enter__(self) -> Self:
         if self.shown:
             self._begun = time.monotonic()
-            _watch(self)
+            _WATCH.add(self)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if not self.shown:
             return
-        with _LOCK:
-            _OPEN.discard(self)
+        with _WATCH.lock:
+            _WATCH.open.discard(self)
             self._write("")
 
     def look(self) -> None:
@@ -67,33 +69,51 @@ class Waiting:
         self._write(line[: get_terminal_size().columns - 1])
 
     def _write(self, line: str) -> None:
-        """Write a line in the place of the one before."""
-        if line != self._line and sys.stderr is not None:
-            sys.stderr.write("\r" + " " * len(self._line) + "\r" + line)
+        """Write a line in the place of the one before. A terminal that is gone, or a closed stream, ends no work: nothing more is said."""
+        if line == self._line or sys.stderr is None:
+            return
+        before, self._line = self._line, line
+        try:
+            sys.stderr.write("\r" + " " * len(before) + "\r" + line)
             sys.stderr.flush()
-            self._line = line
+        except (OSError, ValueError):
+            self._line = ""
 
 
-_LOCK = threading.Lock()
-_OPEN: set[Waiting] = set()
-_WATCHED = [False]
-"""Whether a thread looks at open work."""
+class _Watch:
+    """All open work, and whether a thread looks at it."""
 
+    def __init__(self) -> None:
+        self.begin()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.begin)
 
-def _watch(work: Waiting) -> None:
-    with _LOCK:
-        _OPEN.add(work)
-        if not _WATCHED[0]:
-            _WATCHED[0] = True
-            threading.Thread(target=_look_at_all, name="chetaev-waiting", daemon=True).start()
+    def begin(self) -> None:
+        """Begin without open work; so does a forked process, which has no thread that looks and perhaps a lock that nobody releases."""
+        self.lock = threading.RLock()  # a handler of a signal may open work too
+        self.open: set[Waiting] = set()
+        self.running = False
 
-
-def _look_at_all() -> None:
-    while True:
-        time.sleep(RENEWED_EVERY)
-        with _LOCK:
-            if not _OPEN:
-                _WATCHED[0] = False
+    def add(self, work: Waiting) -> None:
+        with self.lock:
+            self.open.add(work)
+            if self.running:
                 return
-            for work in _OPEN:
-                work.look()
+            try:
+                threading.Thread(target=self._look, name="chetaev-waiting", daemon=True).start()
+                self.running = True
+            except RuntimeError:
+                self.open.clear()  # there are no further threads, as while the interpreter ends: nothing is said
+
+    def _look(self) -> None:
+        while True:
+            time.sleep(RENEWED_EVERY)
+            with self.lock:
+                if not self.open:
+                    self.running = False
+                    return
+                for work in tuple(self.open):
+                    work.look()
+
+
+_WATCH = _Watch()

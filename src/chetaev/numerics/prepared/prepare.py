@@ -288,12 +288,10 @@ class Prepared:
             UsageError: If the time, the state or the parameters are no real numbers, or if their shapes do not fit.
         """
         if type(t) is not float:
-            try:
-                t = float(t)
-            except (TypeError, ValueError, RuntimeError, NotImplementedError):
-                t = np.nan
-            if not isfinite(t):
+            time = t if isinstance(t, float) else _real_numbers(t)
+            if time is None or np.shape(time) or not isfinite(time):
                 raise UsageError("the time is not a number.", where=f"{self._where}, rates", hint=InPython("run.rates(t, y, p)"))
+            t = float(time)
         state, values = _real_numbers(y), _real_numbers(p)
         if state is None or values is None or (state.shape, values.shape) != self._shapes:
             raise self._misfit(state, values, f"{self._where}, rates")
@@ -475,14 +473,16 @@ class Prepared:
 
 
 def _real_numbers(given: Any) -> Array | None:
-    """Real numbers as an array; None for anything else. Texts, dates, imaginary parts and masks would be read as numbers by NumPy."""
+    """Real numbers as an array; None for anything else. Texts, dates, truth values, imaginary parts and masks would be read as numbers by
+    NumPy.
+    """
     if type(given) is np.ndarray and given.dtype is _DOUBLE:
         return given
     try:
         array = np.asarray(given)
-        if array.dtype.kind not in "fiubO" or (isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given)):
+        if array.dtype.kind not in "fiuO" or (isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given)):
             return None
-        if array.dtype.kind == "O" and not all(isinstance(value, Real) for value in array.ravel().tolist()):
+        if array.dtype.kind == "O" and not all(isinstance(value, Real) and not isinstance(value, bool) for value in array.ravel()):
             return None
         return np.asarray(array, np.float64)
     except (TypeError, ValueError, OverflowError, NotImplementedError):  # nested lists of several lengths, and objects that are no numbers

@@ -216,6 +216,7 @@ def _inverse_if_definite(space: Space, matrix: list[list[Any]]) -> list[list[Any
         p = work[k][k]
         if not p or sign_of(space, p) <= 0:
             return None
+        space.record(p)
         work[k] = [e / p for e in work[k]]
         for i in range(n):
             if i != k and work[i][k]:

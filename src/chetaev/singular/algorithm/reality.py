@@ -62,15 +62,20 @@ def unsigned_parameters(space: Space, coefficients: Iterable[Any]) -> tuple[Symb
 
 
 def parameter_assumptions(space: Space) -> tuple[Expr, ...]:
-    """The irreducible expressions in parameters that were divided by, without those that cannot vanish."""
+    """The irreducible expressions in parameters that were divided by, or whose sign was used, without those that cannot vanish."""
     found: dict[str, Expr] = {}
     for c in dict.fromkeys(space.divisors):
         for part in (c.numer, c.denom):
             for f, _ in part.factor_list()[1]:
-                if sign_of(space, space.domain(f)) == 0:
+                if not sign_of(space, space.domain(f)) or _vanishes_with_parameters(space, f):
                     e = space.in_jets(f.as_expr(*space.parameters))
                     found.setdefault(str(e), e)
     return tuple(sorted(found.values(), key=lambda e: (sympy.count_ops(e), str(e))))
+
+
+def _vanishes_with_parameters(space: Space, f: Poly) -> bool:
+    """Whether a polynomial vanishes where all parameters do whose signs are not known, as a^2 + b^2, unlike a^2 + 1."""
+    return not any(all(not e or space.parameters[i].is_positive for i, e in enumerate(m)) for m in f)
 
 
 def must_vanish(space: Space, f: Poly) -> list[Poly] | None:
@@ -81,9 +86,11 @@ def must_vanish(space: Space, f: Poly) -> list[Poly] | None:
         return None
     for form in _variants(space, f):
         for signed in (form, -form) if form else ():
+            recorded = len(space.divisors)
             found = _squares(space, signed)
             if found is not None:
                 return [space.one] if _off_a_circle(space, found) else found
+            del space.divisors[recorded:]
     functions = any(f.degree(space.variables[i]) > 0 for i in space.generators)
     return [space.one] if functions and bounded_away(space.expression(f)) else None
 
@@ -143,11 +150,13 @@ def _square_free(space: Space, c: Any) -> tuple[Expr, Any]:
 
 
 def _squares(space: Space, f: Poly) -> list[Poly] | None:
-    """The bases of a sum of squares, or None."""
+    """The bases of a sum of squares, or None. Their coefficients are recorded, since a^2 x^2 may vanish without x."""
     if not f:
         return []
     spend(weight(f))
     if all(_nonnegative(space, m) and sign_of(space, c) > 0 for m, c in f.items()):
+        for c in f.values():
+            space.record(c)
         return [_base(space, m) for m in f]
     if _somewhere_negative(space, f):
         return None
@@ -160,6 +169,7 @@ def _squares(space: Space, f: Poly) -> list[Poly] | None:
             continue
         rest = _squares(space, c - (b**2).mul_ground(1 / (4 * a.LC)))
         if rest is not None:
+            space.record(a.LC)
             return [x + b.mul_ground(1 / (2 * a.LC)), *rest]
     return _squares_times_square(space, f)
 

@@ -191,8 +191,11 @@ class Ring:
         return f.monic() if f else f
 
     def factors(self, f: Poly) -> list[Poly]:
-        """The monic irreducible factors of positive degree, over the rational functions of the parameters."""
-        return [] if f.is_ground else [self.monic(g) for g, _ in self.factor_list(f)[1]]
+        """The monic irreducible factors of positive degree, over the rational functions of the parameters. What remains is divided by."""
+        lead, found = self.factor_list(f)
+        if f:
+            self.record(lead)
+        return [self.monic(g) for g, _ in found]
 
     def factor_list(self, f: Poly) -> tuple[Any, list[tuple[Poly, int]]]:
         """A coefficient, and the irreducible factors of positive degree with their powers; cached.
