@@ -1,7 +1,7 @@
 """Prepared motions: equations, an interval and outputs in, a value out that computes ends of motions from arrays (`prepare`).
 
-`differentiated` gives the derivatives of the ends, `carried` the growth of frames. Motions in one piece run in compiled code
-(`chetaev.numerics.motion.direct_run`); all others, and all errors, are those of `simulate`.
+`differentiated` gives the derivatives of the ends, `carried` the growth of frames, `rates` the rates at any regular state. Motions in one
+piece run in compiled code (`chetaev.numerics.motion.direct_run`); all others, and all errors, are those of `simulate`.
 """
 
 from chetaev.numerics.prepared.carried import Growth, growth_of

@@ -19,7 +19,8 @@ _GROWTH = 10.0**0.1
 _FEWEST = 5
 """Fewest distances that tell anything."""
 _NEAR = 6
-"""Number of changes between the nearest distances that grow at a pole beside other terms. Fewer may be rounding errors that grow by chance."""
+"""Number of changes between the nearest distances that grow at a pole beside other terms. Fewer may be rounding errors that grow by
+chance."""
 _STEEP = 10.0**0.5
 """Growth of these changes over one power of ten. That of a pole is 10; of a root or a logarithm they do not grow."""
 _SPACINGS = 1e3
