@@ -344,3 +344,30 @@ def test_surfaces_without_a_pole_are_crossed(force: str) -> None:
     equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": force}))
     found = ch.simulate(equations, {"x": 0, "x'": 1}, (0, 2), progress=False)
     assert found.outcome.reached_end, found.message
+
+
+@pytest.mark.parametrize("method", [None, ch.Implicit()], ids=str)
+@pytest.mark.parametrize("force", ["5 + 1e-6/abs(t - 1)", "5 - 1e-9/abs(t - 1)", "5*t + 1e-4/abs(t - 1)", "5 + 1e-6/abs(x - 2.5)"])
+def test_a_weak_pole_beside_other_forces_is_not_crossed(force: str, method: ch.Method | None) -> None:
+    """The force grows near the surface only: at a thousandth of the interval it is 5.001. Its integral has no finite value."""
+    equations = ch.derive(ch.System("x", lagrangian="x'^2/2", forces={"x": force}))
+    found = ch.simulate(equations, {"x": 0, "x'": 0}, (0, 2), method=method, progress=False)
+    assert not found.outcome.reached_end
+    assert found.end[0] <= 1 + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("force", "velocity"),
+    [
+        ("5 + log(abs(t - 1))", 8.0),
+        ("5 + log(abs(t - 1))^2", 14.0),
+        ("5 + abs(t - 1)^(1/3)", 11.5),
+        ("sin(t + c) - sin(t)*cos(c) - cos(t)*sin(c) - 3*abs(t - 1)", -3.0),  # rates with rounding errors only, beside a kink
+    ],
+)
+def test_weak_singularities_and_rounding_errors_are_no_poles(force: str, velocity: float) -> None:
+    """Integrals by hand."""
+    equations = ch.derive(ch.System("x", "c", lagrangian="x'^2/2", forces={"x": force}))
+    found = ch.simulate(equations, {"x": 0, "x'": 0}, (0, 2), parameters={"c": 1}, progress=False)
+    assert found.outcome.reached_end, found.message
+    assert found.final["x'"] == pytest.approx(velocity, rel=1e-6)
