@@ -443,10 +443,7 @@ def integrate_lanes(wide: Wide, task: Task, results: Results, series: Stack, one
                     if looks == LANES:
                         compare_together(wide, seen, at, one.system, room, looks, results.inside)
                         looks = 0
-            if young:
-                young = False
-                for lane in range(LANES):
-                    young |= m[COUNT + ACCEPTED, lane] == 0.0 and m[MASK, lane] == 0.0
+            young = young and (lanes_where(x, COUNT + ACCEPTED, 0.0) & lanes_where(x, MASK, 0.0)) != 0
         if any_above(x, MASK, 1.0):
             compare_together(wide, seen, at, one.system, room, looks, results.inside)
             looks = 0
