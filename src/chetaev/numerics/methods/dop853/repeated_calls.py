@@ -66,8 +66,8 @@ _doubting: dict[int, int] = {}
 def stages_of(code: Code, n: int) -> int:
     """The address of the stages in one function, with the same bits, for a run of n components; 0 where nothing would be gained."""
     # Imported here: the environment that builds a wheel has neither CasADi nor SymPy, and imports this package to compile its loop.
-    from chetaev.numerics.machine.doubting_code import doubting_code
     from chetaev.numerics.machine.kernels import program_at
+    from chetaev.numerics.methods.doubting_code import doubting_code
     from chetaev.numerics.methods.stage_code import stages_code
 
     key = code.rhs, n
