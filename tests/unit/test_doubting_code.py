@@ -4,12 +4,12 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from chetaev.numerics.machine.doubting_code import doubting_code
 from chetaev.numerics.machine.engine import entry_of
 from chetaev.numerics.machine.interpreter import interprets
 from chetaev.numerics.machine.kernels import compile_kernel
 from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.methods.dop853 import STEPS, Code, Limits, repeated_calls, run, stages_of
+from chetaev.numerics.methods.dop853.whole_steps.doubting_code import doubting_code
 
 pytestmark = pytest.mark.skipif(not interprets(), reason="programs are not interpreted here")
 T, Y, P = ca.SX.sym("t"), ca.SX.sym("y", 4), ca.SX.sym("p", 2)

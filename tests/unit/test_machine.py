@@ -718,3 +718,19 @@ def test_operations_one_after_the_other_do_not_run_in_loops():
         x = 1.5 * x - x * x
     kernel = compile_kernel(ca.Function("f", [t, y, p], [x]))
     assert kernel.instructions > 20_000 and kernel.in_loops is None
+
+
+@pytest.mark.parametrize("count", range(1, 8))
+def test_inverses_in_vectors_have_the_bits_of_single_ones(count):
+    t, y, p = ca.SX.sym("t"), ca.SX.sym("y", 2), ca.SX.sym("p", 7)
+    column = ca.vertcat(*[y[0] / p[i] + ca.sin(y[1]) for i in range(count)], p[0] - y[1])
+    kernel = compile_kernel(ca.Function("inverses", [t, y, p], [column]))
+    assert ("fdiv <" in instructions.text_of(kernel.program, 1)) == (count > 1)
+    state, draws = np.array([1.7, 0.4]), np.random.default_rng(count)
+    for values in (draws.uniform(-3.0, 3.0, 7), np.array([0.0, -0.0, INF, 1e-310, 3.0, NAN, 7.0])):
+        found = np.empty((2, count + 1))
+        for address, row in zip((kernel.address, interpreter.interpreted(kernel.program)), found, strict=True):
+            engine.entry_of(address)(0.0, state.ctypes.data, values.ctypes.data, row.ctypes.data)
+        assert np.array_equal(found[0], found[1], equal_nan=True)
+        with np.errstate(divide="ignore", over="ignore"):
+            assert found[0, :count] == pytest.approx(state[0] / values[:count] + math.sin(state[1]), rel=1e-14, nan_ok=True)

@@ -9,8 +9,8 @@ from chetaev.numerics.machine.kernels import compile_kernel, program_at
 from chetaev.numerics.methods import base, dop853
 from chetaev.numerics.methods.dop853 import FINAL, STEPS, Code, Limits, repeated_calls, run, run_many, stages_of
 from chetaev.numerics.methods.dop853.repeated_calls import Runner, state_row
+from chetaev.numerics.methods.dop853.whole_steps.stage_code import LONGEST
 from chetaev.numerics.methods.dop853.whole_steps.step_code import step_code
-from chetaev.numerics.methods.stage_code import LONGEST
 
 T, P = ca.SX.sym("t"), ca.SX.sym("p", 2)
 

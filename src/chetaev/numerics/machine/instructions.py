@@ -417,10 +417,14 @@ def _text(table: NDArray[np.int32], circle: Circle | None, otherwise: int | None
     program = list(lines_of(table))
     names, in_line = [""] * len(program), circle is not None and circle.in_line
     order, first, angles = in_order(program) if in_line else ([*range(len(program))], -1, [])
+    if otherwise is not None:
+        lines += _inverses_together(program, names)
     for place, k in enumerate(order):
         operation, a, b, c = program[k]
         if place == first and circle is not None:
             circle.begin([names[v] for v in angles])
+        if names[k]:
+            continue
         if operation == CONST:
             names[k] = f"0x{c & 0xFFFFFFFF:08X}{b & 0xFFFFFFFF:08X}"  # the bits of a double, the only spelling that reads back exactly
         elif operation == TIME:
@@ -451,6 +455,25 @@ def _text(table: NDArray[np.int32], circle: Circle | None, otherwise: int | None
         ]
     define = f"define void @{NAME}(double %t, ptr noalias readonly %y, ptr noalias readonly %p, ptr noalias writeonly %out) nounwind {{"
     return "\n".join([*sorted(head), define, *lines, *end])
+
+
+def _inverses_together(program: Sequence[tuple[int, int, int, int]], names: list[str]) -> list[str]:
+    """Lines for the inverses of single parameters, in vectors: a processor divides four numbers in the time of one. Their names are added,
+    and those of the parameters.
+    """
+    found = [k for k, (operation, a, _, _) in enumerate(program) if operation == _INV and program[a][0] == PARAMETER]
+    lines: list[str] = []
+    for group in sine.groups_of(found):
+        count, whole, name = len(group), "undef", f"%inverse{group[0]}"
+        for i, k in enumerate(group):
+            a = program[k][1]
+            names[a], names[k] = f"%v{a}", f"%v{k}"
+            lines.append(CASES[PARAMETER].format(r=names[a], i=program[a][1]))
+            lines.append(f"{name}.{i} = insertelement <{count} x double> {whole}, double {names[a]}, i32 {i}")
+            whole = f"{name}.{i}"
+        lines.append(f"{name} = fdiv <{count} x double> <{', '.join(['double 1.0'] * count)}>, {whole}")
+        lines += [f"{names[k]} = extractelement <{count} x double> {name}, i32 {i}" for i, k in enumerate(group)]
+    return lines
 
 
 def _spelling(operation: int) -> str:

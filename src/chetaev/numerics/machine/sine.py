@@ -19,9 +19,11 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Sequence
+from typing import TypeVar
 
 from chetaev.numerics.machine.processor import LANES, fuses
 
+T = TypeVar("T")
 IN_LINE = fuses()
 """Whether this processor has fused operations."""
 
@@ -203,8 +205,8 @@ def together(prefix: str, arguments: Sequence[str]) -> tuple[list[str], str, lis
     return text, f"{prefix}.near", pairs
 
 
-def groups_of(arguments: Sequence[str]) -> list[Sequence[str]]:
-    """Arguments in groups that `together` takes, without a last one that is alone."""
+def groups_of(arguments: Sequence[T]) -> list[Sequence[T]]:
+    """Arguments, or other values, in groups that `together` takes, without a last one that is alone."""
     found = [arguments[i : i + MOST_TOGETHER] for i in range(0, len(arguments), MOST_TOGETHER)]
     return [group for group in found if len(group) > 1]
 

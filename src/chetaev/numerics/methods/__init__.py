@@ -1,10 +1,9 @@
 """Methods of integration. A method is a class with a `stepper`, which the loop in `python_loop` calls along a piece, with the roots that
 `watched_roots` locates; `one_step` has a stepper for formulas of one step with an estimate of their error. `METHODS` knows methods by their
 words. `dop853` is the usual one, compiled with its own loop; `lanes` makes its steps for several members of an ensemble at once,
-`stage_code` writes its stages into one function, with the programs that `in_line` puts there, `checked_runs` makes one call of a run and of
-checks at its ends, and `frames` integrates directions together with its motions. `taylor` and `implicit` are compiled too
-(`compiled_steps`, through `compiled_stepper`); `python_loop` makes the steps that contain an event or may have to be shortened.
-`elimination` says how linear systems of implicit steps are solved.
+`checked_runs` makes one call of a run and of checks at its ends, and `frames` integrates directions together with its motions. `taylor` and
+`implicit` are compiled too (`compiled_steps`, through `compiled_stepper`); `python_loop` makes the steps that contain an event or may have
+to be shortened. `elimination` says how linear systems of implicit steps are solved.
 
 `loops` lists all compiled loops. `base` has the class `Method`, `accuracy` has tolerances and sizes of jets. For methods that step in
 Python `sizes`, `changes` and `enclosed` do what the compiled loop does itself: sizes of components, roots in a step, and bounds of

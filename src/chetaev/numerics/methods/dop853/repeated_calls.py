@@ -65,8 +65,8 @@ def stages_of(code: Code, n: int) -> int:
     possible; 0 where nothing would be gained.
     """
     # Imported here: the environment that builds a wheel has neither CasADi nor SymPy, and imports this package to compile its loop.
-    from chetaev.numerics.machine.doubting_code import doubting_code
     from chetaev.numerics.machine.kernels import program_at
+    from chetaev.numerics.methods.dop853.whole_steps.doubting_code import doubting_code
     from chetaev.numerics.methods.dop853.whole_steps.step_code import Ends, step_code
 
     key = _key(code, n)

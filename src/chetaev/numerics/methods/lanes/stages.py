@@ -16,7 +16,7 @@ from chetaev.numerics.machine.instructions import DECLARATIONS, LIBM, STATE, TUR
 from chetaev.numerics.machine.processor import LANES, wide_target
 from chetaev.numerics.machine.tape import lines_of
 from chetaev.numerics.machine.vectors.states import runs_in_lanes, widened
-from chetaev.numerics.methods.stage_code import ANGLES, LONGEST, Stages, Sums
+from chetaev.numerics.methods.dop853.whole_steps.stage_code import ANGLES, LONGEST, Stages, Sums
 
 _ROW = f"<{LANES} x double>"
 _FUSED = "declare double @llvm.fmuladd.f64(double, double, double)"

@@ -16,8 +16,8 @@ from chetaev.numerics.machine import sine
 from chetaev.numerics.machine.instructions import STATE
 from chetaev.numerics.machine.tape import lines_of
 from chetaev.numerics.methods.dop853.codes import CLOSE, EVEN, MARGIN, NOTHING, PARABOLA, RADIAN, SLACK, WORST
-from chetaev.numerics.methods.in_line import BLOCK, VECTOR, ZEROS, InLine
-from chetaev.numerics.methods.stage_code import spread
+from chetaev.numerics.methods.dop853.whole_steps.in_line import BLOCK, VECTOR, ZEROS, InLine
+from chetaev.numerics.methods.dop853.whole_steps.stage_code import spread
 
 LONGEST_LOOKS = 300
 """Most instructions of the programs that read a tube, and of the determinant."""

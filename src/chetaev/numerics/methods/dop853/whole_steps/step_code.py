@@ -29,9 +29,9 @@ from chetaev.numerics.methods.dop853.scale_constants import (
     WEIGHT,
 )
 from chetaev.numerics.methods.dop853.tableau import LAST_SUMS, NODES, SUMS
+from chetaev.numerics.methods.dop853.whole_steps.in_line import BLOCK, VECTOR, ZEROS, InLine
 from chetaev.numerics.methods.dop853.whole_steps.look_code import LookLines, Looks, table_of
-from chetaev.numerics.methods.in_line import BLOCK, VECTOR, ZEROS, InLine
-from chetaev.numerics.methods.stage_code import LONGEST, Stages, spread
+from chetaev.numerics.methods.dop853.whole_steps.stage_code import LONGEST, Stages, spread
 
 LONGEST_END = 500
 """Most instructions of the programs at the end of a step, which stand in the function twice as long as they are in code of their own."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from chetaev.numerics.machine import sine
 from chetaev.numerics.machine.sine import MOST_TOGETHER
-from chetaev.numerics.methods.in_line import BLOCK, VECTOR, InLine
+from chetaev.numerics.methods.dop853.whole_steps.in_line import BLOCK, VECTOR, InLine
 
 LONGEST = 155
 """Most instructions of a program, with `ANGLES` for sines and cosines. Systems of the gallery below it take 0.85 to 1.0 of their time,
