@@ -245,7 +245,7 @@ def test_rough_motions_of_whole_steps_have_the_same_bits(fresh, monkeypatch, nam
     assert some
 
 
-@pytest.mark.parametrize("name", SYSTEMS_WITH_ENDS)
+@pytest.mark.parametrize("name", sorted(SYSTEMS_WITH_ENDS.keys() - {"rocard"}))  # it watches a tangent, which is called
 def test_the_ends_of_whole_steps_need_no_other_code(fresh, monkeypatch, name):
     ((code, *rest), options), *_ = calls_of(name, 1e-8, monkeypatch)
     n, options = code.size(len(rest[2])), options | {"keep": FINAL, "times": (), "paused": None, "led": None}

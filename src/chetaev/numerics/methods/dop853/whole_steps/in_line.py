@@ -9,6 +9,7 @@ from chetaev.numerics.machine.instructions import (
     CASES,
     CONST,
     DECLARATIONS,
+    LIBM,
     PARAMETER,
     STATE,
     STORE,
@@ -17,12 +18,15 @@ from chetaev.numerics.machine.instructions import (
     Circle,
     in_order,
     operands,
+    operation_of,
 )
 
 BLOCK = 4
 """Numbers of a vector, as in `native.BLOCK`, which the loop's rows are padded to."""
 VECTOR = f"<{BLOCK} x double>"
 ZEROS = "zeroinitializer"
+_CALLED = {operation_of(name) for name in LIBM}.difference(TURNING)
+"""Operations that call the mathematical library."""
 FUSED = "declare double @llvm.fmuladd.f64(double, double, double)"
 FUSED_VECTOR = f"declare {VECTOR} @llvm.fmuladd.v{BLOCK}f64({VECTOR}, {VECTOR}, {VECTOR})"
 
@@ -53,6 +57,11 @@ class InLine:
     def moving(self) -> int:
         """The number of instructions that depend on time or state; the others are executed once in a step."""
         return sum(self._moving)
+
+    @property
+    def stays_in_line(self) -> bool:
+        """Whether the program calls no function of the mathematical library: before a call all registers are saved."""
+        return not any(operation in _CALLED for operation, *_ in self._table)
 
     @property
     def reads(self) -> list[int]:

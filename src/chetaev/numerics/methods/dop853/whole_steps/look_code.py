@@ -55,7 +55,9 @@ class LookLines:
 
     @property
     def is_short(self) -> bool:
-        """Whether the programs are short enough."""
+        """Whether the programs are short enough, and call no functions (`step_code`)."""
+        if not all(part.stays_in_line for part in self._parts):
+            return False
         return sum(part.moving for part in self._parts) <= LONGEST_LOOKS and (sine.IN_LINE or not any(part.angles for part in self._parts))
 
     def write(self, rates: Sequence[Sequence[str]], free: Sequence[str], end: Sequence[str], slope: Sequence[str], after: str) -> str:
