@@ -173,7 +173,7 @@ class Course(EventTransitions):
         met = self._met(piece)
         self.left = None if met is None else self.request.switched.modes[met].text
         if self.left is not None and has_pole_at_end(piece):
-            return outcomes.pole_on_surface(self.left, piece.end)
+            return self._ended(piece, task) if self._is_singular(piece, task) else outcomes.pole_on_surface(self.left, piece.end)
         beyond = self.surfaces.wrong_side(piece.setting, float(piece.run.t), piece.setting.named(piece.run.y), met)
         if beyond is not None:
             return outcomes.wrong_side(beyond, float(piece.run.t))
@@ -372,9 +372,7 @@ class Course(EventTransitions):
                 return replace(found, t=later) if isinstance(found, Place) and self._within(later) else found
         if run.status is not dop853.Status.WATCH or index < 0:
             return self._ended(piece, task)
-        fallen = index >= len(events) and self._lowest_fall(piece, task) <= SMALLEST_PIVOT
-        # max(0, 1 - abs(x)) as a pivot vanishes at regular states
-        if fallen and not here.regular(t, here.named(_without_round_off(piece))):
+        if index >= len(events) and self._is_singular(piece, task):
             return self._ended(piece, task)
         met = index if index < len(events) else self._met_here(piece)
         if met is not None and t == float(request.times[-1]):
@@ -383,6 +381,11 @@ class Course(EventTransitions):
             return self._stopped_by(piece, met)
         change = changes_of(request.switched, here.configuration)[index - len(events)]
         return self._through(self._switched(piece, task, change.mode, change.value), change.function)
+
+    def _is_singular(self, piece: Piece, task: Task) -> bool:
+        """Whether a piece ends at a singular state; max(0, 1 - abs(x)) as a pivot vanishes at regular states too."""
+        here, fallen = piece.setting, self._lowest_fall(piece, task) <= SMALLEST_PIVOT
+        return fallen and not here.regular(float(piece.run.t), here.named(_without_round_off(piece)))
 
     def _stopped_by(self, piece: Piece, index: int) -> Place | Verdict:
         """Continue after an event that ends a piece, or end the motion."""
