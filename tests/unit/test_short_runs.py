@@ -13,6 +13,7 @@ from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.dop853.arguments import places_in_room
 from chetaev.numerics.motion import certification
 from chetaev.numerics.motion.one_piece import one_piece
+from chetaev.numerics.motion.progress import Progress
 
 CALLS = 60
 """Calls after which code is made for many calls."""
@@ -140,6 +141,36 @@ def test_ends_by_taylor_series_that_are_not_reached_are_left_to_the_other_way():
     assert found.outcome is ch.Outcome.STEP_TOO_SMALL and not piece.series.useful
     again = run(100.0, max_steps=70)
     assert again.message == found.message and again.end[1].tobytes() == found.end[1].tobytes() and again.counts == found.counts
+
+
+def test_ends_by_taylor_series_before_ctrl_c_are_those_of_the_other_way(monkeypatch):
+    """The flag that Ctrl-C sets is set at the first pause."""
+    run, piece = by_series("double-pendulum")
+
+    def stop(progress, t):
+        progress.flag[0] = 1
+
+    monkeypatch.setattr(Progress, "reached", stop)
+
+    def stopped():
+        with pytest.raises(KeyboardInterrupt) as caught:
+            run(5000.0, tolerance=1e-9)
+        return caught.value.motion
+
+    found, other = stopped(), otherwise(piece, stopped)
+    assert found.outcome is ch.Outcome.INTERRUPTED and found.outcome is other.outcome and found.message == other.message
+    assert 0 < found.end[0] < 2000 and found.end[1].tobytes() == other.end[1].tobytes() and found.certificate == other.certificate
+
+
+def test_ends_by_taylor_series_keep_limits_of_steps():
+    run, piece = by_series("cartesian-pendulum")
+
+    def short():
+        return run(max_step=0.01, max_steps=50)
+
+    found, other = short(), otherwise(piece, short)
+    assert late(found) and found.counts == other.counts and found.counts["accepted"] >= 40 and found.asked == other.asked
+    assert found.end[1].tobytes() == other.end[1].tobytes()
 
 
 def test_other_wishes_with_taylor_series_take_the_other_way():

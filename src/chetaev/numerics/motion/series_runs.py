@@ -8,7 +8,6 @@ left to `run` if its checks fail or want more than is kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
@@ -16,6 +15,7 @@ from typing import NamedTuple
 from chetaev.numerics.enclosures.kernels import nodes_kernel
 from chetaev.numerics.flow.compiled import Array, Compiled
 from chetaev.numerics.flow.pivot_choice import WORST_PIVOT
+from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.base import Method, Task
 from chetaev.numerics.methods.taylor import Taylor
@@ -46,7 +46,7 @@ class SeriesRuns:
         """Whether motions are tried here: not after a long one had to begin anew."""
 
     @cached_property
-    def _kernels(self) -> list[Callable[..., Array] | None]:
+    def _kernels(self) -> list[Kernel | None]:
         compiled = self.compiled
         return [compiled.rhs, compiled.project, compiled.measure, compiled.watch(), nodes_kernel(compiled.flow, {}).kernel]
 
