@@ -13,6 +13,7 @@ from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.dop853.arguments import places_in_room
 from chetaev.numerics.motion import certification
 from chetaev.numerics.motion.one_piece import one_piece
+from chetaev.numerics.motion.progress import Progress
 
 CALLS = 60
 """Calls after which code is made for many calls."""
@@ -57,6 +58,131 @@ def test_late_records_are_those_that_are_computed_at_once(name, keep):
     assert found.states.tobytes() == other.states.tobytes() and found.t.tobytes() == other.t.tobytes()
     assert found.end[1].tobytes() == other.end[1].tobytes() and str(found) == str(other)
     assert found.energy.tobytes() == other.energy.tobytes()
+
+
+TAYLOR = ch.Taylor()
+
+
+def by_series(name):
+    """A function that follows a model by Taylor series to its end, and what makes such motions at once."""
+    model = ch.gallery(name)
+    equations = ch.derive(model)
+    first = next(iter(model.parameters))
+
+    def run(part=1.0, factor=1.0, **options):
+        values = {**model.parameters, first: factor * float(model.parameters[first])}
+        options = {"method": TAYLOR, "tolerance": 1e-12, "keep": "final"} | options
+        return ch.simulate(equations, model.start, (0, 0.4 * part), parameters=values, **options)
+
+    for _ in range(3):
+        run()
+    return run, one_piece(equations, {}, TAYLOR)
+
+
+def otherwise(piece, run):
+    """The motion as all others are followed."""
+    series, piece.series = piece.series, None
+    try:
+        return run()
+    finally:
+        piece.series = series
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sleigh",
+        "cartesian-pendulum",
+        "lagrange-top",
+        "viscous-particle",
+        "cart-pendulum",
+        "trailer",
+        "double-pendulum",
+        "greidanus",
+        "knife-edge",
+    ],
+)
+def test_ends_by_taylor_series_have_the_same_bits_and_records(name):
+    """Forwards and backwards, with values that no cache knows."""
+    call, piece = by_series(name)
+    for part, factor, tolerance in ((1.0, 1.0, 1e-12), (-1.0, 1.0625, 1e-9), (3.0, 1.03125, (1e-12, 1e-10))):
+
+        def run(part=part, factor=factor, tolerance=tolerance):
+            return call(part, factor, tolerance=tolerance)
+
+        found, other = run(), otherwise(piece, run)
+        assert late(found) and not late(other)
+        for field in ("drift", "scales", "extrema", "counts", "enclosed", "outcome", "message", "events", "jets", "tolerance", "asked"):
+            assert getattr(found, field) == getattr(other, field), field
+        assert found.certificate == other.certificate and found.certificate.ok and found.slopes is None
+        assert found.states.tobytes() == other.states.tobytes() and found.t.tobytes() == other.t.tobytes()
+        assert found.end[0] == other.end[0] and found.end[1].tobytes() == other.end[1].tobytes() and str(found) == str(other)
+        assert found.energy.tobytes() == other.energy.tobytes() and found.pieces.tobytes() == other.pieces.tobytes()
+        assert found.asked.method == TAYLOR
+
+
+def test_ends_by_taylor_series_in_doubt_are_checked_at_once(monkeypatch):
+    """Where the quick checks allow nothing, the certificate decides; where this one fails, the motion is followed as all others are."""
+    run, piece = by_series("cartesian-pendulum")
+    good, checks = run(), piece.series.checks
+    assert late(good)
+    monkeypatch.setattr(type(checks._here), "_judge", lambda here, tolerance, steps: here.allowed.fill(0.0))
+    doubted = run()
+    assert not late(doubted) and doubted.certificate == good.certificate and doubted.end[1].tobytes() == good.end[1].tobytes()
+    monkeypatch.setattr(certification, "ROWS", 1e-300)  # as no motion has rows so exact
+    failed, other = run(), otherwise(piece, run)
+    assert not failed.certificate.ok and failed.certificate == other.certificate and failed.outcome is other.outcome
+    assert failed.end[1].tobytes() == other.end[1].tobytes() and failed.message == other.message
+
+
+def test_ends_by_taylor_series_that_are_not_reached_are_left_to_the_other_way():
+    run, piece = by_series("double-pendulum")
+    found = run(100.0, max_steps=70)
+    assert found.outcome is ch.Outcome.STEP_TOO_SMALL and not piece.series.useful
+    again = run(100.0, max_steps=70)
+    assert again.message == found.message and again.end[1].tobytes() == found.end[1].tobytes() and again.counts == found.counts
+
+
+def test_ends_by_taylor_series_before_ctrl_c_are_those_of_the_other_way(monkeypatch):
+    """The flag that Ctrl-C sets is set at the first pause."""
+    run, piece = by_series("double-pendulum")
+
+    def stop(progress, t):
+        progress.flag[0] = 1
+
+    monkeypatch.setattr(Progress, "reached", stop)
+
+    def stopped():
+        with pytest.raises(KeyboardInterrupt) as caught:
+            run(5000.0, tolerance=1e-9)
+        return caught.value.motion
+
+    found, other = stopped(), otherwise(piece, stopped)
+    assert found.outcome is ch.Outcome.INTERRUPTED and found.outcome is other.outcome and found.message == other.message
+    assert 0 < found.end[0] < 2000 and found.end[1].tobytes() == other.end[1].tobytes() and found.certificate == other.certificate
+
+
+def test_ends_by_taylor_series_keep_limits_of_steps():
+    run, piece = by_series("cartesian-pendulum")
+
+    def short():
+        return run(max_step=0.01, max_steps=50)
+
+    found, other = short(), otherwise(piece, short)
+    assert late(found) and found.counts == other.counts and found.counts["accepted"] >= 40 and found.asked == other.asked
+    assert found.end[1].tobytes() == other.end[1].tobytes()
+
+
+def test_other_wishes_with_taylor_series_take_the_other_way():
+    """What the quick way does not know: events, slopes, nodes, subclasses."""
+
+    class Own(ch.Taylor):
+        """Another method, as far as is known."""
+
+    run, _ = by_series("double-pendulum")
+    assert late(run()) and not late(run(keep="steps")) and not late(run(method=Own())) and not late(run(method=ch.Implicit()))
+    with pytest.raises(ch.UsageError, match="slopes need the explicit method"):
+        run(slopes=["g"])
 
 
 def test_a_motion_with_late_records_is_copied_and_stored_whole():

@@ -32,7 +32,7 @@ import numpy as np
 
 from chetaev.core.errors import UsageError
 from chetaev.core.support.files import open_file, replacing
-from chetaev.numerics.machine.engine import bind, load_object, object_for
+from chetaev.numerics.machine.engine import address_of, bind, load_object, object_for
 from chetaev.numerics.machine.processor import Target, name_and_features, this_target, wide_target
 
 _DIGEST = 32
@@ -309,7 +309,7 @@ def _flat(value: Any, kinds: list[str], values: list[Any]) -> None:
         if not value.flags.c_contiguous:
             raise TypeError("compiled functions take contiguous arrays")
         kinds.append(_kind(value.dtype, value.ndim))
-        values += [0, 0, value.size, value.itemsize, value.__array_interface__["data"][0], *value.shape, *value.strides]
+        values += [0, 0, value.size, value.itemsize, address_of(value), *value.shape, *value.strides]
     elif isinstance(value, tuple):
         for field in value:
             _flat(field, kinds, values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +24,10 @@ from chetaev.numerics.methods.stepper import Quiet, Step, StepFailed, Striding, 
 _NUMBERS_PER_STRIDE, _FEWEST_STEPS, _MOST_STEPS = 1 << 18, 16, 8192
 """Numbers that a stride may keep (two megabytes), and its fewest and most steps: a pause between two strides takes as long as some hundred
 steps of a small system, and is when Ctrl-C is noticed, a hundredth of a second later at most."""
+
+_LATEST = threading.local()
+"""The room of the latest stride in each thread whose steps are not kept: nothing is read from it after the stride, and new memory takes
+as long as a hundred steps."""
 
 
 class Strides(Striding):
@@ -74,7 +79,12 @@ class Strides(Striding):
         """Room for the steps of a stride, and for their polynomials unless the run keeps the final state only."""
         rows, n, keeping = self._room.order, len(self.task.y0), self.task.keep != FINAL
         most = min(max(_NUMBERS_PER_STRIDE // ((rows if keeping else 1) * n), _FEWEST_STEPS), _MOST_STEPS)
-        return Kept(np.empty(most), np.empty((most, n)), np.empty((most if keeping else 0, rows, n)))
+        if keeping:
+            return Kept(np.empty(most), np.empty((most, n)), np.empty((most, rows, n)))
+        if _LATEST.__dict__.get("key") != (most, n, rows):
+            _LATEST.key, _LATEST.kept = (most, n, rows), Kept(np.empty(most), np.empty((most, n)), np.empty((0, rows, n)))
+        found: Kept = _LATEST.kept
+        return found
 
     @cached_property
     def _many(self) -> tuple[Packed, Seen, Any]:
@@ -113,10 +123,8 @@ class Strides(Striding):
             given[:] = here
         signs[:] = path.signs
         size = int(path.counts[codes.KEPT])
-        rows = kept.rows[:size].copy()
-        return Quiet(
-            kept.nodes[:size].copy(), kept.states[:size].copy(), rows, int(path.counts[codes.PROJECTIONS]), float(tube.notes[WORST])
-        )
+        steps = kept.nodes[:size], kept.states[:size], kept.rows[:size]
+        return Quiet(*steps, int(path.counts[codes.PROJECTIONS]), float(tube.notes[WORST]))
 
     def _renew(self, limits: Limits) -> None:
         """The sizes by which corrections of the projection are measured, as `dop853.settle` takes them."""

@@ -117,9 +117,9 @@ class _Loop:
 
     def _keep_stride(self, found: Quiet) -> None:
         if self.task.keep == dop853.STEPS:
-            self.nodes.append(found.nodes)
-            self.states.append(found.states)
-            self.rows.append(found.rows)
+            self.nodes.append(found.nodes.copy())
+            self.states.append(found.states.copy())
+            self.rows.append(found.rows.copy())
         if self.task.keep == dop853.TIMES:
             wanted = self.task.times[self.asked :]
             wanted = wanted[(wanted - found.nodes[-1]) * self.forward <= 0]

@@ -60,7 +60,7 @@ class Stepper(Protocol):
 
 class Quiet(NamedTuple):
     """The steps of a stride: their ends and, if they are kept, their polynomials; the number of projections, and the largest ratio of the
-    bound of a node over a step to its seen value (`dop853.enclosure.tube`).
+    bound of a node over a step to its seen value (`dop853.enclosure.tube`). The next stride writes over the arrays.
     """
 
     nodes: Array

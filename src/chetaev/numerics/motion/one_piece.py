@@ -31,26 +31,26 @@ from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.methods import dop853
 from chetaev.numerics.methods.accuracy import Accuracy
-from chetaev.numerics.methods.base import NESTED, Wide, angles_of, columns_read, ends_kernel
+from chetaev.numerics.methods.base import NESTED, Method, Wide, angles_of, columns_read, ends_kernel
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.motion.certification import Net
 from chetaev.numerics.motion.outcomes import Ending, verdict
 from chetaev.numerics.motion.progress import Progress
 from chetaev.numerics.motion.quick.short_runs import Short, ShortRuns
 from chetaev.numerics.motion.record import Record, keep_of
+from chetaev.numerics.motion.series_runs import MOST_LOST_STEPS, SeriesRuns
 from chetaev.numerics.motion.trajectory import Trajectory, with_late_records
 from chetaev.numerics.slopes.augmented import slopes_with_state
 from chetaev.numerics.slopes.directions import Directions, given_slopes, read_directions
 from chetaev.numerics.slopes.start_slopes import first_slopes
 from chetaev.numerics.slopes.variation import from_lanes
 from chetaev.numerics.smooth_pieces.piece import Piece, Setting
+from chetaev.numerics.smooth_pieces.request import Request
 from chetaev.numerics.start.clear_states import Clear, clear_states
 from chetaev.numerics.start.conditions import Alone
 from chetaev.numerics.start.data import Data, read_state
 from chetaev.numerics.verdict.branch_choice import decided_by_numbers
 
-_MOST_LOST_STEPS = 64
-"""Most steps of a motion that may be lost, when it begins anew, each time: they take less time than the decisions of a motion."""
 _MOST_INSTRUCTIONS = 5000
 """Most instructions of the rates of a system here. A run first checks for interruption after 64 steps, a few milliseconds at this size."""
 _PIECES: Remembered[OnePiece | None]
@@ -66,6 +66,8 @@ class Wanted:
     max_steps: int
     max_step: float
     slopes: Sequence[str] | None = None
+    method: Method | None = None
+    """Taylor series, for which only the end is kept; None for the explicit method."""
 
 
 class OnePiece:
@@ -79,6 +81,8 @@ class OnePiece:
         """Whether motions are tried here: not after a long one had to begin anew."""
         self.nodes = False
         """Whether the checks of a motion needed its nodes; the next ones keep them, as in `chetaev.numerics.motion.run`."""
+        self.series = None if inputs or compiled.flow.inputs or compiled.flow.system.added else SeriesRuns(compiled)
+        """Runs by Taylor series."""
         self.short = None if inputs or compiled.flow.inputs else ShortRuns(compiled)
         """Runs that keep their ends only; None where inputs drive the motion, which are computed in another way where it begins."""
 
@@ -103,6 +107,8 @@ class OnePiece:
         state = self._state(Problem(self.clear.system, binding, t0, where), data)
         if state is None:
             return None
+        if wanted.method is not None:
+            return self._by_series(state, binding, wanted, wanted.method, where, progress)
         if wanted.final and wanted.slopes is None and self.short is not None and self.short.useful:
             found = self._in_short(state, binding, wanted, self.short)
             if found is not None:
@@ -118,7 +124,7 @@ class OnePiece:
         wide = None if directions is None else self._wide(here, jets, start, binding, directions, wanted.times, where)
         run = self._run(here, y, p, WORST_PIVOT * min(1.0, pivot), wanted, progress, wide)
         if run.status not in (dop853.Status.FINISHED, dop853.Status.INTERRUPTED):
-            self.useful = run.accepted <= _MOST_LOST_STEPS
+            self.useful = run.accepted <= MOST_LOST_STEPS
             return None
         tolerance = wanted.accuracy.relative
         piece = Piece(here, run, NESTED, self.compiled.project, energy, 0.0, t0, float(run.t), y)
@@ -130,7 +136,7 @@ class OnePiece:
         motion = self._recorded(piece, net, wanted, directions, wide)
         if (motion.certificate.ok and not net.unsettled) or run.status is dop853.Status.INTERRUPTED:
             return motion
-        self.useful = run.accepted <= _MOST_LOST_STEPS
+        self.useful = run.accepted <= MOST_LOST_STEPS
         self.nodes = self.nodes or net.unsettled
         return None
 
@@ -165,6 +171,43 @@ class OnePiece:
 
         t, end = ended.clock[codes.NOW], ended.row[: self.flow.size]
         return self._late(records, tolerance, np.array([t]), np.array([end]), t, end)
+
+    def _by_series(
+        self, state: Array, binding: Binding, wanted: Wanted, method: Method, where: str, progress: Progress
+    ) -> Trajectory | None:
+        """The end of a motion by Taylor series; None if anything about it is in doubt."""
+        series, accuracy = self.series, wanted.accuracy
+        if series is None:
+            return None
+        request = Request(
+            self.switched,
+            binding,
+            wanted.times,
+            accuracy.relative,
+            method,
+            (),
+            False,
+            True,
+            wanted.max_steps,
+            wanted.max_step,
+            where,
+            accuracy,
+        )
+        found = series.follow(Setting(self.switched, (), binding, self.compiled), state, request, progress)
+        if found is None:
+            return None
+        piece, tolerance = found.piece, accuracy.relative
+        t, states = np.array([piece.end]), np.array([piece.run.y])
+        if found.well:
+            return self._late(
+                lambda: self._recorded(piece, Net(tolerance, method.smooth), wanted), tolerance, t, states, piece.end, piece.run.y
+            )
+        net = Net(tolerance, method.smooth)
+        motion = self._recorded(piece, net, wanted)
+        if (motion.certificate.ok and not net.unsettled) or piece.run.status is dop853.Status.INTERRUPTED:
+            return motion
+        series.gave_up(piece.run)
+        return None
 
     def _is_well(self, piece: Piece, p: Array, wanted: Wanted) -> bool:
         """Whether quick checks find no doubt about a motion."""
@@ -306,10 +349,12 @@ class NotReady(Exception):
     """Code for many calls is not made yet."""
 
 
-def one_piece(equations: Equations, inputs: Mapping[str, Expr]) -> OnePiece | None:
+def one_piece(equations: Equations, inputs: Mapping[str, Expr], method: Method | None = None) -> OnePiece | None:
     """Motions in one piece of equations that determine them, once their code is made for many calls; None otherwise; cached."""
     driven = Frozen(inputs)
     found = _PIECES.get(equations, driven, lambda: _one_piece(equations, driven))
+    if method is not None:
+        return found if found is not None and found.series is not None and found.series.useful and found.series.ready else None
     try:
         return found if found is not None and found.useful and found.ready else None
     except NotReady:

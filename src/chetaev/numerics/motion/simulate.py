@@ -34,6 +34,7 @@ from chetaev.numerics.motion.one_piece import Wanted, one_piece
 from chetaev.numerics.motion.outcomes import not_certified
 from chetaev.numerics.motion.progress import Progress
 from chetaev.numerics.motion.run import follow, stopped
+from chetaev.numerics.motion.series_runs import suits
 from chetaev.numerics.motion.settings import MOST_STEPS, MOST_TIMES, Asked, plain_settings, settled
 from chetaev.numerics.motion.trajectory import Outcome, Trajectory, asked_for
 from chetaev.numerics.slopes.directions import given_slopes, read_directions
@@ -151,10 +152,11 @@ def simulate(
     users = equations
     if plan is not None:
         equations, binding = plan.first(binding)
-    plain = plan is None and method is None and not events and conserve is None and branch is None and gauge is None and not scale
+    at_once = method is None or (suits(method) and keep == "final" and slopes is None)
+    plain = plan is None and at_once and not events and conserve is None and branch is None and gauge is None and not scale
     title = equations.system.name or "simulate"
     with setting_up(progress, title):
-        known = one_piece(equations, binding.inputs) if plain else None
+        known = one_piece(equations, binding.inputs, method) if plain else None
     if known is not None:
         accuracy, steps, longest = (
             read_accuracy(tolerance, None, (), where),
@@ -164,10 +166,10 @@ def simulate(
         final = _one_of(keep, (None, "steps", "final"), "keep", where) == "final"
         shown = Progress(progress, float(times[0]), float(times[-1]), title, where)
         start = State(start) if isinstance(start, Mapping) else start  # once: it is read here, and noted with the motion
-        short = known.motion(start, binding, Wanted(times, accuracy, final, steps, longest, slopes), where, shown)
+        short = known.motion(start, binding, Wanted(times, accuracy, final, steps, longest, slopes, method), where, shown)
         if short is not None:
             settings, unwritten = plain_settings(accuracy, short, steps, longest, final)
-            asked = _asked(start, times, Explicit(), settings, unwritten)
+            asked = _asked(start, times, method or Explicit(), settings, unwritten)
             return _unless_interrupted(asked_for(short, _labelled(short.equations, equations), asked, scene))
     wish = Selection({} if start is None else start, float(times[0]), branch, gauge, where, "simulate")
     with setting_up(progress, title):

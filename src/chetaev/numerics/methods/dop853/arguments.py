@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chetaev.numerics.machine.engine import address_of
 from chetaev.numerics.methods.dop853 import codes
 from chetaev.numerics.methods.dop853.codes import FINAL, NODES, STEPS, TIMES
 from chetaev.numerics.methods.dop853.types import Array, Control, Flags, Found, Integers, Kept, Seen, System, Tube, Watches, Work
@@ -194,9 +196,9 @@ def work_of(n: int, code: Code, parameters: int) -> Work:
 
 def rows_of(*shape: int) -> Array:
     """An array of zeros whose rows of four numbers each lie in one line of the cache."""
-    size = int(np.prod(shape))
+    size = prod(shape)
     room = np.zeros(size + _LINE // 8)
-    first = -room.ctypes.data % _LINE // 8
+    first = -address_of(room) % _LINE // 8
     return room[first : first + size].reshape(shape)
 
 
@@ -241,8 +243,7 @@ def room_for_extremes(n: int, measures: int, own: int = 0) -> Seen:
 
 def places_in_room(n: int, measures: int, own: int = 0) -> list[int]:
     """Where the parts of that room begin in a row, in the order of `Seen`, and where the last one ends."""
-    found: list[int] = np.cumsum([0, width_of(n), width_of(n), measures, _ROOTS, (codes.INSIDE + 3) * (own or n)]).tolist()
-    return found
+    return list(accumulate([0, width_of(n), width_of(n), measures, _ROOTS, (codes.INSIDE + 3) * (own or n)]))
 
 
 def seen_in(row: Array, n: int, measures: int, own: int = 0) -> Seen:

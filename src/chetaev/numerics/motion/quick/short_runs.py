@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 
-from chetaev.numerics.flow.compiled import Array, Compiled
+from chetaev.numerics.flow.compiled import Array, Compiled, Stepping
 from chetaev.numerics.flow.held_rows import held_rows
 from chetaev.numerics.flow.pivot_choice import WORST_PIVOT
 from chetaev.numerics.machine.interpreter import interprets
@@ -72,8 +72,9 @@ Choice = Callable[[bool], tuple[bool, dop853.Code]]
 class ShortRuns:
     """Runs of compiled equations without corners and inputs; every thread has room of its own."""
 
-    def __init__(self, compiled: Compiled) -> None:
-        self.compiled, self.flow, self.stepping = compiled, compiled.flow, compiled.stepping
+    def __init__(self, compiled: Compiled, stepping: Stepping | None = None) -> None:
+        """`stepping` are the kernels that make the steps; None: those of the explicit method."""
+        self.compiled, self.flow, self.stepping = compiled, compiled.flow, stepping or compiled.stepping
         self.states, self.size = len(self.flow.state), self.flow.size
         self.whole = self.size + len(self.stepping.like)
         self.width, self.rows = width_of(self.whole), len(self.flow.system.hidden())
