@@ -153,9 +153,10 @@ def simulate_many(
     equations, inputs = with_feedback(equations, inputs, where)
     stated, guessed = equations, frozenset[str]()
     formulas, sampled = divided(inputs)
-    plan = schedule(equations, sampled, float(times[0]), float(times[-1]), read_accuracy(tolerance, None, (), where).relative, where)
+    relative, sequences = read_accuracy(tolerance, None, (), where).relative, dict[str, Any]()
     if sampled:
-        equations, inputs = plan.equations, {**formulas, **plan.formulas}
+        plan = schedule(equations, sampled, float(times[0]), float(times[-1]), relative, where)
+        equations, inputs, sequences = plan.equations, {**formulas, **plan.formulas}, dict(plan.given)
         parameters = {**(parameters or {}), **{z.name: v for z, v in plan.values(plan.begin, None).items()}}
     if branch is not None or gauge is not None:
         equations, starts, guessed = _of_the_first(equations, starts, parameters, inputs, float(times[0]), branch, gauge, where)
@@ -174,11 +175,12 @@ def simulate_many(
         gauge,
         slopes,
         {} if slopes is None else _texts(starts),
-        plan.given,
+        sequences,
         conserve,
     )
     read_events(settings.events, equations, given.batch.compiled.flow.state, where)
-    require_names(slopes or (), equations, starts, where)
+    if slopes:
+        require_names(slopes, equations, starts, where)
     if conserve not in (None, "energy"):
         raise UsageError(
             f"conserve={conserve!r} is not possible.", where=where, hint=(SetArgument("conserve", "energy"), ", or leave it out")

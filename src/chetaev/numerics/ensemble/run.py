@@ -264,7 +264,7 @@ class Integration:
         watching = dop853.Watching() if lasting else watching
         starts, times = self.y[here].copy(), self.at[here].copy()
         parameters = len(self.read.equations.system.parameters)
-        wide = wide_of(len(members), parameters, stepping.begin, **used) if suits(watching) else ONE_BY_ONE
+        wide = wide_of(len(members), parameters, stepping.begin, **used) if lasting or suits(watching) else ONE_BY_ONE
 
         def together(t0: float, some: Indices) -> None:
             these = as_slice(some)
@@ -297,7 +297,7 @@ class Integration:
         for same in _classes(times):
             parts = _PORTIONS * self.workers.threads if self.workers.threads > 1 else 1
             portion = min(max(_FEW, -(-len(same) // parts), _LEAST), _MOST)
-            for some in np.split(same, range(portion, len(same), portion)):
+            for some in (same[first : first + portion] for first in range(0, len(same), portion)):
                 if len(some) < _FEW or begun[as_slice(some)].any():
                     yield from ((partial(alone, int(k)), 1) for k in some)
                 else:
