@@ -19,7 +19,7 @@ from chetaev.numerics.machine.rounding_bounds import doubting
 from chetaev.numerics.machine.vectors.states import LANES, code_in_lanes, doubts_in_lanes, runs_in_lanes, text_in_lanes
 from chetaev.numerics.methods.dop853 import Code, Limits, Status, Watching
 from chetaev.numerics.methods.dop853 import run as run_one
-from chetaev.numerics.methods.dop853.repeated_calls import LAST_SUMS, NODES, SUMS
+from chetaev.numerics.methods.dop853.tableau import LAST_SUMS, NODES, SUMS
 from chetaev.numerics.methods.lanes import ONE_BY_ONE, run_side_by_side, suits
 from chetaev.numerics.methods.lanes.stages import lane_stages_code
 from chetaev.numerics.methods.lanes.together import small_inside

@@ -91,6 +91,17 @@ class Given:
         """The inputs; parameters differ from member to member."""
         return Binding({}, self.switched.inputs)
 
+    @cached_property
+    def ranges(self) -> dict[Symbol, tuple[float, float]]:
+        """The least and the largest value of each parameter, modes among them, once those are chosen (`completion.completed`)."""
+        p = self.batch.p
+        return {z: (float(p[:, k].min()), float(p[:, k].max())) for k, z in enumerate(self.equations.system.parameters)} if len(p) else {}
+
+    @property
+    def alike(self) -> bool:
+        """Whether the values of all members are equal, to the bit: zeros could differ in sign. Inputs count as different."""
+        return self.batch.inputs is None and all(low == high != 0.0 for low, high in self.ranges.values())
+
     def bound(self, member: int) -> Binding:
         """Parameters of one member, modes among them, and the inputs."""
         symbols = self.equations.system.parameters

@@ -188,13 +188,14 @@ def simulate_many(
     alone = any(wish is not None for wish in (branch, gauge, slopes, conserve))
     together = is_usual(method) and not (settings.events or sampled or equations.system.unilateral or alone)
     room = room_for_series(series, given.size, len(times), given.batch.compiled.size, where) if settings.series else None
-    found, touching = Collection(given, room, max_steps), may_touch_zero(given)
+    found = Collection(given, room, max_steps)
     with Workers(threads, given.size, progress, title) as workers:
         for first in range(0, given.size, _BLOCK):
             part = given.part(first, min(first + _BLOCK, given.size))
             rows = None if room is None else room[first : first + part.size]
             with setting_up(progress, title):
-                run = Integration(part, completed(part), accuracy, max_steps, longest, workers, touching, times, rows)
+                states = completed(part)  # chooses modes, which are among the parameters
+                run = Integration(part, states, accuracy, max_steps, longest, workers, may_touch_zero(part), times, rows)
             if together:
                 run.to(float(times[-1]))
             else:

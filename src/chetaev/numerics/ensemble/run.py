@@ -48,10 +48,10 @@ _PERHAPS_NOISE = (dop853.Status.STEP_TOO_SMALL, dop853.Status.TOO_MANY_STEPS)
 
 
 def may_touch_zero(read: Given) -> bool:
-    """Whether the determinant of some member may touch zero, with values of the parameters between the least and the largest."""
-    p, given = read.batch.p, read.switched.smooth.system.parameters
-    ranges = {z: (float(p[:, k].min()), float(p[:, k].max())) for k, z in enumerate(given)} if len(p) else {}
-    return may_vanish(read.batch.compiled.flow, ranges)
+    """Whether the determinant of some member may touch zero, with values of the parameters, and of modes as they were chosen at the starts,
+    between the least and the largest.
+    """
+    return may_vanish(read.batch.compiled.flow, read.ranges)
 
 
 class Integration:
@@ -373,8 +373,8 @@ class Integration:
 
     def _pivots_last(self, compiled: Compiled, members: Indices, p: Array) -> bool:
         """Whether no pivot of these members falls below its limit, the last entry of their p, at any state, as `simulate` asks."""
-        lowest = compiled.lowest_pivot
-        return lowest is not None and bool((self.read.batch.values(lowest, self.at, self.y, members)[:, 0] > p[:, -1]).all())
+        lowest, asked = compiled.lowest_pivot, members[:1] if self.read.alike else members  # it depends on parameters alone
+        return lowest is not None and bool((self.read.batch.values(lowest, self.at, self.y, asked)[:, 0] > p[:, -1]).all())
 
     def _reordered(self, unfit: Indices) -> Indices:
         """Choose other pivots for members whose pivots became too small although the state is not singular.
