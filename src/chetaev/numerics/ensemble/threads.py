@@ -70,7 +70,7 @@ class Workers:
 def _pool(threads: int) -> Iterator[ThreadPoolExecutor]:
     """Threads of which no other ensemble makes use, new or used before; the main thread stays free for Ctrl-C, even with one thread."""
     with _lock:
-        place = next((k for k, pool in enumerate(_waiting) if pool[0] == threads), None)
+        place = next((k for k in reversed(range(len(_waiting))) if _waiting[k][0] == threads), None)
         found = None if place is None else _waiting.pop(place)[1]
     pool = found or ThreadPoolExecutor(threads, "simulate_many")
     try:
@@ -93,6 +93,7 @@ def _forget() -> None:
 
 
 _waiting: list[tuple[int, ThreadPoolExecutor]] = []
+"""Numbers of threads, and the threads; the last ones used are at the end."""
 _lock = Lock()
 if hasattr(os, "register_at_fork"):  # not on Windows, where no process is forked
     os.register_at_fork(after_in_child=_forget)
