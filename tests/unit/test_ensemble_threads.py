@@ -72,7 +72,7 @@ def test_threads_of_a_run_that_fails_are_not_kept():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
 def test_a_forked_process_starts_its_own_threads():
-    subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], check=True, timeout=300)
+    subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], check=True, timeout=300)  # noqa: S603 - text from above
 
 
 def test_the_bits_do_not_depend_on_who_runs_a_member():

@@ -22,6 +22,7 @@ from chetaev.numerics.ensemble.threads import Task, Workers
 from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.flow.elimination import PivotOrder, pivot_orders
 from chetaev.numerics.flow.pivot_choice import WORST_PIVOT, constant_entries
+from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.graphs.rounding_bounds import EPSILON
 from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.machine.rounding_bounds import doubting
@@ -42,6 +43,8 @@ _LEAST, _MOST = 128, 16384
 progress is shown after each."""
 _FEW = 4
 """Fewest members at the same time that are integrated together; fewer are integrated one by one."""
+
+_CODES: Remembered[tuple[dop853.Code, dict[str, Kernel | None]]] = Remembered(64)
 
 _PERHAPS_NOISE = (dop853.Status.STEP_TOO_SMALL, dop853.Status.TOO_MANY_STEPS)
 """How runs end in which steps became small or many, perhaps because of round-off, which a run of one member looks for."""
@@ -220,34 +223,9 @@ class Integration:
         kernels = self.pivoted[self.which[members[0]]]
         compiled, n = kernels.compiled, kernels.changing
         stepping, p = compiled.stepping, self.parameters_of(kernels, members)
-        flow, driven = self.pivoted[0].compiled.flow, self.read.switched.inputs
+        flow = self.pivoted[0].compiled.flow
         lasting = n == 0 and self._pivots_last(compiled, members, p)
-        touching, watch = self.touching and not lasting, None if lasting else kernels.watch
-        nodes, turns = nodes_kernel(flow, driven).kernel, turns_kernel(flow, driven) if touching else None
-        used: dict[str, Kernel | None] = {
-            "rhs": stepping.rhs,
-            "project": stepping.project,
-            "inputs": self.inputs,
-            "watch": watch,
-            "measure": compiled.measure,
-            "nodes": nodes,
-            "bounds": kernels.bounds if n else None,
-            "turns": turns,
-            "determinant": compiled.determinant if touching else None,
-            "ends": ends_kernel(stepping.rhs, watch, compiled.measure),
-        }
-        code = dop853.Code(**{name: 0 if kernel is None else kernel.address for name, kernel in used.items()})._replace(
-            first_input=len(self.read.equations.system.parameters),
-            n_watch=0 if lasting else 2 + n,
-            n_measure=compiled.measure.n_out,
-            n_nodes=0 if nodes is None else nodes.n_out // 2,
-            columns=columns_read(flow.size, nodes, kernels.bounds, turns),
-            boxed=flow.size,
-            angles=angles_of(compiled, stepping, self.inputs, watch),
-            doubting=doubting(stepping.rhs, self.inputs, len(self.read.equations.system.parameters), often=True),
-            begin=0 if stepping.begin is None else stepping.begin.address,
-            like=stepping.like,
-        )
+        code, used = _CODES.get(kernels, (lasting, self.touching, self.read.switched.inputs), lambda: self._code(kernels, lasting))
         own = self.measures.limits(self.max_step, self.max_steps)._replace(before=0.0)
         limits = own.of_further(flow.size, stepping.like)
         noisy = compiled.flow.has_constant_jacobian
@@ -302,6 +280,40 @@ class Integration:
                     yield from ((partial(alone, int(k)), 1) for k in some)
                 else:
                     yield partial(together, float(times[some[0]]), some), len(some)
+
+    def _code(self, kernels: Pivoted, lasting: bool) -> tuple[dop853.Code, dict[str, Kernel | None]]:
+        """The code of members with these pivots, `lasting` if no pivot becomes too small, and the kernels that it consists of. It also
+        depends on `touching` and on the inputs.
+        """
+        compiled, n, touching = kernels.compiled, kernels.changing, self.touching and not lasting
+        stepping, watch = compiled.stepping, None if lasting else kernels.watch
+        flow, driven = self.pivoted[0].compiled.flow, self.read.switched.inputs
+        nodes, turns = nodes_kernel(flow, driven).kernel, turns_kernel(flow, driven) if touching else None
+        used: dict[str, Kernel | None] = {
+            "rhs": stepping.rhs,
+            "project": stepping.project,
+            "inputs": self.inputs,
+            "watch": watch,
+            "measure": compiled.measure,
+            "nodes": nodes,
+            "bounds": kernels.bounds if n else None,
+            "turns": turns,
+            "determinant": compiled.determinant if touching else None,
+            "ends": ends_kernel(stepping.rhs, watch, compiled.measure),
+        }
+        code = dop853.Code(**{name: 0 if kernel is None else kernel.address for name, kernel in used.items()})._replace(
+            first_input=len(self.read.equations.system.parameters),
+            n_watch=0 if lasting else 2 + n,
+            n_measure=compiled.measure.n_out,
+            n_nodes=0 if nodes is None else nodes.n_out // 2,
+            columns=columns_read(flow.size, nodes, kernels.bounds, turns),
+            boxed=flow.size,
+            angles=angles_of(compiled, stepping, self.inputs, watch),
+            doubting=doubting(stepping.rhs, self.inputs, len(self.read.equations.system.parameters), often=True),
+            begin=0 if stepping.begin is None else stepping.begin.address,
+            like=stepping.like,
+        )
+        return code, used
 
     def _room(self, members: Indices) -> tuple[Array | None, Array]:
         """Room for the series of members, in place where they follow each other; and the times."""
