@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import chetaev as ch
-from chetaev.numerics.ensemble import simulate_many
+from chetaev.numerics.enclosures.global_bounds import may_vanish
+from chetaev.numerics.ensemble import run, simulate_many
 from chetaev.numerics.ensemble.batch import all_in_rows, as_slice
 from chetaev.numerics.flow.compiled import compile_equations
 from chetaev.numerics.flow.elimination import Samples, elimination_order, pivot_orders
@@ -48,6 +49,18 @@ def test_members_that_pass_a_corner_there_and_back_within_a_step():
     s = t - np.arcsin(c) - (depth > 0) * (np.pi - 2 * np.arctan2(c + 2 * F, v))  # since the wall was left, or the top was reached
     np.testing.assert_allclose(ensemble.final["x"], c * np.cos(s) - v * np.sin(s), atol=3e-6)
     np.testing.assert_allclose(ensemble.final["x'"], -c * np.sin(s) - v * np.cos(s), atol=3e-6)
+
+
+@pytest.mark.parametrize(("z", "touches"), [(3.0, False), (-3.0, True)])
+def test_whether_a_determinant_touches_zero_is_asked_with_the_modes_of_the_start(z, touches, monkeypatch):
+    """The mass of y is sin(x)^2 + 1 + sign(z), and x moves through pi."""
+    found = []
+    monkeypatch.setattr(run, "may_vanish", lambda *given: found.append(may_vanish(*given)) or found[-1])
+    stepped = ch.derive(ch.System("x y z", lagrangian="x'^2/2 + z'^2/2 + (sin(x)^2 + 1 + sign(z))*y'^2/2"))
+    start = {"x": np.linspace(0.5, 1.0, 8), "x'": 1, "y": 0, "y'": 0, "z": z, "z'": 0}
+    ensemble = simulate_many(stepped, start, (0, 5.5))
+    assert found == [touches]
+    assert (ensemble.outcome == ("left_domain" if touches else "finished")).all()
 
 
 def test_corners_of_inputs_and_nested_ones():

@@ -201,5 +201,6 @@ def _sample(size: int) -> Indices:
 
 def _hold(found: Array) -> Mask:
     """Where the residuals of all rows, the first half of the columns, are small beside their terms, the other half."""
-    residuals, sizes = np.hsplit(found, 2)
+    half = found.shape[1] // 2
+    residuals, sizes = found[:, :half], found[:, half:]
     return all_in_rows(residuals <= ROWS * sizes)

@@ -28,10 +28,14 @@ from chetaev.numerics.flow.compiled import Compiled, compile_at, compile_equatio
 from chetaev.numerics.flow.prolongation import square_prolongation
 from chetaev.numerics.graphs.algebra import GraphAlgebra
 from chetaev.numerics.graphs.binding import Binding, bind, number
+from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.motion.trajectory import Outcome
 from chetaev.numerics.start.attitude import read_elements, stated_members
 from chetaev.numerics.start.completed import on_its_component, state_at
 from chetaev.numerics.start.data import Data, read_state
+
+_NAMED: Remembered[Data] = Remembered(64)
+"""The jets that texts of users name, by equations without groups and these texts, with the index of each value in their list."""
 
 Notes = dict[int, tuple[Outcome, str]]
 """The reasons why members did not start, by member."""
@@ -72,7 +76,7 @@ class Given:
     notes: Notes
     where: str
 
-    @property
+    @cached_property
     def size(self) -> int:
         """The number of members."""
         return len(self.batch.p)
@@ -86,6 +90,17 @@ class Given:
     def binding(self) -> Binding:
         """The inputs; parameters differ from member to member."""
         return Binding({}, self.switched.inputs)
+
+    @cached_property
+    def ranges(self) -> dict[Symbol, tuple[float, float]]:
+        """The least and the largest value of each parameter, modes among them, once those are chosen (`completion.completed`)."""
+        p = self.batch.p
+        return {z: (float(p[:, k].min()), float(p[:, k].max())) for k, z in enumerate(self.equations.system.parameters)} if len(p) else {}
+
+    @property
+    def alike(self) -> bool:
+        """Whether the values of all members are equal, to the bit: zeros could differ in sign. Inputs count as different."""
+        return self.batch.inputs is None and all(low == high != 0.0 for low, high in self.ranges.values())
 
     def bound(self, member: int) -> Binding:
         """Parameters of one member, modes among them, and the inputs."""
@@ -245,10 +260,15 @@ class _Columns:
     def __init__(self, equations: Equations, binding: Binding, start: State, state: Sequence[Jet], where: str) -> None:
         values = [*start.fixed.values(), *start.guess.values()]
         names = [*start.fixed, *start.guess]
-        # `read_state` resolves the names; each value is represented by its index in the list
-        numbered = iter(range(len(values)))
-        marks = State({k: next(numbered) for k in start.fixed}, {k: next(numbered) for k in start.guess})
-        read = read_state(equations, marks, binding, where)
+
+        def marked() -> Data:
+            """`read_state` resolves the names; each value is represented by its index in the list."""
+            numbered = iter(range(len(values)))
+            marks = State({k: next(numbered) for k in start.fixed}, {k: next(numbered) for k in start.guess})
+            return read_state(equations, marks, binding, where)
+
+        usual = not equations.system.groups and all(type(name) is str for name in names)
+        read = _NAMED.get(equations, (tuple(start.fixed), tuple(start.guess)), marked) if usual else marked()
         self.parameters = equations.system.parameters
         self.values = [self._value(v, f"{where}, {name}") for name, v in zip(names, values, strict=True)]
         loose = {z: int(k) for z, k in read.fixed.items() if isinstance(z, Multiplier) and z not in state}

@@ -153,9 +153,10 @@ def simulate_many(
     equations, inputs = with_feedback(equations, inputs, where)
     stated, guessed = equations, frozenset[str]()
     formulas, sampled = divided(inputs)
-    plan = schedule(equations, sampled, float(times[0]), float(times[-1]), read_accuracy(tolerance, None, (), where).relative, where)
+    relative, sequences = read_accuracy(tolerance, None, (), where).relative, dict[str, Any]()
     if sampled:
-        equations, inputs = plan.equations, {**formulas, **plan.formulas}
+        plan = schedule(equations, sampled, float(times[0]), float(times[-1]), relative, where)
+        equations, inputs, sequences = plan.equations, {**formulas, **plan.formulas}, dict(plan.given)
         parameters = {**(parameters or {}), **{z.name: v for z, v in plan.values(plan.begin, None).items()}}
     if branch is not None or gauge is not None:
         equations, starts, guessed = _of_the_first(equations, starts, parameters, inputs, float(times[0]), branch, gauge, where)
@@ -174,11 +175,12 @@ def simulate_many(
         gauge,
         slopes,
         {} if slopes is None else _texts(starts),
-        plan.given,
+        sequences,
         conserve,
     )
     read_events(settings.events, equations, given.batch.compiled.flow.state, where)
-    require_names(slopes or (), equations, starts, where)
+    if slopes:
+        require_names(slopes, equations, starts, where)
     if conserve not in (None, "energy"):
         raise UsageError(
             f"conserve={conserve!r} is not possible.", where=where, hint=(SetArgument("conserve", "energy"), ", or leave it out")
@@ -186,13 +188,14 @@ def simulate_many(
     alone = any(wish is not None for wish in (branch, gauge, slopes, conserve))
     together = is_usual(method) and not (settings.events or sampled or equations.system.unilateral or alone)
     room = room_for_series(series, given.size, len(times), given.batch.compiled.size, where) if settings.series else None
-    found, touching = Collection(given, room, max_steps), may_touch_zero(given)
+    found = Collection(given, room, max_steps)
     with Workers(threads, given.size, progress, title) as workers:
         for first in range(0, given.size, _BLOCK):
             part = given.part(first, min(first + _BLOCK, given.size))
             rows = None if room is None else room[first : first + part.size]
             with setting_up(progress, title):
-                run = Integration(part, completed(part), accuracy, max_steps, longest, workers, touching, times, rows)
+                states = completed(part)  # chooses modes, which are among the parameters
+                run = Integration(part, states, accuracy, max_steps, longest, workers, may_touch_zero(part), times, rows)
             if together:
                 run.to(float(times[-1]))
             else:

@@ -22,6 +22,7 @@ from chetaev.numerics.ensemble.threads import Task, Workers
 from chetaev.numerics.flow.compiled import Compiled
 from chetaev.numerics.flow.elimination import PivotOrder, pivot_orders
 from chetaev.numerics.flow.pivot_choice import WORST_PIVOT, constant_entries
+from chetaev.numerics.graphs.identity_cache import Remembered
 from chetaev.numerics.graphs.rounding_bounds import EPSILON
 from chetaev.numerics.machine.kernels import Kernel
 from chetaev.numerics.machine.rounding_bounds import doubting
@@ -43,15 +44,17 @@ progress is shown after each."""
 _FEW = 4
 """Fewest members at the same time that are integrated together; fewer are integrated one by one."""
 
+_CODES: Remembered[tuple[dop853.Code, dict[str, Kernel | None]]] = Remembered(64)
+
 _PERHAPS_NOISE = (dop853.Status.STEP_TOO_SMALL, dop853.Status.TOO_MANY_STEPS)
 """How runs end in which steps became small or many, perhaps because of round-off, which a run of one member looks for."""
 
 
 def may_touch_zero(read: Given) -> bool:
-    """Whether the determinant of some member may touch zero, with values of the parameters between the least and the largest."""
-    p, given = read.batch.p, read.switched.smooth.system.parameters
-    ranges = {z: (float(p[:, k].min()), float(p[:, k].max())) for k, z in enumerate(given)} if len(p) else {}
-    return may_vanish(read.batch.compiled.flow, ranges)
+    """Whether the determinant of some member may touch zero, with values of the parameters, and of modes as they were chosen at the starts,
+    between the least and the largest.
+    """
+    return may_vanish(read.batch.compiled.flow, read.ranges)
 
 
 class Integration:
@@ -220,34 +223,9 @@ class Integration:
         kernels = self.pivoted[self.which[members[0]]]
         compiled, n = kernels.compiled, kernels.changing
         stepping, p = compiled.stepping, self.parameters_of(kernels, members)
-        flow, driven = self.pivoted[0].compiled.flow, self.read.switched.inputs
+        flow = self.pivoted[0].compiled.flow
         lasting = n == 0 and self._pivots_last(compiled, members, p)
-        touching, watch = self.touching and not lasting, None if lasting else kernels.watch
-        nodes, turns = nodes_kernel(flow, driven).kernel, turns_kernel(flow, driven) if touching else None
-        used: dict[str, Kernel | None] = {
-            "rhs": stepping.rhs,
-            "project": stepping.project,
-            "inputs": self.inputs,
-            "watch": watch,
-            "measure": compiled.measure,
-            "nodes": nodes,
-            "bounds": kernels.bounds if n else None,
-            "turns": turns,
-            "determinant": compiled.determinant if touching else None,
-            "ends": ends_kernel(stepping.rhs, watch, compiled.measure),
-        }
-        code = dop853.Code(**{name: 0 if kernel is None else kernel.address for name, kernel in used.items()})._replace(
-            first_input=len(self.read.equations.system.parameters),
-            n_watch=0 if lasting else 2 + n,
-            n_measure=compiled.measure.n_out,
-            n_nodes=0 if nodes is None else nodes.n_out // 2,
-            columns=columns_read(flow.size, nodes, kernels.bounds, turns),
-            boxed=flow.size,
-            angles=angles_of(compiled, stepping, self.inputs, watch),
-            doubting=doubting(stepping.rhs, self.inputs, len(self.read.equations.system.parameters), often=True),
-            begin=0 if stepping.begin is None else stepping.begin.address,
-            like=stepping.like,
-        )
+        code, used = _CODES.get(kernels, (lasting, self.touching, self.read.switched.inputs), lambda: self._code(kernels, lasting))
         own = self.measures.limits(self.max_step, self.max_steps)._replace(before=0.0)
         limits = own.of_further(flow.size, stepping.like)
         noisy = compiled.flow.has_constant_jacobian
@@ -264,7 +242,7 @@ class Integration:
         watching = dop853.Watching() if lasting else watching
         starts, times = self.y[here].copy(), self.at[here].copy()
         parameters = len(self.read.equations.system.parameters)
-        wide = wide_of(len(members), parameters, stepping.begin, **used) if suits(watching) else ONE_BY_ONE
+        wide = wide_of(len(members), parameters, stepping.begin, **used) if lasting or suits(watching) else ONE_BY_ONE
 
         def together(t0: float, some: Indices) -> None:
             these = as_slice(some)
@@ -297,11 +275,45 @@ class Integration:
         for same in _classes(times):
             parts = _PORTIONS * self.workers.threads if self.workers.threads > 1 else 1
             portion = min(max(_FEW, -(-len(same) // parts), _LEAST), _MOST)
-            for some in np.split(same, range(portion, len(same), portion)):
+            for some in (same[first : first + portion] for first in range(0, len(same), portion)):
                 if len(some) < _FEW or begun[as_slice(some)].any():
                     yield from ((partial(alone, int(k)), 1) for k in some)
                 else:
                     yield partial(together, float(times[some[0]]), some), len(some)
+
+    def _code(self, kernels: Pivoted, lasting: bool) -> tuple[dop853.Code, dict[str, Kernel | None]]:
+        """The code of members with these pivots, `lasting` if no pivot becomes too small, and the kernels that it consists of. It also
+        depends on `touching` and on the inputs.
+        """
+        compiled, n, touching = kernels.compiled, kernels.changing, self.touching and not lasting
+        stepping, watch = compiled.stepping, None if lasting else kernels.watch
+        flow, driven = self.pivoted[0].compiled.flow, self.read.switched.inputs
+        nodes, turns = nodes_kernel(flow, driven).kernel, turns_kernel(flow, driven) if touching else None
+        used: dict[str, Kernel | None] = {
+            "rhs": stepping.rhs,
+            "project": stepping.project,
+            "inputs": self.inputs,
+            "watch": watch,
+            "measure": compiled.measure,
+            "nodes": nodes,
+            "bounds": kernels.bounds if n else None,
+            "turns": turns,
+            "determinant": compiled.determinant if touching else None,
+            "ends": ends_kernel(stepping.rhs, watch, compiled.measure),
+        }
+        code = dop853.Code(**{name: 0 if kernel is None else kernel.address for name, kernel in used.items()})._replace(
+            first_input=len(self.read.equations.system.parameters),
+            n_watch=0 if lasting else 2 + n,
+            n_measure=compiled.measure.n_out,
+            n_nodes=0 if nodes is None else nodes.n_out // 2,
+            columns=columns_read(flow.size, nodes, kernels.bounds, turns),
+            boxed=flow.size,
+            angles=angles_of(compiled, stepping, self.inputs, watch),
+            doubting=doubting(stepping.rhs, self.inputs, len(self.read.equations.system.parameters), often=True),
+            begin=0 if stepping.begin is None else stepping.begin.address,
+            like=stepping.like,
+        )
+        return code, used
 
     def _room(self, members: Indices) -> tuple[Array | None, Array]:
         """Room for the series of members, in place where they follow each other; and the times."""
@@ -373,8 +385,8 @@ class Integration:
 
     def _pivots_last(self, compiled: Compiled, members: Indices, p: Array) -> bool:
         """Whether no pivot of these members falls below its limit, the last entry of their p, at any state, as `simulate` asks."""
-        lowest = compiled.lowest_pivot
-        return lowest is not None and bool((self.read.batch.values(lowest, self.at, self.y, members)[:, 0] > p[:, -1]).all())
+        lowest, asked = compiled.lowest_pivot, members[:1] if self.read.alike else members  # it depends on parameters alone
+        return lowest is not None and bool((self.read.batch.values(lowest, self.at, self.y, asked)[:, 0] > p[:, -1]).all())
 
     def _reordered(self, unfit: Indices) -> Indices:
         """Choose other pivots for members whose pivots became too small although the state is not singular.

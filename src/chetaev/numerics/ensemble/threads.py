@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from threading import Lock
 from typing import Self
 
 import numpy as np
@@ -13,6 +16,9 @@ from chetaev.numerics.motion.progress import RENEWED_EVERY, Bar
 
 Task = tuple[Callable[[], None], int]
 """A task, and its number of members."""
+_KEPT = 4
+"""Most pools of threads that wait for another ensemble: as many ensembles may run at the same time in threads of the user, and each finds
+its pool. Others start threads, which takes as long as some thousand steps."""
 
 
 class Workers:
@@ -39,7 +45,7 @@ class Workers:
 
     def run(self, tasks: Sequence[Task]) -> None:
         """Run all tasks, and return when all are done or have stopped."""
-        with ThreadPoolExecutor(self.threads) as pool:
+        with _pool(self.threads) as pool:
             futures = [pool.submit(self._counted, work, size) for work, size in tasks]
             going = True
             while going:
@@ -58,3 +64,36 @@ class Workers:
     def show(self) -> None:
         """Update the bar, if the work takes long and there is a terminal or notebook."""
         self._bar.show(min(self.finished, self.members))
+
+
+@contextmanager
+def _pool(threads: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads of which no other ensemble makes use, new or used before; the main thread stays free for Ctrl-C, even with one thread."""
+    with _lock:
+        place = next((k for k in reversed(range(len(_waiting))) if _waiting[k][0] == threads), None)
+        found = None if place is None else _waiting.pop(place)[1]
+    pool = found or ThreadPoolExecutor(threads, "simulate_many")
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown()
+        raise
+    with _lock:
+        _waiting.append((threads, pool))
+        surplus = _waiting.pop(0)[1] if len(_waiting) > _KEPT else None
+    if surplus is not None:
+        surplus.shutdown(wait=False)
+
+
+def _forget() -> None:
+    """Make a new start in a process that was forked: it has none of the threads, and the lock may be held by one of them."""
+    global _lock
+    _lock = Lock()
+    _waiting.clear()
+
+
+_waiting: list[tuple[int, ThreadPoolExecutor]] = []
+"""Numbers of threads, and the threads; the last ones used are at the end."""
+_lock = Lock()
+if hasattr(os, "register_at_fork"):  # not on Windows, where no process is forked
+    os.register_at_fork(after_in_child=_forget)

@@ -285,8 +285,7 @@ def flattened(arguments: Sequence[Any]) -> tuple[list[str], list[Any]]:
     """The kinds and the parts of arguments, in order."""
     kinds: list[str] = []
     values: list[Any] = []
-    for argument in arguments:
-        _flat(argument, kinds, values)
+    _flat(arguments, kinds, values)
     return kinds, values
 
 
@@ -298,21 +297,33 @@ def _parts(kind: str) -> list[Any]:
     return [pointer, pointer, ctypes.c_int64, ctypes.c_int64, pointer, *[ctypes.c_int64] * (2 * dimensions)]
 
 
+_INTEGERS = {int}
+
+
 @cache
 def _kind(dtype: np.dtype[Any], dimensions: int) -> str:
     return f"{dtype.str[1:]}:{dimensions}"
 
 
-def _flat(value: Any, kinds: list[str], values: list[Any]) -> None:
-    """The kinds and the parts of an argument."""
-    if isinstance(value, np.ndarray):
-        if not value.flags.c_contiguous:
-            raise TypeError("compiled functions take contiguous arrays")
-        kinds.append(_kind(value.dtype, value.ndim))
-        values += [0, 0, value.size, value.itemsize, address_of(value), *value.shape, *value.strides]
-    elif isinstance(value, tuple):
-        for field in value:
-            _flat(field, kinds, values)
-    else:
-        kinds.append(type(value).__name__)
-        values.append(value)
+def _flat(arguments: Sequence[Any], kinds: list[str], values: list[Any]) -> None:
+    """Add the kinds and the parts of arguments."""
+    for value in arguments:
+        kind = type(value)
+        if kind is int or kind is float:  # the most frequent ones
+            kinds.append(kind.__name__)
+            values.append(value)
+        elif kind is np.ndarray or isinstance(value, np.ndarray):
+            if not value.flags.c_contiguous:
+                raise TypeError("compiled functions take contiguous arrays")
+            kinds.append(_kind(value.dtype, value.ndim))
+            at = address_of(value) if value.size else 0  # nothing of an empty array is read
+            values += (0, 0, value.size, value.itemsize, at, *value.shape, *value.strides)
+        elif isinstance(value, tuple):
+            if set(map(type, value)) == _INTEGERS:  # many addresses
+                kinds += ["int"] * len(value)
+                values += value
+            else:
+                _flat(value, kinds, values)
+        else:
+            kinds.append(kind.__name__)
+            values.append(value)

@@ -435,7 +435,8 @@ def evaluate(address: int, times: ArrayLike, states: ArrayLike, p: ArrayLike, ou
     wanted, y, values = row_of(times, "times"), solid(states), solid(p)
     found = np.empty((wanted.size, outputs))
     if wanted.size > _FEW:
-        values = np.ascontiguousarray(np.broadcast_to(values, (wanted.size, values.shape[-1])))
+        if values.shape != (wanted.size, values.shape[-1]):
+            values = np.ascontiguousarray(np.broadcast_to(values, (wanted.size, values.shape[-1])))
         LOOP.evaluate(int(address), wanted, y, values, found)
         return found
     entry, (at_y, at_p, at) = entry_of(int(address)), map(address_of, (y, values, found))

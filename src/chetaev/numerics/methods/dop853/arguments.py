@@ -101,9 +101,18 @@ class Limits(NamedTuple):
         if not like:
             return self
         places = [*range(n), *like]
-        atol, sizes, before = (np.broadcast_to(np.asarray(given), n)[places] for given in (self.atol, self.sizes, self.before))
+        atol, sizes, before = (_at(given, n, places) for given in (self.atol, self.sizes, self.before))
         kinds = np.asarray(range(n) if self.kinds is None else self.kinds)[places]
         return self._replace(atol=atol, sizes=sizes, before=before, kinds=kinds)
+
+
+def _at(given: ArrayLike, n: int, places: Sequence[int]) -> Array:
+    """The values for some of n components, which may share one."""
+    values = np.asarray(given)
+    if not values.ndim:
+        return np.full(len(places), values)
+    found: Array = (values if values.shape == (n,) else np.broadcast_to(values, n))[places]
+    return found
 
 
 class Watching(NamedTuple):
