@@ -27,6 +27,24 @@ assert os.waitpid(child, 0)[1] == 0
 assert final() == known
 """
 
+INTERRUPTED = """
+import _thread, threading
+import chetaev as ch
+swing = ch.derive(ch.System("x", lagrangian="x'^2/2 - x^4/4"))
+def run(t1):
+    return ch.simulate_many(swing, {"x": [1.0 + k/500 for k in range(500)], "x'": 0.0}, (0, t1), threads=1, max_steps=10**9)
+known = run(1).final["x"].tolist()
+for _ in range(2):
+    threading.Timer(0.5, _thread.interrupt_main).start()
+    try:
+        run(1e7)
+    except KeyboardInterrupt as stopped:
+        assert "interrupted" in stopped.motion.outcome
+    else:
+        raise SystemExit("not interrupted")
+    assert run(1).final["x"].tolist() == known
+"""
+
 
 def who_works(found, barrier=None):
     """One task, which notes its thread."""
@@ -68,6 +86,10 @@ def test_threads_of_a_run_that_fails_are_not_kept():
         Workers(1, 1, False, "").run([(fail, 1)])
     assert failed == kept
     assert all(thread.ident != failed[0] for _, pool in threads._waiting for thread in pool._threads)
+
+
+def test_the_thread_of_a_run_that_was_interrupted_goes_on_with_the_next_one():
+    subprocess.run([sys.executable, "-c", INTERRUPTED], check=True, timeout=300)  # noqa: S603 - text from above
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
