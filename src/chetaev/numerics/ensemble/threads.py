@@ -45,7 +45,7 @@ class Workers:
 
     def run(self, tasks: Sequence[Task]) -> None:
         """Run all tasks, and return when all are done or have stopped."""
-        with _pool(self.threads) as pool:
+        with _pool(self.threads) as pool, self._stopping():
             futures = [pool.submit(self._counted, work, size) for work, size in tasks]
             going = True
             while going:
@@ -56,6 +56,15 @@ class Workers:
                     self.flag[0] = 1
             for future in futures:
                 future.result()
+
+    @contextmanager
+    def _stopping(self) -> Iterator[None]:
+        """Where an exception ends the run, as Ctrl-C while tasks are handed over does, stop its tasks: their threads are waited for."""
+        try:
+            yield
+        except BaseException:
+            self.flag[0] = 1
+            raise
 
     def _counted(self, work: Callable[[], None], size: int) -> None:
         work()
